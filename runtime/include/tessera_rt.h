@@ -1,0 +1,416 @@
+/*===-- tessera_rt.h - The C ABI between generated code and runtime -- C -*-===*\
+|*                                                                            *|
+|* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+/*
+ * The whole interface between a compiled Tessera program and its runtime.
+ *
+ * An executable consists of generated code (an object file), which defines the
+ * two symbols under "What a program defines", and of this library, which
+ * defines everything else, `main` included. Nothing of LLVM or MLIR is needed
+ * to link or to run it.
+ *
+ * Model. N ranks, one process each, run the same program. Every rank owns an
+ * arena: one block of shared memory of the same size on all ranks, in which
+ * every tensor of the program lives at a byte offset that the compiler chose.
+ * Offsets of collective operands are equal on all ranks of a group, so a peer's
+ * operand is found at the same offset in the peer's arena and is read in place.
+ *
+ * Tensors are row-major and contiguous unless a function takes strides.
+ * "Count", "shape" and "stride" are in elements; "offset" and "bytes" in bytes.
+ *
+ * Status. Every function that can fail returns int32_t: 0 is success, anything
+ * else a tessera_rt_status. The rank that detects a fault records one line of
+ * text; generated code only returns the status upward, at once.
+ *
+ * Threads. All functions are called by one thread of the rank, the one that
+ * runs tessera_program_step. Kernels run on the rank's thread pool and must not
+ * call back into the runtime.
+ *
+ * What this header does not say: how ranks are started (see `prog --help`) and
+ * how shared memory is laid out (private to the library).
+ */
+#ifndef TESSERA_RT_H
+#define TESSERA_RT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Version of this ABI and of the manifest. A program whose manifest names
+/// another version is refused at start.
+#define TESSERA_RT_ABI_VERSION 1
+
+/// Number of collectives that may be in flight at once; slots are 0..63.
+#define TESSERA_RT_MAX_SLOTS 64
+
+/// Alignment, in bytes, of an arena's base. The compiler aligns offsets.
+#define TESSERA_RT_ARENA_ALIGNMENT 64
+
+/// State of one rank; opaque to generated code.
+typedef struct tessera_rt_context tessera_rt_context;
+
+/// What a failing function returns.
+enum tessera_rt_status {
+  TESSERA_RT_OK = 0,
+  /// An argument is impossible (a negative size, a slot in use, ...).
+  TESSERA_RT_INVALID = 1,
+  /// Ranks disagree about a collective.
+  TESSERA_RT_MISMATCH = 2,
+  /// A rank is dead, stopped or late beyond the deadline.
+  TESSERA_RT_LOST_RANK = 3,
+  /// Another rank, or the launcher, recorded a fault or asked to stop.
+  TESSERA_RT_ABORTED = 4,
+  /// A file or a system call failed.
+  TESSERA_RT_SYSTEM = 5
+};
+
+/// Element types. I1 is one byte, 0 or 1.
+enum tessera_rt_dtype {
+  TESSERA_RT_F32 = 0,
+  TESSERA_RT_BF16 = 1,
+  TESSERA_RT_F16 = 2,
+  TESSERA_RT_F64 = 3,
+  TESSERA_RT_I1 = 4,
+  TESSERA_RT_I8 = 5,
+  TESSERA_RT_I32 = 6,
+  TESSERA_RT_I64 = 7
+};
+
+/// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For
+/// I1, SUM and MAX are "or", MIN is "and". MAX and MIN of floats pass on a NaN.
+enum tessera_rt_reduction {
+  TESSERA_RT_SUM = 0,
+  TESSERA_RT_MAX = 1,
+  TESSERA_RT_MIN = 2
+};
+
+/*===--- What a program defines --------------------------------------------===*/
+
+/// The program's manifest: NUL-terminated JSON. See "Manifest" at the end.
+extern const char tessera_program_manifest[];
+
+/// Runs one step of the program (a forward pass) on this rank: reads arguments
+/// at their offsets in the arena, leaves results at theirs. Returns 0 or the
+/// first failing status.
+int32_t tessera_program_step(tessera_rt_context *ctx);
+
+/*===--- This rank ---------------------------------------------------------===*/
+
+/// This rank's number, 0 .. ranks-1. Row-major in the mesh: the last axis is
+/// innermost, so the coordinate along an axis is (rank / stride) % size.
+int64_t tessera_rt_rank(const tessera_rt_context *ctx);
+
+/// Base address of this rank's arena.
+uint8_t *tessera_rt_arena(tessera_rt_context *ctx);
+
+/// Index of this rank within the group (see "Groups"), times `local_size`: the
+/// global position at which this rank's block of a sharded dimension begins.
+int64_t tessera_rt_axis_offset(tessera_rt_context *ctx, const int64_t *axes,
+                               int32_t num_axes, int64_t local_size);
+
+/*===--- Kernels -----------------------------------------------------------===*/
+
+/// A generated kernel: does the iterations [begin, end) of its outermost loop.
+/// `words` are 64-bit words: absolute addresses or index scalars.
+typedef void (*tessera_rt_kernel_fn)(const int64_t *words, int64_t begin,
+                                     int64_t end);
+
+/// Runs `fn` over [0, extent) on the rank's threads, and returns when all of it
+/// is done. Pieces begin at multiples of `grain` (at least 1); iterations of
+/// different pieces run concurrently. With extent 0 nothing is called.
+int32_t tessera_rt_launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
+                          const int64_t *words, int32_t num_words,
+                          int64_t extent, int64_t grain);
+
+/// Copies a strided block of `rank` dimensions (0..8) within the arena:
+///   dst[sum (i_d + dst_starts[d]) * dst_strides[d]] =
+///   src[sum (i_d + src_starts[d]) * src_strides[d]]  for all i in `shape`.
+/// It is a slice, an insertion, a transpose, a broadcast (source stride 0), a
+/// concatenation or a trim, depending on the strides. Strides are in elements
+/// of `element_size` bytes (1, 2, 4 or 8). `src_starts` and `dst_starts` may be
+/// null (all 0) and may depend on the rank. The two blocks must not overlap.
+int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
+                        int32_t rank, const int64_t *shape, int64_t src_offset,
+                        const int64_t *src_strides, const int64_t *src_starts,
+                        int64_t dst_offset, const int64_t *dst_strides,
+                        const int64_t *dst_starts);
+
+/// Writes `count` elements of `element_size` bytes (1, 2, 4 or 8) at
+/// `dst_offset`, each the low bytes of `bits`. Padding = fill, then copy.
+int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
+                        int64_t dst_offset, int64_t count, int64_t bits);
+
+/*===--- Library calls -----------------------------------------------------===*/
+
+/// Describes C = op(A) * op(B) (+ C). All fields are int64_t, so that a
+/// constant array of 15 words in this order is a descriptor.
+typedef struct tessera_rt_matmul_desc {
+  int64_t dtype;   ///< [0] of A and B: F32, BF16 or F64.
+  int64_t c_dtype; ///< [1] of C: as dtype, or F32 with BF16 operands.
+  int64_t batch;   ///< [2] number of independent products.
+  int64_t m;       ///< [3] rows of op(A) and C.
+  int64_t n;       ///< [4] columns of op(B) and C.
+  int64_t k;       ///< [5] columns of op(A), rows of op(B); 0 gives C = 0.
+  int64_t lda;     ///< [6] elements between rows of A as it is stored.
+  int64_t ldb;     ///< [7] elements between rows of B as it is stored.
+  int64_t ldc;     ///< [8] elements between rows of C.
+  int64_t stride_a; ///< [9] elements between batches of A; 0: A is shared.
+  int64_t stride_b; ///< [10] elements between batches of B; 0: B is shared.
+  int64_t stride_c; ///< [11] elements between batches of C.
+  int64_t trans_a;  ///< [12] 0: A is stored [m, k]. 1: A is stored [k, m].
+  int64_t trans_b;  ///< [13] 0: B is stored [k, n]. 1: B is stored [n, k].
+  int64_t accumulate; ///< [14] 0: C = A*B. 1: C += A*B.
+} tessera_rt_matmul_desc;
+
+/// Matrix product on the rank's threads; operands are absolute addresses. f32
+/// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
+/// summation over k does not depend on the number of threads nor on m.
+///
+/// `epilogue` may be null. Otherwise it is called over disjoint ranges of the
+/// rows [0, batch*m) of C, each exactly once, after all columns of those rows
+/// are final and while they are likely still in cache; calls may be concurrent.
+int32_t tessera_rt_matmul(tessera_rt_context *ctx,
+                          const tessera_rt_matmul_desc *desc, const void *a,
+                          const void *b, void *c,
+                          tessera_rt_kernel_fn epilogue,
+                          const int64_t *epilogue_words);
+
+/// Describes an attention call; a constant array of 10 words is a descriptor.
+typedef struct tessera_rt_attention_desc {
+  int64_t dtype;  ///< [0] of q, k, v and out: F32 or BF16.
+  int64_t batch;  ///< [1] B
+  int64_t q_len;  ///< [2] S, query positions held here.
+  int64_t kv_len; ///< [3] T, key positions held here.
+  int64_t groups; ///< [4] G, key/value heads.
+  int64_t per_group;  ///< [5] R, query heads per key/value head.
+  int64_t head_dim;   ///< [6] K, of queries and keys.
+  int64_t v_head_dim; ///< [7] Kv, of values.
+  int64_t causal;     ///< [8] 0 or 1.
+  int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
+} tessera_rt_attention_desc;
+
+/// out[b,s,g,r,:] = sum_t softmax_t(scale * q[b,s,g,r,:] . k[b,t,g,:]) v[b,t,g,:]
+/// with q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,Kv], out [B,S,G,R,Kv], contiguous.
+/// Causal: key t is visible to query s when k_offset + t <= q_offset + s; the
+/// offsets are the global positions of row 0. A query that sees no key gives 0.
+int32_t tessera_rt_attention(tessera_rt_context *ctx,
+                             const tessera_rt_attention_desc *desc,
+                             const void *q, const void *k, const void *v,
+                             void *out, int64_t q_offset, int64_t k_offset);
+
+/*===--- Groups ------------------------------------------------------------===*/
+
+/// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.
+/// A pair stands for a digit of the rank: (rank / stride) % size. The group of a
+/// rank is the set of ranks that differ from it in these digits only; its index
+/// in the group is the mixed-radix number of the digits in the listed order. An
+/// axis of a row-major mesh is such a digit, and so is a part of an axis. With
+/// num_axes 0 the group is the rank itself. Every member passes the same pairs.
+
+/*===--- Collectives -------------------------------------------------------===*/
+
+/// Each collective has two forms. `X_start` posts it: the source is ready, the
+/// destination may be written, and the call returns. tessera_rt_wait(slot)
+/// completes it: the destination is final, and no peer will read the source any
+/// more. Between them both blocks belong to the runtime. `X` is start, then
+/// wait.
+///
+/// Common parameters.
+///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
+///   sequence_id  the static number of the operation in the program; it is
+///                compared between ranks and appears in errors and reports.
+///   axes         the group.
+///   dtype        tessera_rt_dtype of the elements.
+///   src_offset   byte offset of the local source in the arena.
+///   dst_offset   byte offset of the local destination in the arena.
+/// Both offsets must be multiples of the element's size. n is the group's size,
+/// and i this rank's index. Source and destination must not overlap unless said
+/// otherwise below.
+///
+/// Members must post the collectives of one group in the same order; a member
+/// that posts another operation, type, count or sequence_id is a mismatch, which
+/// is an error on all ranks. Order between different groups is free, and so is
+/// the order of waits.
+///
+/// Reductions run in ascending group index, whatever the timing: results are
+/// equal bit for bit on all members and in all runs.
+
+/// src [outer][inner] on each member; dst [outer][n][inner]. In place when outer
+/// is 1 and the source is block i of the destination.
+int32_t tessera_rt_all_gather_start(tessera_rt_context *ctx, int32_t slot,
+                                    int64_t sequence_id, const int64_t *axes,
+                                    int32_t num_axes, int32_t dtype,
+                                    int64_t outer, int64_t inner,
+                                    int64_t src_offset, int64_t dst_offset);
+int32_t tessera_rt_all_gather(tessera_rt_context *ctx, int32_t slot,
+                              int64_t sequence_id, const int64_t *axes,
+                              int32_t num_axes, int32_t dtype, int64_t outer,
+                              int64_t inner, int64_t src_offset,
+                              int64_t dst_offset);
+
+/// src [outer][n][inner] on each member; dst [outer][inner], the reduction over
+/// members of block i.
+int32_t tessera_rt_reduce_scatter_start(tessera_rt_context *ctx, int32_t slot,
+                                        int64_t sequence_id,
+                                        const int64_t *axes, int32_t num_axes,
+                                        int32_t dtype, int32_t reduction,
+                                        int64_t outer, int64_t inner,
+                                        int64_t src_offset, int64_t dst_offset);
+int32_t tessera_rt_reduce_scatter(tessera_rt_context *ctx, int32_t slot,
+                                  int64_t sequence_id, const int64_t *axes,
+                                  int32_t num_axes, int32_t dtype,
+                                  int32_t reduction, int64_t outer,
+                                  int64_t inner, int64_t src_offset,
+                                  int64_t dst_offset);
+
+/// src [count]; dst [count], the reduction over members. May be in place
+/// (src_offset == dst_offset).
+int32_t tessera_rt_all_reduce_start(tessera_rt_context *ctx, int32_t slot,
+                                    int64_t sequence_id, const int64_t *axes,
+                                    int32_t num_axes, int32_t dtype,
+                                    int32_t reduction, int64_t count,
+                                    int64_t src_offset, int64_t dst_offset);
+int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
+                              int64_t sequence_id, const int64_t *axes,
+                              int32_t num_axes, int32_t dtype,
+                              int32_t reduction, int64_t count,
+                              int64_t src_offset, int64_t dst_offset);
+
+/// `shape` (of `rank` dimensions, 1..8) is the local source's. The source is cut
+/// along split_dim into n equal pieces; piece j goes to member j; the pieces
+/// received are concatenated along concat_dim in ascending index. So the
+/// destination's shape is the source's with split_dim divided by n and
+/// concat_dim multiplied by n. The two dimensions may be equal.
+int32_t tessera_rt_all_to_all_start(tessera_rt_context *ctx, int32_t slot,
+                                    int64_t sequence_id, const int64_t *axes,
+                                    int32_t num_axes, int32_t dtype,
+                                    int32_t rank, const int64_t *shape,
+                                    int32_t split_dim, int32_t concat_dim,
+                                    int64_t src_offset, int64_t dst_offset);
+int32_t tessera_rt_all_to_all(tessera_rt_context *ctx, int32_t slot,
+                              int64_t sequence_id, const int64_t *axes,
+                              int32_t num_axes, int32_t dtype, int32_t rank,
+                              const int64_t *shape, int32_t split_dim,
+                              int32_t concat_dim, int64_t src_offset,
+                              int64_t dst_offset);
+
+/// `pairs` holds num_pairs pairs {source index, target index}; an index is at
+/// most once a source and at most once a target. dst [count] of a target is src
+/// [count] of its source; that of a member which is no target is zero. `pairs`
+/// must live until the wait.
+int32_t tessera_rt_permute_start(tessera_rt_context *ctx, int32_t slot,
+                                 int64_t sequence_id, const int64_t *axes,
+                                 int32_t num_axes, int32_t dtype,
+                                 const int64_t *pairs, int32_t num_pairs,
+                                 int64_t count, int64_t src_offset,
+                                 int64_t dst_offset);
+int32_t tessera_rt_permute(tessera_rt_context *ctx, int32_t slot,
+                           int64_t sequence_id, const int64_t *axes,
+                           int32_t num_axes, int32_t dtype,
+                           const int64_t *pairs, int32_t num_pairs,
+                           int64_t count, int64_t src_offset,
+                           int64_t dst_offset);
+
+/// dst [count] of every member = src [count] of member `root`. May be in place.
+int32_t tessera_rt_broadcast_start(tessera_rt_context *ctx, int32_t slot,
+                                   int64_t sequence_id, const int64_t *axes,
+                                   int32_t num_axes, int32_t dtype,
+                                   int64_t root, int64_t count,
+                                   int64_t src_offset, int64_t dst_offset);
+int32_t tessera_rt_broadcast(tessera_rt_context *ctx, int32_t slot,
+                             int64_t sequence_id, const int64_t *axes,
+                             int32_t num_axes, int32_t dtype, int64_t root,
+                             int64_t count, int64_t src_offset,
+                             int64_t dst_offset);
+
+/// Point to point. `peer` is the other side's index in the group that `axes`
+/// give ({1, ranks} makes it the rank's number). The k-th send to a peer with a
+/// tag meets the k-th receive from this rank with that tag; type and count must
+/// agree, sequence_id, slot and offsets may differ. A send completes when the
+/// receiver has read the source.
+int32_t tessera_rt_send_start(tessera_rt_context *ctx, int32_t slot,
+                              int64_t sequence_id, const int64_t *axes,
+                              int32_t num_axes, int32_t dtype, int64_t peer,
+                              int64_t tag, int64_t count, int64_t src_offset);
+int32_t tessera_rt_send(tessera_rt_context *ctx, int32_t slot,
+                        int64_t sequence_id, const int64_t *axes,
+                        int32_t num_axes, int32_t dtype, int64_t peer,
+                        int64_t tag, int64_t count, int64_t src_offset);
+int32_t tessera_rt_recv_start(tessera_rt_context *ctx, int32_t slot,
+                              int64_t sequence_id, const int64_t *axes,
+                              int32_t num_axes, int32_t dtype, int64_t peer,
+                              int64_t tag, int64_t count, int64_t dst_offset);
+int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
+                        int64_t sequence_id, const int64_t *axes,
+                        int32_t num_axes, int32_t dtype, int64_t peer,
+                        int64_t tag, int64_t count, int64_t dst_offset);
+
+/// Completes the collective in `slot` and frees the slot. A slot that is not in
+/// flight is TESSERA_RT_INVALID.
+int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
+
+/*===--- Manifest ----------------------------------------------------------===*/
+/*
+ * The manifest is one JSON object:
+ *
+ * {
+ *   "version": 1,                       // TESSERA_RT_ABI_VERSION
+ *   "program": "gpt2",                  // a name, for reports
+ *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
+ *   "ranks": 4,
+ *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
+ *   "arena_bytes": 1048576,             // of one rank
+ *   "plan": ["line", ...],              // printed before the first step
+ *   "arguments": [ value, ... ],
+ *   "results":   [ value, ... ]
+ * }
+ *
+ * The product of the mesh's sizes is `ranks`. A value is
+ *
+ * {
+ *   "name": "blocks.0.attn.wq",         // unique; also NAME.npy
+ *   "role": "param",                    // arguments only, see below
+ *   "dtype": "f32",                     // f32 bf16 f16 f64 i1 i8 i32 i64
+ *   "shape": [768, 768],                // true global shape
+ *   "padded_shape": [768, 768],         // global shape that is divided; each
+ *                                       // dimension >= shape's; default: shape
+ *   "sharding": [[], [{"stride": 1, "size": 2}]],
+ *                                       // per dimension its digits, major to
+ *                                       // minor; default: not sharded
+ *   "local_shape": [768, 384],          // padded_shape / product of digits
+ *   "offset": 4096,                     // in the arena, bytes
+ *   "bytes": 1179648,                   // of the local block
+ *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0}   // role param only
+ * }
+ *
+ * A rank's block along a dimension is the one whose index is the mixed-radix
+ * number of the dimension's digits of the rank. Ranks that differ in other
+ * digits only hold copies.
+ *
+ * Roles. "param": initialised from `init`, or from --inputs. "tokens" and
+ * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
+ * the labels of a row are its tokens one position later. "input": from --inputs
+ * only, or from `init` when it has one.
+ *
+ * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
+ * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the
+ * value of an element is a function of the seed, the argument's name and the
+ * element's linear index in the true shape, so it is the same under every mesh.
+ * Elements in the padding are zero.
+ *
+ * Results are assembled from the blocks (a block that several ranks hold is
+ * taken from the lowest), trimmed to the true shape and written as NAME.npy;
+ * bf16 is written as f32.
+ */
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif /* TESSERA_RT_H */
