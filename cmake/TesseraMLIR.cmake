@@ -1,0 +1,79 @@
+# MLIR and LLVM 22 from the distribution's packages, the shared precompiled
+# header, and the functions that every folder of the compiler uses.
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# The package refuses a plain "22": it wants major.minor.
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include
+                    ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/include)
+separate_arguments(LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${LLVM_DEFS})
+
+# One precompiled header for all. Its first header pins the library's ABI.
+file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "namespace {}\n")
+add_library(tessera_pch STATIC ${CMAKE_BINARY_DIR}/pch.cpp)
+target_precompile_headers(tessera_pch PRIVATE
+  ${CMAKE_SOURCE_DIR}/include/tessera/Support/LLVMAbi.h
+  [["mlir/Dialect/Arith/IR/Arith.h"]]
+  [["mlir/Dialect/Func/IR/FuncOps.h"]]
+  [["mlir/Dialect/Linalg/IR/Linalg.h"]]
+  [["mlir/Dialect/Math/IR/Math.h"]]
+  [["mlir/Dialect/Tensor/IR/Tensor.h"]]
+  [["mlir/IR/Remarks.h"]]
+  [["mlir/Pass/Pass.h"]]
+  [["mlir/Pass/PassManager.h"]]
+  [["mlir/Transforms/GreedyPatternRewriteDriver.h"]]
+  [["llvm/ADT/MapVector.h"]]
+  [["llvm/ADT/SmallBitVector.h"]]
+  [["llvm/ADT/StringExtras.h"]]
+  [["llvm/ADT/TypeSwitch.h"]]
+  <functional> <memory> <optional> <string> <vector>)
+
+add_custom_target(tessera_headers)
+
+# tessera_library(NAME dependencies...): a static library of every .cpp file of
+# the calling folder. MLIR and LLVM come as the two shared libraries; naming a
+# static MLIR archive would give a second copy of every TypeID.
+function(tessera_library name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(${name} STATIC ${sources})
+  add_dependencies(${name} tessera_headers)
+  target_link_libraries(${name} PUBLIC ${ARGN} MLIR LLVM)
+  target_precompile_headers(${name} REUSE_FROM tessera_pch)
+endfunction()
+
+# tessera_passes(Lib): declarations of include/tessera/<Lib>/Passes.td.
+function(tessera_passes lib)
+  set(LLVM_TARGET_DEFINITIONS ${lib}/Passes.td)
+  mlir_tablegen(${lib}/Passes.h.inc -gen-pass-decls -name=${lib})
+  add_public_tablegen_target(Tessera${lib}PassesIncGen)
+  add_dependencies(tessera_headers Tessera${lib}PassesIncGen)
+endfunction()
+
+# tessera_dialect(NN nn): the generated files of dialects/<NN>/<NN>.td.
+function(tessera_dialect folder name)
+  set(LLVM_TARGET_DEFINITIONS ${folder}.td)
+  mlir_tablegen(${folder}Dialect.h.inc -gen-dialect-decls -dialect=${name})
+  mlir_tablegen(${folder}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  mlir_tablegen(${folder}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${folder}Enums.cpp.inc -gen-enum-defs)
+  mlir_tablegen(${folder}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
+  mlir_tablegen(${folder}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
+  mlir_tablegen(${folder}Types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
+  mlir_tablegen(${folder}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
+  mlir_tablegen(${folder}Ops.h.inc -gen-op-decls -dialect=${name})
+  mlir_tablegen(${folder}Ops.cpp.inc -gen-op-defs -dialect=${name})
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}Interfaces.td)
+    set(LLVM_TARGET_DEFINITIONS ${folder}Interfaces.td)
+    mlir_tablegen(${folder}Interfaces.h.inc -gen-op-interface-decls)
+    mlir_tablegen(${folder}Interfaces.cpp.inc -gen-op-interface-defs)
+  endif()
+  add_public_tablegen_target(Tessera${folder}IncGen)
+  add_dependencies(tessera_headers Tessera${folder}IncGen)
+endfunction()

@@ -1,0 +1,33 @@
+# Compiler, build types, ccache and output folders: what the runtime and the
+# compiler share. Nothing here mentions LLVM.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev CACHE STRING "Dev (asserts, -O1) or Release" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_DEV "-O1 -gdwarf-4 -g1")
+set(CMAKE_C_FLAGS_DEV "-O1 -gdwarf-4 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# -fPIC as a plain flag: CMAKE_POSITION_INDEPENDENT_CODE would give programs
+# -fPIE and libraries -fPIC, and clang shares no precompiled header across them.
+add_compile_options(-fPIC -fno-exceptions -Wall -Wextra -Wno-unused-parameter
+                    -Wno-comment)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  add_link_options(-fuse-ld=lld)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${CCACHE})
+endif()

@@ -1,0 +1,80 @@
+//===- Dist.h - Meshes, shardings and communication -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one public header of the dialect, with the helpers that read and write
+// the shardings of values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_DIST_DIST_H
+#define TESSERA_DIALECTS_DIST_DIST_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Interfaces/Axes.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+#include "dialects/Dist/DistDialect.h.inc"
+#include "dialects/Dist/DistEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dist/DistAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dist/DistTypes.h.inc"
+
+#include "dialects/Dist/DistInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Dist/DistOps.h.inc"
+
+namespace tessera::dist {
+
+/// The enumerations of the IR and of the algorithms have the same values.
+inline ::tessera::ReductionKind toPlain(ReductionKind kind) {
+  return static_cast<::tessera::ReductionKind>(kind);
+}
+inline ReductionKind fromPlain(::tessera::ReductionKind kind) {
+  return static_cast<ReductionKind>(kind);
+}
+
+/// The mesh named `symbol` as seen from `op`; null if there is none.
+MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
+
+/// The only mesh of a module. None, with an error, if there is none or there
+/// are several.
+mlir::FailureOr<MeshOp> getOnlyMesh(mlir::ModuleOp module);
+
+/// The sharding of a value: of a block argument of a function from
+/// `dist.sharding`, of an op's result from `dist.shardings`. Null if it has
+/// none.
+ShardingAttr getSharding(mlir::Value value);
+void setSharding(mlir::Value value, ShardingAttr sharding);
+
+/// Checks that the axes exist in the mesh (label C3) and that their parts divide
+/// them (label C4).
+mlir::LogicalResult
+verifyRefs(llvm::ArrayRef<AxisRefAttr> refs, const ::tessera::Mesh &mesh,
+           mlir::FlatSymbolRefAttr symbol,
+           llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The sharding of result `index` of a function; null if it has none.
+ShardingAttr getResultSharding(mlir::FunctionOpInterface func, unsigned index);
+void setResultSharding(mlir::FunctionOpInterface func, unsigned index,
+                       ShardingAttr sharding);
+
+} // namespace tessera::dist
+
+#endif // TESSERA_DIALECTS_DIST_DIST_H

@@ -1,0 +1,15 @@
+//===- Dist.td - Meshes, shardings and communication -------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_DIST_DIST_TD
+#define TESSERA_DIALECTS_DIST_DIST_TD
+
+include "dialects/Dist/DistAttrs.td"
+include "dialects/Dist/DistOps.td"
+include "dialects/Dist/DistCollectives.td"
+
+#endif // TESSERA_DIALECTS_DIST_DIST_TD

@@ -1,0 +1,171 @@
+//===- DistAttrs.td - Attributes and types of dist ---------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_DIST_DISTATTRS_TD
+#define TESSERA_DIALECTS_DIST_DISTATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::tessera::dist";
+  let summary = "Meshes, shardings, and communication between devices";
+  let description = [{
+    `dist` says how tensors are spread over a mesh of devices and holds the
+    communication that follows. Shardings are discardable attributes:
+    `dist.sharding` on function arguments and results, `dist.shardings` (one
+    entry per result) on any op; so any dialect's ops can carry them.
+    A partitioned function keeps `dist.sharding` and `dist.global_shape` (the
+    true, unpadded shape) on each argument and result.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+
+    /// Sharding of a function argument or result.
+    static constexpr ::llvm::StringLiteral kShardingAttr = "dist.sharding";
+    /// Array of shardings of an op's results; a unit entry means none.
+    static constexpr ::llvm::StringLiteral kShardingsAttr = "dist.shardings";
+    /// True (unpadded) global shape of an argument or result.
+    static constexpr ::llvm::StringLiteral kGlobalShapeAttr =
+        "dist.global_shape";
+    /// Marks a function that has been localized: its types are one device's.
+    static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
+  }];
+}
+
+def Dist_ReductionKind : I32EnumAttr<"ReductionKind", "what combines partial values", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">]> {
+  let cppNamespace = "::tessera::dist";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_ReductionAttr : EnumAttr<Dist_Dialect, Dist_ReductionKind, "reduction"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Dist_MeshAxisAttr : AttrDef<Dist_Dialect, "MeshAxis"> {
+  let mnemonic = "axis";
+  let summary = "a named axis of a mesh with its size";
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$size);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
+  let mnemonic = "mesh";
+  let summary = "the axes of a mesh, major to minor";
+  let description = [{
+    `["dp"=2, "tp"=4]`; `stage "pp"` after the list marks the axis of pipeline
+    stages, which no sharding may use.
+    (C1) no axis name is repeated; (C2) each size is at least 1; (C3) the stage
+    axis is one of the axes.
+  }];
+  let parameters = (ins ArrayRefParameter<"::tessera::dist::MeshAxisAttr">:$axes,
+                        OptionalParameter<"::mlir::StringAttr">:$stage);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The mesh as a plain value.
+    ::tessera::Mesh toMesh() const;
+    static MeshAttr get(::mlir::MLIRContext *context, const ::tessera::Mesh &mesh);
+  }];
+}
+
+def Dist_AxisRefAttr : AttrDef<Dist_Dialect, "AxisRef"> {
+  let mnemonic = "axis_ref";
+  let summary = "a mesh axis `\"x\"` or a part of it `\"x\":(m)k`";
+  let description = [{
+    The part of size k that has m groups on its major side. A size of 0 means
+    the full axis.
+    (C1) m >= 1 and k >= 2 in a part.
+  }];
+  let parameters = (ins StringRefParameter<>:$name,
+                        DefaultValuedParameter<"int64_t", "1">:$preSize,
+                        DefaultValuedParameter<"int64_t", "0">:$size);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Dist_AxesAttr : AttrDef<Dist_Dialect, "Axes"> {
+  let mnemonic = "axes";
+  let summary = "axes in major-to-minor order: `{\"x\", \"y\":(1)2}`";
+  let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisRefAttr">:$refs);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The axes as plain values; every name must be in the mesh.
+    ::tessera::AxisList toAxes(const ::tessera::Mesh &mesh) const;
+    static AxesAttr get(::mlir::MLIRContext *context, const ::tessera::Mesh &mesh,
+                        ::llvm::ArrayRef<::tessera::AxisRef> axes);
+  }];
+}
+
+def Dist_DimShardingAttr : AttrDef<Dist_Dialect, "DimSharding"> {
+  let mnemonic = "dim";
+  let summary = "axes that one dimension is sharded over, open or closed";
+  let description = [{
+    `{"x"}` is closed, `{"x", ?}` open: propagation may add axes behind. `p1`
+    after the braces is the priority of the seed; lower wins.
+    (C1) no priority on a closed dimension without axes.
+  }];
+  let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisRefAttr">:$axes,
+                        "bool":$open,
+                        DefaultValuedParameter<"int64_t", "-1">:$priority);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
+  let mnemonic = "sharding";
+  let summary = "how a tensor is spread over a mesh";
+  let description = [{
+    `#dist.sharding<@mesh, [{"dp"}, {"tp", ?} ], replicated={"ep"},
+    unreduced={"x"}>`: one entry a dimension. `replicated` axes may not shard
+    the tensor further; over `unreduced` axes each device holds a partial
+    value, combined by a sum unless a kind is given: `unreduced={"x"} max`.
+    (C1) no axis, nor an overlapping part of one, is used twice; (C2) adjacent
+    parts of one axis in one dimension are written as one.
+    Checked where the sharding is attached: (C3) the mesh and its axes exist;
+    (C4) the parts divide their axis; (C5) the rank is the tensor's; (C6) no
+    stage axis is used.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
+                        ArrayRefParameter<"::tessera::dist::DimShardingAttr">:$dims,
+                        ArrayRefParameter<"::tessera::dist::AxisRefAttr">:$replicated,
+                        ArrayRefParameter<"::tessera::dist::AxisRefAttr">:$unreduced,
+                        "::tessera::dist::ReductionKind":$reduction);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The sharding as a plain value; the attribute must be valid for `mesh`.
+    ::tessera::Sharding toSharding(const ::tessera::Mesh &mesh) const;
+    static ShardingAttr get(::mlir::FlatSymbolRefAttr symbol,
+                            const ::tessera::Mesh &mesh,
+                            const ::tessera::Sharding &sharding);
+    /// Checks C3 to C6 for a value of `type` at `op`, which sees the mesh.
+    ::llvm::LogicalResult
+    verifyFor(::mlir::Operation *op, ::mlir::Type type,
+              ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;
+  }];
+}
+
+def Dist_FutureType : TypeDef<Dist_Dialect, "Future"> {
+  let mnemonic = "future";
+  let summary = "the result of a collective that has been started";
+  let parameters = (ins "::mlir::RankedTensorType":$result);
+  let assemblyFormat = "`<` $result `>`";
+}
+
+#endif // TESSERA_DIALECTS_DIST_DISTATTRS_TD

@@ -1,0 +1,322 @@
+//===- DistCollectives.cpp - What each collective does to a sharding ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//
+// One set of methods a collective: the sharding it makes of another, the local
+// type, the bytes. The verifier is the same for all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// Checks C1 and C2 of every collective, and C3 of those that have one.
+static LogicalResult verifyCollective(CollectiveOpInterface op) {
+  MeshOp meshOp = lookupMesh(op, op.getMeshAttr());
+  if (!meshOp)
+    return op->emitOpError("expects a known mesh but got ")
+           << op.getMeshAttr();
+  Mesh mesh = meshOp.getMesh().toMesh();
+  if (failed(verifyRefs(op.getAxes().getRefs(), mesh, op.getMeshAttr(),
+                        [&] { return op->emitOpError(); })))
+    return failure();
+  int64_t groupSize = numShards(op.getAxes().toAxes(mesh));
+  auto in = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto out = cast<RankedTensorType>(op->getResult(0).getType());
+  if (bool(op.getFromAttr()) != bool(op.getToAttr()))
+    return op->emitOpError("(C2) expects both shardings, from and to, or none");
+  if (!op.getFromAttr()) {
+    RankedTensorType expected = op.getLocalResultType(in, groupSize);
+    if (!expected)
+      return op->emitOpError("(C1) expects dimensions that ")
+             << groupSize << " devices divide but got " << in;
+    if (expected != out)
+      return op->emitOpError("(C1) expects a result of type ")
+             << expected << " over " << groupSize << " devices but got " << out;
+    return success();
+  }
+  auto emitError = [&] { return op->emitOpError("(C2) "); };
+  if (failed(op.getFromAttr().verifyFor(op, in, emitError)) ||
+      failed(op.getToAttr().verifyFor(op, out, emitError)))
+    return failure();
+  if (in != out)
+    return op->emitOpError("(C2) expects one global type but got ")
+           << in << " and " << out;
+  std::string why;
+  FailureOr<Sharding> to = op.applyTo(mesh, op.getFromAttr().toSharding(mesh),
+                                      why);
+  if (failed(to))
+    return op->emitOpError("(C2) cannot be applied: ") << why;
+  if (!to->samePlacement(op.getToAttr().toSharding(mesh))) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    to->print(os, mesh);
+    return op->emitOpError("(C2) expects the sharding ")
+           << text << " after it but got " << op.getToAttr();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared steps
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOf(RankedTensorType type) {
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// `type` with dimension `dim` times `mul`, over `div`; null if it does not
+/// divide or there is no such dimension.
+static RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t mul,
+                                int64_t div) {
+  if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) % div != 0)
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = shape[dim] / div * mul;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+static bool checkDim(const Sharding &s, int64_t dim, std::string &why) {
+  if (dim >= 0 && dim < s.rank())
+    return true;
+  why = "there is no dimension " + std::to_string(dim);
+  return false;
+}
+
+/// Removes minor axes of a dimension.
+static LogicalResult gather(Sharding &s, int64_t dim, const Mesh &mesh,
+                            ArrayRef<AxisRef> axes, std::string &why) {
+  if (!checkDim(s, dim, why))
+    return failure();
+  std::optional<AxisList> left = dropSuffix(s.dims[dim].axes, axes);
+  if (!left) {
+    llvm::raw_string_ostream os(why);
+    os << "dimension " << dim << " is sharded over ";
+    mesh.print(os, s.dims[dim].axes);
+    os << ", whose minor axes are not ";
+    mesh.print(os, axes);
+    return failure();
+  }
+  s.dims[dim].axes = *left;
+  return success();
+}
+
+/// Adds minor axes to a dimension.
+static LogicalResult split(Sharding &s, int64_t dim, const Mesh &mesh,
+                           ArrayRef<AxisRef> axes, std::string &why) {
+  if (!checkDim(s, dim, why))
+    return failure();
+  AxisList used = s.dimAxes();
+  used.append(s.unreduced);
+  if (overlapsAny(used, axes)) {
+    llvm::raw_string_ostream os(why);
+    mesh.print(os, axes);
+    os << " is in use already";
+    return failure();
+  }
+  AxisList &dimAxes = s.dims[dim].axes;
+  dimAxes.append(axes.begin(), axes.end());
+  dimAxes = mergeAdjacent(dimAxes);
+  return success();
+}
+
+/// Reduces partial values over axes.
+static LogicalResult reduce(Sharding &s, const Mesh &mesh,
+                            ArrayRef<AxisRef> axes,
+                            ::tessera::ReductionKind kind, std::string &why) {
+  llvm::raw_string_ostream os(why);
+  std::optional<AxisList> left = subtractAxes(s.unreduced, axes);
+  if (!left) {
+    os << "the value is not partial over ";
+    mesh.print(os, axes);
+    return failure();
+  }
+  if (s.reduction != kind) {
+    os << "the value is partial by " << stringifyReduction(s.reduction)
+       << ", not " << stringifyReduction(kind);
+    return failure();
+  }
+  s.unreduced = *left;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The collectives
+//===----------------------------------------------------------------------===//
+
+#define TESSERA_VERIFY_COLLECTIVE(OP)                                          \
+  LogicalResult OP::verifySymbolUses(SymbolTableCollection &) {                \
+    return verifyCollective(*this);                                            \
+  }
+TESSERA_VERIFY_COLLECTIVE(AllGatherOp)
+TESSERA_VERIFY_COLLECTIVE(ReduceScatterOp)
+TESSERA_VERIFY_COLLECTIVE(AllReduceOp)
+TESSERA_VERIFY_COLLECTIVE(AllToAllOp)
+TESSERA_VERIFY_COLLECTIVE(SliceOp)
+#undef TESSERA_VERIFY_COLLECTIVE
+
+FailureOr<Sharding> AllGatherOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                         std::string &why) {
+  Sharding s = from;
+  if (failed(gather(s, getDim(), mesh, getAxes().toAxes(mesh), why)))
+    return failure();
+  return s;
+}
+RankedTensorType AllGatherOp::getLocalResultType(RankedTensorType operand,
+                                                 int64_t n) {
+  return resized(operand, getDim(), n, 1);
+}
+int64_t AllGatherOp::getBytesReceived(RankedTensorType operand, int64_t n) {
+  return (n - 1) * bytesOf(operand);
+}
+
+FailureOr<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
+                                             const Sharding &from,
+                                             std::string &why) {
+  Sharding s = from;
+  AxisList axes = getAxes().toAxes(mesh);
+  if (failed(reduce(s, mesh, axes, toPlain(getKind()), why)) ||
+      failed(split(s, getDim(), mesh, axes, why)))
+    return failure();
+  return s;
+}
+RankedTensorType ReduceScatterOp::getLocalResultType(RankedTensorType operand,
+                                                     int64_t n) {
+  return resized(operand, getDim(), 1, n);
+}
+int64_t ReduceScatterOp::getBytesReceived(RankedTensorType operand, int64_t n) {
+  return bytesOf(operand) / n * (n - 1);
+}
+
+FailureOr<Sharding> AllReduceOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                         std::string &why) {
+  Sharding s = from;
+  if (failed(reduce(s, mesh, getAxes().toAxes(mesh), toPlain(getKind()), why)))
+    return failure();
+  return s;
+}
+RankedTensorType AllReduceOp::getLocalResultType(RankedTensorType operand,
+                                                 int64_t) {
+  return operand;
+}
+int64_t AllReduceOp::getBytesReceived(RankedTensorType operand, int64_t n) {
+  return llvm::divideCeil(2 * (n - 1) * bytesOf(operand), n);
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (getGatherDim() == getSplitDim())
+    return emitOpError("(C3) expects two dimensions but got ")
+           << getGatherDim() << " twice";
+  return success();
+}
+FailureOr<Sharding> AllToAllOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                        std::string &why) {
+  Sharding s = from;
+  AxisList axes = getAxes().toAxes(mesh);
+  if (failed(gather(s, getGatherDim(), mesh, axes, why)) ||
+      failed(split(s, getSplitDim(), mesh, axes, why)))
+    return failure();
+  return s;
+}
+RankedTensorType AllToAllOp::getLocalResultType(RankedTensorType operand,
+                                                int64_t n) {
+  RankedTensorType grown = resized(operand, getGatherDim(), n, 1);
+  return grown ? resized(grown, getSplitDim(), 1, n) : grown;
+}
+int64_t AllToAllOp::getBytesReceived(RankedTensorType operand, int64_t n) {
+  return bytesOf(operand) / n * (n - 1);
+}
+
+LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(verifyCollective(*this)))
+    return failure();
+  Mesh mesh = lookupMesh(*this, getMeshAttr()).getMesh().toMesh();
+  int64_t n = numShards(getAxes().toAxes(mesh));
+  llvm::SmallBitVector seen(n);
+  for (int64_t t : getTargets())
+    if (t >= 0 && t < n)
+      seen.set(t);
+  if (static_cast<int64_t>(getTargets().size()) != n || !seen.all())
+    return emitOpError("(C3) expects a permutation of ")
+           << n << " members but got [" << getTargets() << "]";
+  return success();
+}
+FailureOr<Sharding> PermuteOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                       std::string &why) {
+  Sharding to = getTo()->toSharding(mesh);
+  AxisList axes = getAxes().toAxes(mesh);
+  for (int64_t device = 0; device < mesh.numDevices(); ++device) {
+    SmallVector<int64_t> group = mesh.group(device, axes);
+    int64_t index = mesh.shardIndex(device, axes);
+    if (index >= static_cast<int64_t>(getTargets().size()))
+      break; // C3 reports it
+    int64_t target = group[getTargets()[index]];
+    for (auto [f, t] : llvm::zip(from.dims, to.dims))
+      if (numShards(f.axes) != numShards(t.axes) ||
+          mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes)) {
+        why = "device " + std::to_string(target) +
+              " would get a block that is not its own";
+        return failure();
+      }
+  }
+  return to;
+}
+RankedTensorType PermuteOp::getLocalResultType(RankedTensorType operand,
+                                               int64_t) {
+  return operand;
+}
+int64_t PermuteOp::getBytesReceived(RankedTensorType operand, int64_t) {
+  return bytesOf(operand);
+}
+
+FailureOr<Sharding> SliceOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                     std::string &why) {
+  Sharding s = from;
+  if (failed(split(s, getDim(), mesh, getAxes().toAxes(mesh), why)))
+    return failure();
+  return s;
+}
+RankedTensorType SliceOp::getLocalResultType(RankedTensorType operand,
+                                             int64_t n) {
+  return resized(operand, getDim(), 1, n);
+}
+int64_t SliceOp::getBytesReceived(RankedTensorType, int64_t) { return 0; }
+
+LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(verifyCollective(*this)))
+    return failure();
+  Mesh mesh = lookupMesh(*this, getMeshAttr()).getMesh().toMesh();
+  int64_t n = numShards(getAxes().toAxes(mesh));
+  int64_t root = getRoot();
+  if (root < 0 || root >= n)
+    return emitOpError("(C3) expects a root in [0, ") << n << ") but got "
+                                                      << root;
+  return success();
+}
+FailureOr<Sharding> BroadcastOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                         std::string &why) {
+  AxisList used = from.dimAxes();
+  used.append(from.unreduced);
+  if (overlapsAny(used, getAxes().toAxes(mesh))) {
+    why = "the members of a group hold different parts of the value";
+    return failure();
+  }
+  return from;
+}
+RankedTensorType BroadcastOp::getLocalResultType(RankedTensorType operand,
+                                                 int64_t) {
+  return operand;
+}
+int64_t BroadcastOp::getBytesReceived(RankedTensorType operand, int64_t) {
+  return bytesOf(operand);
+}

@@ -1,0 +1,176 @@
+//===- DistDialect.cpp - The dialect and the shardings of values -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+#include "dialects/Dist/DistDialect.cpp.inc"
+#include "dialects/Dist/DistEnums.cpp.inc"
+#include "dialects/Dist/DistInterfaces.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dist/DistTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Dist/DistOps.cpp.inc"
+
+void DistDialect::initialize() {
+  registerAttributes();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Dist/DistTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Dist/DistOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// In a local function `type` is one device's, of the same rank.
+static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
+                                    Twine where) {
+  auto emitError = [&] { return op->emitError() << where << ": "; };
+  auto sharding = dyn_cast<ShardingAttr>(attr);
+  if (!sharding)
+    return emitError() << "expects a #dist.sharding but got " << attr;
+  return sharding.verifyFor(op, type, emitError);
+}
+
+static LogicalResult verifyGlobalShape(Operation *op, Attribute attr, Type type,
+                                       Twine where) {
+  auto shape = dyn_cast<DenseI64ArrayAttr>(attr);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!shape || !tensor || shape.size() != tensor.getRank())
+    return op->emitError() << where
+                           << ": expects a global shape of the tensor's rank "
+                              "but got "
+                           << attr << " for " << type;
+  return success();
+}
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  if (attr.getName() == kLocalAttr)
+    return success();
+  if (attr.getName() != kShardingsAttr)
+    return op->emitError() << "expects no attribute '" << attr.getName()
+                           << "' on an operation";
+  auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!shardings || shardings.size() != op->getNumResults())
+    return op->emitError() << "dist.shardings: expects one entry a result ("
+                           << op->getNumResults() << ") but got "
+                           << attr.getValue();
+  for (auto [i, entry] : llvm::enumerate(shardings))
+    if (!isa<UnitAttr>(entry) &&
+        failed(verifySharding(op, entry, op->getResult(i).getType(),
+                              "sharding of result " + Twine(i))))
+      return failure();
+  return success();
+}
+
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned region,
+                                                    unsigned argument,
+                                                    NamedAttribute attr) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (!func)
+    return success();
+  Type type = func.getArgumentTypes()[argument];
+  if (attr.getName() == kGlobalShapeAttr)
+    return verifyGlobalShape(op, attr.getValue(), type,
+                             "argument " + Twine(argument));
+  if (attr.getName() == kShardingAttr)
+    return verifySharding(op, attr.getValue(), type,
+                          "sharding of argument " + Twine(argument));
+  return success();
+}
+
+LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
+                                                       unsigned region,
+                                                       unsigned result,
+                                                       NamedAttribute attr) {
+  auto func = dyn_cast<FunctionOpInterface>(op);
+  if (!func)
+    return success();
+  Type type = func.getResultTypes()[result];
+  if (attr.getName() == kGlobalShapeAttr)
+    return verifyGlobalShape(op, attr.getValue(), type,
+                             "result " + Twine(result));
+  if (attr.getName() == kShardingAttr)
+    return verifySharding(op, attr.getValue(), type,
+                          "sharding of result " + Twine(result));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes and shardings of values
+//===----------------------------------------------------------------------===//
+
+MeshOp dist::lookupMesh(Operation *op, FlatSymbolRefAttr symbol) {
+  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op)
+                                  : op->getParentOfType<ModuleOp>();
+  return module ? module.lookupSymbol<MeshOp>(symbol) : MeshOp();
+}
+
+FailureOr<MeshOp> dist::getOnlyMesh(ModuleOp module) {
+  auto meshes = llvm::to_vector(module.getOps<MeshOp>());
+  if (meshes.size() == 1)
+    return meshes.front();
+  return module.emitError()
+         << "expects one dist.mesh in the module but got " << meshes.size();
+}
+
+ShardingAttr dist::getSharding(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
+    if (!func || !arg.getOwner()->isEntryBlock())
+      return {};
+    return func.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
+                                               DistDialect::kShardingAttr);
+  }
+  auto result = cast<OpResult>(value);
+  auto all = result.getOwner()->getAttrOfType<ArrayAttr>(
+      DistDialect::kShardingsAttr);
+  return all ? dyn_cast<ShardingAttr>(all[result.getResultNumber()])
+             : ShardingAttr();
+}
+
+void dist::setSharding(Value value, ShardingAttr sharding) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    auto func = cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
+    func.setArgAttr(arg.getArgNumber(), DistDialect::kShardingAttr, sharding);
+    return;
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  SmallVector<Attribute> all(op->getNumResults(),
+                             UnitAttr::get(op->getContext()));
+  if (auto old = op->getAttrOfType<ArrayAttr>(DistDialect::kShardingsAttr))
+    all.assign(old.begin(), old.end());
+  all[result.getResultNumber()] = sharding;
+  op->setAttr(DistDialect::kShardingsAttr,
+              ArrayAttr::get(op->getContext(), all));
+}
+
+ShardingAttr dist::getResultSharding(FunctionOpInterface func, unsigned index) {
+  return func.getResultAttrOfType<ShardingAttr>(index,
+                                                DistDialect::kShardingAttr);
+}
+
+void dist::setResultSharding(FunctionOpInterface func, unsigned index,
+                             ShardingAttr sharding) {
+  func.setResultAttr(index, DistDialect::kShardingAttr, sharding);
+}

@@ -1,0 +1,49 @@
+//===- DistInterfaces.td - What collectives share ----------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_DIST_DISTINTERFACES_TD
+#define TESSERA_DIALECTS_DIST_DISTINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::tessera::dist";
+  let description = [{
+    Communication within groups of devices: those that differ only in `axes`.
+    A collective stands in one of two forms. On *global* types it carries the
+    shardings `from` and `to` and its types are equal; in the *local* form it
+    carries neither and the types are one device's.
+  }];
+  let methods = [
+    InterfaceMethod<"The axes that span a group, major to minor.",
+      "::tessera::dist::AxesAttr", "getAxes", (ins)>,
+    InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr",
+      (ins)>,
+    InterfaceMethod<"Sharding of the operand in the global form, or null.",
+      "::tessera::dist::ShardingAttr", "getFromAttr", (ins)>,
+    InterfaceMethod<"Sharding of the result in the global form, or null.",
+      "::tessera::dist::ShardingAttr", "getToAttr", (ins)>,
+    InterfaceMethod<[{
+      The sharding that the op gives a value of sharding `from`. Failure with a
+      message in `why`: the op cannot be applied to such a value.
+    }], "::llvm::FailureOr<::tessera::Sharding>", "applyTo",
+      (ins "const ::tessera::Mesh &":$mesh,
+           "const ::tessera::Sharding &":$from, "::std::string &":$why)>,
+    InterfaceMethod<[{
+      Type of one device's result for one device's operand, given the number of
+      devices of a group; null if the operand's shape does not allow the op.
+    }], "::mlir::RankedTensorType", "getLocalResultType",
+      (ins "::mlir::RankedTensorType":$operand, "int64_t":$groupSize)>,
+    InterfaceMethod<[{
+      Bytes that one device receives, given its local operand type and the
+      number of devices of a group (bandwidth-optimal algorithms).
+    }], "int64_t", "getBytesReceived",
+      (ins "::mlir::RankedTensorType":$operand, "int64_t":$groupSize)>,
+  ];
+}
+
+#endif // TESSERA_DIALECTS_DIST_DISTINTERFACES_TD

@@ -1,0 +1,162 @@
+//===- DistOps.cpp - Verifiers of mesh, constraint, reshard, offsets ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+LogicalResult
+dist::verifyRefs(ArrayRef<AxisRefAttr> refs, const Mesh &mesh,
+                 FlatSymbolRefAttr symbol,
+                 llvm::function_ref<InFlightDiagnostic()> emitError) {
+  for (AxisRefAttr ref : refs) {
+    std::optional<unsigned> axis = mesh.find(ref.getName());
+    if (!axis)
+      return emitError() << "(C3) expects an axis of mesh " << symbol
+                         << " but got \"" << ref.getName() << "\"";
+    int64_t end = ref.getPreSize() * ref.getSize();
+    if (ref.getSize() && (mesh.sizes[*axis] % end != 0 ||
+                          ref.getSize() == mesh.sizes[*axis]))
+      return emitError() << "(C4) expects a proper part that divides axis \""
+                         << ref.getName() << "\" of size " << mesh.sizes[*axis]
+                         << " but got (" << ref.getPreSize() << ")"
+                         << ref.getSize();
+  }
+  return success();
+}
+
+/// Looks up the mesh of an op and checks a list of axes against it.
+static LogicalResult verifyAxes(Operation *op, AxesAttr axes,
+                                FlatSymbolRefAttr symbol, StringRef label) {
+  MeshOp mesh = lookupMesh(op, symbol);
+  if (!mesh)
+    return op->emitOpError(label) << " expects a known mesh but got " << symbol;
+  Mesh plain = mesh.getMesh().toMesh();
+  if (failed(verifyRefs(axes.getRefs(), plain, symbol,
+                        [&] { return op->emitOpError(); })))
+    return failure();
+  AxisList list = axes.toAxes(plain);
+  for (size_t i = 0; i < list.size(); ++i)
+    if (overlapsAny(ArrayRef(list).take_front(i), list[i]))
+      return op->emitOpError(label)
+             << " expects each axis once but got " << axes;
+  return success();
+}
+
+LogicalResult
+ConstraintOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return getSharding().verifyFor(*this, getType(),
+                                 [&] { return emitOpError("(C1) "); });
+}
+
+ShardingRule ConstraintOp::getShardingRule() {
+  return getElementwiseRule(*this);
+}
+
+LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  for (ShardingAttr s : {getFrom(), getTo()})
+    if (failed(
+            s.verifyFor(*this, getType(), [&] { return emitOpError("(C1) "); })))
+      return failure();
+  if (getFrom().getMesh() != getTo().getMesh())
+    return emitOpError("(C1) expects shardings of one mesh but got ")
+           << getFrom().getMesh() << " and " << getTo().getMesh();
+  return success();
+}
+
+LogicalResult GroupOp::verify() {
+  ArrayRef<int64_t> first;
+  for (auto [i, type] : llvm::enumerate(getValues().getTypes())) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    if (i == 0)
+      first = shape;
+    else if (shape != first)
+      return emitOpError("(C1) expects tensors of one shape but got ")
+             << getValues()[0].getType() << " and " << type;
+  }
+  return success();
+}
+
+LogicalResult
+ToPartialOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyAxes(*this, getAxes(), getMeshAttr(), "(C1)");
+}
+
+LogicalResult
+AxisOffsetOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (static_cast<int64_t>(getLocalSize()) < 1)
+    return emitOpError("(C2) expects a local size of at least 1 but got ")
+           << static_cast<int64_t>(getLocalSize());
+  return verifyAxes(*this, getAxes(), getMeshAttr(), "(C1)");
+}
+
+/// Checks the coordinates of a send or a receive.
+template <typename Op> static LogicalResult verifyTransfer(Op op) {
+  MeshOp meshOp = lookupMesh(op, op.getMeshAttr());
+  if (!meshOp)
+    return op.emitOpError("(C1) expects a known mesh but got ")
+           << op.getMeshAttr();
+  Mesh mesh = meshOp.getMesh().toMesh();
+  std::optional<unsigned> axis = mesh.find(op.getAxis());
+  if (!axis)
+    return op.emitOpError("(C1) expects an axis of mesh ")
+           << op.getMeshAttr() << " but got \"" << op.getAxis() << "\"";
+  for (int64_t c : {op.getFrom(), op.getTo()})
+    if (c < 0 || c >= mesh.sizes[*axis])
+      return op.emitOpError("(C1) expects coordinates in [0, ")
+             << mesh.sizes[*axis] << ") but got " << c;
+  if (op.getFrom() == op.getTo())
+    return op.emitOpError("(C2) expects two coordinates but got ")
+           << op.getFrom() << " twice";
+  return success();
+}
+
+LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyTransfer(*this);
+}
+
+LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyTransfer(*this);
+}
+
+LogicalResult StartOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != 1 ||
+      llvm::range_size(block.without_terminator()) != 1 ||
+      !isa<YieldOp>(block.back()))
+    return emitOpError("(C1) expects a region of one argument, one collective "
+                       "and a dist.yield");
+  auto collective = dyn_cast<CollectiveOpInterface>(block.front());
+  auto yield = cast<YieldOp>(block.back());
+  if (!collective || collective.getFromAttr() ||
+      collective->getOperand(0) != block.getArgument(0) ||
+      yield.getValue() != collective->getResult(0))
+    return emitOpError("(C1) expects a local collective of the region's "
+                       "argument and a dist.yield of its result");
+  if (block.getArgument(0).getType() != getInput().getType() ||
+      yield.getValue().getType() != getFuture().getType().getResult())
+    return emitOpError("(C2) expects the region to take ")
+           << getInput().getType() << " and to yield "
+           << getFuture().getType().getResult() << " but got "
+           << block.getArgument(0).getType() << " and "
+           << yield.getValue().getType();
+  return success();
+}
+
+LogicalResult WaitOp::verify() {
+  auto start = getFuture().getDefiningOp<StartOp>();
+  if (!start || start.getInput() != getSource())
+    return emitOpError("(C1) expects the future of a dist.start of the same "
+                       "source");
+  if (getResult().getType() != getFuture().getType().getResult())
+    return emitOpError("(C1) expects a result of type ")
+           << getFuture().getType().getResult() << " but got "
+           << getResult().getType();
+  return success();
+}

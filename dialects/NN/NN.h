@@ -1,0 +1,35 @@
+//===- NN.h - The tensor ops of a transformer -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one public header of the dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_NN_NN_H
+#define TESSERA_DIALECTS_NN_NN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+#include "dialects/NN/NNDialect.h.inc"
+#include "dialects/NN/NNEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/NN/NNAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/NN/NNOps.h.inc"
+
+#endif // TESSERA_DIALECTS_NN_NN_H

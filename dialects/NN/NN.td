@@ -1,0 +1,459 @@
+//===- NN.td - The tensor ops of a transformer -------------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_NN_NN_TD
+#define TESSERA_DIALECTS_NN_NN_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tessera/Interfaces/ShardingRuleOpInterface.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::tessera::nn";
+  let summary = "The tensor ops of a transformer";
+  let description = [{
+    What upstream dialects cannot say in one op on tensors. Elementwise
+    arithmetic is `arith` and `math`, changes of shape are `tensor`. All ops
+    work on tensors of static shape and have no side effects.
+
+    Function arguments carry three attributes: `nn.param = "blocks.3.attn.wq"`,
+    the name of a parameter (or `nn.input = "tokens"`, of a batch input, and
+    `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
+    `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
+    on ops that stand at a seam (the residual stream); and `nn.init`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = [{
+    /// Name of a parameter, on a function argument.
+    static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
+    /// Name of a batch input ("tokens", "labels"), on a function argument.
+    static constexpr ::llvm::StringLiteral kInputAttr = "nn.input";
+    /// Name of a result, on a function result.
+    static constexpr ::llvm::StringLiteral kOutputAttr = "nn.output";
+    /// Names of the dimensions, on arguments and on ops at a seam.
+    static constexpr ::llvm::StringLiteral kDimsAttr = "nn.dims";
+    /// How a parameter starts, on a function argument: #nn.init.
+    static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def NN_InitKind : I32EnumAttr<"InitKind", "distribution of initial values", [
+    I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">,
+    I32EnumAttrCase<"Normal", 2, "normal">]> {
+  let cppNamespace = "::tessera::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_InitAttr : AttrDef<NN_Dialect, "Init"> {
+  let mnemonic = "init";
+  let summary = "how a parameter starts";
+  let description = [{
+    `#nn.init<normal, 2.0e-02>` has mean 0 and the given standard deviation;
+    `#nn.init<zeros>` and `#nn.init<ones>` take none.
+  }];
+  let parameters = (ins EnumParameter<NN_InitKind>:$kind,
+                        OptionalParameter<"::mlir::FloatAttr">:$stddev);
+  let assemblyFormat = "`<` $kind (`,` $stddev^)? `>`";
+}
+
+def NN_RopeScalingAttr : AttrDef<NN_Dialect, "RopeScaling"> {
+  let mnemonic = "rope_scaling";
+  let summary = "Llama 3's stretching of rotary frequencies";
+  let description = [{
+    Wavelengths above `original_context / low_freq_factor` are divided by
+    `factor`, those below `original_context / high_freq_factor` are kept, those
+    between are interpolated.
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$factor,
+                        "::mlir::FloatAttr":$low_freq_factor,
+                        "::mlir::FloatAttr":$high_freq_factor,
+                        "int64_t":$original_context);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def NN_GeluKind : I32EnumAttr<"GeluKind", "formula of gelu", [
+    I32EnumAttrCase<"Erf", 0, "erf">, I32EnumAttrCase<"Tanh", 1, "tanh">]> {
+  let cppNamespace = "::tessera::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_GeluKindAttr : EnumAttr<NN_Dialect, NN_GeluKind, "gelu_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NN_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">]> {
+  let cppNamespace = "::tessera::nn";
+  let genSpecializedAttr = 0;
+}
+def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+class NN_Op<string mnemonic, list<string> rules = [], list<Trait> traits = []>
+    : Op<NN_Dialect, mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface,
+            !listconcat(["getShardingRule"], rules)>])>;
+
+/// A float tensor or an integer one.
+def NN_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
+def NN_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
+def NN_IntTensor : StaticShapeTensorOf<[AnySignlessInteger]>;
+
+def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"]> {
+  let summary = "product of two tensors, summed over shared dimensions";
+  let description = [{
+    Each letter of the spec names a dimension: `"bsd,dhk->bshk"` projects to
+    heads. Covers every linear layer and every matmul of a transformer.
+    (C1) the spec is `lhs,rhs->result`, no letter twice in one tensor; (C2) as
+    many letters as dimensions; (C3) a letter has one size; (C4) each letter of
+    the result is in an operand, and each letter of an operand is in the result
+    or in both operands; (C5) both operands have one element type, the result
+    that one or a wider float. Sums are in f32 at least.
+
+    ```mlir
+    %q = nn.einsum "bsd,dhk->bshk" %x, %wq
+        : tensor<2x8x16xf32>, tensor<16x4x4xf32> -> tensor<2x8x4x4xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$spec, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $spec $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The letters of the operands and the result. The spec must be valid.
+    struct Letters { ::llvm::StringRef lhs, rhs, result; };
+    Letters getLetters();
+  }];
+}
+
+def NN_AttentionOp : NN_Op<"attention",
+    ["decompose", "setPositionOffset", "absorbPadding", "commutesWithReduction"],
+    [AttrSizedOperandSegments]> {
+  let summary = "scaled dot-product attention with grouped queries";
+  let description = [{
+    q is [batch, query, group, head of the group, dim], k [batch, key, group,
+    dim], v [batch, key, group, value dim]; the result is shaped like q with the
+    value dim. Multi-head attention has groups of one head. With `causal` a
+    query sees the keys at its own position and before it. `q_offset` and
+    `k_offset` are the positions of the first query and key (0 without them);
+    keys at positions from `key_size` on are padding. A query that sees no key
+    gives 0. Softmax is in f32 at least.
+    (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
+    v have one key size; (C4) all have one element type.
+
+    ```mlir
+    %o = nn.attention causal scale 0.125 %q, %k, %v
+        : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+        -> tensor<2x8x4x1x64xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
+                       Optional<Index>:$q_offset, Optional<Index>:$k_offset,
+                       UnitAttr:$causal, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$key_size);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
+    (`q_offset` $q_offset^)? (`k_offset` $k_offset^)? attr-dict `:`
+    type($q) `,` type($k) `,` type($v) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
+    [AllTypesMatch<["x", "result"]>]> {
+  let summary = "normalizes the last dimension to mean 0 and variance 1";
+  let description = [{
+    (x - mean) / sqrt(variance + eps) * gamma + beta. Statistics are in f32 at
+    least.
+    (C1) gamma and beta have rank 1 and the size of the last dimension.
+
+    ```mlir
+    %y = nn.layer_norm %x, %gamma, %beta eps 1.0e-5
+        : tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$gamma,
+                       NN_FloatTensor:$beta, F64Attr:$eps);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $x `,` $gamma `,` $beta `eps` $eps attr-dict `:` type($x) `,` type($gamma)
+    `,` type($beta)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_RMSNormOp : NN_Op<"rms_norm", ["decompose"],
+    [AllTypesMatch<["x", "result"]>]> {
+  let summary = "divides the last dimension by its root mean square";
+  let description = [{
+    x / sqrt(mean(x*x) + eps) * gamma. Statistics are in f32 at least.
+    (C1) gamma has rank 1 and the size of the last dimension.
+
+    ```mlir
+    %y = nn.rms_norm %x, %gamma eps 1.0e-5 : tensor<2x8x16xf32>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$gamma, F64Attr:$eps);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $x `,` $gamma `eps` $eps attr-dict `:` type($x) `,` type($gamma)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
+    [AllTypesMatch<["x", "result"]>]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates pairs (i, i + n/2) of the last dimension, of size n, by the angle
+    position * theta^(-2i/n), i < n/2; positions count along `dim` from `offset`
+    (0 without it).
+    (C1) dim is a dimension other than the last; (C2) the last dimension is even.
+
+    ```mlir
+    %y = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x4x64xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
+                       F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $x `dim` $dim `theta` $theta (`scaling` $scaling^)? (`offset` $offset^)?
+    attr-dict `:` type($x)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_EmbeddingOp : NN_Op<"embedding", ["setPositionOffset"]> {
+  let summary = "rows of a table";
+  let description = [{
+    result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
+    the table gives zeros (its row lies on another device); without one it is an
+    error at run time.
+    (C1) the table has rank 2; (C2) the result has the shape of ids and the
+    table's width; (C3) element types of table and result agree.
+
+    ```mlir
+    %x = nn.embedding %table, %ids
+        : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$table, NN_IntTensor:$ids,
+                       Optional<Index>:$offset);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $table `,` $ids (`offset` $offset^)? attr-dict `:` type($table) `,`
+    type($ids) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
+    [AllTypesMatch<["x", "result"]>]> {
+  let summary = "exponentials along a dimension, divided by their sum";
+  let description = [{
+    (C1) dim is a dimension.
+
+    ```mlir
+    %y = nn.softmax %x dim 1 : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, I64Attr:$dim);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $x `dim` $dim attr-dict `:` type($x)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"]> {
+  let summary = "loss of each token against its label";
+  let description = [{
+    log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
+    where the label is `ignore`.
+    (C1) the labels have the shape of the logits without the last dimension, the
+    result the shape of the labels and element type f32 (f64 for f64 logits).
+
+    ```mlir
+    %l = nn.cross_entropy %logits, %labels ignore -100
+        : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$logits, NN_IntTensor:$labels,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels `ignore` $ignore attr-dict `:` type($logits) `,`
+    type($labels) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"]> {
+  let summary = "one element of the last dimension";
+  let description = [{
+    result[...] = x[..., index[...] - offset], 0 where that lies outside: the
+    sum over all devices' parts is the element.
+    (C1) index and result have the shape of x without the last dimension; (C2)
+    element types of x and result agree.
+
+    ```mlir
+    %y = nn.pick %x, %index : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_IntTensor:$index,
+                       Optional<Index>:$offset);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = [{
+    $x `,` $index (`offset` $offset^)? attr-dict `:` type($x) `,` type($index)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    x Phi(x), by erf or by the tanh approximation.
+
+    ```mlir
+    %y = nn.gelu <tanh> %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_GeluKindAttr:$kind);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+}
+
+def NN_SiluOp : NN_Op<"silu", [], [SameOperandsAndResultType]> {
+  let summary = "x / (1 + exp(-x))";
+  let description = [{
+    ```mlir
+    %y = nn.silu %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def NN_ReduceOp : NN_Op<"reduce", ["commutesWithReduction"]> {
+  let summary = "reduces dimensions; no init operand";
+  let description = [{
+    (C1) dims are ascending dimensions of x; (C2) the result has the others;
+    (C3) element types agree.
+
+    ```mlir
+    %y = nn.reduce <max> %x dims [1] : tensor<8x16xf32> -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$x,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $x `dims` $dims attr-dict `:` type($x) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_BroadcastOp : NN_Op<"broadcast", ["commutesWithReduction"]> {
+  let summary = "repeats a tensor along new dimensions; no init operand";
+  let description = [{
+    Dimension i of x is dimension dims[i] of the result.
+    (C1) one entry a dimension of x, ascending, each a dimension of the result;
+    (C2) sizes agree; (C3) element types agree.
+
+    ```mlir
+    %y = nn.broadcast %bias dims [2] : tensor<16xf32> -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $x `dims` $dims attr-dict `:` type($x) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_TransposeOp : NN_Op<"transpose", ["commutesWithReduction"]> {
+  let summary = "permutes dimensions; no init operand";
+  let description = [{
+    Dimension i of the result is dimension permutation[i] of x.
+    (C1) a permutation of the dimensions; (C2) the result's shape follows.
+
+    ```mlir
+    %y = nn.transpose %x [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$permutation);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $x $permutation attr-dict `:` type($x) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_IotaOp : NN_Op<"iota", ["setPositionOffset"]> {
+  let summary = "0, 1, 2, ..., counted from an offset";
+  let description = [{
+    (C1) the result has rank 1.
+
+    ```mlir
+    %p = nn.iota : tensor<8xi32>
+    ```
+  }];
+  let arguments = (ins Optional<Index>:$offset);
+  let results = (outs NN_IntTensor:$result);
+  let assemblyFormat = "(`offset` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
+                             [AllTypesMatch<["x", "result"]>]> {
+  let summary = "replaces what lies beyond the true size of a dimension";
+  let description = [{
+    Elements at position `size` and beyond along `dim`, counted from `offset`,
+    become `value`; the others are x's.
+    (C1) dim is a dimension; (C2) the value has the element type.
+
+    ```mlir
+    %y = nn.mask_padding %x dim 0 size 17 value 0.0 : tensor<24x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Tensor:$x, Optional<Index>:$offset, I64Attr:$dim,
+                       I64Attr:$size, TypedAttrInterface:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = [{
+    $x `dim` $dim `size` $size `value` $value (`offset` $offset^)? attr-dict `:`
+    type($x)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TESSERA_DIALECTS_NN_NN_TD

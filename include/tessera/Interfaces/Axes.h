@@ -1,0 +1,178 @@
+//===- Axes.h - Mesh axes and tensor shardings in plain C++ -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The values that every sharding algorithm computes with: a mesh, a part of a
+// mesh axis, a list of such parts, and the sharding of a tensor. They know no
+// IR; `dist` has the attributes that print them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERFACES_AXES_H
+#define TESSERA_INTERFACES_AXES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace tessera {
+
+/// What combines the partial values of a reduction.
+enum class ReductionKind : uint32_t { Sum = 0, Max = 1, Min = 2 };
+
+/// "sum", "max" or "min".
+llvm::StringRef stringifyReduction(ReductionKind kind);
+
+/// A mesh axis, or a sub-axis of it: the part of `size` that has `preSize`
+/// groups on its major side. The full axis of size n is {axis, 1, n}.
+/// Written `"x"` for a full axis and `"x":(preSize)size` for a part.
+struct AxisRef {
+  /// Position of the axis in the mesh.
+  unsigned axis = 0;
+  int64_t preSize = 1;
+  int64_t size = 1;
+
+  /// First size to the right of this part: preSize * size.
+  int64_t end() const { return preSize * size; }
+  bool operator==(const AxisRef &o) const {
+    return axis == o.axis && preSize == o.preSize && size == o.size;
+  }
+  bool operator!=(const AxisRef &o) const { return !(*this == o); }
+  bool operator<(const AxisRef &o) const {
+    return std::tie(axis, preSize, size) <
+           std::tie(o.axis, o.preSize, o.size);
+  }
+  /// True if both are parts of one axis and share some of it.
+  bool overlaps(const AxisRef &o) const {
+    return axis == o.axis && preSize < o.end() && o.preSize < end();
+  }
+  /// True if `o` lies wholly inside this part.
+  bool contains(const AxisRef &o) const {
+    return axis == o.axis && preSize <= o.preSize && o.end() <= end() &&
+           o.preSize % preSize == 0 && end() % o.end() == 0;
+  }
+};
+
+/// Axes in major-to-minor order.
+using AxisList = llvm::SmallVector<AxisRef, 2>;
+
+/// One digit of a device number: (device / stride) % size.
+struct AxisDigit {
+  int64_t stride;
+  int64_t size;
+  bool operator==(const AxisDigit &o) const {
+    return stride == o.stride && size == o.size;
+  }
+};
+
+/// A grid of devices with named axes. The number of a device is row-major over
+/// the axes: the last axis is innermost.
+struct Mesh {
+  llvm::SmallVector<std::string, 4> names;
+  llvm::SmallVector<int64_t, 4> sizes;
+  /// The axis of pipeline stages, which no sharding may use.
+  std::optional<unsigned> stageAxis;
+
+  int64_t numDevices() const;
+  /// Position of the axis with this name.
+  std::optional<unsigned> find(llvm::StringRef name) const;
+  AxisRef fullAxis(unsigned axis) const { return {axis, 1, sizes[axis]}; }
+  /// The digit of the device number that `ref` stands for.
+  AxisDigit digit(const AxisRef &ref) const;
+  /// Coordinate of `device` within `ref`, in [0, ref.size).
+  int64_t coordinate(int64_t device, const AxisRef &ref) const;
+  /// Mixed-radix number of the coordinates of `device`, major to minor: the
+  /// number of the shard that it holds of a dimension sharded over `axes`.
+  int64_t shardIndex(int64_t device, llvm::ArrayRef<AxisRef> axes) const;
+  /// The devices that differ from `device` only in `axes`, in the order of
+  /// their shard index.
+  llvm::SmallVector<int64_t> group(int64_t device,
+                                   llvm::ArrayRef<AxisRef> axes) const;
+  void print(llvm::raw_ostream &os, const AxisRef &ref) const;
+  void print(llvm::raw_ostream &os, llvm::ArrayRef<AxisRef> axes) const;
+  bool operator==(const Mesh &o) const {
+    return names == o.names && sizes == o.sizes && stageAxis == o.stageAxis;
+  }
+};
+
+/// Product of the sizes: the number of shards.
+int64_t numShards(llvm::ArrayRef<AxisRef> axes);
+/// True if some part of `ref` is used by `axes`.
+bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &ref);
+bool overlapsAny(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
+/// Merges neighbours that are adjacent parts of one axis: x:(1)2, x:(2)2 is
+/// x:(1)4.
+AxisList mergeAdjacent(llvm::ArrayRef<AxisRef> axes);
+/// The longest list that is a prefix of both, splitting an axis where only a
+/// major part of it is shared.
+AxisList commonPrefix(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
+/// True if `prefix` is a prefix of `axes` in that sense.
+bool isPrefix(llvm::ArrayRef<AxisRef> prefix, llvm::ArrayRef<AxisRef> axes);
+/// What follows `prefix` in `axes`; `prefix` must be one.
+AxisList dropPrefix(llvm::ArrayRef<AxisRef> prefix,
+                    llvm::ArrayRef<AxisRef> axes);
+/// The longest prefix of `axes` that uses nothing of `used`, splitting an axis
+/// where its major part is free.
+AxisList prefixWithout(llvm::ArrayRef<AxisRef> axes,
+                       llvm::ArrayRef<AxisRef> used);
+/// `axes` without the parts in `remove`, which may split an axis of it. None if
+/// some of `remove` is not in `axes`.
+std::optional<AxisList> subtractAxes(llvm::ArrayRef<AxisRef> axes,
+                                     llvm::ArrayRef<AxisRef> remove);
+/// `axes` without its minor part `suffix`; none if that is not its minor part.
+std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> axes,
+                                   llvm::ArrayRef<AxisRef> suffix);
+/// Splits `axes` into a major part of exactly `count` shards and the rest.
+/// None if no (sub-)axis border lies there.
+std::optional<std::pair<AxisList, AxisList>>
+splitAt(llvm::ArrayRef<AxisRef> axes, int64_t count);
+
+/// How one dimension is spread.
+struct DimSharding {
+  AxisList axes;
+  /// Propagation may add axes.
+  bool open = false;
+  /// Order of seeds: lower goes first. None is the same as 0.
+  std::optional<int64_t> priority;
+  bool operator==(const DimSharding &o) const {
+    return axes == o.axes && open == o.open && priority == o.priority;
+  }
+};
+
+/// How a tensor is spread over a mesh.
+struct Sharding {
+  llvm::SmallVector<DimSharding, 4> dims;
+  /// Axes that may not shard this tensor further.
+  AxisList replicated;
+  /// Axes over which each device holds a partial value, combined by
+  /// `reduction`.
+  AxisList unreduced;
+  ReductionKind reduction = ReductionKind::Sum;
+
+  static Sharding replicatedOf(int64_t rank, bool open = false);
+  int64_t rank() const { return dims.size(); }
+  /// Axes of all dimensions, in order of dimensions.
+  AxisList dimAxes() const;
+  /// True if no dimension is sharded and nothing is partial.
+  bool isFullyReplicated() const;
+  /// Same placement of data: dimension axes and unreduced axes with their
+  /// kind. Ignores openness, priorities and `replicated`.
+  bool samePlacement(const Sharding &o) const;
+  /// Shape of one device's block; every dimension must divide.
+  llvm::SmallVector<int64_t> localShape(llvm::ArrayRef<int64_t> shape) const;
+  bool operator==(const Sharding &o) const {
+    return dims == o.dims && replicated == o.replicated &&
+           unreduced == o.unreduced && reduction == o.reduction;
+  }
+  void print(llvm::raw_ostream &os, const Mesh &mesh) const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_INTERFACES_AXES_H

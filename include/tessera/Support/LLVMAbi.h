@@ -1,0 +1,21 @@
+//===- LLVMAbi.h - Keep the packaged LLVM's ABI under our asserts -*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The packaged LLVM is built with NDEBUG, and llvm::Statistic has another
+// layout without it. This header comes first in every file: it fixes the
+// library's layout and leaves our own asserts on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_LLVMABI_H
+#define TESSERA_SUPPORT_LLVMABI_H
+
+#ifndef NDEBUG
+#define NDEBUG 1
+#include "llvm/ADT/Statistic.h"
+#undef NDEBUG
+#endif
+
+#endif // TESSERA_SUPPORT_LLVMABI_H

@@ -1,0 +1,70 @@
+//===- ShardingRule.cpp - The factors of an op ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/ShardingRule.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+
+bool ShardingRule::isReduced(unsigned factor) const {
+  return llvm::none_of(results, [&](const TensorFactors &tensor) {
+    return llvm::any_of(tensor, [&](const DimFactors &dim) {
+      return llvm::is_contained(dim, factor);
+    });
+  });
+}
+
+/// i, j, k, ... z, then f18, f19, ...
+static void printFactor(llvm::raw_ostream &os, unsigned factor) {
+  if (factor < 18)
+    os << char('i' + factor);
+  else
+    os << 'f' << factor;
+}
+
+static void printTensors(llvm::raw_ostream &os,
+                         llvm::ArrayRef<TensorFactors> tensors) {
+  os << '(';
+  llvm::interleave(
+      tensors, os,
+      [&](const TensorFactors &tensor) {
+        os << '[';
+        llvm::interleave(
+            tensor, os,
+            [&](const DimFactors &dim) {
+              if (dim.empty())
+                os << '1';
+              for (unsigned f : dim)
+                printFactor(os, f);
+            },
+            ",");
+        os << ']';
+      },
+      ",");
+  os << ')';
+}
+
+void ShardingRule::print(llvm::raw_ostream &os) const {
+  printTensors(os, operands);
+  os << "->";
+  printTensors(os, results);
+  os << " {";
+  for (auto [i, f] : llvm::enumerate(factors)) {
+    os << (i ? ", " : "");
+    printFactor(os, i);
+    os << '=' << f.size;
+    if (f.kind == FactorKind::Reduction)
+      os << ' ' << stringifyReduction(f.reduction);
+    if (f.kind == FactorKind::Decomposed)
+      os << " decomposed";
+    if (f.kind == FactorKind::Replicated)
+      os << " replicated";
+    if (f.positional)
+      os << " positional";
+  }
+  os << '}';
+}

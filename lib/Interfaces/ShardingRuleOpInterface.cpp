@@ -1,0 +1,65 @@
+//===- ShardingRuleOpInterface.cpp - How an op may be spread --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+#include "tessera/Interfaces/ShardingRuleOpInterface.cpp.inc"
+
+Operation *tessera::cloneWithTypes(OpBuilder &builder, Operation *op,
+                                   ValueRange operands, TypeRange resultTypes) {
+  IRMapping mapping;
+  mapping.map(op->getOperands(), operands);
+  Operation *clone = builder.clone(*op, mapping);
+  clone->setOperands(operands);
+  for (auto [result, type] : llvm::zip(clone->getResults(), resultTypes))
+    result.setType(type);
+  return clone;
+}
+
+/// One new factor a dimension of `type`, with the sizes.
+static TensorFactors addDims(ShardingRule &rule, RankedTensorType type,
+                             FactorKind kind) {
+  TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({rule.addFactor(size, kind)});
+  return dims;
+}
+
+ShardingRule tessera::getElementwiseRule(Operation *op) {
+  ShardingRule rule;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  TensorFactors dims = addDims(rule, type, FactorKind::Parallel);
+  for (Value operand : op->getOperands()) {
+    auto tensor = dyn_cast<RankedTensorType>(operand.getType());
+    bool tied = tensor && tensor.getRank() == type.getRank();
+    rule.operands.push_back(tied ? dims : TensorFactors());
+  }
+  rule.results.assign(op->getNumResults(), dims);
+  return rule;
+}
+
+ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
+  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
+    return iface.getShardingRule();
+  if (hasRule)
+    *hasRule = false;
+  ShardingRule rule;
+  auto dimsOf = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? addDims(rule, tensor, FactorKind::Replicated)
+                  : TensorFactors();
+  };
+  for (Type type : op->getOperandTypes())
+    rule.operands.push_back(dimsOf(type));
+  for (Type type : op->getResultTypes())
+    rule.results.push_back(dimsOf(type));
+  return rule;
+}
