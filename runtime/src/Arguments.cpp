@@ -1,0 +1,202 @@
+//===-- Arguments.cpp - Filling arguments ---------------------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Arguments.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include "Random.h"
+#include "kernels/HotKernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+static std::string inputPath(const Options &options, const Value &value) {
+  return options.inputs + "/" + value.name + ".npy";
+}
+
+static bool comesFromFile(const Options &options, const Value &value) {
+  return !options.inputs.empty() &&
+         access(inputPath(options, value).c_str(), F_OK) == 0;
+}
+
+static bool isData(const Value &value) {
+  return value.role == Role::Tokens || value.role == Role::Labels;
+}
+
+/// Runs body(run, block) over all runs of this rank's block, on all threads.
+template <typename Body>
+static void forEachRun(tessera_rt_context *ctx, const Value &value,
+                       Body &&body) {
+  ShardRuns runs(value, ctx->rank);
+  uint8_t *block = ctx->arena() + value.offset;
+  int64_t size = dtypeSize(value.dtype);
+  ctx->pool->forEach(runs.size(), [&](int64_t index, int) {
+    ShardRuns::Run run = runs[index];
+    body(run, block + run.local * size);
+  });
+}
+
+/// Converts `count` f32 values to `dtype`.
+static void convertFloats(const float *source, int32_t dtype, void *out,
+                          int64_t count) {
+  if (dtype == TESSERA_RT_BF16)
+    return hotKernels().f32ToBf16(source, static_cast<uint16_t *>(out), count);
+  for (int64_t i = 0; i < count; ++i) {
+    float x = source[i];
+    if (dtype == TESSERA_RT_F16)
+      static_cast<_Float16 *>(out)[i] = _Float16(x);
+    else if (dtype == TESSERA_RT_F64)
+      static_cast<double *>(out)[i] = double(x);
+    else if (dtype == TESSERA_RT_I32)
+      static_cast<int32_t *>(out)[i] = int32_t(x);
+    else if (dtype == TESSERA_RT_I64)
+      static_cast<int64_t *>(out)[i] = int64_t(x);
+    else
+      static_cast<int8_t *>(out)[i] = int8_t(x);
+  }
+}
+
+static void initialise(tessera_rt_context *ctx, const Value &value,
+                       uint64_t seed) {
+  if (value.init.kind == Initialiser::Zeros)
+    return;
+  uint64_t key = randomKey(seed, value.name);
+  float first = float(value.init.first), second = float(value.init.second);
+  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    constexpr int64_t piece = 4096;
+    float values[piece];
+    bool direct = value.dtype == TESSERA_RT_F32;
+    for (int64_t begin = 0; begin < run.length; begin += piece) {
+      int64_t count = std::min(piece, run.length - begin);
+      float *target = direct ? reinterpret_cast<float *>(out) + begin : values;
+      if (value.init.kind == Initialiser::Normal)
+        hotKernels().normal(key, run.global + begin, count, first, second,
+                            target);
+      else if (value.init.kind == Initialiser::Uniform)
+        hotKernels().uniform(key, run.global + begin, count, first, second,
+                             target);
+      else
+        std::fill(target, target + count, first);
+      if (!direct)
+        convertFloats(values, value.dtype, out + begin * dtypeSize(value.dtype),
+                      count);
+    }
+  });
+}
+
+/// Copies this rank's block out of a .npy file. bf16 is rounded from f32.
+static std::string loadFile(tessera_rt_context *ctx, const Value &value,
+                            const std::string &path) {
+  NpyArray array;
+  std::string error = array.open(path);
+  if (!error.empty())
+    return error;
+  bool rounded =
+      value.dtype == TESSERA_RT_BF16 && array.dtype == TESSERA_RT_F32;
+  if ((array.dtype != value.dtype && !rounded) || array.shape != value.shape)
+    return "argument '" + value.name + "' expects " +
+           describeType(value.dtype, value.shape) + ", but got " +
+           describeType(array.dtype, array.shape) + " in '" + path + "'";
+  int64_t size = dtypeSize(array.dtype);
+  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    const uint8_t *source = array.elements + run.global * size;
+    if (rounded) {
+      // The file's data may be unaligned.
+      constexpr int64_t piece = 4096;
+      float values[piece];
+      for (int64_t i = 0; i < run.length; i += piece) {
+        int64_t count = std::min(piece, run.length - i);
+        memcpy(values, source + i * 4, size_t(count) * 4);
+        hotKernels().f32ToBf16(values, reinterpret_cast<uint16_t *>(out) + i,
+                               count);
+      }
+      return;
+    }
+    memcpy(out, source, size_t(run.length * size));
+  });
+  return std::string();
+}
+
+Status tessera::rt::fillArguments(tessera_rt_context *ctx,
+                                  const Manifest &manifest,
+                                  const Options &options,
+                                  const TokenSource &tokens) {
+  double begin = monotonicSeconds(), shown = begin;
+  if (!options.inputs.empty() && access(options.inputs.c_str(), R_OK) != 0)
+    return fail(ctx, TESSERA_RT_SYSTEM,
+                "cannot read the directory '" + options.inputs + "'");
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    const Value &value = manifest.arguments[i];
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
+    if (comesFromFile(options, value)) {
+      std::string error = loadFile(ctx, value, inputPath(options, value));
+      if (!error.empty())
+        return fail(ctx, TESSERA_RT_SYSTEM, error);
+    } else if (isData(value) && !tokens.isOpen()) {
+      return fail(ctx, TESSERA_RT_INVALID,
+                  "argument '" + value.name +
+                      "' needs tokens: expects --data FILE, --random-data, or "
+                      "--inputs DIR with its file");
+    } else if (!isData(value) && value.init.kind == Initialiser::None) {
+      return fail(ctx, TESSERA_RT_INVALID,
+                  "argument '" + value.name +
+                      "' has no initialiser: expects --inputs DIR with '" +
+                      value.name + ".npy'");
+    } else if (!isData(value)) {
+      initialise(ctx, value, options.seed);
+    }
+    double now = monotonicSeconds();
+    if (ctx->rank == 0 && !options.quiet && now - shown > 2) {
+      fprintf(stderr, "arguments: %zu of %zu filled, %.1f s\n", i + 1,
+              manifest.arguments.size(), now - begin);
+      shown = now;
+    }
+  }
+  return TESSERA_RT_OK;
+}
+
+Status tessera::rt::fillTokens(tessera_rt_context *ctx,
+                               const Manifest &manifest, const Options &options,
+                               const TokenSource &tokens, int64_t step) {
+  for (const Value &value : manifest.arguments) {
+    if (!isData(value) || comesFromFile(options, value))
+      continue;
+    // The program may have reused the block, padding included.
+    memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
+    std::mutex lock;
+    std::string error;
+    int64_t length = value.shape.back(), size = dtypeSize(value.dtype);
+    forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+      // A run may span rows.
+      for (int64_t i = 0; i < run.length;) {
+        int64_t at = run.global + i;
+        int64_t count = std::min(length - at % length, run.length - i);
+        std::string problem = tokens.fill(value, step, at / length, at % length,
+                                          count, out + i * size);
+        if (!problem.empty()) {
+          std::lock_guard<std::mutex> guard(lock);
+          error = problem;
+          return;
+        }
+        i += count;
+      }
+    });
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_INVALID, error);
+  }
+  return TESSERA_RT_OK;
+}

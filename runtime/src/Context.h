@@ -1,0 +1,135 @@
+//===-- Context.h - State of one rank ---------------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a tessera_rt_context is: this rank's view of the job, its threads, its
+// groups and the collectives it has in flight. One thread uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_CONTEXT_H
+#define TESSERA_RT_SRC_CONTEXT_H
+
+#include "Control.h"
+#include "Operation.h"
+#include "Scratch.h"
+#include "ThreadPool.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera::rt {
+
+/// How far an operation in flight has come.
+enum class Stage {
+  Free,
+  /// Waits until the peers it needs have posted; then moves data.
+  Matching,
+  /// Only a large all_reduce: waits for the peers' reduced parts.
+  Gathering,
+  /// Waits until all readers of this rank's source have finished.
+  Draining,
+  Complete
+};
+
+/// An operation between start and wait, as its own rank sees it.
+struct Operation {
+  Stage stage = Stage::Free;
+  OpKind kind = OpKind::Barrier;
+  Group *group = nullptr;
+  uint64_t ticket = 0;
+  Header header;
+  int64_t sourceOffset = 0;
+  int64_t destinationOffset = 0;
+  /// Of gathers and scatters.
+  int64_t outer = 1, inner = 0;
+  /// Of all_to_all.
+  std::vector<int64_t> shape;
+  int32_t splitDim = 0, concatDim = 0;
+  /// The only peer (group index) this rank reads from; -1: none; -2: all.
+  int readsFrom = -2;
+  /// Number of peers that read from this rank.
+  uint32_t readers = 0;
+  /// Per group index: the slot in which the peer posted it, or -1.
+  std::vector<int16_t> peerSlot;
+  /// Result of a small in-place all_reduce until the source may be overwritten.
+  std::vector<uint8_t> held;
+};
+
+/// A fault to raise when this rank posts a given collective; for tests.
+struct InjectedFault {
+  enum Kind { None, Kill, Stop, Sleep } kind = None;
+  int64_t sequenceId = 0;
+};
+
+} // namespace tessera::rt
+
+struct tessera_rt_context {
+  int rank = 0;
+  int ranks = 1;
+  /// True when a launcher of ours watches and prints failures.
+  bool launched = false;
+  tessera::rt::SharedMemory memory;
+  std::vector<tessera::rt::MeshAxis> mesh;
+  std::unique_ptr<tessera::rt::ThreadPool> pool;
+  tessera::rt::ScratchSet scratch;
+  std::vector<std::unique_ptr<tessera::rt::Group>> groups;
+  tessera::rt::Operation operations[tessera::rt::numSlots];
+  /// Seconds a wait may last.
+  double deadlineSeconds = 300;
+  /// Iterations of a wait before it sleeps; few, since ranks share cores.
+  int spinIterations = 64;
+  tessera::rt::InjectedFault fault;
+
+  uint8_t *arena() const { return memory.arena(rank); }
+  tessera::rt::RankBlock &block() { return memory.blocks[rank]; }
+};
+
+namespace tessera::rt {
+
+/// Records the failure "rank R: text" for the job and returns `status`.
+Status fail(tessera_rt_context *ctx, Status status, const std::string &text);
+
+/// The group of this rank for these digits, made on first use; null after
+/// recording a failure.
+Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
+
+/// Waits until all ranks have come here.
+Status barrier(tessera_rt_context *ctx, BarrierId id);
+
+/// Publishes `op` in `slot`; see Collectives.cpp.
+Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
+
+/// Moves an operation as far as it can go now; see Progress.cpp.
+Status advanceOperation(tessera_rt_context *ctx, int32_t slot);
+
+/// Data movement of one operation; see Movement.cpp. `peers` are the sources by
+/// group index (null where nothing is read).
+void moveData(tessera_rt_context *ctx, Operation &op,
+              const uint8_t *const *peers);
+/// The second half of a large all_reduce: fetches the peers' reduced chunks.
+void gatherReduced(tessera_rt_context *ctx, Operation &op,
+                   const uint8_t *const *peers);
+/// Whether an all_reduce works in two halves.
+bool isLargeReduce(const Operation &op);
+
+/// Adds to the received bytes and calls of the report.
+void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t bytes);
+
+/// Copies `bytes`, on all threads when it is much.
+void copyBytes(tessera_rt_context *ctx, void *destination, const void *source,
+               int64_t bytes);
+
+/// A strided copy; the body of tessera_rt_copy, with element pointers.
+void copyStrided(tessera_rt_context *ctx, int64_t elementSize, int32_t rank,
+                 const int64_t *shape, const uint8_t *source,
+                 const int64_t *sourceStrides, uint8_t *destination,
+                 const int64_t *destinationStrides);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_CONTEXT_H

@@ -1,0 +1,130 @@
+//===-- Control.cpp - Shared memory of a job ------------------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Control.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Control.h"
+
+#include "Operation.h"
+
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+
+using namespace tessera::rt;
+
+bool Header::matches(const Header &other, bool pointToPoint) const {
+  if (dtype != other.dtype || count != other.count ||
+      groupHash != other.groupHash)
+    return false;
+  return pointToPoint ||
+         (sequenceId == other.sequenceId && op == other.op &&
+          reduction == other.reduction && shapeHash == other.shapeHash);
+}
+
+std::string Header::describe() const {
+  std::string axesText(axes, strnlen(axes, sizeof(axes)));
+  if (OpKind(op) == OpKind::Barrier)
+    return format("the barrier \"%s\"", barrierName(sequenceId));
+  return format("%s #%lld (%s%s%s[%lld]%s%s, shape %04x)", opName(OpKind(op)),
+                (long long)sequenceId,
+                isReduction(OpKind(op)) ? reductionName(reduction) : "",
+                isReduction(OpKind(op)) ? " " : "", dtypeName(dtype),
+                (long long)count, axesText.empty() ? "" : " over ",
+                axesText.c_str(), unsigned(shapeHash & 0xffff));
+}
+
+static int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+static constexpr int64_t pageBytes = 4096;
+/// Arenas begin at multiples of a huge page, so that they may be backed by
+/// some.
+static constexpr int64_t arenaAlignment = int64_t(2) << 20;
+
+static int64_t controlBytes(int ranks) {
+  return roundUp(roundUp(sizeof(ControlBlock), 64) + ranks * sizeof(RankBlock),
+                 arenaAlignment);
+}
+
+int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes) {
+  return controlBytes(ranks) +
+         ranks * roundUp(arenaBytes + pageBytes, arenaAlignment);
+}
+
+bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes) {
+  bytes = bytesFor(ranks, arenaBytes);
+  void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (address == MAP_FAILED) {
+    base = nullptr;
+    return false;
+  }
+  // Fewer page faults and TLB misses where the system allows it; no matter if
+  // it does not.
+  madvise(address, size_t(bytes), MADV_HUGEPAGE);
+  base = static_cast<uint8_t *>(address);
+  control = reinterpret_cast<ControlBlock *>(base);
+  blocks =
+      reinterpret_cast<RankBlock *>(base + roundUp(sizeof(ControlBlock), 64));
+  arenas = base + controlBytes(ranks);
+  arenaStride = roundUp(arenaBytes + pageBytes, arenaAlignment);
+  return true;
+}
+
+void SharedMemory::initialise(int ranks, int64_t arenaBytes,
+                              uint64_t programHash) {
+  new (control) ControlBlock();
+  for (int rank = 0; rank < ranks; ++rank)
+    new (&blocks[rank]) RankBlock();
+  control->magic = 0x7465737365726131ull;
+  control->version = TESSERA_RT_ABI_VERSION;
+  control->ranks = ranks;
+  control->arenaBytes = arenaBytes;
+  control->programHash = programHash;
+  control->ready.store(1);
+}
+
+void SharedMemory::unmap() {
+  if (base)
+    munmap(base, size_t(bytes));
+  base = nullptr;
+}
+
+void tessera::rt::ringDoorbell(RankBlock &block) {
+  block.doorbell.fetch_add(1);
+  if (block.sleeping.load())
+    futexWakeAll(block.doorbell);
+}
+
+bool tessera::rt::recordFailure(SharedMemory &memory, int owner,
+                                const std::string &text) {
+  ControlBlock &control = *memory.control;
+  int32_t expected = 0;
+  bool first =
+      control.failureOwner.compare_exchange_strong(expected, owner + 1);
+  if (first) {
+    size_t length = std::min(text.size(), sizeof(control.failure) - 1);
+    memcpy(control.failure, text.data(), length);
+    control.failure[length] = 0;
+    control.aborted.store(1);
+  }
+  for (int rank = 0; rank < control.ranks; ++rank)
+    ringDoorbell(memory.blocks[rank]);
+  return first;
+}
+
+uint64_t tessera::rt::hashBytes(const void *data, size_t bytes, uint64_t seed) {
+  const unsigned char *p = static_cast<const unsigned char *>(data);
+  for (size_t i = 0; i < bytes; ++i)
+    seed = (seed ^ p[i]) * 0x100000001b3ull;
+  return seed;
+}

@@ -1,0 +1,147 @@
+//===-- Control.h - Shared memory of a job ----------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layout of the one shared mapping of a job: a control block, then one
+// arena per rank. Only atomics and plain data: it is mapped at different
+// addresses by different processes. What is done with it is in Collectives.cpp,
+// Progress.cpp, Launcher.cpp and Rendezvous.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_CONTROL_H
+#define TESSERA_RT_SRC_CONTROL_H
+
+#include "Support.h"
+
+namespace tessera::rt {
+
+constexpr int maxRanks = 1024;
+constexpr int maxTraffic = 64;
+/// The slots of the ABI, and one more for barriers of the runtime itself.
+constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
+constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
+
+/// What ranks must agree on when they meet in a collective. Compared field by
+/// field, and printed when it differs.
+struct Header {
+  int64_t sequenceId = 0;
+  int32_t op = 0;
+  int32_t dtype = 0;
+  int32_t reduction = 0;
+  int64_t count = 0;
+  /// Of the remaining shape numbers (outer, root, split and concat dim, ...).
+  uint64_t shapeHash = 0;
+  uint64_t groupHash = 0;
+  /// The group as text, "dp,tp"; cut when it is too long.
+  char axes[40] = {};
+
+  /// Equal but for fields that only inform. Point-to-point partners may differ
+  /// in sequence id and op.
+  bool matches(const Header &other, bool pointToPoint) const;
+  /// "all_reduce #17 (sum f32[1024] over tp)"
+  std::string describe() const;
+};
+
+/// A collective that a rank has in flight. `ticket` (in RankBlock) publishes
+/// it: all other fields are written before it, and stay until it is complete.
+struct alignas(64) Entry {
+  Header header;
+  int64_t sourceOffset = 0;
+  int64_t destinationOffset = 0;
+  /// Peers that will read from this rank, and those that have finished.
+  uint32_t readers = 0;
+  std::atomic<uint32_t> acknowledged{0};
+  /// 1 once this rank's part of an all_reduce is in its destination.
+  std::atomic<uint32_t> phase{0};
+};
+
+/// What a rank received in collectives of one kind over one set of axes.
+struct Traffic {
+  int32_t op = 0;
+  char axes[40] = {};
+  int64_t calls = 0;
+  int64_t bytes = 0;
+};
+
+enum class RankState : uint32_t { Absent, Running, Finished, Failed };
+
+/// One rank's part of the control block. Written by that rank, but for the
+/// doorbell and `acknowledged`, which its peers ring and count up.
+struct alignas(64) RankBlock {
+  /// Counts events that may concern this rank; it sleeps on this word.
+  std::atomic<uint32_t> doorbell{0};
+  std::atomic<uint32_t> sleeping{0};
+  std::atomic<int32_t> pid{0};
+  std::atomic<RankState> state{RankState::Absent};
+  /// The rank that this rank waits for, or -1.
+  std::atomic<int32_t> waitingFor{-1};
+  /// The newest collective this rank posted, for error texts only.
+  Header last;
+  std::atomic<uint32_t> posted{0};
+  /// Identity of the operation in each slot, 0 when free.
+  alignas(64) std::atomic<uint64_t> tickets[numSlots] = {};
+  Entry entries[numSlots];
+
+  // For the report; valid when the final barrier has passed.
+  double cpuSeconds = 0;
+  double initSeconds = 0;
+  Traffic traffic[maxTraffic];
+  int32_t numTraffic = 0;
+};
+
+struct ControlBlock {
+  uint64_t magic = 0;
+  int32_t version = 0;
+  int32_t ranks = 0;
+  int64_t arenaBytes = 0;
+  /// Hash of program name, hash and ranks: all must run the same program.
+  uint64_t programHash = 0;
+  /// The layout is initialised (joined mode: the first comer does it).
+  std::atomic<uint32_t> ready{0};
+  /// Not 0: stop. Set after the failure below is complete.
+  std::atomic<uint32_t> aborted{0};
+  /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
+  std::atomic<int32_t> failureOwner{0};
+  char failure[1536] = {};
+};
+
+/// A mapping of the job's shared memory in this process.
+struct SharedMemory {
+  uint8_t *base = nullptr;
+  int64_t bytes = 0;
+  ControlBlock *control = nullptr;
+  RankBlock *blocks = nullptr;
+  uint8_t *arenas = nullptr;
+  int64_t arenaStride = 0;
+
+  uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
+
+  /// Bytes a job needs.
+  static int64_t bytesFor(int ranks, int64_t arenaBytes);
+  /// Maps `fd`, already of that size; returns false and leaves errno on error.
+  bool map(int fd, int ranks, int64_t arenaBytes);
+  /// Constructs the control block in zeroed memory.
+  void initialise(int ranks, int64_t arenaBytes, uint64_t programHash);
+  void unmap();
+};
+
+/// Rings one rank's doorbell.
+void ringDoorbell(RankBlock &block);
+
+/// Records why the job stops; only the first call has an effect. `owner` is a
+/// rank, or the number of ranks for the launcher. Wakes everybody. Returns
+/// whether this call was the first.
+bool recordFailure(SharedMemory &memory, int owner, const std::string &text);
+
+/// FNV-1a, continued from `seed`.
+uint64_t hashBytes(const void *data, size_t bytes,
+                   uint64_t seed = 0xcbf29ce484222325ull);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_CONTROL_H

@@ -1,0 +1,54 @@
+//===-- Json.h - A reader of JSON -------------------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Just enough JSON for the manifest: a tree of values, no exceptions, and
+// getters that give a default for what is missing or of another type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_JSON_H
+#define TESSERA_RT_SRC_JSON_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::rt {
+
+struct Json {
+  enum Kind { Null, Bool, Number, String, Array, Object };
+  Kind kind = Null;
+  double number = 0;
+  /// Of a Number without fraction or exponent.
+  int64_t integer = 0;
+  bool isInteger = false;
+  bool boolean = false;
+  std::string string;
+  std::vector<Json> items;
+  std::vector<std::pair<std::string, Json>> members;
+
+  /// The member of that name, or null.
+  const Json *find(const char *name) const;
+  std::string getString(const char *name, const char *otherwise = "") const;
+  int64_t getInteger(const char *name, int64_t otherwise) const;
+  double getNumber(const char *name, double otherwise) const;
+  /// The array's items; empty if it is missing.
+  const std::vector<Json> &getArray(const char *name) const;
+};
+
+/// Parses `text`. Returns false and a message with the byte's position in
+/// `error` when it is not one JSON value.
+bool parseJson(const std::string &text, Json &value, std::string &error);
+
+/// `text` as a JSON string, with quotes.
+std::string quoteJson(const std::string &text);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_JSON_H

@@ -1,0 +1,55 @@
+//===-- Main.cpp - The main of compiled programs --------------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the command line and the manifest, and starts or joins the job. An
+// object of its own in the library, so that a program with a main of its own
+// can link the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launcher.h"
+
+using namespace tessera::rt;
+
+static int refuse(const std::string &text) {
+  fprintf(stderr, "tessera: error: %s\n", text.c_str());
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  Manifest manifest;
+  std::string error;
+  if (!parseOptions(argc, argv, options, error))
+    return refuse(error);
+  if (options.printManifest) {
+    printf("%s\n", tessera_program_manifest);
+    return 0;
+  }
+  if (!parseManifest(tessera_program_manifest, manifest, error))
+    return refuse("the program's manifest is not sound: " + error);
+  if (options.help) {
+    printf("%s", helpText(argv[0], manifest).c_str());
+    return 0;
+  }
+  if (options.ranks != 0 && options.ranks != manifest.ranks)
+    return refuse(format("--ranks %d, but this program was compiled for %d",
+                         options.ranks, manifest.ranks));
+  Environment environment;
+  error = readEnvironment(environment);
+  if (!error.empty())
+    return refuse(error);
+  if (!environment.family)
+    return launchRanks(manifest, options, runRank);
+  if (environment.ranks != manifest.ranks)
+    return refuse(
+        format("%s starts %d ranks, but this program was compiled for "
+               "%d",
+               environment.family, environment.ranks, manifest.ranks));
+  return joinRanks(environment, manifest, options, runRank);
+}

@@ -1,0 +1,258 @@
+//===-- Manifest.cpp - What a program says about itself -------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Manifest.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+
+#include "Json.h"
+
+#include <algorithm>
+
+using namespace tessera::rt;
+
+int64_t Value::elements() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int64_t Value::localElements() const {
+  int64_t count = 1;
+  for (int64_t extent : localShape)
+    count *= extent;
+  return count;
+}
+
+std::string tessera::rt::describeType(int32_t dtype,
+                                      const std::vector<int64_t> &shape) {
+  std::string text = std::string(dtypeName(dtype)) + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += format(i ? ", %lld" : "%lld", (long long)shape[i]);
+  return text + "]";
+}
+
+static std::vector<int64_t> readIntegers(const Json &json, const char *name) {
+  std::vector<int64_t> values;
+  for (const Json &item : json.getArray(name))
+    values.push_back(item.isInteger ? item.integer : -1);
+  return values;
+}
+
+static bool readInit(const Json &json, Initialiser &init) {
+  std::string kind = json.getString("kind");
+  if (kind == "zeros")
+    init = {Initialiser::Zeros, 0, 0};
+  else if (kind == "ones")
+    init = {Initialiser::Ones, 1, 0};
+  else if (kind == "constant")
+    init = {Initialiser::Constant, json.getNumber("value", 0), 0};
+  else if (kind == "normal")
+    init = {Initialiser::Normal, json.getNumber("mean", 0),
+            json.getNumber("std", 1)};
+  else if (kind == "uniform")
+    init = {Initialiser::Uniform, json.getNumber("low", 0),
+            json.getNumber("high", 1)};
+  else
+    return false;
+  return true;
+}
+
+/// Checks sizes against each other. Returns a message, or nothing.
+static std::string checkValue(const Value &value, const Manifest &manifest) {
+  size_t rank = value.shape.size();
+  if (value.name.empty() || value.name.find('/') != std::string::npos)
+    return "expects a name without '/'";
+  if (value.dtype < 0)
+    return "expects a dtype";
+  if (value.paddedShape.size() != rank || value.localShape.size() != rank ||
+      value.sharding.size() != rank)
+    return "expects shapes and sharding of one rank";
+  int64_t size = dtypeSize(value.dtype);
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t parts = 1;
+    for (const Digit &digit : value.sharding[d]) {
+      if (digit.stride < 1 || digit.size < 1 ||
+          manifest.ranks % (digit.stride * digit.size) != 0)
+        return "expects digits that divide the ranks";
+      parts *= digit.size;
+    }
+    if (value.shape[d] < 0 || value.paddedShape[d] < value.shape[d] ||
+        value.localShape[d] * parts != value.paddedShape[d])
+      return format(
+          "expects a padded dim %zu of at least %lld, in %lld parts of "
+          "the local dim, but got %lld and %lld",
+          d, (long long)value.shape[d], (long long)parts,
+          (long long)value.paddedShape[d], (long long)value.localShape[d]);
+  }
+  if (value.bytes != value.localElements() * size)
+    return format("expects %lld bytes, but got %lld",
+                  (long long)(value.localElements() * size),
+                  (long long)value.bytes);
+  if (value.offset < 0 || value.offset % size ||
+      value.offset > manifest.arenaBytes - value.bytes)
+    return format("expects an aligned offset within the arena, but got %lld",
+                  (long long)value.offset);
+  return std::string();
+}
+
+static std::string readValue(const Json &json, bool isArgument,
+                             const Manifest &manifest, Value &value) {
+  value.name = json.getString("name");
+  value.dtype = dtypeFromName(json.getString("dtype"));
+  value.shape = readIntegers(json, "shape");
+  value.paddedShape = json.find("padded_shape")
+                          ? readIntegers(json, "padded_shape")
+                          : value.shape;
+  for (const Json &dim : json.getArray("sharding")) {
+    value.sharding.emplace_back();
+    for (const Json &digit : dim.items)
+      value.sharding.back().push_back(
+          {digit.getInteger("stride", 0), digit.getInteger("size", 0)});
+  }
+  value.sharding.resize(std::max(value.sharding.size(), value.shape.size()));
+  value.localShape = json.find("local_shape")
+                         ? readIntegers(json, "local_shape")
+                         : value.shape;
+  value.offset = json.getInteger("offset", -1);
+  value.bytes = json.getInteger("bytes", -1);
+  value.vocab = json.getInteger("vocab", 0);
+  if (isArgument) {
+    std::string role = json.getString("role");
+    if (role == "param")
+      value.role = Role::Param;
+    else if (role == "tokens")
+      value.role = Role::Tokens;
+    else if (role == "labels")
+      value.role = Role::Labels;
+    else if (role == "input")
+      value.role = Role::Input;
+    else
+      return "expects the role param, tokens, labels or input, but got '" +
+             role + "'";
+    bool isData = value.role == Role::Tokens || value.role == Role::Labels;
+    if (isData &&
+        ((value.dtype != TESSERA_RT_I32 && value.dtype != TESSERA_RT_I64) ||
+         value.shape.empty()))
+      return "expects tokens of i32 or i64 with a sequence dim";
+    const Json *init = json.find("init");
+    if (init && !readInit(*init, value.init))
+      return "expects an init kind zeros, ones, constant, normal or uniform";
+  }
+  return checkValue(value, manifest);
+}
+
+static std::string readValues(const Json &json, const char *name,
+                              bool isArgument, const Manifest &manifest,
+                              std::vector<Value> &values) {
+  for (const Json &item : json.getArray(name)) {
+    values.emplace_back();
+    std::string error = readValue(item, isArgument, manifest, values.back());
+    if (!error.empty())
+      return format("%s '%s' ", name, values.back().name.c_str()) + error;
+  }
+  return std::string();
+}
+
+bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
+                                std::string &error) {
+  Json json;
+  if (!parseJson(text, json, error))
+    return false;
+  if (json.getInteger("version", 0) != TESSERA_RT_ABI_VERSION) {
+    error = format("expects version %d, but got %lld", TESSERA_RT_ABI_VERSION,
+                   (long long)json.getInteger("version", 0));
+    return false;
+  }
+  manifest.program = json.getString("program", "program");
+  manifest.hash = json.getString("hash");
+  int64_t ranks = json.getInteger("ranks", 0);
+  manifest.arenaBytes = json.getInteger("arena_bytes", -1);
+  int64_t product = 1;
+  for (const Json &axis : json.getArray("mesh")) {
+    manifest.mesh.push_back(
+        {axis.getString("name"), axis.getInteger("size", 0)});
+    product *= manifest.mesh.back().size;
+  }
+  if (ranks < 1 || ranks > 1024 || product != ranks ||
+      manifest.arenaBytes < 0) {
+    error = format("expects 1 to 1024 ranks in the mesh and an arena, but got "
+                   "%lld ranks, a mesh of %lld and %lld bytes",
+                   (long long)ranks, (long long)product,
+                   (long long)manifest.arenaBytes);
+    return false;
+  }
+  manifest.ranks = int(ranks);
+  for (const Json &line : json.getArray("plan"))
+    manifest.plan.push_back(line.string);
+  error = readValues(json, "arguments", true, manifest, manifest.arguments);
+  if (error.empty())
+    error = readValues(json, "results", false, manifest, manifest.results);
+  return error.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// Longest run: long enough to be efficient, short enough to share out.
+static constexpr int64_t longestRun = 64 << 10;
+
+ShardRuns::ShardRuns(const Value &value, int64_t rank) {
+  int64_t global = 1, local = 1;
+  bool merging = true;
+  for (size_t d = value.shape.size(); d-- > 0;) {
+    const std::vector<Digit> &digits = value.sharding[d];
+    int64_t index = digitsIndex(digits.data(), digits.size(), rank);
+    int64_t extent = value.localShape[d], start = index * extent;
+    int64_t valid = std::clamp<int64_t>(value.shape[d] - start, 0, extent);
+    if (merging) {
+      // Dimensions that are whole on both sides melt into one run.
+      innerLength *= valid;
+      innerStart = start * global;
+      merging = valid == extent && valid == value.shape[d];
+    } else {
+      outer.insert(outer.begin(), {valid, start, global, local});
+      count *= valid;
+    }
+    global *= value.shape[d];
+    local *= extent;
+  }
+  pieces = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
+  count = innerLength == 0 ? 0 : count * pieces;
+}
+
+ShardRuns::Run ShardRuns::operator[](int64_t index) const {
+  int64_t begin = index % pieces * longestRun, rest = index / pieces;
+  Run run{innerStart + begin, begin, std::min(longestRun, innerLength - begin)};
+  for (size_t d = outer.size(); d-- > 0;) {
+    int64_t i = rest % outer[d].valid;
+    rest /= outer[d].valid;
+    run.global += (outer[d].start + i) * outer[d].global;
+    run.local += i * outer[d].local;
+  }
+  return run;
+}
+
+std::vector<int> tessera::rt::blockOwners(const Value &value, int ranks) {
+  std::vector<std::vector<int64_t>> seen;
+  std::vector<int> owners;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<int64_t> block;
+    for (const std::vector<Digit> &digits : value.sharding)
+      block.push_back(digitsIndex(digits.data(), digits.size(), rank));
+    if (std::find(seen.begin(), seen.end(), block) != seen.end())
+      continue;
+    seen.push_back(block);
+    owners.push_back(rank);
+  }
+  return owners;
+}

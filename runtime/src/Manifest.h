@@ -1,0 +1,92 @@
+//===-- Manifest.h - What a program says about itself -----------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The manifest of a program, read and checked, and the blocks of its values.
+// The format is documented in tessera_rt.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_MANIFEST_H
+#define TESSERA_RT_SRC_MANIFEST_H
+
+#include "Operation.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::rt {
+
+enum class Role { Param, Tokens, Labels, Input, Result };
+
+/// How a value begins.
+struct Initialiser {
+  enum Kind { None, Zeros, Ones, Constant, Normal, Uniform } kind = None;
+  /// Constant: value. Normal: mean and deviation. Uniform: low and high.
+  double first = 0, second = 0;
+};
+
+/// An argument or result.
+struct Value {
+  std::string name;
+  Role role = Role::Result;
+  int32_t dtype = 0;
+  std::vector<int64_t> shape, paddedShape, localShape;
+  std::vector<std::vector<Digit>> sharding;
+  int64_t offset = 0, bytes = 0;
+  /// Tokens and labels: ids are below it; 0: not known.
+  int64_t vocab = 0;
+  Initialiser init;
+
+  int64_t elements() const;
+  int64_t localElements() const;
+};
+
+struct Manifest {
+  std::string program, hash;
+  int ranks = 0;
+  int64_t arenaBytes = 0;
+  std::vector<MeshAxis> mesh;
+  std::vector<std::string> plan;
+  std::vector<Value> arguments, results;
+};
+
+/// Reads a manifest; returns false and a message when it is not sound.
+bool parseManifest(const char *text, Manifest &manifest, std::string &error);
+
+/// "f32[4, 16]"
+std::string describeType(int32_t dtype, const std::vector<int64_t> &shape);
+
+/// A rank's block of a value as runs of elements that are contiguous both in
+/// the block and in the true global shape. Padding is in no run.
+class ShardRuns {
+public:
+  ShardRuns(const Value &value, int64_t rank);
+
+  struct Run {
+    int64_t global; ///< linear index in the true shape
+    int64_t local;  ///< element of the local block
+    int64_t length;
+  };
+  int64_t size() const { return count; }
+  Run operator[](int64_t index) const;
+
+private:
+  struct Dim {
+    int64_t valid, start, global, local; // extents in the block and strides
+  };
+  std::vector<Dim> outer;
+  int64_t count = 1, innerStart = 0, innerLength = 1;
+  int64_t pieces = 1;
+};
+
+/// The ranks that hold distinct blocks of `value`, each the lowest that has it.
+std::vector<int> blockOwners(const Value &value, int ranks);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_MANIFEST_H

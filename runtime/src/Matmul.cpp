@@ -1,0 +1,274 @@
+//===-- Matmul.cpp - The matrix product library call ----------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cuts matrix products into blocks for caches and threads. Two ways: by columns
+// of C, with A packed as a whole and shared by all threads, or by rows, with B
+// packed as a whole; so nothing is packed twice. Row blocks finish whole rows
+// of C, which is what an epilogue needs. The inner loops are in
+// kernels/Gemm.cpp.
+//
+// The blocking of k is fixed, so results do not depend on threads or on m.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include "kernels/HotKernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+namespace {
+/// Depth of one pass over C: a panel of A of this depth fits the first-level
+/// cache, a block of B of blockColumns columns the second-level one.
+constexpr int64_t blockDepth = 384;
+constexpr int64_t blockColumns = 256;
+
+int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// One product of the batch with its operands.
+struct Product {
+  MatrixView a, b;
+  uint8_t *c;
+  int64_t batchIndex;
+};
+
+/// A matmul call.
+struct Matmul {
+  tessera_rt_context *ctx;
+  const tessera_rt_matmul_desc &d;
+  const HotKernels &kernels;
+  tessera_rt_kernel_fn epilogue;
+  const int64_t *epilogueWords;
+
+  int64_t sizeC() const { return dtypeSize(int32_t(d.c_dtype)); }
+
+  /// The same view, from element (i, j) on.
+  static MatrixView at(MatrixView view, int64_t i, int64_t j) {
+    int64_t offset = i * view.rowStride + j * view.columnStride;
+    view.data = static_cast<const uint8_t *>(view.data) +
+                offset * dtypeSize(view.dtype);
+    return view;
+  }
+
+  /// C block [rows, columns] from packed operands of full depth.
+  void multiplyBlock(uint8_t *c, int64_t rows, int64_t columns,
+                     const float *packedA, const float *packedB,
+                     float *wide) const {
+    bool direct = d.c_dtype == TESSERA_RT_F32;
+    float *target = direct ? reinterpret_cast<float *>(c) : wide;
+    int64_t ldc = direct ? d.ldc : columns;
+    // Blocks of equal depth, so that none is tiny.
+    int64_t passes = std::max<int64_t>(1, (d.k + blockDepth - 1) / blockDepth);
+    int64_t step = roundUp((d.k + passes - 1) / passes, 16);
+    int64_t stepColumns = roundUp(blockColumns, kernels.tileColumns);
+    for (int64_t j = 0; j < columns; j += stepColumns) {
+      int64_t some = std::min(stepColumns, columns - j);
+      int64_t depth = 0;
+      do {
+        kernels.multiply(rows, some, std::min(step, d.k - depth),
+                         packedA + depth * kernels.tileRows,
+                         d.k * kernels.tileRows,
+                         packedB + j * d.k + depth * kernels.tileColumns,
+                         d.k * kernels.tileColumns, target + j, ldc,
+                         depth > 0 || (direct && d.accumulate));
+        depth += step;
+      } while (depth < d.k);
+    }
+    if (!direct)
+      narrow(c, rows, columns, wide);
+  }
+
+  /// Rounds an f32 block into a bf16 C.
+  void narrow(uint8_t *c, int64_t rows, int64_t columns, float *wide) const {
+    uint16_t *target = reinterpret_cast<uint16_t *>(c);
+    for (int64_t i = 0; i < rows; ++i) {
+      float *row = wide + i * columns;
+      if (d.accumulate)
+        for (int64_t j = 0; j < columns; ++j)
+          row[j] += bf16ToFloat(target[i * d.ldc + j]);
+      kernels.f32ToBf16(row, target + i * d.ldc, columns);
+    }
+  }
+
+  void runEpilogue(int64_t begin, int64_t end) const {
+    if (epilogue && begin < end)
+      epilogue(epilogueWords, begin, end);
+  }
+
+  /// Floats of an f32 copy of a block of C, where C is not f32.
+  int64_t wideFloats(int64_t rows, int64_t columns) const {
+    return d.c_dtype == TESSERA_RT_F32 ? 0 : rows * columns;
+  }
+
+  void byRows(const Product &p) const;
+  void byColumns(const Product &p) const;
+  void whole(const Product &p, ScratchBuffer &scratch) const;
+};
+} // namespace
+
+void Matmul::byRows(const Product &p) const {
+  int64_t threads = ctx->pool->size();
+  int64_t panels = roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
+  float *packedB = ctx->scratch.shared.getFloats(
+      size_t(panels * kernels.tileColumns * d.k + 1024));
+  int64_t pieces = std::min<int64_t>(panels, threads * 4);
+  ctx->pool->forEach(pieces, [&](int64_t piece, int) {
+    int64_t first = panels * piece / pieces * kernels.tileColumns;
+    int64_t last =
+        std::min(panels * (piece + 1) / pieces * kernels.tileColumns, d.n);
+    kernels.packB(at(p.b, 0, first), d.k, last - first, packedB + first * d.k);
+  });
+  // Four panels of rows a block; fewer where that leaves threads without work.
+  int64_t rowPanels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
+  int64_t blockPanels = std::clamp<int64_t>(rowPanels / (threads * 3), 1, 4);
+  int64_t blockRows = blockPanels * kernels.tileRows;
+  int64_t blocks = (d.m + blockRows - 1) / blockRows;
+  size_t floatsA = size_t(blockRows * d.k + 1024);
+  size_t floats = floatsA + size_t(wideFloats(blockRows, d.n));
+  ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
+    float *packedA = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
+    int64_t first = block * blockRows;
+    int64_t rows = std::min(blockRows, d.m - first);
+    kernels.packA(at(p.a, first, 0), rows, d.k, packedA);
+    multiplyBlock(p.c + first * d.ldc * sizeC(), rows, d.n, packedA, packedB,
+                  packedA + floatsA);
+    runEpilogue(p.batchIndex * d.m + first, p.batchIndex * d.m + first + rows);
+  });
+}
+
+void Matmul::byColumns(const Product &p) const {
+  int64_t threads = ctx->pool->size();
+  int64_t panels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
+  float *packedA = ctx->scratch.shared.getFloats(
+      size_t(panels * kernels.tileRows * d.k + 1024));
+  int64_t pieces = std::min<int64_t>(panels, threads * 4);
+  ctx->pool->forEach(pieces, [&](int64_t piece, int) {
+    int64_t first = panels * piece / pieces * kernels.tileRows;
+    int64_t last =
+        std::min(panels * (piece + 1) / pieces * kernels.tileRows, d.m);
+    kernels.packA(at(p.a, first, 0), last - first, d.k, packedA + first * d.k);
+  });
+  int64_t columnPanels =
+      roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
+  int64_t most = std::max<int64_t>(1, blockColumns / kernels.tileColumns);
+  int64_t blockPanels =
+      std::clamp<int64_t>(columnPanels / (threads * 3), 1, most);
+  int64_t columns = blockPanels * kernels.tileColumns;
+  int64_t blocks = (d.n + columns - 1) / columns;
+  size_t floatsB = size_t(columns * d.k + 1024);
+  size_t floats = floatsB + size_t(wideFloats(d.m, columns));
+  ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
+    float *packedB = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
+    int64_t first = block * columns;
+    int64_t some = std::min(columns, d.n - first);
+    kernels.packB(at(p.b, 0, first), d.k, some, packedB);
+    multiplyBlock(p.c + first * sizeC(), d.m, some, packedA, packedB,
+                  packedB + floatsB);
+  });
+}
+
+/// One product by one thread: many small ones share the threads.
+void Matmul::whole(const Product &p, ScratchBuffer &scratch) const {
+  size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * d.k + 1024);
+  size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * d.k + 1024);
+  float *packedA =
+      scratch.getFloats(floatsA + floatsB + size_t(wideFloats(d.m, d.n)));
+  float *packedB = packedA + floatsA;
+  kernels.packA(p.a, d.m, d.k, packedA);
+  kernels.packB(p.b, d.k, d.n, packedB);
+  multiplyBlock(p.c, d.m, d.n, packedA, packedB, packedB + floatsB);
+  runEpilogue(p.batchIndex * d.m, (p.batchIndex + 1) * d.m);
+}
+
+/// f64: for checks, not for speed.
+static void multiplyF64(const tessera_rt_matmul_desc &d, const double *a,
+                        const double *b, double *c, int64_t i) {
+  double *row = c + i * d.ldc;
+  if (!d.accumulate)
+    std::fill(row, row + d.n, 0.0);
+  for (int64_t k = 0; k < d.k; ++k) {
+    double x = a[d.trans_a ? k * d.lda + i : i * d.lda + k];
+    int64_t step = d.trans_b ? d.ldb : 1;
+    const double *line = b + (d.trans_b ? k : k * d.ldb);
+    for (int64_t j = 0; j < d.n; ++j)
+      row[j] += x * line[j * step];
+  }
+}
+
+static bool isSound(const tessera_rt_matmul_desc &d) {
+  bool types = d.dtype == d.c_dtype
+                   ? d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16 ||
+                         d.dtype == TESSERA_RT_F64
+                   : d.dtype == TESSERA_RT_BF16 && d.c_dtype == TESSERA_RT_F32;
+  return types && d.batch >= 0 && d.m >= 0 && d.n >= 0 && d.k >= 0 &&
+         d.lda >= (d.trans_a ? d.m : d.k) && d.ldb >= (d.trans_b ? d.k : d.n) &&
+         d.ldc >= d.n;
+}
+
+extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
+                                     const tessera_rt_matmul_desc *desc,
+                                     const void *a, const void *b, void *c,
+                                     tessera_rt_kernel_fn epilogue,
+                                     const int64_t *epilogue_words) {
+  const tessera_rt_matmul_desc &d = *desc;
+  if (!isSound(d))
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("matmul expects f32, bf16 or f64 operands with leading "
+                       "dimensions no shorter than rows, but got %s to %s, "
+                       "[%lld x %lld x %lld x %lld], ld %lld %lld %lld",
+                       dtypeName(int32_t(d.dtype)),
+                       dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
+                       (long long)d.m, (long long)d.n, (long long)d.k,
+                       (long long)d.lda, (long long)d.ldb, (long long)d.ldc));
+  if (d.batch == 0 || d.m == 0 || d.n == 0)
+    return TESSERA_RT_OK;
+  Matmul call{ctx, d, hotKernels(), epilogue, epilogue_words};
+  int32_t dtype = int32_t(d.dtype);
+  int64_t size = dtypeSize(dtype);
+  auto product = [&](int64_t index) {
+    const uint8_t *baseA = static_cast<const uint8_t *>(a);
+    const uint8_t *baseB = static_cast<const uint8_t *>(b);
+    return Product{{baseA + index * d.stride_a * size, dtype,
+                    d.trans_a ? 1 : d.lda, d.trans_a ? d.lda : 1},
+                   {baseB + index * d.stride_b * size, dtype,
+                    d.trans_b ? 1 : d.ldb, d.trans_b ? d.ldb : 1},
+                   static_cast<uint8_t *>(c) +
+                       index * d.stride_c * call.sizeC(),
+                   index};
+  };
+  if (dtype == TESSERA_RT_F64) {
+    ctx->pool->forEach(d.batch * d.m, [&](int64_t row, int) {
+      Product p = product(row / d.m);
+      multiplyF64(d, static_cast<const double *>(p.a.data),
+                  static_cast<const double *>(p.b.data),
+                  reinterpret_cast<double *>(p.c), row % d.m);
+      call.runEpilogue(row, row + 1);
+    });
+    return TESSERA_RT_OK;
+  }
+  // Small products of a batch: one thread each.
+  if (d.batch >= ctx->pool->size() && d.m * d.n * d.k <= (int64_t(1) << 26)) {
+    ctx->pool->forEach(d.batch, [&](int64_t index, int thread) {
+      call.whole(product(index), ctx->scratch.perThread[size_t(thread)]);
+    });
+    return TESSERA_RT_OK;
+  }
+  for (int64_t index = 0; index < d.batch; ++index) {
+    Product p = product(index);
+    if (epilogue || d.m >= d.n)
+      call.byRows(p);
+    else
+      call.byColumns(p);
+  }
+  return TESSERA_RT_OK;
+}

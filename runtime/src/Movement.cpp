@@ -1,0 +1,256 @@
+//===-- Movement.cpp - Data movement of collectives -----------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What each collective copies or reduces, once the peers' operands may be read.
+// Every rank pulls what it needs; nobody writes into a peer's arena.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include "kernels/HotKernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+/// Bytes up to which every member reduces everything: one meeting instead of
+/// two. Above, each reduces its part and fetches the others'.
+static constexpr int64_t smallReduceBytes = 16 << 10;
+/// Least bytes worth a thread of their own.
+static constexpr int64_t bytesPerTask = 256 << 10;
+
+bool tessera::rt::isLargeReduce(const Operation &op) {
+  return op.group->size() > 1 &&
+         op.inner * dtypeSize(op.header.dtype) > smallReduceBytes;
+}
+
+void tessera::rt::copyBytes(tessera_rt_context *ctx, void *destination,
+                            const void *source, int64_t bytes) {
+  if (destination == source || bytes <= 0)
+    return;
+  if (bytes < 2 * bytesPerTask || ctx->pool->size() == 1) {
+    memcpy(destination, source, size_t(bytes));
+    return;
+  }
+  int64_t tasks =
+      std::min<int64_t>(bytes / bytesPerTask, int64_t(ctx->pool->size()) * 4);
+  int64_t piece = ((bytes + tasks - 1) / tasks + 63) / 64 * 64;
+  ctx->pool->forEach(tasks, [&](int64_t task, int) {
+    int64_t begin = task * piece, end = std::min(begin + piece, bytes);
+    if (begin < end)
+      memcpy(static_cast<uint8_t *>(destination) + begin,
+             static_cast<const uint8_t *>(source) + begin, size_t(end - begin));
+  });
+}
+
+/// dst[i] = reduction over members of sources[member][i], on all threads.
+static void reduceSources(tessera_rt_context *ctx, const Header &header,
+                          const uint8_t *const *sources, int members,
+                          uint8_t *destination, int64_t count) {
+  int64_t size = dtypeSize(header.dtype);
+  int64_t tasks = std::clamp<int64_t>(count * size * members / bytesPerTask, 1,
+                                      int64_t(ctx->pool->size()) * 4);
+  int64_t piece = ((count + tasks - 1) / tasks + 63) / 64 * 64;
+  ctx->pool->forEach(tasks, [&](int64_t task, int) {
+    int64_t begin = task * piece, end = std::min(begin + piece, count);
+    if (begin >= end)
+      return;
+    std::vector<const void *> shifted(static_cast<size_t>(members));
+    for (int i = 0; i < members; ++i)
+      shifted[size_t(i)] = sources[i] + begin * size;
+    hotKernels().reduce(header.dtype, header.reduction, shifted.data(), members,
+                        destination + begin * size, end - begin);
+  });
+}
+
+static int64_t moveGather(tessera_rt_context *ctx, Operation &op,
+                          const uint8_t *const *peers) {
+  int members = op.group->size();
+  int64_t bytes = op.inner * dtypeSize(op.header.dtype);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  for (int j = 0; j < members; ++j) {
+    if (op.outer == 1) {
+      copyBytes(ctx, destination + j * bytes, peers[j], bytes);
+      continue;
+    }
+    int64_t shape[2] = {op.outer, bytes}, from[2] = {bytes, 1},
+            to[2] = {bytes * members, 1};
+    copyStrided(ctx, 1, 2, shape, peers[j], from, destination + j * bytes, to);
+  }
+  return op.outer * bytes * (members - 1);
+}
+
+static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
+                           const uint8_t *const *peers) {
+  int members = op.group->size();
+  int64_t bytes = op.inner * dtypeSize(op.header.dtype);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  std::vector<const uint8_t *> sources(static_cast<size_t>(members));
+  // With many short rows the threads share rows, not elements of a row.
+  if (op.outer > 1 && bytes * members < bytesPerTask) {
+    int64_t tasks = std::clamp<int64_t>(
+        op.outer * bytes * members / bytesPerTask, 1, ctx->pool->size() * 4);
+    ctx->pool->forEach(tasks, [&](int64_t task, int) {
+      std::vector<const void *> row(static_cast<size_t>(members));
+      for (int64_t i = op.outer * task / tasks;
+           i < op.outer * (task + 1) / tasks; ++i) {
+        for (int j = 0; j < members; ++j)
+          row[size_t(j)] = peers[j] + (i * members + op.group->index) * bytes;
+        hotKernels().reduce(op.header.dtype, op.header.reduction, row.data(),
+                            members, destination + i * bytes, op.inner);
+      }
+    });
+    return op.outer * bytes * (members - 1);
+  }
+  for (int64_t i = 0; i < op.outer; ++i) {
+    for (int j = 0; j < members; ++j)
+      sources[size_t(j)] = peers[j] + (i * members + op.group->index) * bytes;
+    reduceSources(ctx, op.header, sources.data(), members,
+                  destination + i * bytes, op.inner);
+  }
+  return op.outer * bytes * (members - 1);
+}
+
+/// The part [begin, end) of `count` elements that member `index` reduces.
+static void chunkOf(int64_t count, int members, int index, int64_t &begin,
+                    int64_t &end) {
+  int64_t piece = ((count + members - 1) / members + 15) / 16 * 16;
+  begin = std::min(piece * index, count);
+  end = std::min(begin + piece, count);
+}
+
+static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
+                          const uint8_t *const *peers) {
+  int members = op.group->size();
+  int64_t size = dtypeSize(op.header.dtype), count = op.inner;
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  if (!isLargeReduce(op)) {
+    // In place: peers may still read what would be overwritten.
+    if (members > 1 && op.sourceOffset == op.destinationOffset) {
+      op.held.resize(size_t(count * size));
+      destination = op.held.data();
+    }
+    reduceSources(ctx, op.header, peers, members, destination, count);
+    return count * size * (members - 1);
+  }
+  int64_t begin, end;
+  chunkOf(count, members, op.group->index, begin, end);
+  std::vector<const uint8_t *> sources(static_cast<size_t>(members));
+  for (int j = 0; j < members; ++j)
+    sources[size_t(j)] = peers[j] + begin * size;
+  reduceSources(ctx, op.header, sources.data(), members,
+                destination + begin * size, end - begin);
+  return (end - begin) * size * (members - 1);
+}
+
+void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
+                                const uint8_t *const *peers) {
+  int64_t size = dtypeSize(op.header.dtype), bytes = 0;
+  for (int j = 0; j < op.group->size(); ++j) {
+    if (j == op.group->index)
+      continue;
+    int64_t begin, end;
+    chunkOf(op.inner, op.group->size(), j, begin, end);
+    copyBytes(ctx, ctx->arena() + op.destinationOffset + begin * size,
+              peers[j] + begin * size, (end - begin) * size);
+    bytes += (end - begin) * size;
+  }
+  countTraffic(ctx, op, bytes);
+}
+
+static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
+                            const uint8_t *const *peers) {
+  int members = op.group->size(), self = op.group->index;
+  int32_t rank = int32_t(op.shape.size());
+  int64_t size = dtypeSize(op.header.dtype);
+  std::vector<int64_t> piece = op.shape;
+  piece[size_t(op.splitDim)] /= members;
+  std::vector<int64_t> result = piece;
+  result[size_t(op.concatDim)] *= members;
+  std::vector<int64_t> from(static_cast<size_t>(rank)),
+      to(static_cast<size_t>(rank));
+  int64_t fromStride = 1, toStride = 1, bytes = size;
+  for (int32_t d = rank; d-- > 0;) {
+    from[size_t(d)] = fromStride;
+    to[size_t(d)] = toStride;
+    fromStride *= op.shape[size_t(d)];
+    toStride *= result[size_t(d)];
+    bytes *= piece[size_t(d)];
+  }
+  size_t split = size_t(op.splitDim), concat = size_t(op.concatDim);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  for (int j = 0; j < members; ++j)
+    copyStrided(ctx, size, rank, piece.data(),
+                peers[j] + self * piece[split] * from[split] * size,
+                from.data(),
+                destination + j * piece[concat] * to[concat] * size, to.data());
+  return bytes * (members - 1);
+}
+
+void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
+                           const uint8_t *const *peers) {
+  int64_t received = 0;
+  int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
+  uint8_t *destination = ctx->arena() + op.destinationOffset;
+  switch (op.kind) {
+  case OpKind::AllGather:
+    received = moveGather(ctx, op, peers);
+    break;
+  case OpKind::ReduceScatter:
+    received = moveScatter(ctx, op, peers);
+    break;
+  case OpKind::AllReduce:
+    received = moveReduce(ctx, op, peers);
+    break;
+  case OpKind::AllToAll:
+    received = moveAllToAll(ctx, op, peers);
+    break;
+  case OpKind::Permute:
+  case OpKind::Broadcast:
+  case OpKind::Recv:
+    if (op.readsFrom >= 0)
+      copyBytes(ctx, destination, peers[op.readsFrom], bytes);
+    else
+      memset(destination, 0, size_t(bytes));
+    if (op.readsFrom >= 0 && op.readsFrom != op.group->index)
+      received = bytes;
+    break;
+  case OpKind::Send:
+  case OpKind::Barrier:
+    break;
+  }
+  if (op.kind == OpKind::Barrier)
+    return;
+  countTraffic(ctx, op, received);
+  // A large all_reduce comes here and to gatherReduced: it is one call.
+  RankBlock &block = ctx->block();
+  for (int32_t i = 0; i < block.numTraffic; ++i)
+    if (block.traffic[i].op == int32_t(op.kind) &&
+        strcmp(block.traffic[i].axes, op.header.axes) == 0)
+      ++block.traffic[i].calls;
+}
+
+void tessera::rt::countTraffic(tessera_rt_context *ctx, const Operation &op,
+                               int64_t bytes) {
+  RankBlock &block = ctx->block();
+  for (int32_t i = 0; i < block.numTraffic; ++i)
+    if (block.traffic[i].op == int32_t(op.kind) &&
+        strcmp(block.traffic[i].axes, op.header.axes) == 0) {
+      block.traffic[i].bytes += bytes;
+      return;
+    }
+  if (block.numTraffic == maxTraffic)
+    return;
+  Traffic &traffic = block.traffic[block.numTraffic++];
+  traffic.op = int32_t(op.kind);
+  memcpy(traffic.axes, op.header.axes, sizeof(traffic.axes));
+  traffic.calls = 0;
+  traffic.bytes = bytes;
+}

@@ -1,0 +1,57 @@
+//===-- Npy.h - NumPy files -------------------------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reading and writing .npy files (format 1.0 to 3.0, C order, little-endian).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_NPY_H
+#define TESSERA_RT_SRC_NPY_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::rt {
+
+/// A file mapped for reading.
+class MappedFile {
+public:
+  MappedFile() = default;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+  /// Returns a message, or nothing.
+  std::string open(const std::string &path);
+  const uint8_t *data() const { return bytes; }
+  int64_t size() const { return length; }
+
+private:
+  uint8_t *bytes = nullptr;
+  int64_t length = 0;
+};
+
+/// A .npy file.
+struct NpyArray {
+  MappedFile file;
+  int32_t dtype = -1;
+  std::vector<int64_t> shape;
+  const uint8_t *elements = nullptr;
+  /// Returns a message that names the path, or nothing. A file that is shorter
+  /// than its header promises is an error.
+  std::string open(const std::string &path);
+};
+
+/// Writes an array to a temporary file beside `path`, then renames it: `path`
+/// is whole or absent. Returns a message, or nothing. bf16 is written as f32.
+std::string writeNpy(const std::string &path, int32_t dtype,
+                     const std::vector<int64_t> &shape, const void *elements);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_NPY_H

@@ -1,0 +1,31 @@
+//===-- Report.h - The report of a run --------------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a run cost: time of each step, CPU time, memory and traffic. Printed by
+// rank 0, once all ranks have left their numbers in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_REPORT_H
+#define TESSERA_RT_SRC_REPORT_H
+
+#include "Context.h"
+#include "Manifest.h"
+#include "Options.h"
+
+namespace tessera::rt {
+
+/// Prints the report of all ranks to standard output. `stepSeconds` is the wall
+/// time of each step on rank 0.
+void printReport(tessera_rt_context *ctx, const Manifest &manifest,
+                 const Options &options,
+                 const std::vector<double> &stepSeconds);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_REPORT_H

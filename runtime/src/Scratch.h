@@ -1,0 +1,57 @@
+//===-- Scratch.h - Reused working memory -----------------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Buffers that library calls pack operands into. They grow and are kept: fresh
+// memory costs page faults on every call. Private to the rank, not in the
+// arena.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_SCRATCH_H
+#define TESSERA_RT_SRC_SCRATCH_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tessera::rt {
+
+/// One growing buffer, aligned to 64 bytes. Contents are lost when it grows.
+class ScratchBuffer {
+public:
+  ScratchBuffer() = default;
+  ScratchBuffer(ScratchBuffer &&other) noexcept
+      : memory(other.memory), capacity(other.capacity) {
+    other.memory = nullptr;
+    other.capacity = 0;
+  }
+  ScratchBuffer(const ScratchBuffer &) = delete;
+  ScratchBuffer &operator=(const ScratchBuffer &) = delete;
+  ~ScratchBuffer();
+
+  /// At least `bytes` bytes; aborts the process when there is no memory.
+  void *get(size_t bytes);
+  float *getFloats(size_t count) {
+    return static_cast<float *>(get(count * sizeof(float)));
+  }
+
+private:
+  void *memory = nullptr;
+  size_t capacity = 0;
+};
+
+/// The buffers of a rank: some shared by all threads of a call, and some for
+/// each thread.
+struct ScratchSet {
+  ScratchBuffer shared;
+  std::vector<ScratchBuffer> perThread;
+};
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_SCRATCH_H

@@ -1,0 +1,245 @@
+//===-- Attention.cpp - Blocked attention with an online softmax ----------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One task computes some query rows of one key/value head: keys and values are
+// packed once, then blocks of queries meet blocks of keys, with a running
+// maximum and sum per row (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018; Dao et al., "FlashAttention", 2022), so the S
+// x T scores never exist. All arithmetic is f32. Tasks are made in
+// ../Attention.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Support.h"
+#include "IsaKernels.h"
+#include "Tile.h"
+
+namespace tessera::rt::TESSERA_RT_ISA {
+
+namespace {
+/// Query rows and keys of one block of scores, which stays in the second-level
+/// cache.
+constexpr int64_t queryBlock = 4 * tileRows;
+constexpr int64_t keyBlock = 256;
+constexpr float noScore = -1e30f;
+
+int64_t padColumns(int64_t columns) {
+  return (columns + tileColumns - 1) / tileColumns * tileColumns;
+}
+
+/// The scratch of a task, cut into its parts.
+struct Buffers {
+  float *keys;    // [T / tileColumns][K][tileColumns]
+  float *values;  // [Kv / tileColumns][T][tileColumns]
+  float *rows;    // [queryBlock][K], scaled queries
+  float *queries; // [queryBlock / tileRows][K][tileRows]
+  float *scores;  // [queryBlock][keyBlock]
+  float *output;  // [queryBlock][Kv padded]
+  float *maxima;  // [queryBlock]
+  float *sums;    // [queryBlock][lanes], one partial sum per lane
+
+  /// Returns the number of floats in all.
+  int64_t cut(float *scratch, const tessera_rt_attention_desc &d) {
+    int64_t used = 0;
+    auto take = [&](int64_t count) {
+      float *part = scratch + used;
+      // Room beyond the end for prefetches and whole-vector reads.
+      used += (count + 2 * lanes + 15) / 16 * 16;
+      return part;
+    };
+    keys = take(padColumns(d.kv_len) * d.head_dim);
+    values = take(d.kv_len * padColumns(d.v_head_dim));
+    rows = take(queryBlock * d.head_dim);
+    queries = take(queryBlock * d.head_dim);
+    scores = take(queryBlock * keyBlock);
+    output = take(queryBlock * padColumns(d.v_head_dim));
+    maxima = take(queryBlock);
+    sums = take(queryBlock * lanes);
+    return used;
+  }
+};
+
+/// One attention task with everything it needs at hand.
+struct Worker {
+  const AttentionTask &task;
+  const tessera_rt_attention_desc &d;
+  Buffers buffers;
+  int64_t width; // Kv padded
+
+  explicit Worker(const AttentionTask &task) : task(task), d(*task.desc) {
+    buffers.cut(task.scratch, d);
+    width = padColumns(d.v_head_dim);
+  }
+
+  /// Keys that row `row` of the head's group may see, of the T here.
+  int64_t visibleKeys(int64_t row) const {
+    if (!d.causal)
+      return d.kv_len;
+    int64_t visible = task.qOffset + row / d.per_group - task.kOffset + 1;
+    return visible < 0 ? 0 : visible > d.kv_len ? d.kv_len : visible;
+  }
+
+  /// Element offset of a row of q (or out, with the values' dimension).
+  int64_t rowOffset(int64_t row, int64_t dim) const {
+    int64_t s = row / d.per_group, r = row % d.per_group;
+    return (((task.batch * d.q_len + s) * d.groups + task.group) * d.per_group +
+            r) *
+           dim;
+  }
+
+  void packKeysAndValues(int64_t visible) {
+    int64_t size = d.dtype == TESSERA_RT_BF16 ? 2 : 4;
+    auto view = [&](const void *base, int64_t dim) {
+      int64_t first = (task.batch * d.kv_len * d.groups + task.group) * dim;
+      return MatrixView{static_cast<const char *>(base) + first * size,
+                        int32_t(d.dtype), 1, d.groups * dim};
+    };
+    packB(view(task.k, d.head_dim), d.head_dim, visible, buffers.keys);
+    MatrixView values = view(task.v, d.v_head_dim);
+    values.rowStride = values.columnStride;
+    values.columnStride = 1;
+    packB(values, visible, d.v_head_dim, buffers.values);
+  }
+
+  void packQueries(int64_t first, int64_t count) {
+    double scale;
+    memcpy(&scale, &d.scale_bits, sizeof(scale));
+    // Scores in units of log2 e: the exponential is then 2^x.
+    float factor = float(scale * 1.4426950408889634);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t offset = rowOffset(first + i, d.head_dim);
+      float *row = buffers.rows + i * d.head_dim;
+      if (d.dtype == TESSERA_RT_BF16)
+        bf16ToF32(static_cast<const uint16_t *>(task.q) + offset, row,
+                  d.head_dim);
+      else
+        memcpy(row, static_cast<const float *>(task.q) + offset,
+               size_t(d.head_dim) * sizeof(float));
+      for (int64_t x = 0; x < d.head_dim; ++x)
+        row[x] *= factor;
+    }
+    packA({buffers.rows, TESSERA_RT_F32, d.head_dim, 1}, count, d.head_dim,
+          buffers.queries);
+  }
+
+  /// Turns the first `visible` scores of a row into weights 2^(score - maximum)
+  /// and the rest up to `depth` into 0; keeps maximum, sum and output in step.
+  void softmaxRow(int64_t row, int64_t visible, int64_t depth, bool first) {
+    float *score = buffers.scores + row * keyBlock;
+    float *sums = buffers.sums + row * lanes;
+    int64_t whole = visible / lanes * lanes;
+    if (visible > 0) {
+      if (whole < visible) {
+        VecF tail = load(score + whole);
+        for (int i = 0; i < lanes; ++i)
+          tail[i] = i < visible - whole ? tail[i] : noScore;
+        store(score + whole, tail);
+        whole += lanes;
+      }
+      VecF best = load(score);
+      for (int64_t t = lanes; t < whole; t += lanes)
+        best = __builtin_elementwise_max(best, load(score + t));
+      float previous = buffers.maxima[row];
+      float maximum = __builtin_reduce_max(best);
+      maximum = maximum > previous ? maximum : previous;
+      VecF sum = load(sums);
+      if (maximum != previous) {
+        VecF shrink = exp2Vector(splat(previous - maximum));
+        sum *= shrink;
+        float *output = buffers.output + row * width;
+        for (int64_t x = 0; !first && x < width; x += lanes)
+          store(output + x, load(output + x) * shrink);
+        buffers.maxima[row] = maximum;
+      }
+      VecF shift = splat(maximum);
+      for (int64_t t = 0; t < whole; t += lanes) {
+        VecF weight = exp2Vector(load(score + t) - shift);
+        sum += weight;
+        store(score + t, weight);
+      }
+      store(sums, sum);
+    }
+    for (int64_t t = whole; t < depth; ++t)
+      score[t] = 0;
+  }
+
+  /// Query rows [first, first + count) against keys [begin, begin + depth).
+  void meet(int64_t first, int64_t count, int64_t begin, int64_t depth) {
+    for (int64_t i = 0; i < count; i += tileRows)
+      for (int64_t j = 0; j < depth; j += tileColumns)
+        multiplyRows<1, tileRows>(count - i < tileRows ? count - i : tileRows,
+                                  d.head_dim, buffers.queries + i * d.head_dim,
+                                  buffers.keys + (begin + j) * d.head_dim,
+                                  buffers.scores + i * keyBlock + j, keyBlock,
+                                  false);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t visible = visibleKeys(first + i) - begin;
+      visible = visible < 0 ? 0 : visible > depth ? depth : visible;
+      softmaxRow(i, visible, depth, begin == 0);
+    }
+    for (int64_t i = 0; i < count; i += tileRows)
+      for (int64_t j = 0; j < width; j += tileColumns)
+        multiplyRows<keyBlock, 1>(
+            count - i < tileRows ? count - i : tileRows, depth,
+            buffers.scores + i * keyBlock,
+            buffers.values + j * packedDepth + begin * tileColumns,
+            buffers.output + i * width + j, width, begin != 0);
+  }
+
+  void writeRows(int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      float sum = sumOf(load(buffers.sums + i * lanes));
+      float *row = buffers.output + i * width;
+      float factor = sum > 0 ? 1.0f / sum : 0.0f;
+      // A row without keys has no output yet, and its factor is 0.
+      for (int64_t x = 0; x < d.v_head_dim; ++x)
+        row[x] = sum == 0 ? 0.0f : row[x] * factor;
+      int64_t offset = rowOffset(first + i, d.v_head_dim);
+      if (d.dtype == TESSERA_RT_BF16)
+        f32ToBf16(row, static_cast<uint16_t *>(task.out) + offset,
+                  d.v_head_dim);
+      else
+        memcpy(static_cast<float *>(task.out) + offset, row,
+               size_t(d.v_head_dim) * sizeof(float));
+    }
+  }
+
+  void run() {
+    packedDepth = visibleKeys(task.queryEnd - 1);
+    packKeysAndValues(packedDepth);
+    for (int64_t first = task.queryBegin; first < task.queryEnd;
+         first += queryBlock) {
+      int64_t count = task.queryEnd - first < queryBlock ? task.queryEnd - first
+                                                         : queryBlock;
+      packQueries(first, count);
+      for (int64_t i = 0; i < count; ++i)
+        buffers.maxima[i] = noScore;
+      memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
+      int64_t visible = visibleKeys(first + count - 1);
+      for (int64_t begin = 0; begin < visible; begin += keyBlock)
+        meet(first, count, begin,
+             visible - begin < keyBlock ? visible - begin : keyBlock);
+      writeRows(first, count);
+    }
+  }
+
+  /// Keys that were packed: the depth of a panel of values.
+  int64_t packedDepth = 0;
+};
+} // namespace
+
+int64_t attentionScratch(const tessera_rt_attention_desc &desc) {
+  return Buffers().cut(nullptr, desc);
+}
+
+void attention(const AttentionTask &task) {
+  if (task.queryBegin < task.queryEnd)
+    Worker(task).run();
+}
+
+} // namespace tessera::rt::TESSERA_RT_ISA

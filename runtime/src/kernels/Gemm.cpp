@@ -1,0 +1,135 @@
+//===-- Gemm.cpp - Packing and multiplying blocks -------------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Packs blocks of matrices into panels and multiplies panels. How a product is
+// cut into blocks, and over which threads, is in Matmul.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IsaKernels.h"
+#include "Tile.h"
+
+namespace tessera::rt::TESSERA_RT_ISA {
+
+namespace {
+/// Reads elements as f32.
+struct ReadF32 {
+  using Element = float;
+  static float one(const float *p) { return *p; }
+  static VecF many(const float *p) { return load(p); }
+};
+struct ReadBf16 {
+  using Element = uint16_t;
+  static float one(const uint16_t *p) {
+    uint32_t bits = uint32_t(*p) << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+  }
+  static VecF many(const uint16_t *p) { return loadBf16(p); }
+};
+
+/// out[d][Width] = source(i, d) for i < width and all d, zero beyond; element
+/// (i, d) is at i * strideItem + d * strideDepth.
+template <int Width, typename Read>
+void packPanel(const typename Read::Element *source, int64_t strideItem,
+               int64_t strideDepth, int64_t width, int64_t depth, float *out) {
+  if (width < Width)
+    memset(out, 0, size_t(depth) * Width * sizeof(float));
+  int64_t d = 0;
+  if (strideItem == 1 && width == Width && Width % lanes == 0) {
+    for (; d < depth; ++d)
+      for (int i = 0; i < Width; i += lanes)
+        store(out + d * Width + i, Read::many(source + d * strideDepth + i));
+    return;
+  }
+  if (strideDepth == 1) {
+    // The most rows a square holds.
+    constexpr int full = Width < lanes ? Width : lanes;
+    // Rows of `lanes` depths are loaded and transposed. Rows at or beyond
+    // `width` do not exist; the panel's zeros stand for them.
+    for (; d + lanes <= depth; d += lanes)
+      for (int64_t first = 0; first < width; first += lanes) {
+        VecF square[lanes] = {};
+        int64_t rows = width - first < lanes ? width - first : lanes;
+        const typename Read::Element *begin = source + first * strideItem + d;
+        if (rows >= full) {
+#pragma clang loop unroll(full)
+          for (int i = 0; i < full; ++i)
+            square[i] = Read::many(begin + i * strideItem);
+        } else {
+          for (int64_t i = 0; i < rows; ++i)
+            square[i] = Read::many(begin + i * strideItem);
+        }
+        transposeSquare(square);
+        int64_t room = Width - first;
+        for (int i = 0; i < lanes; ++i)
+          memcpy(out + (d + i) * Width + first, &square[i],
+                 room >= full ? size_t(full) * 4 : size_t(room) * 4);
+      }
+  }
+  for (; d < depth; ++d)
+    for (int64_t i = 0; i < width; ++i)
+      out[d * Width + i] = Read::one(source + i * strideItem + d * strideDepth);
+}
+
+template <int Width, typename Read>
+void packPanels(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
+                int64_t items, int64_t depth, float *out) {
+  auto *source = static_cast<const typename Read::Element *>(view.data);
+  for (int64_t first = 0; first < items; first += Width)
+    packPanel<Width, Read>(source + first * strideItem, strideItem, strideDepth,
+                           items - first < Width ? items - first : Width, depth,
+                           out + first * depth);
+}
+
+template <int Width>
+void packAny(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
+             int64_t items, int64_t depth, float *out) {
+  if (view.dtype == TESSERA_RT_BF16)
+    packPanels<Width, ReadBf16>(view, strideItem, strideDepth, items, depth,
+                                out);
+  else
+    packPanels<Width, ReadF32>(view, strideItem, strideDepth, items, depth,
+                               out);
+}
+} // namespace
+
+void packA(const MatrixView &a, int64_t rows, int64_t depth, float *out) {
+  packAny<tileRows>(a, a.rowStride, a.columnStride, rows, depth, out);
+}
+
+void packB(const MatrixView &b, int64_t depth, int64_t columns, float *out) {
+  packAny<tileColumns>(b, b.columnStride, b.rowStride, columns, depth, out);
+}
+
+void multiply(int64_t rows, int64_t columns, int64_t depth,
+              const float *packedA, int64_t panelStrideA, const float *packedB,
+              int64_t panelStrideB, float *c, int64_t ldc, bool accumulate) {
+  alignas(64) float edge[tileRows * tileColumns];
+  for (int64_t i = 0; i < rows; i += tileRows) {
+    int64_t height = rows - i < tileRows ? rows - i : tileRows;
+    const float *a = packedA + i / tileRows * panelStrideA;
+    const float *b = packedB;
+    for (int64_t j = 0; j < columns; j += tileColumns, b += panelStrideB) {
+      float *tile = c + i * ldc + j;
+      if (columns - j >= tileColumns) {
+        multiplyRows<1, tileRows>(height, depth, a, b, tile, ldc, accumulate);
+        continue;
+      }
+      // The last columns: through a full tile on the side.
+      multiplyRows<1, tileRows>(height, depth, a, b, edge, tileColumns, false);
+      for (int64_t r = 0; r < height; ++r)
+        for (int64_t x = 0; x < columns - j; ++x)
+          tile[r * ldc + x] = edge[r * tileColumns + x] +
+                              (accumulate ? tile[r * ldc + x] : 0.0f);
+    }
+  }
+}
+
+} // namespace tessera::rt::TESSERA_RT_ISA

@@ -1,0 +1,93 @@
+//===-- HotKernels.h - Inner loops compiled for several processors --*- C++
+//-*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The inner loops in which the time goes. Every file beside this one is
+// compiled once per instruction set, in a namespace of its own
+// (TESSERA_RT_ISA), and the best set that the processor has is chosen when the
+// first loop is needed. Results of reductions and random numbers do not depend
+// on that choice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_KERNELS_HOTKERNELS_H
+#define TESSERA_RT_SRC_KERNELS_HOTKERNELS_H
+
+#include "tessera_rt.h"
+
+#include <cstdint>
+
+namespace tessera::rt {
+
+/// A matrix as its element (i, j) at data + (i * rowStride + j * columnStride),
+/// of F32 or BF16.
+struct MatrixView {
+  const void *data;
+  int32_t dtype;
+  int64_t rowStride;
+  int64_t columnStride;
+};
+
+/// One batch element and key/value head of an attention call, for queries
+/// [queryBegin, queryEnd). Positions count in rows of the head's group.
+struct AttentionTask {
+  const tessera_rt_attention_desc *desc;
+  const void *q, *k, *v;
+  void *out;
+  int64_t qOffset, kOffset;
+  int64_t batch, group;
+  int64_t queryBegin, queryEnd;
+  /// At least attentionScratch floats.
+  float *scratch;
+};
+
+struct HotKernels {
+  /// "avx512" and so on.
+  const char *name;
+
+  /// destination[i] = reduction over sources in order; bf16 and f16 in f32.
+  void (*reduce)(int32_t dtype, int32_t reduction, const void *const *sources,
+                 int numSources, void *destination, int64_t count);
+
+  /// Values `first` .. first + count - 1 of the stream `key`; see Random.h.
+  void (*normal)(uint64_t key, int64_t first, int64_t count, float mean,
+                 float deviation, float *out);
+  void (*uniform)(uint64_t key, int64_t first, int64_t count, float low,
+                  float high, float *out);
+
+  /// The tile of C that the innermost loop keeps in registers.
+  int64_t tileRows, tileColumns;
+  /// Packs rows x depth of A as panels [panel][depth][tileRows], zero-padded.
+  void (*packA)(const MatrixView &a, int64_t rows, int64_t depth, float *out);
+  /// Packs depth x columns of B as panels [panel][depth][tileColumns],
+  /// zero-padded.
+  void (*packB)(const MatrixView &b, int64_t depth, int64_t columns,
+                float *out);
+  /// C [rows, columns] (+)= A * B over `depth`, from packed panels that begin
+  /// panelStrideA (B) floats apart.
+  void (*multiply)(int64_t rows, int64_t columns, int64_t depth,
+                   const float *packedA, int64_t panelStrideA,
+                   const float *packedB, int64_t panelStrideB, float *c,
+                   int64_t ldc, bool accumulate);
+
+  /// Floats of scratch that a task needs.
+  int64_t (*attentionScratch)(const tessera_rt_attention_desc &desc);
+  void (*attention)(const AttentionTask &task);
+
+  /// Conversions of `count` elements.
+  void (*bf16ToF32)(const uint16_t *source, float *destination, int64_t count);
+  void (*f32ToBf16)(const float *source, uint16_t *destination, int64_t count);
+};
+
+/// The set for this processor. TESSERA_RT_ISA in the environment (a name) picks
+/// a lesser one, for tests.
+const HotKernels &hotKernels();
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_KERNELS_HOTKERNELS_H

@@ -1,0 +1,42 @@
+//===-- IsaKernels.h - Declarations of one instruction set ------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the files of this directory define in the namespace of the instruction
+// set that they are compiled for. Table.cpp collects them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_KERNELS_ISAKERNELS_H
+#define TESSERA_RT_SRC_KERNELS_ISAKERNELS_H
+
+#include "HotKernels.h"
+
+namespace tessera::rt::TESSERA_RT_ISA {
+
+void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
+            int numSources, void *destination, int64_t count);
+void bf16ToF32(const uint16_t *source, float *destination, int64_t count);
+void f32ToBf16(const float *source, uint16_t *destination, int64_t count);
+void normal(uint64_t key, int64_t first, int64_t count, float mean,
+            float deviation, float *out);
+void uniform(uint64_t key, int64_t first, int64_t count, float low, float high,
+             float *out);
+void packA(const MatrixView &a, int64_t rows, int64_t depth, float *out);
+void packB(const MatrixView &b, int64_t depth, int64_t columns, float *out);
+void multiply(int64_t rows, int64_t columns, int64_t depth,
+              const float *packedA, int64_t panelStrideA, const float *packedB,
+              int64_t panelStrideB, float *c, int64_t ldc, bool accumulate);
+int64_t attentionScratch(const tessera_rt_attention_desc &desc);
+void attention(const AttentionTask &task);
+
+/// All of the above.
+extern const HotKernels table;
+
+} // namespace tessera::rt::TESSERA_RT_ISA
+
+#endif // TESSERA_RT_SRC_KERNELS_ISAKERNELS_H

@@ -1,0 +1,136 @@
+//===-- Vector.h - Vectors of the instruction set compiled for --*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Vector types of the width that the current compilation has, by the compiler's
+// vector extensions, and the few operations on them that need a pattern.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_KERNELS_VECTOR_H
+#define TESSERA_RT_SRC_KERNELS_VECTOR_H
+
+#include <cstdint>
+#include <cstring>
+
+#ifndef TESSERA_RT_ISA
+#error "expects TESSERA_RT_ISA, the namespace of the instruction set"
+#endif
+
+namespace tessera::rt::TESSERA_RT_ISA {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16;
+#elif defined(__AVX__)
+constexpr int lanes = 8;
+#else
+constexpr int lanes = 4;
+#endif
+
+typedef float VecF __attribute__((vector_size(lanes * 4)));
+typedef int32_t VecI __attribute__((vector_size(lanes * 4)));
+typedef uint32_t VecU __attribute__((vector_size(lanes * 4)));
+typedef uint16_t VecH __attribute__((vector_size(lanes * 2)));
+
+inline VecF load(const float *p) {
+  VecF v;
+  memcpy(&v, p, sizeof(v));
+  return v;
+}
+inline void store(float *p, VecF v) { memcpy(p, &v, sizeof(v)); }
+inline VecF splat(float x) { return x - VecF{}; }
+
+/// 16-bit floats widened to f32.
+inline VecF loadBf16(const uint16_t *p) {
+  VecH half;
+  memcpy(&half, p, sizeof(half));
+  return (VecF)(__builtin_convertvector(half, VecU) << 16);
+}
+
+inline VecF select(VecI mask, VecF yes, VecF no) {
+  return (VecF)((mask & (VecI)yes) | (~mask & (VecI)no));
+}
+
+/// First and second half of a[0], b[0], a[1], b[1], ...
+#if defined(__AVX512F__)
+inline VecF interleaveLow(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                 6, 22, 7, 23);
+}
+inline VecF interleaveHigh(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                 29, 14, 30, 15, 31);
+}
+#elif defined(__AVX__)
+inline VecF interleaveLow(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+inline VecF interleaveHigh(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+#else
+inline VecF interleaveLow(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+inline VecF interleaveHigh(VecF a, VecF b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+#endif
+
+/// Transposes a square of lanes x lanes: log2(lanes) perfect shuffles.
+inline void transposeSquare(VecF (&rows)[lanes]) {
+#pragma clang loop unroll(full)
+  for (int round = 1; round < lanes; round *= 2) {
+    VecF next[lanes];
+#pragma clang loop unroll(full)
+    for (int i = 0; i < lanes / 2; ++i) {
+      next[2 * i] = interleaveLow(rows[i], rows[i + lanes / 2]);
+      next[2 * i + 1] = interleaveHigh(rows[i], rows[i + lanes / 2]);
+    }
+#pragma clang loop unroll(full)
+    for (int i = 0; i < lanes; ++i)
+      rows[i] = next[i];
+  }
+}
+
+inline float sumOf(VecF v) {
+  float sum = 0;
+  for (int i = 0; i < lanes; ++i)
+    sum += v[i];
+  return sum;
+}
+inline float maxOf(VecF v) {
+  float best = v[0];
+  for (int i = 1; i < lanes; ++i)
+    best = v[i] > best ? v[i] : best;
+  return best;
+}
+
+/// 2^x to about 2 ulp for x <= 126; 0 below -126. Source: x is split into an
+/// integer, which goes to the exponent, and f in [-0.5, 0.5], for which 2^f is
+/// its Taylor polynomial of degree 7 (error 2e-9).
+inline VecF exp2Vector(VecF x) {
+  VecI tiny = (VecI)(x < -126.0f);
+  x = select(tiny, splat(-126.0f), x);
+  VecF whole = __builtin_elementwise_roundeven(x);
+  VecF f = x - whole;
+  VecF p = splat(1.5252734e-5f);
+  p = p * f + 1.5403530e-4f;
+  p = p * f + 1.3333558e-3f;
+  p = p * f + 9.6181291e-3f;
+  p = p * f + 5.5504109e-2f;
+  p = p * f + 2.4022651e-1f;
+  p = p * f + 6.9314718e-1f;
+  p = p * f + 1.0f;
+  VecI exponent = __builtin_convertvector(whole, VecI) << 23;
+  VecF result = (VecF)((VecI)p + exponent);
+  return (VecF)((VecI)result & ~tiny);
+}
+
+} // namespace tessera::rt::TESSERA_RT_ISA
+
+#endif // TESSERA_RT_SRC_KERNELS_VECTOR_H
