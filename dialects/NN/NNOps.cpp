@@ -1,0 +1,295 @@
+//===- NNOps.cpp - Verifiers of nn ops ---------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera::nn;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Checks that dimension `dim` exists (label C1).
+static LogicalResult verifyDim(Operation *op, int64_t dim, int64_t rank) {
+  if (dim >= 0 && dim < rank)
+    return success();
+  return op->emitOpError("(C1) expects a dimension in [0, ")
+         << rank << ") but got " << dim;
+}
+
+/// Checks that a vector has the size of x's last dimension (label C1).
+static LogicalResult verifyNormVector(Operation *op, StringRef name, Value x,
+                                      Value vector) {
+  RankedTensorType xType = typeOf(x), type = typeOf(vector);
+  if (xType.getRank() > 0 && type.getRank() == 1 &&
+      type.getDimSize(0) == xType.getShape().back())
+    return success();
+  return op->emitOpError("(C1) expects ")
+         << name << " of rank 1 and the size of the last dimension of " << xType
+         << " but got " << type;
+}
+
+/// Checks a shape that must be another one's with changes.
+static LogicalResult verifyShape(Operation *op, StringRef label, StringRef name,
+                                 ArrayRef<int64_t> expected, Value value) {
+  if (typeOf(value).getShape() == expected)
+    return success();
+  return op->emitOpError(label)
+         << " expects " << name << " of shape [" << expected << "] but got "
+         << value.getType();
+}
+
+static LogicalResult verifySameElement(Operation *op, StringRef label, Value a,
+                                       Value b) {
+  if (typeOf(a).getElementType() == typeOf(b).getElementType())
+    return success();
+  return op->emitOpError(label) << " expects one element type but got "
+                                << a.getType() << " and " << b.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// einsum
+//===----------------------------------------------------------------------===//
+
+EinsumOp::Letters EinsumOp::getLetters() {
+  auto [operands, result] = getSpec().split("->");
+  auto [lhs, rhs] = operands.split(',');
+  return {lhs, rhs, result};
+}
+
+LogicalResult EinsumOp::verify() {
+  StringRef spec = getSpec();
+  Letters letters = getLetters();
+  auto isLetters = [](StringRef text) {
+    llvm::SmallBitVector seen(128);
+    for (char c : text) {
+      if (!llvm::isAlpha(c) || seen.test(c))
+        return false;
+      seen.set(c);
+    }
+    return true;
+  };
+  if (!spec.contains("->") || !spec.split("->").first.contains(',') ||
+      !isLetters(letters.lhs) || !isLetters(letters.rhs) ||
+      !isLetters(letters.result))
+    return emitOpError("(C1) expects a spec lhs,rhs->result with no letter "
+                       "twice in one tensor but got \"")
+           << spec << "\"";
+  int64_t sizes[128];
+  std::fill(std::begin(sizes), std::end(sizes), -1);
+  std::pair<StringRef, Value> tensors[] = {{letters.lhs, getLhs()},
+                                           {letters.rhs, getRhs()},
+                                           {letters.result, getResult()}};
+  for (auto [text, value] : tensors) {
+    RankedTensorType type = typeOf(value);
+    if (static_cast<int64_t>(text.size()) != type.getRank())
+      return emitOpError("(C2) expects a letter for each dimension but got \"")
+             << text << "\" for " << type;
+    for (auto [c, size] : llvm::zip(text, type.getShape())) {
+      int64_t &known = sizes[static_cast<unsigned char>(c)];
+      if (known >= 0 && known != size)
+        return emitOpError("(C3) expects one size for '")
+               << StringRef(&c, 1) << "' but got " << known << " and " << size;
+      known = size;
+    }
+  }
+  for (char c : letters.result)
+    if (!letters.lhs.contains(c) && !letters.rhs.contains(c))
+      return emitOpError("(C4) expects '")
+             << StringRef(&c, 1) << "' of the result in an operand";
+  for (StringRef text : {letters.lhs, letters.rhs})
+    for (char c : text)
+      if (!letters.result.contains(c) &&
+          !(letters.lhs.contains(c) && letters.rhs.contains(c)))
+        return emitOpError("(C4) expects '")
+               << StringRef(&c, 1) << "' in the result or in both operands";
+  Type in = typeOf(getLhs()).getElementType();
+  Type out = typeOf(getResult()).getElementType();
+  bool wider = isa<FloatType>(in) && isa<FloatType>(out) &&
+               out.getIntOrFloatBitWidth() > in.getIntOrFloatBitWidth();
+  if (in != typeOf(getRhs()).getElementType() || (in != out && !wider))
+    return emitOpError("(C5) expects operands of one element type and a result "
+                       "of that or a wider float but got ")
+           << getLhs().getType() << ", " << getRhs().getType() << " and "
+           << getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// attention and rope
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
+                   r = getType();
+  if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4 ||
+      r.getRank() != 5)
+    return emitOpError("(C1) expects ranks 5, 4, 4 and 5 but got ")
+           << q.getRank() << ", " << k.getRank() << ", " << v.getRank()
+           << " and " << r.getRank();
+  if (q.getDimSize(0) != k.getDimSize(0) || q.getDimSize(0) != v.getDimSize(0) ||
+      q.getDimSize(2) != k.getDimSize(2) || q.getDimSize(2) != v.getDimSize(2) ||
+      q.getDimSize(4) != k.getDimSize(3) ||
+      r.getShape().drop_back() != q.getShape().drop_back() ||
+      r.getDimSize(4) != v.getDimSize(3))
+    return emitOpError("(C2) expects batch, group and dim sizes that agree but "
+                       "got ")
+           << q << ", " << k << ", " << v << " and " << r;
+  if (k.getDimSize(1) != v.getDimSize(1))
+    return emitOpError("(C3) expects keys and values of one length but got ")
+           << k.getDimSize(1) << " and " << v.getDimSize(1);
+  for (Value value : {getK(), getV(), getResult()})
+    if (failed(verifySameElement(*this, "(C4)", getQ(), value)))
+      return failure();
+  return success();
+}
+
+LogicalResult RopeOp::verify() {
+  RankedTensorType type = typeOf(getX());
+  if (failed(verifyDim(*this, getDim(), type.getRank() - 1)))
+    return failure();
+  if (type.getShape().back() % 2 != 0)
+    return emitOpError("(C2) expects an even last dimension but got ")
+           << type.getShape().back();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and softmax
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyNormVector(*this, "gamma", getX(), getGamma())))
+    return failure();
+  return verifyNormVector(*this, "beta", getX(), getBeta());
+}
+
+LogicalResult RMSNormOp::verify() {
+  return verifyNormVector(*this, "gamma", getX(), getGamma());
+}
+
+LogicalResult SoftmaxOp::verify() {
+  return verifyDim(*this, getDim(), typeOf(getX()).getRank());
+}
+
+//===----------------------------------------------------------------------===//
+// Lookups and the loss
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verify() {
+  RankedTensorType table = typeOf(getTable());
+  if (table.getRank() != 2)
+    return emitOpError("(C1) expects a table of rank 2 but got ") << table;
+  SmallVector<int64_t> shape(typeOf(getIds()).getShape());
+  shape.push_back(table.getDimSize(1));
+  if (failed(verifyShape(*this, "(C2)", "a result", shape, getResult())))
+    return failure();
+  return verifySameElement(*this, "(C3)", getTable(), getResult());
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  RankedTensorType logits = typeOf(getLogits());
+  if (logits.getRank() < 1)
+    return emitOpError("(C1) expects logits of rank 1 at least but got ")
+           << logits;
+  ArrayRef<int64_t> shape = logits.getShape().drop_back();
+  if (failed(verifyShape(*this, "(C1)", "labels", shape, getLabels())) ||
+      failed(verifyShape(*this, "(C1)", "a result", shape, getResult())))
+    return failure();
+  Type element = getType().getElementType();
+  if (logits.getElementType().isF64() ? element.isF64() : element.isF32())
+    return success();
+  return emitOpError("(C1) expects a result of f32 (f64 for f64 logits) but "
+                     "got ")
+         << getType();
+}
+
+LogicalResult PickOp::verify() {
+  RankedTensorType x = typeOf(getX());
+  if (x.getRank() < 1)
+    return emitOpError("(C1) expects x of rank 1 at least but got ") << x;
+  ArrayRef<int64_t> shape = x.getShape().drop_back();
+  if (failed(verifyShape(*this, "(C1)", "an index", shape, getIndex())) ||
+      failed(verifyShape(*this, "(C1)", "a result", shape, getResult())))
+    return failure();
+  return verifySameElement(*this, "(C2)", getX(), getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::verify() {
+  ArrayRef<int64_t> shape = typeOf(getX()).getShape();
+  SmallVector<int64_t> left;
+  size_t next = 0;
+  for (int64_t dim = 0, e = shape.size(); dim < e; ++dim) {
+    if (next < getDims().size() && getDims()[next] == dim)
+      ++next;
+    else
+      left.push_back(shape[dim]);
+  }
+  if (next != getDims().size())
+    return emitOpError("(C1) expects ascending dimensions in [0, ")
+           << shape.size() << ") but got [" << getDims() << "]";
+  if (failed(verifyShape(*this, "(C2)", "a result", left, getResult())))
+    return failure();
+  return verifySameElement(*this, "(C3)", getX(), getResult());
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType x = typeOf(getX()), out = getType();
+  ArrayRef<int64_t> dims = getDims();
+  bool ascending = static_cast<int64_t>(dims.size()) == x.getRank();
+  for (size_t i = 0; ascending && i < dims.size(); ++i)
+    ascending = dims[i] >= 0 && dims[i] < out.getRank() &&
+                (i == 0 || dims[i - 1] < dims[i]);
+  if (!ascending)
+    return emitOpError("(C1) expects ")
+           << x.getRank() << " ascending dimensions in [0, " << out.getRank()
+           << ") but got [" << dims << "]";
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (x.getDimSize(i) != out.getDimSize(dim))
+      return emitOpError("(C2) expects size ")
+             << x.getDimSize(i) << " in dimension " << dim << " but got "
+             << out.getDimSize(dim);
+  return verifySameElement(*this, "(C3)", getX(), getResult());
+}
+
+LogicalResult TransposeOp::verify() {
+  RankedTensorType x = typeOf(getX());
+  llvm::SmallBitVector seen(x.getRank());
+  SmallVector<int64_t> shape;
+  for (int64_t p : getPermutation())
+    if (p >= 0 && p < x.getRank() && !seen.test(p)) {
+      seen.set(p);
+      shape.push_back(x.getDimSize(p));
+    }
+  if (!seen.all() ||
+      static_cast<int64_t>(getPermutation().size()) != x.getRank())
+    return emitOpError("(C1) expects a permutation of ")
+           << x.getRank() << " dimensions but got [" << getPermutation() << "]";
+  if (failed(verifyShape(*this, "(C2)", "a result", shape, getResult())))
+    return failure();
+  return verifySameElement(*this, "(C2)", getX(), getResult());
+}
+
+LogicalResult IotaOp::verify() {
+  if (getType().getRank() == 1)
+    return success();
+  return emitOpError("(C1) expects a result of rank 1 but got ") << getType();
+}
+
+LogicalResult MaskPaddingOp::verify() {
+  if (failed(verifyDim(*this, getDim(), getType().getRank())))
+    return failure();
+  if (getValue().getType() == getType().getElementType())
+    return success();
+  return emitOpError("(C2) expects a value of the element type of ")
+         << getType() << " but got " << getValue();
+}

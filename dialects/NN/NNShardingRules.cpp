@@ -1,0 +1,319 @@
+//===- NNShardingRules.cpp - Factors and linearity of nn ops -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+using Bits = llvm::SmallBitVector;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// One new factor for each dimension of a tensor.
+static TensorFactors newDims(ShardingRule &rule, RankedTensorType type,
+                             FactorKind kind = FactorKind::Parallel) {
+  TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({rule.addFactor(size, kind)});
+  return dims;
+}
+
+static void setKind(ShardingRule &rule, const TensorFactors &dims, int64_t dim,
+                    FactorKind kind) {
+  rule.factors[dims[dim].front()].kind = kind;
+}
+
+static void setPositional(ShardingRule &rule, const TensorFactors &dims,
+                          int64_t dim) {
+  rule.factors[dims[dim].front()].positional = true;
+}
+
+/// Adds `offset` to what the op has already.
+static void addOffset(Operation *op, MutableOperandRange operand,
+                      Value offset) {
+  if (!operand.empty()) {
+    OpBuilder builder(op);
+    offset = arith::AddIOp::create(builder, op->getLoc(),
+                                   operand.begin()->get(), offset);
+  }
+  operand.assign(offset);
+}
+
+static bool onlyPartial(const Bits &partial, unsigned operand) {
+  return partial.count() == 1 && partial.test(operand);
+}
+
+//===----------------------------------------------------------------------===//
+// einsum
+//===----------------------------------------------------------------------===//
+
+ShardingRule EinsumOp::getShardingRule() {
+  ShardingRule rule;
+  Letters letters = getLetters();
+  llvm::SmallDenseMap<char, unsigned> factors;
+  auto dimsOf = [&](StringRef text, RankedTensorType type) {
+    TensorFactors dims;
+    for (auto [c, size] : llvm::zip(text, type.getShape())) {
+      auto [it, isNew] = factors.try_emplace(c, 0);
+      if (isNew)
+        it->second = rule.addFactor(size, letters.result.contains(c)
+                                              ? FactorKind::Parallel
+                                              : FactorKind::Reduction);
+      dims.push_back({it->second});
+    }
+    return dims;
+  };
+  rule.operands.push_back(dimsOf(letters.lhs, typeOf(getLhs())));
+  rule.operands.push_back(dimsOf(letters.rhs, typeOf(getRhs())));
+  rule.results.push_back(dimsOf(letters.result, getType()));
+  return rule;
+}
+
+bool EinsumOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                     const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && partial.count() == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// attention and rope
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Numbers of attention's factors.
+enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
+} // namespace
+
+ShardingRule AttentionOp::getShardingRule() {
+  RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
+  ShardingRule rule;
+  for (int64_t size : q.getShape())
+    rule.addFactor(size);
+  rule.addFactor(v.getDimSize(1), FactorKind::Decomposed);
+  rule.addFactor(v.getDimSize(3));
+  rule.factors[Dim].kind = FactorKind::Decomposed;
+  rule.factors[Query].positional = getCausal();
+  rule.operands = {{{Batch}, {Query}, {Group}, {Head}, {Dim}},
+                   {{Batch}, {Key}, {Group}, {Dim}},
+                   {{Batch}, {Key}, {Group}, {ValueDim}}};
+  rule.operands.resize(getNumOperands());
+  rule.results = {{{Batch}, {Query}, {Group}, {Head}, {ValueDim}}};
+  return rule;
+}
+
+bool AttentionOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                        const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 2);
+}
+
+void AttentionOp::setPositionOffset(unsigned factor, Value offset) {
+  addOffset(*this, factor == Query ? getQOffsetMutable() : getKOffsetMutable(),
+            offset);
+}
+
+bool AttentionOp::absorbPadding(unsigned factor, int64_t size) {
+  // Scores sum over the dim: what lies beyond must be masked by the caller.
+  if (factor == Dim)
+    return false;
+  if (factor == Key && !getKeySize())
+    setKeySize(size);
+  return true;
+}
+
+ShardingRule RopeOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setPositional(rule, dims, getDim());
+  setKind(rule, dims, dims.size() - 1, FactorKind::Replicated);
+  rule.operands = {dims};
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+bool RopeOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                   const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
+}
+
+void RopeOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and softmax
+//===----------------------------------------------------------------------===//
+
+/// x with a reduction of its own over the last dimension, and vectors along it.
+static ShardingRule getNormRule(Operation *op) {
+  ShardingRule rule;
+  TensorFactors dims =
+      newDims(rule, cast<RankedTensorType>(op->getResult(0).getType()));
+  setKind(rule, dims, dims.size() - 1, FactorKind::Decomposed);
+  rule.operands = {dims};
+  for (unsigned i = 1; i < op->getNumOperands(); ++i)
+    rule.operands.push_back({dims.back()});
+  rule.results = {dims};
+  return rule;
+}
+
+ShardingRule LayerNormOp::getShardingRule() { return getNormRule(*this); }
+ShardingRule RMSNormOp::getShardingRule() { return getNormRule(*this); }
+
+ShardingRule SoftmaxOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setKind(rule, dims, getDim(), FactorKind::Decomposed);
+  rule.operands = {dims};
+  rule.results = {dims};
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Lookups and the loss
+//===----------------------------------------------------------------------===//
+
+ShardingRule EmbeddingOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  unsigned rows = rule.addFactor(typeOf(getTable()).getDimSize(0),
+                                 FactorKind::Reduction);
+  rule.factors[rows].positional = true;
+  TensorFactors ids(dims.begin(), dims.end() - 1);
+  rule.operands = {{{rows}, dims.back()}, ids};
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+ShardingRule CrossEntropyOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getLogits()));
+  setKind(rule, dims, dims.size() - 1, FactorKind::Decomposed);
+  TensorFactors tokens(dims.begin(), dims.end() - 1);
+  rule.operands = {dims, tokens};
+  rule.results = {tokens};
+  return rule;
+}
+
+ShardingRule PickOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getX()));
+  setKind(rule, dims, dims.size() - 1, FactorKind::Reduction);
+  setPositional(rule, dims, dims.size() - 1);
+  TensorFactors left(dims.begin(), dims.end() - 1);
+  rule.operands = {dims, left};
+  rule.operands.resize(getNumOperands());
+  rule.results = {left};
+  return rule;
+}
+
+bool PickOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                   const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
+}
+
+void PickOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise and shapes
+//===----------------------------------------------------------------------===//
+
+ShardingRule GeluOp::getShardingRule() { return getElementwiseRule(*this); }
+ShardingRule SiluOp::getShardingRule() { return getElementwiseRule(*this); }
+
+static ::tessera::ReductionKind toReduction(ReduceKind kind) {
+  return static_cast<::tessera::ReductionKind>(kind);
+}
+
+ShardingRule nn::ReduceOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getX())), left;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    Factor &factor = rule.factors[dim.front()];
+    if (!llvm::is_contained(getDims(), static_cast<int64_t>(i))) {
+      left.push_back(dim);
+      continue;
+    }
+    factor.kind = FactorKind::Reduction;
+    factor.reduction = toReduction(getKind());
+  }
+  rule.operands = {dims};
+  rule.results = {left};
+  return rule;
+}
+
+bool nn::ReduceOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                         const Bits &) {
+  return kind == toReduction(getKind());
+}
+
+ShardingRule nn::BroadcastOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType()), in;
+  for (int64_t dim : getDims())
+    in.push_back(dims[dim]);
+  rule.operands = {in};
+  rule.results = {dims};
+  return rule;
+}
+
+bool nn::BroadcastOp::commutesWithReduction(::tessera::ReductionKind,
+                                            const Bits &) {
+  return true;
+}
+
+ShardingRule nn::TransposeOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getX())), out;
+  for (int64_t dim : getPermutation())
+    out.push_back(dims[dim]);
+  rule.operands = {dims};
+  rule.results = {out};
+  return rule;
+}
+
+bool nn::TransposeOp::commutesWithReduction(::tessera::ReductionKind,
+                                            const Bits &) {
+  return true;
+}
+
+ShardingRule IotaOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setPositional(rule, dims, 0);
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+void IotaOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+ShardingRule MaskPaddingOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setPositional(rule, dims, getDim());
+  rule.operands = {dims};
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+void MaskPaddingOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}

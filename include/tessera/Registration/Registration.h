@@ -1,0 +1,27 @@
+//===- Registration.h - Everything that a tool registers --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The only list of Tessera's dialects, models and passes. Tools and the plugin
+// call these and nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_REGISTRATION_REGISTRATION_H
+#define TESSERA_REGISTRATION_REGISTRATION_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace tessera {
+
+/// Tessera's dialects, the upstream dialects that its programs use, and the
+/// models that give upstream ops their sharding rules.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Every pass and every named pipeline.
+void registerPasses();
+
+} // namespace tessera
+
+#endif // TESSERA_REGISTRATION_REGISTRATION_H

@@ -1,0 +1,24 @@
+//===- UpstreamModels.h - Rules of upstream ops -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_INTERFACES_UPSTREAMMODELS_H
+#define TESSERA_LIB_INTERFACES_UPSTREAMMODELS_H
+
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+namespace tessera {
+
+/// arith and math.
+void registerElementwiseModels(mlir::DialectRegistry &registry);
+/// tensor: ops that change shapes.
+void registerTensorModels(mlir::DialectRegistry &registry);
+/// linalg: every structured op.
+void registerLinalgModels(mlir::DialectRegistry &registry);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_INTERFACES_UPSTREAMMODELS_H

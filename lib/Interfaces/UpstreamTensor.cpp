@@ -1,0 +1,251 @@
+//===- UpstreamTensor.cpp - Rules of tensor ops ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shape changes are linear: they move elements and compute nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpstreamModels.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+template <typename Model, typename Op>
+using Base = ShardingRuleOpInterface::ExternalModel<Model, Op>;
+
+struct EmptyModel : Base<EmptyModel, tensor::EmptyOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return getElementwiseRule(op);
+  }
+  FailureOr<Operation *> cloneWithShapes(Operation *op, OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    return cloneWithTypes(builder, op, operands, resultTypes);
+  }
+};
+
+struct SplatModel : Base<SplatModel, tensor::SplatOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return getElementwiseRule(op);
+  }
+};
+
+struct CastModel : Base<CastModel, tensor::CastOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return getElementwiseRule(op);
+  }
+  bool commutesWithReduction(Operation *, ReductionKind,
+                             const llvm::SmallBitVector &) const {
+    return true;
+  }
+};
+
+/// expand_shape and collapse_shape: a dimension of the one is made of a group
+/// of dimensions of the other.
+template <typename Op>
+struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
+  ShardingRule getShardingRule(Operation *operation) const {
+    auto op = cast<Op>(operation);
+    constexpr bool expands = std::is_same_v<Op, tensor::ExpandShapeOp>;
+    auto fine = expands ? op.getResultType() : op.getSrcType();
+    ShardingRule rule;
+    TensorFactors fineDims, coarseDims;
+    for (const ReassociationIndices &group : op.getReassociationIndices()) {
+      DimFactors &coarse = coarseDims.emplace_back();
+      for (int64_t dim : group) {
+        unsigned factor = rule.addFactor(fine.getDimSize(dim));
+        coarse.push_back(factor);
+        fineDims.push_back({factor});
+      }
+    }
+    // A reshape from or to rank 0 has no groups; its unit dimensions are free.
+    while (static_cast<int64_t>(fineDims.size()) < fine.getRank())
+      fineDims.push_back({rule.addFactor(1)});
+    rule.operands.push_back(expands ? coarseDims : fineDims);
+    rule.results.push_back(expands ? fineDims : coarseDims);
+    for (unsigned i = 1; i < operation->getNumOperands(); ++i)
+      rule.operands.emplace_back();
+    return rule;
+  }
+  bool commutesWithReduction(Operation *, ReductionKind,
+                             const llvm::SmallBitVector &) const {
+    return true;
+  }
+  FailureOr<Operation *> cloneWithShapes(Operation *operation,
+                                         OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    auto op = cast<Op>(operation);
+    auto in = cast<RankedTensorType>(operands[0].getType());
+    auto out = cast<RankedTensorType>(resultTypes[0]);
+    if (in.getNumElements() != out.getNumElements())
+      return failure();
+    Operation *clone = Op::create(builder, op.getLoc(), out, operands[0],
+                                  op.getReassociationIndices());
+    clone->setDiscardableAttrs(operation->getDiscardableAttrDictionary());
+    return clone;
+  }
+};
+
+/// Dimensions of a slice and of the tensor it is cut from: tied where the
+/// slice takes all of a dimension, else replicated.
+template <typename Op>
+static std::pair<TensorFactors, TensorFactors>
+sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
+             RankedTensorType part) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  TensorFactors wholeDims, partDims;
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+    int64_t size = op.getStaticSizes()[dim];
+    bool full = size == whole.getDimSize(dim) &&
+                op.getStaticOffsets()[dim] == 0 &&
+                op.getStaticStrides()[dim] == 1;
+    unsigned factor = rule.addFactor(
+        whole.getDimSize(dim),
+        full ? FactorKind::Parallel : FactorKind::Replicated);
+    wholeDims.push_back({factor});
+    if (dropped.test(dim))
+      continue;
+    partDims.push_back(
+        {full ? factor : rule.addFactor(size, FactorKind::Replicated)});
+  }
+  return {wholeDims, partDims};
+}
+
+/// The sizes of a slice for other shapes; failure where a cut dimension
+/// changed.
+template <typename Op>
+static FailureOr<SmallVector<OpFoldResult>>
+resizeSlice(Op op, OpBuilder &builder, RankedTensorType oldWhole,
+            RankedTensorType newWhole) {
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (int64_t dim = 0; dim < oldWhole.getRank(); ++dim) {
+    if (oldWhole.getDimSize(dim) == newWhole.getDimSize(dim))
+      continue;
+    if (op.getStaticSizes()[dim] != oldWhole.getDimSize(dim))
+      return failure();
+    sizes[dim] = builder.getIndexAttr(newWhole.getDimSize(dim));
+  }
+  return sizes;
+}
+
+struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
+  ShardingRule getShardingRule(Operation *operation) const {
+    auto op = cast<tensor::ExtractSliceOp>(operation);
+    ShardingRule rule;
+    auto [whole, part] =
+        sliceFactors(rule, op, op.getSourceType(), op.getType());
+    rule.operands.push_back(whole);
+    for (unsigned i = 1; i < op->getNumOperands(); ++i)
+      rule.operands.emplace_back();
+    rule.results.push_back(part);
+    return rule;
+  }
+  bool commutesWithReduction(Operation *, ReductionKind,
+                             const llvm::SmallBitVector &) const {
+    return true;
+  }
+  FailureOr<Operation *> cloneWithShapes(Operation *operation,
+                                         OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    auto op = cast<tensor::ExtractSliceOp>(operation);
+    auto sizes =
+        resizeSlice(op, builder, op.getSourceType(),
+                    cast<RankedTensorType>(operands[0].getType()));
+    if (failed(sizes))
+      return failure();
+    Operation *clone = tensor::ExtractSliceOp::create(
+        builder, op.getLoc(), cast<RankedTensorType>(resultTypes[0]),
+        operands[0], op.getMixedOffsets(), *sizes, op.getMixedStrides());
+    clone->setDiscardableAttrs(operation->getDiscardableAttrDictionary());
+    return clone;
+  }
+};
+
+struct InsertSliceModel : Base<InsertSliceModel, tensor::InsertSliceOp> {
+  ShardingRule getShardingRule(Operation *operation) const {
+    auto op = cast<tensor::InsertSliceOp>(operation);
+    ShardingRule rule;
+    auto [whole, part] =
+        sliceFactors(rule, op, op.getDestType(), op.getSourceType());
+    rule.operands.push_back(part);
+    rule.operands.push_back(whole);
+    for (unsigned i = 2; i < op->getNumOperands(); ++i)
+      rule.operands.emplace_back();
+    rule.results.push_back(whole);
+    return rule;
+  }
+  bool commutesWithReduction(Operation *, ReductionKind,
+                             const llvm::SmallBitVector &partial) const {
+    return partial.test(0) && partial.test(1);
+  }
+  FailureOr<Operation *> cloneWithShapes(Operation *operation,
+                                         OpBuilder &builder,
+                                         ValueRange operands,
+                                         TypeRange resultTypes) const {
+    auto op = cast<tensor::InsertSliceOp>(operation);
+    auto sizes = resizeSlice(op, builder, op.getDestType(),
+                             cast<RankedTensorType>(operands[1].getType()));
+    if (failed(sizes))
+      return failure();
+    Operation *clone = tensor::InsertSliceOp::create(
+        builder, op.getLoc(), operands[0], operands[1], op.getMixedOffsets(),
+        *sizes, op.getMixedStrides());
+    clone->setDiscardableAttrs(operation->getDiscardableAttrDictionary());
+    return clone;
+  }
+};
+
+struct ConcatModel : Base<ConcatModel, tensor::ConcatOp> {
+  ShardingRule getShardingRule(Operation *operation) const {
+    auto op = cast<tensor::ConcatOp>(operation);
+    int64_t joined = op.getDim();
+    auto out = cast<RankedTensorType>(op.getResult().getType());
+    ShardingRule rule;
+    TensorFactors dims;
+    for (auto [i, size] : llvm::enumerate(out.getShape()))
+      dims.push_back({rule.addFactor(size, static_cast<int64_t>(i) == joined
+                                               ? FactorKind::Replicated
+                                               : FactorKind::Parallel)});
+    for (Value input : op.getInputs()) {
+      int64_t size = cast<RankedTensorType>(input.getType()).getDimSize(joined);
+      TensorFactors &operand = rule.operands.emplace_back(dims);
+      operand[joined] = {rule.addFactor(size, FactorKind::Replicated)};
+    }
+    rule.results.push_back(dims);
+    return rule;
+  }
+  bool commutesWithReduction(Operation *, ReductionKind,
+                             const llvm::SmallBitVector &partial) const {
+    return partial.all();
+  }
+};
+
+} // namespace
+
+void tessera::registerTensorModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    tensor::EmptyOp::attachInterface<EmptyModel>(*context);
+    tensor::SplatOp::attachInterface<SplatModel>(*context);
+    tensor::CastOp::attachInterface<CastModel>(*context);
+    tensor::ExpandShapeOp::attachInterface<
+        ReshapeModel<tensor::ExpandShapeOp>>(*context);
+    tensor::CollapseShapeOp::attachInterface<
+        ReshapeModel<tensor::CollapseShapeOp>>(*context);
+    tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
+    tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
+    tensor::ConcatOp::attachInterface<ConcatModel>(*context);
+  });
+}
+
+void tessera::registerUpstreamShardingRules(DialectRegistry &registry) {
+  registerElementwiseModels(registry);
+  registerTensorModels(registry);
+  registerLinalgModels(registry);
+}
