@@ -32,6 +32,14 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.h.inc"
 
+namespace tessera::dist {
+/// Assembly of a mesh, in the attribute and in the op (null in the attribute):
+/// `["dp"=2, "tp"=4] stage "dp"`.
+mlir::ParseResult parseMeshAxes(mlir::AsmParser &parser, MeshAttr &mesh);
+void printMeshAxes(mlir::AsmPrinter &printer, mlir::Operation *op,
+                   MeshAttr mesh);
+} // namespace tessera::dist
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Dist/DistTypes.h.inc"
 

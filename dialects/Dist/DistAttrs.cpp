@@ -159,32 +159,43 @@ void MeshAxisAttr::print(AsmPrinter &printer) const {
   printer << "<\"" << getName() << "\"=" << getSize() << '>';
 }
 
-Attribute MeshAttr::parse(AsmParser &parser, Type) {
+ParseResult dist::parseMeshAxes(AsmParser &parser, MeshAttr &mesh) {
   SmallVector<MeshAxisAttr> axes;
   StringAttr stage;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() ||
-      parser.parseCommaSeparatedList(
+  if (parser.parseCommaSeparatedList(
           AsmParser::Delimiter::Square,
           [&] { return parseMeshAxis(parser, axes.emplace_back()); }))
-    return {};
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("stage")))
     if (parser.parseAttribute(stage))
-      return {};
-  if (parser.parseGreater())
-    return {};
-  return MeshAttr::getChecked([&] { return parser.emitError(loc); },
+      return failure();
+  mesh = MeshAttr::getChecked([&] { return parser.emitError(loc); },
                               parser.getContext(), axes, stage);
+  return success(bool(mesh));
 }
 
-void MeshAttr::print(AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) {
+void dist::printMeshAxes(AsmPrinter &printer, Operation *, MeshAttr mesh) {
+  printer << '[';
+  llvm::interleaveComma(mesh.getAxes(), printer, [&](MeshAxisAttr axis) {
     printer << '"' << axis.getName() << "\"=" << axis.getSize();
   });
   printer << ']';
-  if (getStage())
-    printer << " stage " << getStage();
+  if (mesh.getStage())
+    printer << " stage " << mesh.getStage();
+}
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  MeshAttr mesh;
+  if (parser.parseLess() || parseMeshAxes(parser, mesh) ||
+      parser.parseGreater())
+    return {};
+  return mesh;
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printMeshAxes(printer, nullptr, *this);
   printer << '>';
 }
 

@@ -191,7 +191,7 @@ def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
   let results = (outs Dist_FutureType:$future);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $input attr-dict `:` type($input) `->` type($future) $body
+    $input attr-dict `:` type($input) `->` qualified(type($future)) $body
   }];
   let hasRegionVerifier = 1;
 }

@@ -30,7 +30,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
-  let assemblyFormat = "$sym_name $mesh attr-dict";
+  let assemblyFormat = "$sym_name custom<MeshAxes>($mesh) attr-dict";
 }
 
 def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
