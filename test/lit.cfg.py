@@ -1,4 +1,5 @@
 import os
+import sys
 
 import lit.formats
 
@@ -15,5 +16,6 @@ config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false --dump-input=fail"
 )
 config.substitutions.append(("%plugin", os.path.join(config.tessera_lib_dir, "tessera-plugin.so")))
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))

@@ -66,7 +66,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kLocalAttr)
     return success();
   if (attr.getName() != kShardingsAttr)
-    return op->emitError() << "expects no attribute '" << attr.getName()
+    return op->emitError() << "expects no attribute '" << attr.getName().getValue()
                            << "' on an operation";
   auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
   if (!shardings || shardings.size() != op->getNumResults())

@@ -49,7 +49,7 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
   if (attr.getName() == kDimsAttr && op->getNumResults() == 1)
     return verifyDims(op, attr.getValue(), op->getResult(0).getType());
-  return op->emitError() << "expects no attribute '" << attr.getName()
+  return op->emitError() << "expects no attribute '" << attr.getName().getValue()
                          << "' on this operation";
 }
 
@@ -72,7 +72,7 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
   }
   if ((attr.getName() == kParamAttr || attr.getName() == kInputAttr) &&
       !isa<StringAttr>(attr.getValue()))
-    return op->emitError() << attr.getName() << ": expects a name but got "
+    return op->emitError() << attr.getName().getValue() << ": expects a name but got "
                            << attr.getValue();
   return success();
 }

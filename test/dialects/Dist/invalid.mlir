@@ -1,0 +1,289 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+// Meshes.
+// expected-error @+1 {{(C1) expects each mesh axis once but got "x" twice}}
+dist.mesh @mesh ["x"=2, "x"=4]
+// -----
+// expected-error @+1 {{(C2) expects mesh axes of size at least 1 but got 0 for "x"}}
+dist.mesh @mesh ["x"=0]
+// -----
+// expected-error @+1 {{(C3) expects the stage axis to be an axis of the mesh but got "pp"}}
+dist.mesh @mesh ["x"=2] stage "pp"
+// -----
+// Sub-axes.
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C1) expects a part of axis "x" with m >= 1 and k >= 2 but got (2)1}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(2)1}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (1)3}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)3}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (1)4}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)4}]>}) { return }
+// -----
+// Shardings.
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C1) expects each axis once in a sharding but got "x" twice}}
+func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"x"}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C1) expects each axis once in a sharding but got "x" twice}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}], unreduced={"x"}>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C1) expects each axis once in a sharding but got "x" twice}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}], replicated={"x"}>}) { return }
+// -----
+dist.mesh @mesh ["x"=8]
+// expected-error @+1 {{(C1) expects each axis once in a sharding but got "x":(2)4 and the overlapping "x":(1)4}}
+func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)4}, {"x":(2)4}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=8]
+// expected-error @+1 {{(C2) expects adjacent parts of one axis merged but got "x":(1)2 and "x":(2)2}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2, "x":(2)2}]>}) { return }
+// -----
+// expected-error @+1 {{sharding of argument 0: (C3) expects a sharding on a known mesh but got @mesh}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of argument 0: (C3) expects an axis of mesh @mesh but got "y"}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of argument 0: (C5) expects a sharding of the tensor's rank but got 2 dimensions for 'tensor<8xf32>'}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4, "pp"=2] stage "pp"
+// expected-error @+1 {{sharding of argument 0: (C6) expects no stage axis in a sharding but got "pp"}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"pp"}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C1) expects no priority on a closed dimension without axes but got p1}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}p1]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{expects a priority such as p1 behind a dimension's axes}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}first]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{expects no axis behind '?'}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{?, "x"}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{expects sum, max or min but got 'mean'}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}], unreduced={"x"} mean>}) { return }
+// -----
+// Where shardings are attached.
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of argument 0: expects a #dist.sharding but got "x"}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = "x"}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of result 0: (C5) expects a sharding of the tensor's rank}}
+func.func @f(%a: tensor<8xf32>) -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, []>}) { return %a : tensor<8xf32> }
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @f(%a: tensor<8xf32>) {
+  // expected-error @+1 {{dist.shardings: expects one entry a result (1) but got []}}
+  %0 = arith.negf %a {dist.shardings = []} : tensor<8xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<8xf32>) {
+  // expected-error @+1 {{expects no attribute 'dist.unknown' on an operation}}
+  %0 = arith.negf %a {dist.unknown} : tensor<8xf32>
+  return
+}
+// -----
+// expected-error @+1 {{argument 0: expects a global shape of the tensor's rank but got array<i64: 7, 7> for 'tensor<8xf32>'}}
+func.func @f(%a: tensor<8xf32> {dist.global_shape = array<i64: 7, 7>}) { return }
+// -----
+// Ops on global types.
+dist.mesh @mesh ["x"=4]
+func.func @constraint_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) (C5) expects a sharding of the tensor's rank}}
+  %0 = dist.constraint %a <@mesh, [{}, {}]> : tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @a ["x"=4]
+dist.mesh @b ["x"=4]
+func.func @reshard_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects shardings of one mesh but got @a and @b}}
+  %0 = dist.reshard %a from <@a, [{}]> to <@b, [{}]> : tensor<8xf32>
+  return
+}
+// -----
+func.func @group_c1(%a: tensor<8xf32>, %b: tensor<9xf32>) {
+  // expected-error @+1 {{(C1) expects tensors of one shape but got 'tensor<8xf32>' and 'tensor<9xf32>'}}
+  dist.group %a, %b : tensor<8xf32>, tensor<9xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @to_partial_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects each axis once but got #dist.axes<{"x", "x"}>}}
+  %0 = dist.to_partial <sum> %a over <{"x", "x"}> on @mesh : tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @axis_offset_c2() {
+  // expected-error @+1 {{(C2) expects a local size of at least 1 but got 0}}
+  %0 = dist.axis_offset <{"x"}> size 0 on @mesh : index
+  return
+}
+// -----
+// Collectives.
+func.func @unknown_mesh(%a: tensor<8xf32>) {
+  // expected-error @+1 {{expects a known mesh but got @mesh}}
+  %0 = dist.all_reduce <sum> %a over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @collective_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects a result of type 'tensor<32xf32>' over 4 devices but got 'tensor<16xf32>'}}
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<8xf32> -> tensor<16xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @collective_c1(%a: tensor<7xf32>) {
+  // expected-error @+1 {{(C1) expects dimensions that 4 devices divide but got 'tensor<7xf32>'}}
+  %0 = dist.reduce_scatter <sum> %a dim 0 over <{"x"}> on @mesh : tensor<7xf32> -> tensor<1xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @collective_c2(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) expects both shardings, from and to, or none}}
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh from <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @collective_c2(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) expects the sharding [{}] after it but got}}
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh from <@mesh, [{"x"}]> to <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4, "y"=2]
+func.func @gather_not_minor(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: dimension 0 is sharded over {"x", "y"}, whose minor axes are not {"x"}}}
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh from <@mesh, [{"x", "y"}]> to <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @reduce_whole(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: the value is not partial over {"x"}}}
+  %0 = dist.all_reduce <sum> %a over <{"x"}> on @mesh from <@mesh, [{}]> to <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @reduce_other_kind(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: the value is partial by max, not sum}}
+  %0 = dist.all_reduce <sum> %a over <{"x"}> on @mesh from <@mesh, [{}], unreduced={"x"} max> to <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @slice_in_use(%a: tensor<8x8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: {"x"} is in use already}}
+  %0 = dist.slice %a dim 1 over <{"x"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x8xf32> -> tensor<8x8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @all_to_all_c3(%a: tensor<8x8xf32>) {
+  // expected-error @+1 {{(C3) expects two dimensions but got 0 twice}}
+  %0 = dist.all_to_all %a gather 0 split 0 over <{"x"}> on @mesh : tensor<8x8xf32> -> tensor<8x8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @permute_c3(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects a permutation of 4 members but got [0, 1, 1, 3]}}
+  %0 = dist.permute %a targets [0, 1, 1, 3] over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @permute_wrong_block(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: device 1 would get a block that is not its own}}
+  %0 = dist.permute %a targets [0, 1, 2, 3] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}]> to <@mesh, [{"x", "y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @broadcast_c3(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects a root in [0, 4) but got 4}}
+  %0 = dist.broadcast %a root 4 over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @broadcast_parts(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) cannot be applied: the members of a group hold different parts of the value}}
+  %0 = dist.broadcast %a root 0 over <{"x"}> on @mesh from <@mesh, [{"x"}]> to <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["pp"=4] stage "pp"
+func.func @send_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects an axis of mesh @mesh but got "x"}}
+  dist.send %a along "x" 0 to 1 tag 0 on @mesh : tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["pp"=4] stage "pp"
+func.func @recv_c1() {
+  // expected-error @+1 {{(C1) expects coordinates in [0, 4) but got 4}}
+  %0 = dist.recv along "pp" 0 to 4 tag 0 on @mesh : tensor<8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["pp"=4] stage "pp"
+func.func @send_c2(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) expects two coordinates but got 1 twice}}
+  dist.send %a along "pp" 1 to 1 tag 0 on @mesh : tensor<8xf32>
+  return
+}
+// -----
+func.func @start_c1(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects a local collective of the region's argument and a dist.yield of its result}}
+  %0 = dist.start %a : tensor<8xf32> -> !dist.future<tensor<8xf32>> {
+  ^bb0(%arg: tensor<8xf32>):
+    %r = arith.negf %arg : tensor<8xf32>
+    dist.yield %r : tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @start_c2(%a: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) expects the region to take 'tensor<8xf32>' and to yield 'tensor<8xf32>' but got 'tensor<8xf32>' and 'tensor<32xf32>'}}
+  %0 = dist.start %a : tensor<8xf32> -> !dist.future<tensor<8xf32>> {
+  ^bb0(%arg: tensor<8xf32>):
+    %r = dist.all_gather %arg dim 0 over <{"x"}> on @mesh : tensor<8xf32> -> tensor<32xf32>
+    dist.yield %r : tensor<32xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
+func.func @wait_c1(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  %0 = dist.start %a : tensor<8xf32> -> !dist.future<tensor<8xf32>> {
+  ^bb0(%arg: tensor<8xf32>):
+    %r = dist.all_reduce <sum> %arg over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    dist.yield %r : tensor<8xf32>
+  }
+  // expected-error @+1 {{(C1) expects the future of a dist.start of the same source}}
+  %1 = dist.wait %0, %b : !dist.future<tensor<8xf32>>, tensor<8xf32> -> tensor<8xf32>
+  return
+}

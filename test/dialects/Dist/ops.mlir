@@ -1,0 +1,82 @@
+// RUN: tessera-opt %s | FileCheck %s
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+// RUN: tessera-opt %s --emit-bytecode | tessera-opt | FileCheck %s
+// RUN: tessera-opt %s --mlir-print-op-generic | tessera-opt | FileCheck %s
+
+// CHECK: dist.mesh @mesh ["x"=2, "y"=4]
+dist.mesh @mesh ["x"=2, "y"=4]
+// CHECK: dist.mesh @staged ["pp"=4, "dp"=2] stage "pp"
+dist.mesh @staged ["pp"=4, "dp"=2] stage "pp"
+
+// CHECK-LABEL: func.func @shardings
+// CHECK-SAME: dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"y":(2)2}>
+// CHECK-SAME: dist.sharding = #dist.sharding<@mesh, [{?}, {"x"}p0], unreduced={"y"} max>
+// CHECK-SAME: -> (tensor<8x16xf32> {dist.global_shape = array<i64: 7, 16>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+func.func @shardings(
+    %a: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y":(1)2, ?}p1], replicated={"y":(2)2}>},
+    %b: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{?}, {"x"}p0], unreduced={"y"} max>})
+    -> (tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>,
+                          dist.global_shape = array<i64: 7, 16>}) {
+  // CHECK: arith.addf %{{.*}} {dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>]}
+  %0 = arith.addf %a, %b {dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}], unreduced={"y"}>]} : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @global_form
+func.func @global_form(%a: tensor<8x16xf32>) {
+  // CHECK: dist.constraint %{{.*}} <@mesh, [{"x", ?}, {}]> : tensor<8x16xf32>
+  %0 = dist.constraint %a <@mesh, [{"x", ?}, {}]> : tensor<8x16xf32>
+  // CHECK: dist.reshard %{{.*}} from <@mesh, [{"x"}, {}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32>
+  %1 = dist.reshard %a from <@mesh, [{"x"}, {}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32>
+  // CHECK: dist.group %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8x16xf32>
+  dist.group %0, %1 : tensor<8x16xf32>, tensor<8x16xf32>
+  // CHECK: dist.to_partial <max> %{{.*}} over <{"x", "y":(2)2}> on @mesh : tensor<8x16xf32>
+  %2 = dist.to_partial <max> %a over <{"x", "y":(2)2}> on @mesh : tensor<8x16xf32>
+  // CHECK: dist.all_gather %{{.*}} dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x", "y"}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %3 = dist.all_gather %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x", "y"}]> to <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  // A part of an axis is gathered.
+  %4 = dist.all_gather %a dim 1 over <{"y":(2)2}> on @mesh from <@mesh, [{}, {"y"}]> to <@mesh, [{}, {"y":(1)2}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %5 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %6 = dist.all_reduce <sum> %a over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %7 = dist.all_to_all %a gather 0 split 1 over <{"y"}> on @mesh from <@mesh, [{"x", "y"}, {}]> to <@mesh, [{"x"}, {"y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %8 = dist.slice %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x"}]> to <@mesh, [{}, {"x", "y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  // Device (x, y) holds block y * 2 + x before and x * 4 + y after.
+  %9 = dist.permute %a targets [0, 2, 4, 6, 1, 3, 5, 7] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}, {}]> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %10 = dist.broadcast %a root 3 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @local_form
+func.func @local_form(%a: tensor<8x16xf32>) {
+  // CHECK: dist.all_gather %{{.*}} dim 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x64xf32>
+  %0 = dist.all_gather %a dim 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x64xf32>
+  // CHECK: dist.reduce_scatter <sum> %{{.*}} dim 0 over <{"x", "y"}> on @mesh : tensor<8x16xf32> -> tensor<1x16xf32>
+  %1 = dist.reduce_scatter <sum> %a dim 0 over <{"x", "y"}> on @mesh : tensor<8x16xf32> -> tensor<1x16xf32>
+  // CHECK: dist.all_reduce <min> %{{.*}} over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  %2 = dist.all_reduce <min> %a over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: dist.all_to_all %{{.*}} gather 0 split 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<32x4xf32>
+  %3 = dist.all_to_all %a gather 0 split 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<32x4xf32>
+  // CHECK: dist.permute %{{.*}} targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  %4 = dist.permute %a targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: dist.slice %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
+  %5 = dist.slice %a dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
+  // CHECK: dist.broadcast %{{.*}} root 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  %6 = dist.broadcast %a root 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: dist.send %{{.*}} along "pp" 0 to 1 tag 7 on @staged : tensor<8x16xf32>
+  dist.send %a along "pp" 0 to 1 tag 7 on @staged : tensor<8x16xf32>
+  // CHECK: dist.recv along "pp" 0 to 1 tag 7 on @staged : tensor<8x16xf32>
+  %7 = dist.recv along "pp" 0 to 1 tag 7 on @staged : tensor<8x16xf32>
+  // CHECK: dist.axis_offset <{"x", "y"}> size 16 on @mesh : index
+  %8 = dist.axis_offset <{"x", "y"}> size 16 on @mesh : index
+  // CHECK: %[[FUTURE:.*]] = dist.start %[[A:.*]] : tensor<8x16xf32> -> !dist.future<tensor<8x64xf32>> {
+  // CHECK: dist.all_gather
+  // CHECK: dist.yield %{{.*}} : tensor<8x64xf32>
+  %9 = dist.start %a : tensor<8x16xf32> -> !dist.future<tensor<8x64xf32>> {
+  ^bb0(%arg: tensor<8x16xf32>):
+    %r = dist.all_gather %arg dim 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x64xf32>
+    dist.yield %r : tensor<8x64xf32>
+  }
+  // CHECK: dist.wait %[[FUTURE]], %[[A]] : !dist.future<tensor<8x64xf32>>, tensor<8x16xf32> -> tensor<8x64xf32>
+  %10 = dist.wait %9, %a : !dist.future<tensor<8x64xf32>>, tensor<8x16xf32> -> tensor<8x64xf32>
+  return
+}

@@ -1,0 +1,231 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+// Attributes of arguments and ops.
+// expected-error @+1 {{nn.dims: expects one name for each dimension of 'tensor<16x4xf32>' but got ["embed"]}}
+func.func @dims(%w: tensor<16x4xf32> {nn.dims = ["embed"]}) { return }
+// -----
+// expected-error @+1 {{nn.init: expects #nn.init with a standard deviation for normal alone but got #nn.init<normal>}}
+func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<normal>}) { return }
+// -----
+// expected-error @+1 {{nn.init: expects #nn.init with a standard deviation for normal alone but got #nn.init<ones, 1.000000e+00 : f32>}}
+func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<ones, 1.0 : f32>}) { return }
+// -----
+// expected-error @+1 {{nn.param: expects a name but got 3 : i64}}
+func.func @param(%w: tensor<16x4xf32> {nn.param = 3}) { return }
+// -----
+func.func @op(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects no attribute 'nn.param' on this operation}}
+  %0 = nn.silu %x {nn.param = "w"} : tensor<4xf32>
+  return
+}
+// -----
+// Shapes are static.
+func.func @dynamic(%x: tensor<?xf32>) {
+  // expected-error @+1 {{must be statically shaped tensor}}
+  %0 = nn.silu %x : tensor<?xf32>
+  return
+}
+// -----
+func.func @einsum_c1(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C1) expects a spec lhs,rhs->result with no letter twice in one tensor but got "bb,bc->bc"}}
+  %0 = nn.einsum "bb,bc->bc" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @einsum_c1(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C1) expects a spec lhs,rhs->result with no letter twice in one tensor but got "bd,dc"}}
+  %0 = nn.einsum "bd,dc" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @einsum_c2(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C2) expects a letter for each dimension but got "bsd" for 'tensor<2x4xf32>'}}
+  %0 = nn.einsum "bsd,dc->bc" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @einsum_c3(%x: tensor<2x4xf32>, %w: tensor<5x3xf32>) {
+  // expected-error @+1 {{(C3) expects one size for 'd' but got 4 and 5}}
+  %0 = nn.einsum "bd,dc->bc" %x, %w : tensor<2x4xf32>, tensor<5x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @einsum_c4(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C4) expects 'e' of the result in an operand}}
+  %0 = nn.einsum "bd,dc->be" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @einsum_c4(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C4) expects 'c' in the result or in both operands}}
+  %0 = nn.einsum "bd,dc->b" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2xf32>
+  return
+}
+// -----
+func.func @einsum_c5(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
+  // expected-error @+1 {{(C5) expects operands of one element type and a result of that or a wider float}}
+  %0 = nn.einsum "bd,dc->bc" %x, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xbf16>
+  return
+}
+// -----
+func.func @attention_c1(%q: tensor<2x8x4x6xf32>, %k: tensor<2x8x4x6xf32>) {
+  // expected-error @+1 {{(C1) expects ranks 5, 4, 4 and 5 but got 4, 4, 4 and 4}}
+  %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x6xf32>
+  return
+}
+// -----
+func.func @attention_c2(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x3x6xf32>) {
+  // expected-error @+1 {{(C2) expects batch, group and dim sizes that agree but got}}
+  %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x3x6xf32>, tensor<2x8x3x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+func.func @attention_c3(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %v: tensor<2x9x4x6xf32>) {
+  // expected-error @+1 {{(C3) expects keys and values of one length but got 8 and 9}}
+  %0 = nn.attention scale 1.0 %q, %k, %v : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x9x4x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+func.func @attention_c4(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xbf16>) {
+  // expected-error @+1 {{(C4) expects one element type but got}}
+  %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xbf16> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+func.func @layer_norm_c1(%x: tensor<2x16xf32>, %g: tensor<16xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects beta of rank 1 and the size of the last dimension of 'tensor<2x16xf32>' but got 'tensor<8xf32>'}}
+  %0 = nn.layer_norm %x, %g, %b eps 1.0e-5 : tensor<2x16xf32>, tensor<16xf32>, tensor<8xf32>
+  return
+}
+// -----
+func.func @rms_norm_c1(%x: tensor<2x16xf32>, %g: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C1) expects gamma of rank 1}}
+  %0 = nn.rms_norm %x, %g eps 1.0e-5 : tensor<2x16xf32>, tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c1(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C1) expects a dimension in [0, 1) but got 1}}
+  %0 = nn.rope %x dim 1 theta 1.0e4 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c2(%x: tensor<2x15xf32>) {
+  // expected-error @+1 {{(C2) expects an even last dimension but got 15}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<2x15xf32>
+  return
+}
+// -----
+func.func @embedding_c1(%t: tensor<4xf32>, %i: tensor<2xi32>) {
+  // expected-error @+1 {{(C1) expects a table of rank 2 but got 'tensor<4xf32>'}}
+  %0 = nn.embedding %t, %i : tensor<4xf32>, tensor<2xi32> -> tensor<2xf32>
+  return
+}
+// -----
+func.func @embedding_c2(%t: tensor<4x8xf32>, %i: tensor<2xi32>) {
+  // expected-error @+1 {{(C2) expects a result of shape [2, 8] but got 'tensor<2x4xf32>'}}
+  %0 = nn.embedding %t, %i : tensor<4x8xf32>, tensor<2xi32> -> tensor<2x4xf32>
+  return
+}
+// -----
+func.func @embedding_c3(%t: tensor<4x8xf32>, %i: tensor<2xi32>) {
+  // expected-error @+1 {{(C3) expects one element type but got}}
+  %0 = nn.embedding %t, %i : tensor<4x8xf32>, tensor<2xi32> -> tensor<2x8xbf16>
+  return
+}
+// -----
+func.func @softmax_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects a dimension in [0, 2) but got 2}}
+  %0 = nn.softmax %x dim 2 : tensor<4x8xf32>
+  return
+}
+// -----
+func.func @cross_entropy_c1(%x: tensor<4x8xf32>, %l: tensor<3xi32>) {
+  // expected-error @+1 {{(C1) expects labels of shape [4] but got 'tensor<3xi32>'}}
+  %0 = nn.cross_entropy %x, %l ignore -100 : tensor<4x8xf32>, tensor<3xi32> -> tensor<4xf32>
+  return
+}
+// -----
+func.func @cross_entropy_c1(%x: tensor<4x8xbf16>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{(C1) expects a result of f32 (f64 for f64 logits) but got 'tensor<4xbf16>'}}
+  %0 = nn.cross_entropy %x, %l ignore -100 : tensor<4x8xbf16>, tensor<4xi32> -> tensor<4xbf16>
+  return
+}
+// -----
+func.func @pick_c1(%x: tensor<4x8xf32>, %l: tensor<3xi32>) {
+  // expected-error @+1 {{(C1) expects an index of shape [4] but got 'tensor<3xi32>'}}
+  %0 = nn.pick %x, %l : tensor<4x8xf32>, tensor<3xi32> -> tensor<4xf32>
+  return
+}
+// -----
+func.func @pick_c2(%x: tensor<4x8xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{(C2) expects one element type but got}}
+  %0 = nn.pick %x, %l : tensor<4x8xf32>, tensor<4xi32> -> tensor<4xf64>
+  return
+}
+// -----
+func.func @reduce_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects ascending dimensions in [0, 2) but got [1, 0]}}
+  %0 = nn.reduce <sum> %x dims [1, 0] : tensor<4x8xf32> -> tensor<f32>
+  return
+}
+// -----
+func.func @reduce_c2(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects a result of shape [4] but got 'tensor<8xf32>'}}
+  %0 = nn.reduce <sum> %x dims [1] : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+// -----
+func.func @reduce_c3(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C3) expects one element type}}
+  %0 = nn.reduce <sum> %x dims [1] : tensor<4x8xf32> -> tensor<4xf64>
+  return
+}
+// -----
+func.func @broadcast_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects 2 ascending dimensions in [0, 3) but got [1, 0]}}
+  %0 = nn.broadcast %x dims [1, 0] : tensor<4x8xf32> -> tensor<8x4x2xf32>
+  return
+}
+// -----
+func.func @broadcast_c2(%x: tensor<4xf32>) {
+  // expected-error @+1 {{(C2) expects size 4 in dimension 1 but got 8}}
+  %0 = nn.broadcast %x dims [1] : tensor<4xf32> -> tensor<4x8xf32>
+  return
+}
+// -----
+func.func @broadcast_c3(%x: tensor<4xf32>) {
+  // expected-error @+1 {{(C3) expects one element type}}
+  %0 = nn.broadcast %x dims [0] : tensor<4xf32> -> tensor<4x8xf64>
+  return
+}
+// -----
+func.func @transpose_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects a permutation of 2 dimensions but got [0, 0]}}
+  %0 = nn.transpose %x [0, 0] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+// -----
+func.func @transpose_c2(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects a result of shape [8, 4] but got 'tensor<4x8xf32>'}}
+  %0 = nn.transpose %x [1, 0] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+// -----
+func.func @iota_c1() {
+  // expected-error @+1 {{(C1) expects a result of rank 1 but got 'tensor<4x8xi32>'}}
+  %0 = nn.iota : tensor<4x8xi32>
+  return
+}
+// -----
+func.func @mask_padding_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects a dimension in [0, 2) but got 2}}
+  %0 = nn.mask_padding %x dim 2 size 3 value 0.0 : f32 : tensor<4x8xf32>
+  return
+}
+// -----
+func.func @mask_padding_c2(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects a value of the element type of 'tensor<4x8xf32>' but got 0 : i32}}
+  %0 = nn.mask_padding %x dim 0 size 3 value 0 : i32 : tensor<4x8xf32>
+  return
+}

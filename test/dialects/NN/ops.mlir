@@ -1,0 +1,103 @@
+// RUN: tessera-opt %s | FileCheck %s
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+// RUN: tessera-opt %s --emit-bytecode | tessera-opt | FileCheck %s
+// RUN: tessera-opt %s --mlir-print-op-generic | tessera-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @arguments
+// CHECK-SAME: nn.dims = ["embed", "heads"], nn.init = #nn.init<normal, 2.000000e-02 : f32>, nn.param = "blocks.0.attn.wq"
+// CHECK-SAME: nn.init = #nn.init<ones>
+func.func @arguments(
+    %w: tensor<16x4xf32> {nn.param = "blocks.0.attn.wq",
+                          nn.dims = ["embed", "heads"],
+                          nn.init = #nn.init<normal, 2.0e-2 : f32>},
+    %g: tensor<16xf32> {nn.param = "ln.gamma", nn.init = #nn.init<ones>}) {
+  return
+}
+
+// CHECK-LABEL: func.func @einsum
+func.func @einsum(%x: tensor<2x8x16xf32>, %w: tensor<16x4x6xf32>,
+                  %h: tensor<2x8x16xbf16>, %v: tensor<16x3xbf16>) {
+  // CHECK: nn.einsum "bsd,dhk->bshk" %{{.*}}, %{{.*}} {nn.dims = ["batch", "seq", "heads", "dim"]} : tensor<2x8x16xf32>, tensor<16x4x6xf32> -> tensor<2x8x4x6xf32>
+  %0 = nn.einsum "bsd,dhk->bshk" %x, %w {nn.dims = ["batch", "seq", "heads", "dim"]}
+      : tensor<2x8x16xf32>, tensor<16x4x6xf32> -> tensor<2x8x4x6xf32>
+  // A wider result.
+  // CHECK: nn.einsum "bsd,dv->bsv" {{.*}} tensor<16x3xbf16> -> tensor<2x8x3xf32>
+  %1 = nn.einsum "bsd,dv->bsv" %h, %v
+      : tensor<2x8x16xbf16>, tensor<16x3xbf16> -> tensor<2x8x3xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x8x4x2x6xf32>, %k: tensor<2x9x4x6xf32>,
+                     %v: tensor<2x9x4x5xf32>, %i: index) {
+  // CHECK: nn.attention scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  %0 = nn.attention scale 0.125 %q, %k, %v
+      : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  // CHECK: nn.attention causal scale 1.000000e+00 keys 7 %{{.*}}, %{{.*}}, %{{.*}} q_offset %{{.*}} k_offset %{{.*}} :
+  %1 = nn.attention causal scale 1.0 keys 7 %q, %k, %v q_offset %i k_offset %i
+      : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
+  // CHECK: nn.layer_norm %{{.*}}, %{{.*}}, %{{.*}} eps 1.000000e-05 : tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>
+  %0 = nn.layer_norm %x, %g, %g eps 1.0e-5
+      : tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>
+  // CHECK: nn.rms_norm %{{.*}}, %{{.*}} eps 1.000000e-05 : tensor<2x8x16xf32>, tensor<16xf32>
+  %1 = nn.rms_norm %x, %g eps 1.0e-5 : tensor<2x8x16xf32>, tensor<16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 : tensor<2x8x16xf32>
+  %2 = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 theta 5.000000e+05 scaling <factor = 8.000000e+00 : f64, low_freq_factor = 1.000000e+00 : f64, high_freq_factor = 4.000000e+00 : f64, original_context = 8192> offset %{{.*}} : tensor<2x8x16xf32>
+  %3 = nn.rope %x dim 1 theta 5.0e5 scaling <factor = 8.0, low_freq_factor = 1.0, high_freq_factor = 4.0, original_context = 8192>
+      offset %i : tensor<2x8x16xf32>
+  // CHECK: nn.softmax %{{.*}} dim 1 : tensor<2x8x16xf32>
+  %4 = nn.softmax %x dim 1 : tensor<2x8x16xf32>
+  // CHECK: nn.gelu <tanh> %{{.*}} : tensor<2x8x16xf32>
+  %5 = nn.gelu <tanh> %x : tensor<2x8x16xf32>
+  // CHECK: nn.gelu <erf> %{{.*}} : tensor<2x8x16xf32>
+  %6 = nn.gelu <erf> %x : tensor<2x8x16xf32>
+  // CHECK: nn.silu %{{.*}} : tensor<2x8x16xf32>
+  %7 = nn.silu %x : tensor<2x8x16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @lookups
+func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
+                   %logits: tensor<2x8x64xbf16>, %i: index) {
+  // CHECK: nn.embedding %{{.*}}, %{{.*}} : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  %0 = nn.embedding %table, %ids
+      : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  // CHECK: nn.embedding %{{.*}}, %{{.*}} offset %{{.*}} :
+  %1 = nn.embedding %table, %ids offset %i
+      : tensor<64x16xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore -100 : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
+  %2 = nn.cross_entropy %logits, %ids ignore -100
+      : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
+  // CHECK: nn.pick %{{.*}}, %{{.*}} offset %{{.*}} : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
+  %3 = nn.pick %logits, %ids offset %i
+      : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @shapes
+func.func @shapes(%x: tensor<8x16xf32>, %i: index) {
+  // CHECK: nn.reduce <max> %{{.*}} dims [1] : tensor<8x16xf32> -> tensor<8xf32>
+  %0 = nn.reduce <max> %x dims [1] : tensor<8x16xf32> -> tensor<8xf32>
+  // To rank 0.
+  // CHECK: nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
+  %1 = nn.reduce <sum> %x dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
+  // CHECK: nn.broadcast %{{.*}} dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %2 = nn.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  // CHECK: nn.broadcast %{{.*}} dims [] : tensor<f32> -> tensor<8x16xf32>
+  %3 = nn.broadcast %1 dims [] : tensor<f32> -> tensor<8x16xf32>
+  // CHECK: nn.transpose %{{.*}} [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+  %4 = nn.transpose %x [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+  // CHECK: nn.iota : tensor<8xi32>
+  %5 = nn.iota : tensor<8xi32>
+  // CHECK: nn.iota offset %{{.*}} : tensor<8xi64>
+  %6 = nn.iota offset %i : tensor<8xi64>
+  // CHECK: nn.mask_padding %{{.*}} dim 0 size 7 value 0.000000e+00 : f32 offset %{{.*}} : tensor<8x16xf32>
+  %7 = nn.mask_padding %x dim 0 size 7 value 0.0 : f32 offset %i : tensor<8x16xf32>
+  return
+}
