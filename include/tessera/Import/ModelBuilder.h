@@ -1,0 +1,57 @@
+//===- ModelBuilder.h - From a model's config to its graph ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds the forward graph of a transformer: phase `input` of the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IMPORT_MODELBUILDER_H
+#define TESSERA_IMPORT_MODELBUILDER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tessera/Import/ModelConfig.h"
+
+namespace tessera {
+
+/// Element type of parameters and activations.
+enum class ModelDType { F32, BF16, F16 };
+
+/// What the config does not say.
+struct ModelOptions {
+  /// Sequences in a batch.
+  int64_t batch = 1;
+  /// Tokens in a sequence.
+  int64_t seq = 1;
+  ModelDType dtype = ModelDType::F32;
+  /// Replaces the config's number of layers.
+  std::optional<int64_t> layers;
+  /// Adds labels and returns the loss instead of the logits.
+  bool train = false;
+};
+
+/// `config` with what the options replace in it.
+ModelConfig applyOptions(ModelConfig config, const ModelOptions &options);
+
+/// An error if no graph can be built: sizes below 1, a sequence longer than the
+/// position table, a tensor of more than 2^62 elements.
+llvm::Error checkOptions(const ModelConfig &config,
+                         const ModelOptions &options);
+
+/// Builds `@forward(tokens, [labels,] parameters...)`.
+///
+/// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
+/// Returns logits [batch, seq, vocab] of the chosen type, or with `train` the
+/// mean loss over the labels that count, an f32 scalar (NaN if none does).
+/// Arguments carry nn.input or nn.param, nn.dims and nn.init; the result
+/// nn.output; ops of the residual stream nn.dims. Dropout is not in the graph.
+/// Emits an error and returns null where checkOptions fails.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext &context,
+                                             const ModelConfig &config,
+                                             const ModelOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_IMPORT_MODELBUILDER_H

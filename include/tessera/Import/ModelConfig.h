@@ -1,0 +1,135 @@
+//===- ModelConfig.h - What a config.json says of a model -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads an unmodified Hugging Face config.json of model_type "gpt2" or "llama"
+// into a plain struct, and lists the parameters that such a model has. Nothing
+// here knows of MLIR; ModelBuilder.h makes the graph.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_IMPORT_MODELCONFIG_H
+#define TESSERA_IMPORT_MODELCONFIG_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The architecture, by the file's `model_type`.
+enum class ModelFamily { GPT2, Llama };
+
+/// "gpt2" or "llama".
+llvm::StringRef stringify(ModelFamily family);
+
+/// What stands between the two halves of an MLP.
+enum class Activation { GeluErf, GeluTanh, Silu };
+
+/// Llama 3's stretching of rotary frequencies: see #nn.rope_scaling.
+struct RopeScaling {
+  double factor = 1.0;
+  double lowFreqFactor = 1.0;
+  double highFreqFactor = 4.0;
+  /// Positions that the model was trained on before stretching.
+  int64_t originalContext = 0;
+
+  bool operator==(const RopeScaling &other) const;
+};
+
+/// A decoder-only transformer. Sizes are numbers of elements and divide as they
+/// must: `heads` is a multiple of `kvHeads`.
+struct ModelConfig {
+  /// The file's name without extension, or its folder's for a "config.json".
+  std::string name;
+  ModelFamily family = ModelFamily::GPT2;
+
+  int64_t vocab = 0;
+  int64_t hidden = 0;
+  int64_t layers = 0;
+  int64_t heads = 0;
+  /// Key/value heads; each serves heads / kvHeads query heads.
+  int64_t kvHeads = 0;
+  int64_t headDim = 0;
+  /// Width of the MLP.
+  int64_t ffn = 0;
+  /// GPT-2: rows of the position table. Llama: what the file states; rotary
+  /// positions have no table and go beyond it.
+  int64_t maxPositions = 0;
+
+  double normEps = 1e-5;
+  /// Standard deviation of initial weights.
+  double initializerRange = 0.02;
+  Activation activation = Activation::GeluTanh;
+  /// Logits use the token embedding; otherwise there is an `lm_head`.
+  bool tiedHead = true;
+  bool attentionBias = true;
+  bool mlpBias = true;
+  /// Scores are divided by sqrt(headDim), and, with the second, by layer + 1.
+  bool scaleAttention = true;
+  bool scaleByInverseLayer = false;
+
+  /// Llama only.
+  double ropeTheta = 10000.0;
+  std::optional<RopeScaling> ropeScaling;
+
+  /// Query heads of one key/value head.
+  int64_t headsPerGroup() const { return heads / kvHeads; }
+
+  bool operator==(const ModelConfig &other) const;
+};
+
+/// Reads `text`, the content of the file `fileName` (used in errors and for the
+/// name). Keys without influence on the graph are accepted silently; null means
+/// the key's default where it has one. Errors are one line with the file, the
+/// key, what is expected and what is there: no JSON, an unknown model_type or
+/// key, a wrong type, a missing key, sizes that do not divide, a feature that
+/// the graph cannot express.
+llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text,
+                                             llvm::StringRef fileName);
+
+/// Reads a file; also an error when it cannot be read.
+llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
+
+/// How a parameter starts.
+enum class ParameterInit { Zeros, Ones, Normal };
+
+/// One trainable tensor.
+struct Parameter {
+  /// Lasting name: "wte", "wpe", "blocks.<i>.{ln1,ln2}.{gamma,beta}",
+  /// "blocks.<i>.attn.{wq,wk,wv,wo,bq,bk,bv,bo}",
+  /// "blocks.<i>.mlp.{w1,b1,w2,b2}" or
+  /// "blocks.<i>.mlp.{w_gate,w_up,w_down,b_gate,b_up,b_down}",
+  /// "ln_f.{gamma,beta}", "lm_head".
+  std::string name;
+  llvm::SmallVector<int64_t, 4> shape;
+  /// A name for each dimension: "vocab", "embed", "positions", "ffn",
+  /// "kv_heads", "q_per_kv" (query heads of one key/value head), "head_dim".
+  llvm::SmallVector<llvm::StringRef, 4> dims;
+  ParameterInit init = ParameterInit::Zeros;
+  /// Of Normal.
+  double stddev = 0.0;
+
+  int64_t numElements() const;
+};
+
+/// All parameters, in the order in which they are arguments of the graph:
+/// embeddings, blocks from first to last, final norm, head. Weights of GPT-2
+/// start as normal(0.02), those that end in the residual stream as
+/// normal(0.02 / sqrt(2 layers)) (Radford et al. 2019, section 2.3); those of
+/// Llama as normal(initializerRange); biases as 0, norms as 1 and 0.
+std::vector<Parameter> listParameters(const ModelConfig &config);
+
+/// Number of trainable scalars; a tied head counts once.
+int64_t countParameters(const ModelConfig &config);
+
+} // namespace tessera
+
+#endif // TESSERA_IMPORT_MODELCONFIG_H

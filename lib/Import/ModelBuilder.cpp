@@ -1,0 +1,379 @@
+//===- ModelBuilder.cpp - From a model's config to its graph --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pre-norm decoder blocks on the residual stream [batch, seq, embed]. Which
+// parameters exist is decided by listParameters alone: a bias is added where
+// there is one. Shardings and parallelism are not touched here.
+//
+// Letters of the einsums: b batch, s seq, d embed, g key/value heads, r query
+// heads of one of them, k head_dim, f ffn, v vocab.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/ModelBuilder.h"
+
+#include "dialects/NN/NN.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// A label that does not count, as in every trainer that reads such configs.
+constexpr int64_t kIgnoredLabel = -100;
+
+Type getElementType(MLIRContext &context, ModelDType dtype) {
+  switch (dtype) {
+  case ModelDType::F32:
+    return Float32Type::get(&context);
+  case ModelDType::BF16:
+    return BFloat16Type::get(&context);
+  case ModelDType::F16:
+    return Float16Type::get(&context);
+  }
+  llvm_unreachable("a ModelDType");
+}
+
+class ModelBuilder {
+public:
+  ModelBuilder(MLIRContext &context, const ModelConfig &config,
+               const ModelOptions &options)
+      : config(config), options(options),
+        element(getElementType(context, options.dtype)),
+        builder(UnknownLoc::get(&context), &context) {}
+
+  OwningOpRef<ModuleOp> build() {
+    OwningOpRef<ModuleOp> module =
+        ModuleOp::create(at(config.name), StringRef(config.name));
+    builder.setInsertionPointToStart(module->getBody());
+    createFunction();
+
+    Value x = embeddings();
+    for (int64_t i = 0; i < config.layers; ++i)
+      x = block(i, x);
+    prefix.clear();
+    x = norm("ln_f", x);
+    locate("head");
+    Value logits = einsum("bsd,vd->bsv", x,
+                          parameter(config.tiedHead ? "wte" : "lm_head"));
+    Value result = options.train ? meanLoss(logits) : logits;
+    func::ReturnOp::create(builder, result);
+    return module;
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // The function and its arguments
+  //===--------------------------------------------------------------------===//
+
+  void createFunction() {
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attrs;
+    auto batchType =
+        RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
+    SmallVector<StringRef> inputs = {"tokens"};
+    if (options.train)
+      inputs.push_back("labels");
+    for (StringRef name : inputs) {
+      types.push_back(batchType);
+      attrs.push_back(builder.getDictionaryAttr(
+          {named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
+           named(nn::NNDialect::kDimsAttr,
+                 builder.getStrArrayAttr({"batch", "seq"}))}));
+    }
+    std::vector<Parameter> parameters = listParameters(config);
+    for (const Parameter &parameter : parameters) {
+      types.push_back(RankedTensorType::get(parameter.shape, element));
+      attrs.push_back(builder.getDictionaryAttr(
+          {named(nn::NNDialect::kParamAttr,
+                 builder.getStringAttr(parameter.name)),
+           named(nn::NNDialect::kDimsAttr,
+                 builder.getStrArrayAttr(parameter.dims)),
+           named(nn::NNDialect::kInitAttr, initOf(parameter))}));
+    }
+
+    auto resultType =
+        options.train
+            ? RankedTensorType::get({}, builder.getF32Type())
+            : RankedTensorType::get({options.batch, options.seq, config.vocab},
+                                    element);
+    locate("forward");
+    auto function = func::FuncOp::create(
+        builder, "forward", builder.getFunctionType(types, {resultType}));
+    function.setAllArgAttrs(attrs);
+    function.setResultAttr(
+        0, nn::NNDialect::kOutputAttr,
+        builder.getStringAttr(options.train ? "loss" : "logits"));
+
+    Block *entry = function.addEntryBlock();
+    builder.setInsertionPointToStart(entry);
+    tokens = entry->getArgument(0);
+    labels = options.train ? Value(entry->getArgument(1)) : Value();
+    auto arguments = entry->getArguments().drop_front(inputs.size());
+    for (auto [parameter, argument] : llvm::zip_equal(parameters, arguments)) {
+      argument.setLoc(at(parameter.name));
+      values[parameter.name] = argument;
+    }
+  }
+
+  NamedAttribute named(StringRef name, Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+
+  Attribute initOf(const Parameter &parameter) {
+    MLIRContext *context = builder.getContext();
+    switch (parameter.init) {
+    case ParameterInit::Zeros:
+      return nn::InitAttr::get(context, nn::InitKind::Zeros, FloatAttr());
+    case ParameterInit::Ones:
+      return nn::InitAttr::get(context, nn::InitKind::Ones, FloatAttr());
+    case ParameterInit::Normal:
+      return nn::InitAttr::get(context, nn::InitKind::Normal,
+                               builder.getF64FloatAttr(parameter.stddev));
+    }
+    llvm_unreachable("a ParameterInit");
+  }
+
+  /// The parameter of this name in the current block; null if there is none.
+  Value parameter(StringRef name) { return values.lookup(prefix + name.str()); }
+
+  //===--------------------------------------------------------------------===//
+  // The model
+  //===--------------------------------------------------------------------===//
+
+  Value embeddings() {
+    locate("wte");
+    Value x = nn::EmbeddingOp::create(builder, residualType(),
+                                      parameter("wte"), tokens, Value());
+    if (Value table = parameter("wpe")) {
+      locate("wpe");
+      Value positions = nn::IotaOp::create(
+          builder, RankedTensorType::get({options.seq}, builder.getI32Type()),
+          Value());
+      Value rows = nn::EmbeddingOp::create(
+          builder, RankedTensorType::get({options.seq, config.hidden}, element),
+          table, positions, Value());
+      x = arith::AddFOp::create(builder, x, broadcastTo(rows, x));
+    }
+    return onResidualStream(x);
+  }
+
+  Value block(int64_t index, Value x) {
+    prefix = "blocks." + std::to_string(index) + ".";
+    Value attended = attention(index, norm("ln1", x));
+    x = onResidualStream(arith::AddFOp::create(builder, x, attended));
+    Value transformed = mlp(norm("ln2", x));
+    return onResidualStream(arith::AddFOp::create(builder, x, transformed));
+  }
+
+  Value attention(int64_t index, Value x) {
+    locate("attn");
+    Value q = linear("bsd,dgrk->bsgrk", x, "attn.wq", "attn.bq");
+    Value k = linear("bsd,dgk->bsgk", x, "attn.wk", "attn.bk");
+    Value v = linear("bsd,dgk->bsgk", x, "attn.wv", "attn.bv");
+    if (config.family == ModelFamily::Llama) {
+      q = rope(q);
+      k = rope(k);
+    }
+    double scale =
+        config.scaleAttention ? 1.0 / std::sqrt(double(config.headDim)) : 1.0;
+    if (config.scaleByInverseLayer)
+      scale /= double(index + 1);
+    Value mixed = nn::AttentionOp::create(
+        builder, q.getType(), q, k, v, /*q_offset=*/Value(),
+        /*k_offset=*/Value(), /*causal=*/builder.getUnitAttr(),
+        builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr());
+    return linear("bsgrk,grkd->bsd", mixed, "attn.wo", "attn.bo");
+  }
+
+  Value mlp(Value x) {
+    locate("mlp");
+    if (config.family == ModelFamily::GPT2) {
+      Value hidden = linear("bsd,df->bsf", x, "mlp.w1", "mlp.b1");
+      nn::GeluKind kind = config.activation == Activation::GeluErf
+                              ? nn::GeluKind::Erf
+                              : nn::GeluKind::Tanh;
+      hidden = nn::GeluOp::create(builder, hidden, kind);
+      return linear("bsf,fd->bsd", hidden, "mlp.w2", "mlp.b2");
+    }
+    // SwiGLU (Shazeer 2020): down(silu(gate(x)) * up(x)).
+    Value gate = linear("bsd,df->bsf", x, "mlp.w_gate", "mlp.b_gate");
+    Value up = linear("bsd,df->bsf", x, "mlp.w_up", "mlp.b_up");
+    gate = nn::SiluOp::create(builder, gate);
+    Value hidden = arith::MulFOp::create(builder, gate, up);
+    return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
+  }
+
+  /// sum of the tokens' losses / number of labels that count.
+  Value meanLoss(Value logits) {
+    locate("loss");
+    auto labelsType = cast<RankedTensorType>(labels.getType());
+    auto perToken = labelsType.clone(builder.getF32Type());
+    Value losses = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
+                                              kIgnoredLabel);
+    auto ignoredAttr = DenseElementsAttr::get(
+        labelsType, builder.getI32IntegerAttr(kIgnoredLabel).getValue());
+    Value ignored = arith::ConstantOp::create(builder, ignoredAttr);
+    Value counts = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                         labels, ignored);
+    counts = arith::UIToFPOp::create(builder, perToken, counts);
+    Value total = sum(losses), count = sum(counts);
+    return arith::DivFOp::create(builder, total, count);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parts
+  //===--------------------------------------------------------------------===//
+
+  Value norm(StringRef name, Value x) {
+    locate(name);
+    FloatAttr eps = builder.getF64FloatAttr(config.normEps);
+    Value gamma = parameter((name + ".gamma").str());
+    if (Value beta = parameter((name + ".beta").str()))
+      return nn::LayerNormOp::create(builder, x.getType(), x, gamma, beta, eps);
+    return nn::RMSNormOp::create(builder, x.getType(), x, gamma, eps);
+  }
+
+  /// Turns by the position in the sequence, dimension 1.
+  Value rope(Value x) {
+    nn::RopeScalingAttr scaling;
+    if (const std::optional<RopeScaling> &s = config.ropeScaling)
+      scaling = nn::RopeScalingAttr::get(
+          builder.getContext(), builder.getF64FloatAttr(s->factor),
+          builder.getF64FloatAttr(s->lowFreqFactor),
+          builder.getF64FloatAttr(s->highFreqFactor), s->originalContext);
+    return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
+                              builder.getI64IntegerAttr(1),
+                              builder.getF64FloatAttr(config.ropeTheta),
+                              scaling);
+  }
+
+  /// A product with a weight, plus the bias if the model has one.
+  Value linear(StringRef spec, Value x, StringRef weight, StringRef bias) {
+    Value y = einsum(spec, x, parameter(weight));
+    if (Value vector = parameter(bias))
+      y = arith::AddFOp::create(builder, y, broadcastTo(vector, y));
+    return y;
+  }
+
+  Value einsum(StringRef spec, Value lhs, Value rhs) {
+    auto [operands, result] = spec.split("->");
+    auto [lhsLetters, rhsLetters] = operands.split(',');
+    auto lhsType = cast<RankedTensorType>(lhs.getType());
+    auto rhsType = cast<RankedTensorType>(rhs.getType());
+    SmallVector<int64_t> shape;
+    for (char letter : result) {
+      size_t inLhs = lhsLetters.find(letter);
+      shape.push_back(inLhs != StringRef::npos
+                          ? lhsType.getDimSize(inLhs)
+                          : rhsType.getDimSize(rhsLetters.find(letter)));
+    }
+    return nn::EinsumOp::create(builder, RankedTensorType::get(shape, element),
+                                spec, lhs, rhs);
+  }
+
+  /// Repeats `x` along the leading dimensions that `like` has and it has not.
+  Value broadcastTo(Value x, Value like) {
+    auto type = cast<RankedTensorType>(like.getType());
+    int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
+    SmallVector<int64_t> dims =
+        llvm::to_vector(llvm::seq(type.getRank() - rank, type.getRank()));
+    return nn::BroadcastOp::create(builder, type, x, dims);
+  }
+
+  /// Of all elements, as a scalar.
+  Value sum(Value x) {
+    auto type = cast<RankedTensorType>(x.getType());
+    SmallVector<int64_t> dims =
+        llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    return nn::ReduceOp::create(
+        builder, RankedTensorType::get({}, type.getElementType()),
+        nn::ReduceKind::Sum, x, dims);
+  }
+
+  RankedTensorType residualType() {
+    return RankedTensorType::get({options.batch, options.seq, config.hidden},
+                                 element);
+  }
+
+  /// Names the dimensions of a value of the residual stream: strategies seed
+  /// their shardings there.
+  Value onResidualStream(Value x) {
+    x.getDefiningOp()->setDiscardableAttr(
+        nn::NNDialect::kDimsAttr,
+        builder.getStrArrayAttr({"batch", "seq", "embed"}));
+    return x;
+  }
+
+  Location at(StringRef name) {
+    return NameLoc::get(StringAttr::get(builder.getContext(), name));
+  }
+  /// Following ops belong to this part of the current block.
+  void locate(StringRef part) { builder.setLoc(at(prefix + part.str())); }
+
+  const ModelConfig &config;
+  const ModelOptions &options;
+  const Type element;
+  ImplicitLocOpBuilder builder;
+  Value tokens, labels;
+  /// "blocks.3." within block 3.
+  std::string prefix;
+  llvm::StringMap<Value> values;
+};
+
+} // namespace
+
+ModelConfig tessera::applyOptions(ModelConfig config,
+                                  const ModelOptions &options) {
+  config.layers = options.layers.value_or(config.layers);
+  return config;
+}
+
+llvm::Error tessera::checkOptions(const ModelConfig &config,
+                                  const ModelOptions &options) {
+  auto error = [&](const Twine &text) {
+    return llvm::createStringError("model " + config.name + ": " + text);
+  };
+  std::pair<StringRef, int64_t> sizes[] = {
+      {"batch", options.batch},
+      {"seq", options.seq},
+      {"layers", options.layers.value_or(config.layers)}};
+  for (auto [name, size] : sizes)
+    if (size < 1)
+      return error(name + " expects a positive integer but got " + Twine(size));
+  if (config.family == ModelFamily::GPT2 && options.seq > config.maxPositions)
+    return error("seq expects at most n_positions = " +
+                 Twine(config.maxPositions) + " but got " + Twine(options.seq));
+  double largest =
+      std::max({config.vocab, config.ffn, config.heads * config.headDim});
+  if (double(options.batch) * double(options.seq) * largest > 0x1p62)
+    return error("batch x seq = " + Twine(options.batch) + " x " +
+                 Twine(options.seq) +
+                 " expects tensors of at most 2^62 elements");
+  return llvm::Error::success();
+}
+
+OwningOpRef<ModuleOp> tessera::buildModel(MLIRContext &context,
+                                          const ModelConfig &config,
+                                          const ModelOptions &options) {
+  if (llvm::Error error = checkOptions(config, options)) {
+    emitError(UnknownLoc::get(&context), llvm::toString(std::move(error)));
+    return nullptr;
+  }
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, nn::NNDialect>();
+  ModelConfig effective = applyOptions(config, options);
+  OwningOpRef<ModuleOp> module =
+      ModelBuilder(context, effective, options).build();
+  if (failed(verify(*module)))
+    return nullptr;
+  return module;
+}

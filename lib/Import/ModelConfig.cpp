@@ -1,0 +1,414 @@
+//===- ModelConfig.cpp - Reads a config.json ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every key of the file is either read, known to have no influence on the graph,
+// required to have the value at which it has none, or an error: a misspelt key
+// must not silently become a default.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/ModelConfig.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+namespace {
+
+/// Upper limit of a size, and of the number of layers: far above any model, and
+/// low enough that nothing overflows.
+constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxLayers = 10000;
+
+/// Keys that any Hugging Face config may have and that do not change the graph.
+constexpr StringRef kCommonIgnored[] = {
+    "_attn_implementation_autoset", "_commit_hash", "_name_or_path",
+    "architectures", "attn_implementation", "auto_map", "bad_words_ids",
+    "begin_suppress_tokens", "bos_token_id", "chunk_size_feed_forward",
+    "cross_attention_hidden_size", "decoder_start_token_id",
+    "diversity_penalty", "do_sample", "dtype", "early_stopping",
+    "encoder_no_repeat_ngram_size", "eos_token_id",
+    "exponential_decay_length_penalty", "finetuning_task",
+    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing",
+    "id2label", "is_decoder", "label2id", "length_penalty", "max_length",
+    "min_length", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
+    "num_return_sequences", "output_attentions", "output_hidden_states",
+    "output_past", "output_scores", "pad_token_id", "prefix", "problem_type",
+    "remove_invalid_values", "repetition_penalty", "return_dict",
+    "return_dict_in_generate", "sep_token_id", "suppress_tokens",
+    "task_specific_params", "temperature", "tf_legacy_loss",
+    "tie_encoder_decoder", "tokenizer_class", "top_k", "top_p", "torch_dtype",
+    "torchscript", "transformers_version", "typical_p", "use_bfloat16",
+    "use_cache"};
+
+/// The same for GPT-2. Dropout is not in the graph; reorder_and_upcast_attn
+/// asks for f32 scores, which attention has anyway.
+constexpr StringRef kGPT2Ignored[] = {
+    "attn_pdrop", "embd_pdrop", "n_ctx", "reorder_and_upcast_attn",
+    "resid_pdrop", "summary_activation", "summary_first_dropout",
+    "summary_proj_to_labels", "summary_type", "summary_use_proj"};
+
+/// The same for Llama. pretraining_tp splits matmuls and changes no value.
+constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "pretraining_tp"};
+
+constexpr StringRef kGPT2Read[] = {
+    "activation_function", "initializer_range", "layer_norm_epsilon",
+    "model_type", "n_embd", "n_head", "n_inner", "n_layer", "n_positions",
+    "scale_attn_by_inverse_layer_idx", "scale_attn_weights",
+    "tie_word_embeddings", "vocab_size"};
+
+constexpr StringRef kLlamaRead[] = {
+    "attention_bias", "head_dim", "hidden_act", "hidden_size",
+    "initializer_range", "intermediate_size", "max_position_embeddings",
+    "mlp_bias", "model_type", "num_attention_heads", "num_hidden_layers",
+    "num_key_value_heads", "rms_norm_eps", "rope_parameters", "rope_scaling",
+    "rope_theta", "tie_word_embeddings", "vocab_size"};
+
+constexpr StringRef kRopeRead[] = {
+    "factor", "high_freq_factor", "low_freq_factor",
+    "original_max_position_embeddings", "rope_theta", "rope_type", "type"};
+
+/// Keys that would change the graph into one that is not built here: null, false
+/// or an empty list or object leaves it as it is.
+constexpr StringRef kMustBeOff[] = {"add_cross_attention", "is_encoder_decoder",
+                                    "pruned_heads", "quantization_config"};
+
+std::string print(const json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  if (text.size() > 40)
+    text = text.substr(0, 37) + "...";
+  return text;
+}
+
+bool isOff(const json::Value &value) {
+  if (const json::Object *object = value.getAsObject())
+    return object->empty();
+  if (const json::Array *array = value.getAsArray())
+    return array->empty();
+  return value.getAsNull() || value.getAsBoolean() == false;
+}
+
+/// Reads the values of one object and keeps the first error; after an error
+/// whatever is read is a default.
+class Reader {
+public:
+  /// `path` goes before keys in errors: "rope_scaling.".
+  Reader(const json::Object &object, StringRef file, llvm::Error &error,
+         StringRef path = "")
+      : object(object), file(file), path(path), error(error) {}
+
+  void fail(StringRef key, const Twine &text) {
+    if (error)
+      return;
+    error = llvm::createStringError(file + ": key '" + path + key + "': " +
+                                    text);
+  }
+
+  /// The value of a key; null when it is absent or a JSON null.
+  const json::Value *find(StringRef key) const {
+    const json::Value *value = object.get(key);
+    return value && !value->getAsNull() ? value : nullptr;
+  }
+
+  /// An integer of 1 or more; required without a default.
+  int64_t size(StringRef key, std::optional<int64_t> byDefault = std::nullopt,
+               int64_t limit = kMaxSize) {
+    const json::Value *value = get(key, "a positive integer", !byDefault);
+    if (!value)
+      return byDefault.value_or(1);
+    std::optional<int64_t> number = value->getAsInteger();
+    if (number && *number >= 1 && *number <= limit)
+      return *number;
+    if (number && *number > limit)
+      wrong(key, ("an integer of at most " + Twine(limit)).str(), *value);
+    else
+      wrong(key, "a positive integer", *value);
+    return 1;
+  }
+
+  /// A finite number above 0; required without a default.
+  double positive(StringRef key,
+                  std::optional<double> byDefault = std::nullopt) {
+    const json::Value *value = get(key, "a positive number", !byDefault);
+    if (!value)
+      return byDefault.value_or(1.0);
+    std::optional<double> number = value->getAsNumber();
+    if (number && *number > 0.0 && std::isfinite(*number))
+      return *number;
+    wrong(key, "a positive number", *value);
+    return 1.0;
+  }
+
+  bool boolean(StringRef key, bool byDefault) {
+    const json::Value *value = find(key);
+    if (!value)
+      return byDefault;
+    if (std::optional<bool> flag = value->getAsBoolean())
+      return *flag;
+    wrong(key, "true or false", *value);
+    return byDefault;
+  }
+
+  /// One of a few strings, by its index.
+  size_t choice(StringRef key, ArrayRef<StringRef> choices,
+                std::optional<size_t> byDefault = std::nullopt) {
+    std::string expected;
+    for (auto [index, text] : llvm::enumerate(choices)) {
+      if (index > 0)
+        expected += index + 1 == choices.size() ? " or " : ", ";
+      expected += ("\"" + text + "\"").str();
+    }
+    const json::Value *value = get(key, expected, !byDefault);
+    if (!value)
+      return byDefault.value_or(0);
+    if (std::optional<StringRef> text = value->getAsString())
+      if (const StringRef *found = llvm::find(choices, *text);
+          found != choices.end())
+        return found - choices.begin();
+    wrong(key, expected, *value);
+    return 0;
+  }
+
+  /// A nested object, or null when it is absent.
+  const json::Object *nested(StringRef key) {
+    const json::Value *value = find(key);
+    if (!value)
+      return nullptr;
+    if (!value->getAsObject())
+      wrong(key, "an object or null", *value);
+    return value->getAsObject();
+  }
+
+  void checkDivides(StringRef key, int64_t size, StringRef byKey, int64_t by) {
+    if (size % by != 0)
+      fail(key, "expects a multiple of " + byKey + " = " + Twine(by) +
+                    " but got " + Twine(size));
+  }
+
+  /// Every key must be in one of the lists. Names the nearest known key.
+  void checkKeys(ArrayRef<ArrayRef<StringRef>> lists, const Twine &where) {
+    // json::Object has no order of its own.
+    std::vector<StringRef> keys;
+    for (const auto &entry : object)
+      keys.push_back(entry.first);
+    llvm::sort(keys);
+    for (StringRef key : keys)
+      if (llvm::none_of(lists, [&](ArrayRef<StringRef> list) {
+            return llvm::is_contained(list, key);
+          }))
+        return fail(key, "unknown key " + where + nearest(key, lists));
+    for (StringRef key : kMustBeOff)
+      if (const json::Value *value = find(key); value && !isOff(*value))
+        return wrong(key, "null, false or nothing (it is not supported)",
+                     *value);
+  }
+
+private:
+  const json::Value *get(StringRef key, StringRef expected, bool required) {
+    const json::Value *value = find(key);
+    if (!value && required)
+      fail(key, "expects " + expected + " but got " +
+                    (object.get(key) ? "null" : "nothing: it is missing"));
+    return value;
+  }
+
+  void wrong(StringRef key, StringRef expected, const json::Value &value) {
+    fail(key, "expects " + expected + " but got " + print(value));
+  }
+
+  static std::string nearest(StringRef key,
+                             ArrayRef<ArrayRef<StringRef>> lists) {
+    StringRef best;
+    unsigned bestDistance = 3;
+    for (ArrayRef<StringRef> list : lists)
+      for (StringRef known : list)
+        if (unsigned distance = key.edit_distance(known, true, bestDistance);
+            distance < bestDistance) {
+          best = known;
+          bestDistance = distance;
+        }
+    return best.empty() ? "" : ("; did you mean '" + best + "'?").str();
+  }
+
+  const json::Object &object;
+  StringRef file, path;
+  llvm::Error &error;
+};
+
+/// "gpt2" of "share/models/gpt2.json" and of "gpt2/config.json".
+std::string modelName(StringRef fileName) {
+  StringRef stem = llvm::sys::path::stem(fileName);
+  if (stem == "config") {
+    StringRef folder =
+        llvm::sys::path::filename(llvm::sys::path::parent_path(fileName));
+    if (!folder.empty() && folder != "." && folder != "..")
+      stem = folder;
+  }
+  return stem.empty() ? "model" : stem.str();
+}
+
+void readGPT2(Reader &reader, ModelConfig &config) {
+  reader.checkKeys({kGPT2Read, kGPT2Ignored, kCommonIgnored, kMustBeOff},
+                   "of model_type gpt2");
+  config.vocab = reader.size("vocab_size");
+  config.maxPositions = reader.size("n_positions");
+  config.hidden = reader.size("n_embd");
+  config.layers = reader.size("n_layer", std::nullopt, kMaxLayers);
+  config.heads = reader.size("n_head");
+  reader.checkDivides("n_embd", config.hidden, "n_head", config.heads);
+  config.kvHeads = config.heads;
+  config.headDim = config.hidden / config.heads;
+  config.ffn = reader.size("n_inner", 4 * config.hidden);
+  config.normEps = reader.positive("layer_norm_epsilon", 1e-5);
+  config.initializerRange = reader.positive("initializer_range", 0.02);
+  // "gelu_fast" and "gelu_pytorch_tanh" are the tanh formula under other names.
+  size_t activation = reader.choice(
+      "activation_function",
+      {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
+  config.activation =
+      activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
+  config.tiedHead = reader.boolean("tie_word_embeddings", true);
+  config.scaleAttention = reader.boolean("scale_attn_weights", true);
+  config.scaleByInverseLayer =
+      reader.boolean("scale_attn_by_inverse_layer_idx", false);
+}
+
+/// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
+/// lies in it). A rope_type of "default" is no scaling.
+void readRope(Reader &rope, ModelConfig &config) {
+  rope.checkKeys({kRopeRead}, "of llama3 rotary embeddings");
+  config.ropeTheta = rope.positive("rope_theta", config.ropeTheta);
+  // Older files say "type".
+  StringRef typeKey = rope.find("type") ? "type" : "rope_type";
+  if (rope.find("rope_type"))
+    typeKey = "rope_type";
+  if (rope.choice(typeKey, {"llama3", "default"}) == 1)
+    return;
+  RopeScaling scaling;
+  scaling.factor = rope.positive("factor");
+  scaling.lowFreqFactor = rope.positive("low_freq_factor");
+  scaling.highFreqFactor = rope.positive("high_freq_factor");
+  scaling.originalContext = rope.size("original_max_position_embeddings");
+  if (scaling.highFreqFactor <= scaling.lowFreqFactor)
+    rope.fail("high_freq_factor",
+              "expects more than low_freq_factor = " +
+                  print(json::Value(scaling.lowFreqFactor)) + " but got " +
+                  print(json::Value(scaling.highFreqFactor)));
+  config.ropeScaling = scaling;
+}
+
+void readLlama(Reader &reader, ModelConfig &config, StringRef fileName,
+               llvm::Error &error) {
+  reader.checkKeys({kLlamaRead, kLlamaIgnored, kCommonIgnored, kMustBeOff},
+                   "of model_type llama");
+  config.vocab = reader.size("vocab_size");
+  config.hidden = reader.size("hidden_size");
+  config.ffn = reader.size("intermediate_size");
+  config.layers = reader.size("num_hidden_layers", std::nullopt, kMaxLayers);
+  config.heads = reader.size("num_attention_heads");
+  config.kvHeads = reader.size("num_key_value_heads", config.heads);
+  reader.checkDivides("num_attention_heads", config.heads,
+                      "num_key_value_heads", config.kvHeads);
+  if (!reader.find("head_dim"))
+    reader.checkDivides("hidden_size", config.hidden, "num_attention_heads",
+                        config.heads);
+  config.headDim = reader.size(
+      "head_dim", std::max<int64_t>(1, config.hidden / config.heads));
+  if (config.headDim % 2 != 0)
+    reader.fail("head_dim", "expects an even number (rotary embeddings turn "
+                            "pairs) but got " +
+                                Twine(config.headDim));
+  config.maxPositions = reader.size("max_position_embeddings", 2048);
+  config.normEps = reader.positive("rms_norm_eps", 1e-6);
+  config.initializerRange = reader.positive("initializer_range", 0.02);
+  reader.choice("hidden_act", {"silu", "swish"}, 0);
+  config.activation = Activation::Silu;
+  config.tiedHead = reader.boolean("tie_word_embeddings", false);
+  config.attentionBias = reader.boolean("attention_bias", false);
+  config.mlpBias = reader.boolean("mlp_bias", false);
+  config.ropeTheta = reader.positive("rope_theta", 10000.0);
+  for (StringRef key : {"rope_scaling", "rope_parameters"})
+    if (const json::Object *object = reader.nested(key)) {
+      std::string path = (key + ".").str();
+      Reader rope(*object, fileName, error, path);
+      readRope(rope, config);
+    }
+}
+
+} // namespace
+
+StringRef tessera::stringify(ModelFamily family) {
+  return family == ModelFamily::GPT2 ? "gpt2" : "llama";
+}
+
+bool RopeScaling::operator==(const RopeScaling &other) const {
+  return factor == other.factor && lowFreqFactor == other.lowFreqFactor &&
+         highFreqFactor == other.highFreqFactor &&
+         originalContext == other.originalContext;
+}
+
+bool ModelConfig::operator==(const ModelConfig &other) const {
+  auto fields = [](const ModelConfig &c) {
+    return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
+                    c.kvHeads, c.headDim, c.ffn, c.maxPositions, c.normEps,
+                    c.initializerRange, c.activation, c.tiedHead,
+                    c.attentionBias, c.mlpBias, c.scaleAttention,
+                    c.scaleByInverseLayer, c.ropeTheta, c.ropeScaling);
+  };
+  return fields(*this) == fields(other);
+}
+
+llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
+                                                      StringRef fileName) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return llvm::createStringError(fileName + ": is not JSON: " +
+                                   llvm::toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return llvm::createStringError(fileName +
+                                   ": expects a JSON object but got " +
+                                   print(*value));
+
+  llvm::Error error = llvm::Error::success();
+  Reader reader(*object, fileName, error);
+  ModelConfig config;
+  config.name = modelName(fileName);
+  size_t family = reader.choice("model_type", {"gpt2", "llama"});
+  if (error)
+    return std::move(error);
+  config.family = family == 0 ? ModelFamily::GPT2 : ModelFamily::Llama;
+  if (config.family == ModelFamily::GPT2)
+    readGPT2(reader, config);
+  else
+    readLlama(reader, config, fileName, error);
+  if (error)
+    return std::move(error);
+  if (countParameters(config) == std::numeric_limits<int64_t>::max())
+    return llvm::createStringError(
+        fileName + ": expects fewer than 2^63 parameters but got more");
+  return config;
+}
+
+llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError(path + ": cannot be read: " +
+                                   buffer.getError().message());
+  return parseModelConfig((*buffer)->getBuffer(), path);
+}

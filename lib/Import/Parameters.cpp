@@ -1,0 +1,152 @@
+//===- Parameters.cpp - The parameters of a model -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one list of parameters: the graph's arguments and the count come from it.
+//
+// The head dimension of a projection is two: key/value heads, and query heads of
+// one of them. So a tensor-parallel degree may exceed the number of key/value
+// heads, and Q, K and V are never columns of one tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/ModelConfig.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+/// A dimension: its name and size.
+struct Dim {
+  StringRef name;
+  int64_t size;
+};
+
+class ParameterList {
+public:
+  explicit ParameterList(const ModelConfig &config)
+      : config(config), stddev(config.initializerRange),
+        residualStddev(config.family == ModelFamily::GPT2
+                           ? stddev / std::sqrt(2.0 * config.layers)
+                           : stddev) {}
+
+  std::vector<Parameter> build() {
+    weight("wte", {vocab, embed});
+    if (config.family == ModelFamily::GPT2)
+      weight("wpe", {{"positions", config.maxPositions}, embed});
+    for (int64_t i = 0; i < config.layers; ++i) {
+      prefix = "blocks." + std::to_string(i) + ".";
+      norm("ln1");
+      attention();
+      norm("ln2");
+      mlp();
+    }
+    prefix.clear();
+    norm("ln_f");
+    if (!config.tiedHead)
+      weight("lm_head", {vocab, embed});
+    return std::move(list);
+  }
+
+private:
+  void attention() {
+    weight("attn.wq", {embed, heads, perHead, headDim});
+    weight("attn.wk", {embed, heads, headDim});
+    weight("attn.wv", {embed, heads, headDim});
+    weight("attn.wo", {heads, perHead, headDim, embed}, residualStddev);
+    if (!config.attentionBias)
+      return;
+    bias("attn.bq", {heads, perHead, headDim});
+    bias("attn.bk", {heads, headDim});
+    bias("attn.bv", {heads, headDim});
+    bias("attn.bo", {embed});
+  }
+
+  void mlp() {
+    if (config.family == ModelFamily::GPT2) {
+      weight("mlp.w1", {embed, ffn});
+      bias("mlp.b1", {ffn});
+      weight("mlp.w2", {ffn, embed}, residualStddev);
+      bias("mlp.b2", {embed});
+      return;
+    }
+    weight("mlp.w_gate", {embed, ffn});
+    weight("mlp.w_up", {embed, ffn});
+    weight("mlp.w_down", {ffn, embed}, residualStddev);
+    if (!config.mlpBias)
+      return;
+    bias("mlp.b_gate", {ffn});
+    bias("mlp.b_up", {ffn});
+    bias("mlp.b_down", {embed});
+  }
+
+  /// RMS norm (Llama) has no beta.
+  void norm(StringRef name) {
+    add((name + ".gamma").str(), {embed}, ParameterInit::Ones, 0.0);
+    if (config.family == ModelFamily::GPT2)
+      add((name + ".beta").str(), {embed}, ParameterInit::Zeros, 0.0);
+  }
+
+  void weight(StringRef name, std::initializer_list<Dim> dims) {
+    weight(name, dims, stddev);
+  }
+  void weight(StringRef name, std::initializer_list<Dim> dims, double stddev) {
+    add(name, dims, ParameterInit::Normal, stddev);
+  }
+  void bias(StringRef name, std::initializer_list<Dim> dims) {
+    add(name, dims, ParameterInit::Zeros, 0.0);
+  }
+
+  void add(StringRef name, std::initializer_list<Dim> dims, ParameterInit init,
+           double stddev) {
+    Parameter parameter;
+    parameter.name = prefix + name.str();
+    for (const Dim &dim : dims) {
+      parameter.shape.push_back(dim.size);
+      parameter.dims.push_back(dim.name);
+    }
+    parameter.init = init;
+    parameter.stddev = stddev;
+    list.push_back(std::move(parameter));
+  }
+
+  const ModelConfig &config;
+  const double stddev, residualStddev;
+  const Dim vocab{"vocab", config.vocab};
+  const Dim embed{"embed", config.hidden};
+  const Dim ffn{"ffn", config.ffn};
+  const Dim heads{"kv_heads", config.kvHeads};
+  const Dim perHead{"q_per_kv", config.headsPerGroup()};
+  const Dim headDim{"head_dim", config.headDim};
+  std::string prefix;
+  std::vector<Parameter> list;
+};
+
+} // namespace
+
+int64_t Parameter::numElements() const {
+  // Saturates, so that an absurd config gives an error and no small number.
+  uint64_t product = 1;
+  for (int64_t size : shape)
+    product = llvm::SaturatingMultiply<uint64_t>(product, size);
+  return std::min<uint64_t>(product, std::numeric_limits<int64_t>::max());
+}
+
+std::vector<Parameter> tessera::listParameters(const ModelConfig &config) {
+  return ParameterList(config).build();
+}
+
+int64_t tessera::countParameters(const ModelConfig &config) {
+  uint64_t count = 0;
+  for (const Parameter &parameter : listParameters(config))
+    count = llvm::SaturatingAdd<uint64_t>(count, parameter.numElements());
+  return std::min<uint64_t>(count, std::numeric_limits<int64_t>::max());
+}

@@ -1,0 +1,349 @@
+//===- ModelConfigTest.cpp - Tests of the config reader -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is read, what is refused and how, and which parameters follow. The counts
+// of the published models are in test/Import.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Import/ModelConfig.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+/// A small model of each family with `extra` (", \"key\": value") added.
+std::string gpt2(StringRef extra = "") {
+  return (R"({"model_type": "gpt2", "vocab_size": 11, "n_positions": 7,)"
+          R"( "n_embd": 6, "n_layer": 2, "n_head": 3)" +
+          extra + "}")
+      .str();
+}
+std::string llama(StringRef extra = "") {
+  return (R"({"model_type": "llama", "vocab_size": 11, "hidden_size": 16,)"
+          R"( "intermediate_size": 20, "num_hidden_layers": 2,)"
+          R"( "num_attention_heads": 4)" +
+          extra + "}")
+      .str();
+}
+
+ModelConfig read(StringRef text, StringRef file = "m.json") {
+  llvm::Expected<ModelConfig> config = parseModelConfig(text, file);
+  if (config)
+    return *config;
+  ADD_FAILURE() << llvm::toString(config.takeError());
+  return {};
+}
+
+/// The error, or "" if there is none.
+std::string errorOf(StringRef text) {
+  llvm::Expected<ModelConfig> config = parseModelConfig(text, "m.json");
+  return config ? "" : llvm::toString(config.takeError());
+}
+
+std::vector<std::string> namesOf(const ModelConfig &config) {
+  std::vector<std::string> names;
+  for (const Parameter &parameter : listParameters(config))
+    names.push_back(parameter.name);
+  return names;
+}
+
+Parameter find(const ModelConfig &config, StringRef name) {
+  for (const Parameter &parameter : listParameters(config))
+    if (parameter.name == name)
+      return parameter;
+  ADD_FAILURE() << "no parameter " << name.str();
+  return {};
+}
+
+TEST(ModelConfig, gpt2_defaults_are_those_of_the_published_class) {
+  ModelConfig expected;
+  expected.name = "m";
+  expected.family = ModelFamily::GPT2;
+  expected.vocab = 11;
+  expected.maxPositions = 7;
+  expected.hidden = 6;
+  expected.layers = 2;
+  expected.heads = expected.kvHeads = 3;
+  expected.headDim = 2;
+  expected.ffn = 24;
+  expected.normEps = 1e-5;
+  expected.activation = Activation::GeluTanh;
+  EXPECT_EQ(read(gpt2()), expected);
+  // A null means the default.
+  EXPECT_EQ(read(gpt2(R"(, "n_inner": null, "layer_norm_epsilon": null)")),
+            expected);
+}
+
+TEST(ModelConfig, gpt2_keys_are_read) {
+  ModelConfig config = read(gpt2(
+      R"(, "n_inner": 10, "layer_norm_epsilon": 1e-3, "initializer_range": 0.5,
+         "activation_function": "gelu", "tie_word_embeddings": false,
+         "scale_attn_weights": false,
+         "scale_attn_by_inverse_layer_idx": true)"));
+  EXPECT_EQ(config.ffn, 10);
+  EXPECT_EQ(config.normEps, 1e-3);
+  EXPECT_EQ(config.initializerRange, 0.5);
+  EXPECT_EQ(config.activation, Activation::GeluErf);
+  EXPECT_FALSE(config.tiedHead);
+  EXPECT_FALSE(config.scaleAttention);
+  EXPECT_TRUE(config.scaleByInverseLayer);
+}
+
+TEST(ModelConfig, llama_defaults_are_those_of_the_published_class) {
+  ModelConfig config = read(llama());
+  EXPECT_EQ(config.kvHeads, 4);
+  EXPECT_EQ(config.headDim, 4);
+  EXPECT_EQ(config.normEps, 1e-6);
+  EXPECT_EQ(config.ropeTheta, 10000.0);
+  EXPECT_EQ(config.ropeScaling, std::nullopt);
+  EXPECT_EQ(config.activation, Activation::Silu);
+  EXPECT_FALSE(config.tiedHead);
+  EXPECT_FALSE(config.attentionBias);
+  EXPECT_FALSE(config.mlpBias);
+}
+
+TEST(ModelConfig, llama_keys_are_read) {
+  ModelConfig config = read(llama(
+      R"(, "num_key_value_heads": 2, "head_dim": 6, "rms_norm_eps": 1e-5,
+         "rope_theta": 5e5, "tie_word_embeddings": true,
+         "attention_bias": true, "mlp_bias": true, "initializer_range": 0.1,
+         "max_position_embeddings": 99)"));
+  EXPECT_EQ(config.kvHeads, 2);
+  EXPECT_EQ(config.headsPerGroup(), 2);
+  EXPECT_EQ(config.headDim, 6);
+  EXPECT_EQ(config.normEps, 1e-5);
+  EXPECT_EQ(config.ropeTheta, 5e5);
+  EXPECT_EQ(config.initializerRange, 0.1);
+  EXPECT_EQ(config.maxPositions, 99);
+  EXPECT_TRUE(config.tiedHead);
+  EXPECT_TRUE(config.attentionBias);
+  EXPECT_TRUE(config.mlpBias);
+}
+
+TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
+  const char *factors = R"("factor": 8.0, "low_freq_factor": 1.0,
+      "high_freq_factor": 4.0, "original_max_position_embeddings": 8192)";
+  RopeScaling expected{8.0, 1.0, 4.0, 8192};
+  for (const char *type : {"rope_type", "type"})
+    EXPECT_EQ(read(llama(llvm::formatv(
+                       R"(, "rope_scaling": {{"{0}": "llama3", {1}})", type,
+                       factors)
+                             .str()))
+                  .ropeScaling,
+              expected);
+  // Newer files have one object for all of it.
+  ModelConfig config = read(llama(
+      llvm::formatv(
+          R"(, "rope_parameters": {{"rope_theta": 7.0, "rope_type": "llama3",)"
+          " {0}}",
+          factors)
+          .str()));
+  EXPECT_EQ(config.ropeTheta, 7.0);
+  EXPECT_EQ(config.ropeScaling, expected);
+  config = read(llama(
+      R"(, "rope_parameters": {"rope_theta": 7.0, "rope_type": "default"})"));
+  EXPECT_EQ(config.ropeTheta, 7.0);
+  EXPECT_EQ(config.ropeScaling, std::nullopt);
+}
+
+TEST(ModelConfig, the_name_is_the_files_or_its_folders) {
+  EXPECT_EQ(read(gpt2(), "share/models/tiny.json").name, "tiny");
+  EXPECT_EQ(read(gpt2(), "hub/my-model/config.json").name, "my-model");
+  EXPECT_EQ(read(gpt2(), "config.json").name, "config");
+  EXPECT_EQ(read(gpt2(), "./config.json").name, "config");
+}
+
+TEST(ModelConfig, errors_name_file_key_expected_and_got) {
+  struct Case {
+    std::string text, error;
+  } cases[] = {
+      {"[1]", "m.json: expects a JSON object but got [1]"},
+      {"{}", "m.json: key 'model_type': expects \"gpt2\" or \"llama\" but got "
+             "nothing: it is missing"},
+      {R"({"model_type": "bert"})",
+       "m.json: key 'model_type': expects \"gpt2\" or \"llama\" but got "
+       "\"bert\""},
+      {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
+                                  "model_type gpt2; did you mean 'n_embd'?"},
+      {llama(R"(, "flux": 3)"),
+       "m.json: key 'flux': unknown key of model_type llama"},
+      {R"({"model_type": "gpt2", "vocab_size": 11})",
+       "m.json: key 'n_positions': expects a positive integer but got nothing: "
+       "it is missing"},
+      {gpt2(R"(, "n_inner": "24")"),
+       "m.json: key 'n_inner': expects a positive integer but got \"24\""},
+      {gpt2(R"(, "n_inner": 24.5)"),
+       "m.json: key 'n_inner': expects a positive integer but got 24.5"},
+      {gpt2(R"(, "n_inner": 0)"),
+       "m.json: key 'n_inner': expects a positive integer but got 0"},
+      {gpt2(R"(, "n_inner": 4294967296)"),
+       "m.json: key 'n_inner': expects an integer of at most 2147483647 but got "
+       "4294967296"},
+      {gpt2(R"(, "layer_norm_epsilon": -1)"),
+       "m.json: key 'layer_norm_epsilon': expects a positive number but got -1"},
+      {gpt2(R"(, "tie_word_embeddings": 1)"),
+       "m.json: key 'tie_word_embeddings': expects true or false but got 1"},
+      {gpt2(R"(, "activation_function": "relu")"),
+       "m.json: key 'activation_function': expects \"gelu_new\", \"gelu\", "
+       "\"gelu_fast\" or \"gelu_pytorch_tanh\" but got \"relu\""},
+      {gpt2(R"(, "add_cross_attention": true)"),
+       "m.json: key 'add_cross_attention': expects null, false or nothing (it "
+       "is not supported) but got true"},
+      {llama(R"(, "hidden_act": "gelu")"),
+       "m.json: key 'hidden_act': expects \"silu\" or \"swish\" but got "
+       "\"gelu\""},
+      {llama(R"(, "num_key_value_heads": 3)"),
+       "m.json: key 'num_attention_heads': expects a multiple of "
+       "num_key_value_heads = 3 but got 4"},
+      {llama(R"(, "head_dim": 5)"),
+       "m.json: key 'head_dim': expects an even number (rotary embeddings turn "
+       "pairs) but got 5"},
+      {llama(R"(, "rope_scaling": 2.0)"),
+       "m.json: key 'rope_scaling': expects an object or null but got 2"},
+      {llama(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})"),
+       "m.json: key 'rope_scaling.type': expects \"llama3\" or \"default\" but "
+       "got \"linear\""},
+      {llama(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 2.0})"),
+       "m.json: key 'rope_scaling.low_freq_factor': expects a positive number "
+       "but got nothing: it is missing"},
+      {llama(R"(, "rope_scaling": {"rope_type": "llama3", "beta_fast": 2.0})"),
+       "m.json: key 'rope_scaling.beta_fast': unknown key of llama3 rotary "
+       "embeddings"},
+      {llama(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8,
+                  "low_freq_factor": 4, "high_freq_factor": 4,
+                  "original_max_position_embeddings": 64})"),
+       "m.json: key 'rope_scaling.high_freq_factor': expects more than "
+       "low_freq_factor = 4 but got 4"},
+  };
+  for (const Case &c : cases)
+    EXPECT_EQ(errorOf(c.text), c.error) << c.text;
+}
+
+TEST(ModelConfig, sizes_that_do_not_divide_are_errors) {
+  EXPECT_EQ(
+      errorOf(R"({"model_type": "gpt2", "vocab_size": 1, "n_positions": 1,
+                  "n_embd": 10, "n_layer": 1, "n_head": 3})"),
+      "m.json: key 'n_embd': expects a multiple of n_head = 3 but got 10");
+  std::string uneven = R"({"model_type": "llama", "vocab_size": 1,
+      "hidden_size": 10, "intermediate_size": 1, "num_hidden_layers": 1,
+      "num_attention_heads": 3)";
+  EXPECT_EQ(errorOf(uneven + "}"),
+            "m.json: key 'hidden_size': expects a multiple of "
+            "num_attention_heads = 3 but got 10");
+  // With a head_dim of its own the two are independent.
+  EXPECT_EQ(errorOf(uneven + R"(, "head_dim": 8})"), "");
+}
+
+TEST(ModelConfig, bad_json_is_an_error_with_its_place) {
+  std::string error = errorOf("{\"model_type\": \n oops}");
+  EXPECT_TRUE(StringRef(error).starts_with("m.json: is not JSON: [2:")) << error;
+}
+
+TEST(ModelConfig, absurd_sizes_overflow_nothing) {
+  EXPECT_EQ(errorOf(R"({"model_type": "llama", "vocab_size": 2147483647,
+                "hidden_size": 2147483647, "intermediate_size": 2147483647,
+                "num_hidden_layers": 3, "num_attention_heads": 1,
+                "head_dim": 2})"),
+            "m.json: expects fewer than 2^63 parameters but got more");
+}
+
+TEST(ModelConfig, keys_without_influence_are_accepted) {
+  EXPECT_EQ(read(gpt2(R"(, "architectures": ["GPT2LMHeadModel"],
+      "torch_dtype": "float32", "transformers_version": "4.0",
+      "bos_token_id": 1, "eos_token_id": [1, 2], "attn_pdrop": 0.1,
+      "task_specific_params": {"text-generation": {"do_sample": true}},
+      "id2label": {"0": "LABEL_0"}, "quantization_config": null,
+      "is_encoder_decoder": false, "pruned_heads": {}, "n_ctx": 7)")),
+            read(gpt2()));
+  EXPECT_EQ(read(llama(R"(, "pretraining_tp": 1, "attention_dropout": 0.0,
+      "_name_or_path": "x", "use_cache": true, "pad_token_id": null)")),
+            read(llama()));
+}
+
+TEST(Parameters, gpt2_has_these_in_this_order) {
+  ModelConfig config = read(gpt2());
+  config.layers = 1;
+  EXPECT_EQ(namesOf(config),
+            (std::vector<std::string>{
+                "wte", "wpe", "blocks.0.ln1.gamma", "blocks.0.ln1.beta",
+                "blocks.0.attn.wq", "blocks.0.attn.wk", "blocks.0.attn.wv",
+                "blocks.0.attn.wo", "blocks.0.attn.bq", "blocks.0.attn.bk",
+                "blocks.0.attn.bv", "blocks.0.attn.bo", "blocks.0.ln2.gamma",
+                "blocks.0.ln2.beta", "blocks.0.mlp.w1", "blocks.0.mlp.b1",
+                "blocks.0.mlp.w2", "blocks.0.mlp.b2", "ln_f.gamma",
+                "ln_f.beta"}));
+}
+
+TEST(Parameters, llama_has_these_in_this_order) {
+  ModelConfig config = read(llama());
+  config.layers = 1;
+  EXPECT_EQ(namesOf(config),
+            (std::vector<std::string>{
+                "wte", "blocks.0.ln1.gamma", "blocks.0.attn.wq",
+                "blocks.0.attn.wk", "blocks.0.attn.wv", "blocks.0.attn.wo",
+                "blocks.0.ln2.gamma", "blocks.0.mlp.w_gate",
+                "blocks.0.mlp.w_up", "blocks.0.mlp.w_down", "ln_f.gamma",
+                "lm_head"}));
+}
+
+TEST(Parameters, optional_parts_add_exactly_theirs) {
+  ModelConfig config = read(llama());
+  int64_t base = countParameters(config);
+  config.attentionBias = true; // q, k, v and o of width 16, twice
+  EXPECT_EQ(countParameters(config), base + 2 * 4 * 16);
+  config.attentionBias = false;
+  config.mlpBias = true; // gate, up of width 20, down of width 16, twice
+  EXPECT_EQ(countParameters(config), base + 2 * (20 + 20 + 16));
+  config.mlpBias = false;
+  config.tiedHead = true;
+  EXPECT_EQ(countParameters(config), base - 11 * 16);
+
+  config = read(gpt2());
+  base = countParameters(config);
+  config.tiedHead = false;
+  EXPECT_EQ(countParameters(config), base + 11 * 6);
+}
+
+TEST(Parameters, grouped_queries_have_a_dimension_of_their_own) {
+  ModelConfig config =
+      read(llama(R"(, "num_key_value_heads": 2, "head_dim": 6)"));
+  Parameter wq = find(config, "blocks.1.attn.wq");
+  EXPECT_EQ(wq.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 2, 6}));
+  EXPECT_EQ(wq.dims, (llvm::SmallVector<StringRef, 4>{
+                         "embed", "kv_heads", "q_per_kv", "head_dim"}));
+  Parameter wk = find(config, "blocks.1.attn.wk");
+  EXPECT_EQ(wk.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 6}));
+  Parameter wo = find(config, "blocks.1.attn.wo");
+  EXPECT_EQ(wo.shape, (llvm::SmallVector<int64_t, 4>{2, 2, 6, 16}));
+}
+
+TEST(Parameters, initial_values_follow_the_papers) {
+  ModelConfig config = read(gpt2());
+  config.layers = 8;
+  for (const Parameter &parameter : listParameters(config)) {
+    StringRef name = parameter.name;
+    if (name.ends_with("gamma")) {
+      EXPECT_EQ(parameter.init, ParameterInit::Ones) << parameter.name;
+    } else if (parameter.shape.size() == 1 || name.contains("attn.b")) {
+      EXPECT_EQ(parameter.init, ParameterInit::Zeros) << parameter.name;
+    } else {
+      EXPECT_EQ(parameter.init, ParameterInit::Normal) << parameter.name;
+      bool residual = name.ends_with("attn.wo") || name.ends_with("mlp.w2");
+      // sqrt(2 * 8) = 4.
+      EXPECT_DOUBLE_EQ(parameter.stddev, residual ? 0.005 : 0.02)
+          << parameter.name;
+    }
+  }
+  ModelConfig other = read(llama(R"(, "initializer_range": 0.3)"));
+  EXPECT_EQ(find(other, "blocks.0.mlp.w_down").stddev, 0.3);
+  EXPECT_EQ(find(other, "wte").stddev, 0.3);
+}
+
+} // namespace
