@@ -1,0 +1,30 @@
+//===- Commands.h - The subcommands of the driver ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One file a subcommand. To add one: declare it here, write <Name>.cpp, add a
+// line to the table in main.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_COMMANDS_H
+#define TESSERA_TOOLS_COMMANDS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tessera {
+
+/// What follows the subcommand's name on the command line. The strings are
+/// argv's: they end in a NUL.
+using Arguments = llvm::ArrayRef<llvm::StringRef>;
+
+/// Each returns the exit status, 0 or 1, after printing one line on an error.
+int runModel(Arguments arguments);
+int runRun(Arguments arguments);
+int runDoctor(Arguments arguments);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_COMMANDS_H

@@ -1,0 +1,177 @@
+//===- Model.cpp - tessera model ------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options, the summary on stderr, and the graph on a file or stdout. What is
+// built is decided in lib/Import.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "tessera/Import/ModelBuilder.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--batch", "N", "sequences in a batch (default 1)"},
+    {"--seq", "N",
+     "tokens in a sequence (default: the config's n_positions or\n"
+     "max_position_embeddings)"},
+    {"--dtype", "TYPE",
+     "type of parameters and activations: f32 (default), bf16, f16"},
+    {"--layers", "N", "build N layers instead of the config's number"},
+    {"--train", "", "take labels, return the mean loss instead of logits"},
+    {"--params-only", "",
+     "print the number of parameters and stop: no graph is built"},
+    {"--quiet", "", "no summary on stderr"},
+    {"-o", "FILE", "write the graph there (default: stdout)"},
+};
+
+constexpr CommandSpec kCommand = {
+    "model",
+    "CONFIG.json [options]",
+    "Builds the forward graph of a model from its Hugging Face config.json.",
+    "CONFIG.json is read as it is published; model_type is gpt2 or llama. The\n"
+    "graph is MLIR: a function @forward on tensors of static global shape, of\n"
+    "the dialects nn and arith. Its arguments are tokens (i32 [batch, seq]),\n"
+    "with --train also labels (the same; -100 does not count), then every\n"
+    "parameter under its lasting name, such as blocks.3.attn.wq. It says\n"
+    "nothing of devices: tessera compile does that. Dropout is left out.",
+    kOptions,
+    "  tessera model share/models/gpt2.json --batch 4 --seq 256 -o gpt2.mlir\n"
+    "  tessera model share/models/llama3-8b.json --seq 4096 --dtype bf16 "
+    "--layers 2 --train\n"
+    "  tessera model share/models/llama3-405b.json --params-only"};
+
+/// Of the options, after the config: the default of --seq comes from there.
+llvm::Expected<ModelOptions> readOptions(const ParsedOptions &parsed,
+                                         const ModelConfig &config) {
+  ModelOptions options;
+  auto batch = parsed.getInteger("--batch", 1);
+  if (!batch)
+    return batch.takeError();
+  auto seq = parsed.getInteger("--seq", 1);
+  if (!seq)
+    return seq.takeError();
+  auto layers = parsed.getInteger("--layers", 1);
+  if (!layers)
+    return layers.takeError();
+  auto dtype = parsed.getChoice("--dtype", {"f32", "bf16", "f16"}, "f32");
+  if (!dtype)
+    return dtype.takeError();
+  options.batch = batch->value_or(1);
+  options.seq = seq->value_or(config.maxPositions);
+  options.layers = *layers;
+  constexpr ModelDType kDTypes[] = {ModelDType::F32, ModelDType::BF16,
+                                    ModelDType::F16};
+  options.dtype = kDTypes[*dtype];
+  options.train = parsed.has("--train");
+  return options;
+}
+
+/// Bytes as "497.8 MB" (10^6).
+std::string readableBytes(double bytes) {
+  constexpr StringRef kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  size_t unit = 0;
+  for (; bytes >= 1000.0 && unit + 1 < std::size(kUnits); ++unit)
+    bytes /= 1000.0;
+  return llvm::formatv("{0:f1} {1}", bytes, kUnits[unit]);
+}
+
+/// One screen. `config` has the number of layers that is built, `layers` the
+/// file's.
+void printSummary(const ModelConfig &config, const ModelOptions &options,
+                  int64_t layers, llvm::raw_ostream &os) {
+  auto row = [&](StringRef name, const llvm::Twine &text) {
+    os << llvm::formatv("{0,-12} {1}\n", name, text.str());
+  };
+  int64_t parameters = countParameters(config);
+  StringRef dtype = options.dtype == ModelDType::F32    ? "f32"
+                    : options.dtype == ModelDType::BF16 ? "bf16"
+                                                        : "f16";
+  int64_t bytes = options.dtype == ModelDType::F32 ? 4 : 2;
+
+  row("model", config.name + " (" + stringify(config.family) + ")");
+  row("layers", withSeparators(config.layers) +
+                    (config.layers == layers
+                         ? ""
+                         : " (" + withSeparators(layers) + " in the config)"));
+  row("width", withSeparators(config.hidden) + ", ffn " +
+                   withSeparators(config.ffn));
+  row("heads", withSeparators(config.heads) + " of width " +
+                   withSeparators(config.headDim) +
+                   (config.kvHeads == config.heads
+                        ? ""
+                        : ", key/value heads " +
+                              withSeparators(config.kvHeads)));
+  row("vocabulary", withSeparators(config.vocab) +
+                        (config.tiedHead ? ", tied head" : ""));
+  row("parameters", withSeparators(parameters) + " (" + dtype + ", " +
+                        readableBytes(double(parameters) * bytes) + ")");
+  row("batch", withSeparators(options.batch) + " x " +
+                   withSeparators(options.seq) + " = " +
+                   withSeparators(options.batch * options.seq) + " tokens");
+  row("returns", options.train ? "loss, f32"
+                               : "logits, " + dtype + " [" +
+                                     llvm::Twine(options.batch) + ", " +
+                                     llvm::Twine(options.seq) + ", " +
+                                     llvm::Twine(config.vocab) + "]");
+}
+
+} // namespace
+
+int tessera::runModel(Arguments arguments) {
+  if (wantsHelp(arguments)) {
+    printHelp(kCommand, llvm::outs());
+    return 0;
+  }
+  auto fail = [](auto &&error) {
+    return reportError(kCommand.name, std::forward<decltype(error)>(error));
+  };
+  auto parsed = parseOptions(kCommand, arguments);
+  if (!parsed)
+    return fail(parsed.takeError());
+  if (parsed->positional.size() != 1)
+    return fail("expects one CONFIG.json but got " +
+                llvm::Twine(parsed->positional.size()) +
+                "; see tessera model --help");
+  auto config = readModelConfig(parsed->positional[0]);
+  if (!config)
+    return fail(config.takeError());
+  auto options = readOptions(*parsed, *config);
+  if (!options)
+    return fail(options.takeError());
+  ModelConfig effective = applyOptions(*config, *options);
+
+  if (parsed->has("--params-only")) {
+    if (llvm::Error error =
+            writeOutput(parsed->get("-o"), [&](llvm::raw_ostream &os) {
+              os << countParameters(effective) << "\n";
+            }))
+      return fail(std::move(error));
+    return 0;
+  }
+
+  if (llvm::Error error = checkOptions(*config, *options))
+    return fail(std::move(error));
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = buildModel(context, *config, *options);
+  if (!module)
+    return 1;
+  if (llvm::Error error =
+          writeOutput(parsed->get("-o"), [&](llvm::raw_ostream &os) {
+            module->print(os);
+          }))
+    return fail(std::move(error));
+  if (!parsed->has("--quiet"))
+    printSummary(effective, *options, config->layers, llvm::errs());
+  return 0;
+}

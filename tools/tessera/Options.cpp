@@ -1,0 +1,182 @@
+//===- Options.cpp - Options of a subcommand ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parsing, help and error lines, alike for every subcommand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <limits>
+
+using namespace tessera;
+using llvm::StringRef;
+using llvm::Twine;
+
+StringRef ParsedOptions::get(StringRef name, StringRef byDefault) const {
+  auto found = values.find(name);
+  return found == values.end() ? byDefault : found->second;
+}
+
+llvm::Expected<std::optional<int64_t>>
+ParsedOptions::getInteger(StringRef name, int64_t minimum) const {
+  if (!has(name))
+    return std::nullopt;
+  int64_t number;
+  if (get(name).getAsInteger(10, number) || number < minimum ||
+      number > std::numeric_limits<int32_t>::max())
+    return llvm::createStringError(name + " expects an integer from " +
+                                   Twine(minimum) + " to 2147483647 but got '" +
+                                   get(name) + "'");
+  return number;
+}
+
+llvm::Expected<size_t>
+ParsedOptions::getChoice(StringRef name, llvm::ArrayRef<StringRef> choices,
+                         StringRef byDefault) const {
+  StringRef value = get(name, byDefault);
+  const StringRef *found = llvm::find(choices, value);
+  if (found != choices.end())
+    return found - choices.begin();
+  return llvm::createStringError(name + " expects " +
+                                 llvm::join(choices, " or ") + " but got '" +
+                                 value + "'");
+}
+
+llvm::Expected<ParsedOptions>
+tessera::parseOptions(const CommandSpec &command, Arguments arguments) {
+  ParsedOptions parsed;
+  while (!arguments.empty()) {
+    StringRef argument = arguments.front();
+    arguments = arguments.drop_front();
+    if (argument == "--") {
+      parsed.positional.append(arguments.begin(), arguments.end());
+      break;
+    }
+    if (argument == "-" || !argument.starts_with("-")) {
+      parsed.positional.push_back(argument);
+      continue;
+    }
+
+    size_t equals = argument.find('=');
+    StringRef name = argument.substr(0, equals);
+    const OptionSpec *option =
+        llvm::find_if(command.options,
+                      [&](const OptionSpec &o) { return o.name == name; });
+    if (option == command.options.end()) {
+      llvm::SmallVector<StringRef> known;
+      for (const OptionSpec &o : command.options)
+        known.push_back(o.name);
+      return llvm::createStringError("unknown option '" + name + "'" +
+                                     didYouMean(name, known) +
+                                     "; see tessera " + command.name +
+                                     " --help");
+    }
+    StringRef value;
+    if (option->value.empty()) {
+      if (equals != StringRef::npos)
+        return llvm::createStringError(name + " takes no value");
+    } else if (equals != StringRef::npos) {
+      value = argument.substr(equals + 1);
+    } else if (!arguments.empty()) {
+      value = arguments.front();
+      arguments = arguments.drop_front();
+    } else {
+      return llvm::createStringError(name + " expects a value " +
+                                     option->value);
+    }
+    if (!parsed.values.try_emplace(name, value).second)
+      return llvm::createStringError(name + " is given twice");
+  }
+  return parsed;
+}
+
+bool tessera::wantsHelp(Arguments arguments) {
+  for (StringRef argument : arguments) {
+    if (argument == "--")
+      return false;
+    if (argument == "--help" || argument == "-h")
+      return true;
+  }
+  return false;
+}
+
+void tessera::printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
+  os << "usage: tessera " << command.name << " " << command.usage << "\n\n"
+     << command.summary << "\n\n"
+     << command.description << "\n\nOptions:\n";
+  auto row = [&](StringRef name, StringRef value, StringRef help) {
+    std::string left = (name + (value.empty() ? "" : " ") + value).str();
+    auto [first, rest] = help.split('\n');
+    os << llvm::formatv("  {0,-22} {1}\n", left, first);
+    while (!rest.empty()) {
+      std::tie(first, rest) = rest.split('\n');
+      os << llvm::formatv("  {0,-22} {1}\n", "", first);
+    }
+  };
+  for (const OptionSpec &option : command.options)
+    row(option.name, option.value, option.help);
+  row("--help", "", "this text");
+  if (!command.examples.empty())
+    os << "\nExamples:\n" << command.examples << "\n";
+}
+
+std::string tessera::didYouMean(StringRef name,
+                                llvm::ArrayRef<StringRef> known) {
+  StringRef best;
+  unsigned bestDistance = 3;
+  for (StringRef candidate : known)
+    if (unsigned distance = name.edit_distance(candidate, true, bestDistance);
+        distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  return best.empty() ? "" : ("; did you mean '" + best + "'?").str();
+}
+
+int tessera::reportError(StringRef command, const Twine &text) {
+  llvm::errs() << "tessera" << (command.empty() ? "" : " ") << command
+               << ": error: " << text << "\n";
+  return 1;
+}
+
+int tessera::reportError(StringRef command, llvm::Error error) {
+  return reportError(command, llvm::toString(std::move(error)));
+}
+
+llvm::Error
+tessera::writeOutput(StringRef path,
+                     llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path.empty() ? "-" : path, code,
+                            llvm::sys::fs::OF_Text);
+  if (!code) {
+    write(file.os());
+    file.os().flush();
+    code = file.os().error();
+    // An error left standing would end the process with a crash report.
+    file.os().clear_error();
+  }
+  StringRef shown = path.empty() || path == "-" ? "standard output" : path;
+  if (code)
+    return llvm::createStringError(shown + ": cannot be written: " +
+                                   code.message());
+  file.keep();
+  return llvm::Error::success();
+}
+
+std::string tessera::withSeparators(int64_t number) {
+  std::string digits = std::to_string(number);
+  size_t first = digits[0] == '-' ? 1 : 0;
+  for (size_t i = digits.size(); i > first + 3; i -= 3)
+    digits.insert(i - 3, ",");
+  return digits;
+}

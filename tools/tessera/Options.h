@@ -1,0 +1,107 @@
+//===- Options.h - Options of a subcommand ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A table of options, from which both the parser and `--help` are made, and the
+// way in which every subcommand reports an error. LLVM's CommandLine is not
+// used: it knows one set of options a process, and lists LLVM's own among them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_OPTIONS_H
+#define TESSERA_TOOLS_OPTIONS_H
+
+#include "Commands.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+
+namespace tessera {
+
+/// One row of the table.
+struct OptionSpec {
+  /// With its dashes: "--batch", "-o".
+  llvm::StringRef name;
+  /// What its value is called in the help, "N"; empty for a flag.
+  llvm::StringRef value;
+  /// May have several lines.
+  llvm::StringRef help;
+};
+
+/// A subcommand's face.
+struct CommandSpec {
+  llvm::StringRef name;
+  /// "CONFIG.json [options]".
+  llvm::StringRef usage;
+  /// One line.
+  llvm::StringRef summary;
+  /// What a user needs to know: paragraphs, already wrapped.
+  llvm::StringRef description;
+  llvm::ArrayRef<OptionSpec> options;
+  /// Complete command lines, one a line.
+  llvm::StringRef examples;
+};
+
+/// What the user gave.
+class ParsedOptions {
+public:
+  /// True if the option is there.
+  bool has(llvm::StringRef name) const { return values.contains(name); }
+  /// The value of an option, or `byDefault`.
+  llvm::StringRef get(llvm::StringRef name,
+                      llvm::StringRef byDefault = "") const;
+  /// The value as an integer of at least `minimum`; none if not given.
+  llvm::Expected<std::optional<int64_t>> getInteger(llvm::StringRef name,
+                                                    int64_t minimum) const;
+  /// An error unless the value (or `byDefault`) is one of `choices`; its index.
+  llvm::Expected<size_t> getChoice(llvm::StringRef name,
+                                   llvm::ArrayRef<llvm::StringRef> choices,
+                                   llvm::StringRef byDefault) const;
+
+  /// Arguments that are no options, in order.
+  llvm::SmallVector<llvm::StringRef> positional;
+
+private:
+  friend llvm::Expected<ParsedOptions>
+  parseOptions(const CommandSpec &command, Arguments arguments);
+  llvm::StringMap<llvm::StringRef> values;
+};
+
+/// Parses `--name value`, `--name=value`, flags and positional arguments; "--"
+/// ends the options, "-" is positional. An unknown or repeated option and a
+/// missing or superfluous value are errors.
+llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
+                                           Arguments arguments);
+
+/// True if the arguments ask for help (before any "--").
+bool wantsHelp(Arguments arguments);
+
+/// Prints the help of a subcommand.
+void printHelp(const CommandSpec &command, llvm::raw_ostream &os);
+
+/// "; did you mean 'x'?" for the nearest of `known`, or nothing.
+std::string didYouMean(llvm::StringRef name,
+                       llvm::ArrayRef<llvm::StringRef> known);
+
+/// Prints "tessera <command>: error: <text>" on stderr; returns exit status 1.
+int reportError(llvm::StringRef command, const llvm::Twine &text);
+int reportError(llvm::StringRef command, llvm::Error error);
+
+/// Lets `write` fill the file `path` ("" or "-" is stdout). On an error of the
+/// file system, no file is left behind.
+llvm::Error writeOutput(llvm::StringRef path,
+                        llvm::function_ref<void(llvm::raw_ostream &)> write);
+
+/// 1234567 as "1,234,567".
+std::string withSeparators(int64_t number);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_OPTIONS_H

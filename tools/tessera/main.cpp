@@ -1,0 +1,64 @@
+//===- main.cpp - The driver: picks the subcommand ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tessera <command> ...`. No signal handlers are installed: an error is one
+// line and exit status 1, never a stack dump.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Options.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+namespace {
+
+struct Command {
+  StringRef name;
+  StringRef summary;
+  int (*run)(Arguments arguments);
+};
+
+constexpr Command kCommands[] = {
+    {"model", "build the graph of a model from its config.json", runModel},
+    {"run", "run a compiled program", runRun},
+    {"doctor", "show what this machine has to compile and run with", runDoctor},
+};
+
+void printUsage(llvm::raw_ostream &os) {
+  os << "usage: tessera COMMAND [arguments]\n\n"
+        "Tessera compiles the graph of a transformer to a program that runs on "
+        "many devices.\n\nCommands:\n";
+  for (const Command &command : kCommands)
+    os << llvm::formatv("  {0,-10} {1}\n", command.name, command.summary);
+  os << "\n'tessera COMMAND --help' tells more of each.\n";
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::SmallVector<StringRef> arguments(argv + (argc > 0), argv + argc);
+  if (arguments.empty()) {
+    printUsage(llvm::errs());
+    return 1;
+  }
+  StringRef name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    printUsage(llvm::outs());
+    return 0;
+  }
+  for (const Command &command : kCommands)
+    if (command.name == name)
+      return command.run(Arguments(arguments).drop_front());
+
+  llvm::SmallVector<StringRef> known;
+  for (const Command &command : kCommands)
+    known.push_back(command.name);
+  return reportError("", "unknown command '" + name + "'" +
+                             didYouMean(name, known) + "; see tessera --help");
+}
