@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tessera/Interfaces/Passes.h"
 
 using namespace mlir;
 
@@ -23,4 +24,4 @@ void tessera::registerDialects(DialectRegistry &registry) {
   registerUpstreamShardingRules(registry);
 }
 
-void tessera::registerPasses() {}
+void tessera::registerPasses() { registerInterfacesPasses(); }
