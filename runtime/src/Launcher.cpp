@@ -75,7 +75,8 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
   // An idle thread may keep its core warm only if no other rank wants it.
   Options whole;
   bool alone = threads * manifest.ranks <= threadsPerRank(whole, 1);
-  ctx.pool = std::make_unique<ThreadPool>(threads, alone ? 50 : 0);
+  ctx.pool = std::make_unique<ThreadPool>(threads, alone ? 50 : 0,
+                                          rank * threads);
   ctx.spinIterations = alone ? 2000 : 32;
   ctx.scratch.perThread.resize(size_t(threads));
   ctx.deadlineSeconds = options.deadline > 0 ? options.deadline : 300;

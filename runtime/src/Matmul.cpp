@@ -28,11 +28,20 @@ using namespace tessera::rt;
 namespace {
 /// Depth of one pass over C: a panel of A of this depth fits the first-level
 /// cache, a block of B of blockColumns columns the second-level one.
-constexpr int64_t blockDepth = 384;
+constexpr int64_t blockDepth = 768;
 constexpr int64_t blockColumns = 256;
+/// Panels of rows in a block of rows: B passes by once a block.
+constexpr int64_t blockRowPanels = 16;
 
 int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Number of blocks of at most `most` panels: a multiple of the threads, so that
+/// all have equal shares, but not more than there are panels.
+int64_t evenBlocks(int64_t panels, int64_t most, int64_t threads) {
+  int64_t blocks = (panels + most - 1) / most;
+  return std::min(panels, roundUp(blocks, threads));
 }
 
 /// One product of the batch with its operands.
@@ -128,17 +137,17 @@ void Matmul::byRows(const Product &p) const {
         std::min(panels * (piece + 1) / pieces * kernels.tileColumns, d.n);
     kernels.packB(at(p.b, 0, first), d.k, last - first, packedB + first * d.k);
   });
-  // Four panels of rows a block; fewer where that leaves threads without work.
   int64_t rowPanels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
-  int64_t blockPanels = std::clamp<int64_t>(rowPanels / (threads * 3), 1, 4);
-  int64_t blockRows = blockPanels * kernels.tileRows;
-  int64_t blocks = (d.m + blockRows - 1) / blockRows;
+  int64_t blocks = evenBlocks(rowPanels, blockRowPanels, threads);
+  int64_t blockRows = (rowPanels + blocks - 1) / blocks * kernels.tileRows;
   size_t floatsA = size_t(blockRows * d.k + 1024);
   size_t floats = floatsA + size_t(wideFloats(blockRows, d.n));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedA = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
-    int64_t first = block * blockRows;
-    int64_t rows = std::min(blockRows, d.m - first);
+    int64_t first = rowPanels * block / blocks * kernels.tileRows;
+    int64_t last =
+        std::min(rowPanels * (block + 1) / blocks * kernels.tileRows, d.m);
+    int64_t rows = last - first;
     kernels.packA(at(p.a, first, 0), rows, d.k, packedA);
     multiplyBlock(p.c + first * d.ldc * sizeC(), rows, d.n, packedA, packedB,
                   packedA + floatsA);
@@ -161,16 +170,16 @@ void Matmul::byColumns(const Product &p) const {
   int64_t columnPanels =
       roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
   int64_t most = std::max<int64_t>(1, blockColumns / kernels.tileColumns);
-  int64_t blockPanels =
-      std::clamp<int64_t>(columnPanels / (threads * 3), 1, most);
-  int64_t columns = blockPanels * kernels.tileColumns;
-  int64_t blocks = (d.n + columns - 1) / columns;
+  int64_t blocks = evenBlocks(columnPanels, most, threads);
+  int64_t columns = (columnPanels + blocks - 1) / blocks * kernels.tileColumns;
   size_t floatsB = size_t(columns * d.k + 1024);
   size_t floats = floatsB + size_t(wideFloats(d.m, columns));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedB = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
-    int64_t first = block * columns;
-    int64_t some = std::min(columns, d.n - first);
+    int64_t first = columnPanels * block / blocks * kernels.tileColumns;
+    int64_t last = std::min(
+        columnPanels * (block + 1) / blocks * kernels.tileColumns, d.n);
+    int64_t some = last - first;
     kernels.packB(at(p.b, 0, first), d.k, some, packedB);
     multiplyBlock(p.c + first * sizeC(), d.m, some, packedA, packedB,
                   packedB + floatsB);
@@ -265,7 +274,7 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
   }
   for (int64_t index = 0; index < d.batch; ++index) {
     Product p = product(index);
-    if (epilogue || d.m >= d.n)
+    if (epilogue)
       call.byRows(p);
     else
       call.byColumns(p);

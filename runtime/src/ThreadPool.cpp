@@ -12,6 +12,8 @@
 
 #include "ThreadPool.h"
 
+#include <sched.h>
+
 using namespace tessera::rt;
 
 /// Spins until `done()` or the time is over; returns the last `done()`.
@@ -32,8 +34,28 @@ static bool spinUntil(double microseconds, Condition &&done) {
   return done();
 }
 
-ThreadPool::ThreadPool(int threads, double spinMicroseconds)
-    : spinMicroseconds(spinMicroseconds) {
+/// Moves the calling thread to the `index`-th core it may run on, then lets it
+/// run anywhere again. New threads may otherwise share one core for the first
+/// tenths of a second, which is all that a short run has.
+static void settleOnCore(int index) {
+  cpu_set_t allowed, one;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return;
+  int cores = CPU_COUNT(&allowed);
+  for (int core = 0, seen = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || seen++ != index % cores)
+      continue;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+  }
+}
+
+ThreadPool::ThreadPool(int threads, double spinMicroseconds, int firstCore)
+    : spinMicroseconds(spinMicroseconds), firstCore(firstCore) {
+  if (threads > 1 || firstCore > 0)
+    settleOnCore(firstCore);
   for (int i = 1; i < threads; ++i)
     workers.emplace_back([this, i] { work(i); });
 }
@@ -66,6 +88,7 @@ void ThreadPool::help(int thread) {
 }
 
 void ThreadPool::work(int thread) {
+  settleOnCore(firstCore + thread);
   uint32_t seen = 0;
   for (;;) {
     auto changed = [&] { return generation.load() != seen; };

@@ -29,8 +29,9 @@ public:
   using TaskFn = void (*)(void *data, int64_t task, int thread);
 
   /// Starts threads - 1 workers. `spinMicroseconds` is how long an idle worker
-  /// stays on its core before it sleeps; 0 when cores are shared.
-  ThreadPool(int threads, double spinMicroseconds);
+  /// stays on its core before it sleeps; 0 when cores are shared. Threads begin
+  /// on the cores from `firstCore` on, round robin, but are not bound to them.
+  ThreadPool(int threads, double spinMicroseconds, int firstCore = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
@@ -57,6 +58,7 @@ private:
 
   std::vector<std::thread> workers;
   double spinMicroseconds;
+  int firstCore;
   TaskFn taskFn = nullptr;
   void *taskData = nullptr;
   int64_t taskCount = 0;

@@ -42,12 +42,6 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
   if (width < Width)
     memset(out, 0, size_t(depth) * Width * sizeof(float));
   int64_t d = 0;
-  if (strideItem == 1 && width == Width && Width % lanes == 0) {
-    for (; d < depth; ++d)
-      for (int i = 0; i < Width; i += lanes)
-        store(out + d * Width + i, Read::many(source + d * strideDepth + i));
-    return;
-  }
   if (strideDepth == 1) {
     // The most rows a square holds.
     constexpr int full = Width < lanes ? Width : lanes;
@@ -82,6 +76,18 @@ template <int Width, typename Read>
 void packPanels(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
                 int64_t items, int64_t depth, float *out) {
   auto *source = static_cast<const typename Read::Element *>(view.data);
+  if constexpr (Width % lanes == 0) {
+    // Items lie side by side: whole rows are read, since a row may be a page.
+    int64_t whole = strideItem == 1 ? items / Width * Width : 0;
+    for (int64_t d = 0; whole > 0 && d < depth; ++d)
+      for (int64_t i = 0; i < whole; i += Width)
+        for (int x = 0; x < Width; x += lanes)
+          store(out + i * depth + d * Width + x,
+                Read::many(source + d * strideDepth + i + x));
+    items -= whole;
+    source += whole;
+    out += whole * depth;
+  }
   for (int64_t first = 0; first < items; first += Width)
     packPanel<Width, Read>(source + first * strideItem, strideItem, strideDepth,
                            items - first < Width ? items - first : Width, depth,
@@ -108,26 +114,38 @@ void packB(const MatrixView &b, int64_t depth, int64_t columns, float *out) {
   packAny<tileColumns>(b, b.columnStride, b.rowStride, columns, depth, out);
 }
 
+/// One tile at the edge of C, through a full tile on the side.
+static void multiplyEdge(int64_t rows, int64_t columns, int64_t depth,
+                         const float *a, const float *b, float *c, int64_t ldc,
+                         bool accumulate) {
+  alignas(64) float edge[tileRows * tileColumns];
+  multiplyRows<1, tileRows>(rows, depth, a, b, edge, tileColumns, false);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t x = 0; x < columns; ++x)
+      c[r * ldc + x] = edge[r * tileColumns + x] +
+                       (accumulate ? c[r * ldc + x] : 0.0f);
+}
+
 void multiply(int64_t rows, int64_t columns, int64_t depth,
               const float *packedA, int64_t panelStrideA, const float *packedB,
               int64_t panelStrideB, float *c, int64_t ldc, bool accumulate) {
-  alignas(64) float edge[tileRows * tileColumns];
-  for (int64_t i = 0; i < rows; i += tileRows) {
-    int64_t height = rows - i < tileRows ? rows - i : tileRows;
-    const float *a = packedA + i / tileRows * panelStrideA;
-    const float *b = packedB;
-    for (int64_t j = 0; j < columns; j += tileColumns, b += panelStrideB) {
-      float *tile = c + i * ldc + j;
-      if (columns - j >= tileColumns) {
-        multiplyRows<1, tileRows>(height, depth, a, b, tile, ldc, accumulate);
-        continue;
+  // A few panels of rows at a time: a panel of B is used for all of them while
+  // it is in the first-level cache, and the rows of C touched are so few that
+  // their pages stay known.
+  constexpr int64_t blockRows = 4 * tileRows;
+  for (int64_t first = 0; first < rows; first += blockRows) {
+    int64_t last = rows - first < blockRows ? rows : first + blockRows;
+    for (int64_t j = 0; j < columns; j += tileColumns) {
+      const float *b = packedB + j / tileColumns * panelStrideB;
+      for (int64_t i = first; i < last; i += tileRows) {
+        int64_t height = last - i < tileRows ? last - i : tileRows;
+        const float *a = packedA + i / tileRows * panelStrideA;
+        float *tile = c + i * ldc + j;
+        if (columns - j >= tileColumns)
+          multiplyRows<1, tileRows>(height, depth, a, b, tile, ldc, accumulate);
+        else
+          multiplyEdge(height, columns - j, depth, a, b, tile, ldc, accumulate);
       }
-      // The last columns: through a full tile on the side.
-      multiplyRows<1, tileRows>(height, depth, a, b, edge, tileColumns, false);
-      for (int64_t r = 0; r < height; ++r)
-        for (int64_t x = 0; x < columns - j; ++x)
-          tile[r * ldc + x] = edge[r * tileColumns + x] +
-                              (accumulate ? tile[r * ldc + x] : 0.0f);
     }
   }
 }

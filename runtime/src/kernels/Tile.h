@@ -44,8 +44,9 @@ inline void multiplyTile(int64_t depth, const float *__restrict a,
   }
   for (int64_t d = 0; d < depth; ++d) {
     VecF b0 = load(b + d * tileColumns), b1 = load(b + d * tileColumns + lanes);
-    __builtin_prefetch(b + (d + 8) * tileColumns);
-    __builtin_prefetch(b + (d + 8) * tileColumns + lanes);
+    __builtin_prefetch(b + (d + 16) * tileColumns);
+    __builtin_prefetch(a + (d + 24) * StrideDepth);
+    __builtin_prefetch(b + (d + 16) * tileColumns + lanes);
 #pragma clang loop unroll(full)
     for (int r = 0; r < Rows; ++r) {
       VecF x = splat(a[r * StrideRow + d * StrideDepth]);

@@ -1,0 +1,96 @@
+//===-- Ranks.h - Ranks for tests and measurements --------------*- C++ -*-===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a function on N forked ranks, or gives a context of a single rank in this
+// process. Used by the tests and by bench/runtime_*.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RUNTIME_RANKS_H
+#define TESSERA_TEST_RUNTIME_RANKS_H
+
+#include "Context.h"
+#include "Launcher.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tessera::rt {
+
+/// What runRanks needs to know.
+struct RankSetup {
+  int ranks = 1;
+  int64_t arenaBytes = 1 << 20;
+  int threads = 1;
+  double deadline = 20;
+};
+
+/// Body of a rank: returns nothing when all is well, or what is wrong.
+using RankFunction = std::function<std::string(tessera_rt_context *ctx)>;
+
+inline const RankFunction *&currentFunction() {
+  static const RankFunction *function = nullptr;
+  return function;
+}
+
+/// Runs `body` on forked ranks; returns the exit status of the launcher, which
+/// prints the first failure to standard error.
+inline int runRanks(const RankSetup &setup, const RankFunction &body) {
+  Manifest manifest;
+  manifest.program = "test";
+  manifest.ranks = setup.ranks;
+  manifest.arenaBytes = setup.arenaBytes;
+  manifest.mesh = {{"x", setup.ranks}};
+  Options options;
+  options.threads = setup.threads;
+  options.deadline = setup.deadline;
+  currentFunction() = &body;
+  return launchRanks(
+      manifest, options,
+      [](tessera_rt_context *ctx, const Manifest &, const Options &) -> int {
+        std::string error = (*currentFunction())(ctx);
+        if (!error.empty())
+          fail(ctx, TESSERA_RT_INVALID, error);
+        // A rank must not leave while others read its arena.
+        else if (!ctx->memory.control->aborted.load())
+          barrier(ctx, BarrierEnd);
+        return ctx->memory.control->aborted.load() ? 1 : 0;
+      });
+}
+
+/// A rank alone, in this process.
+class SingleRank {
+public:
+  SingleRank(int threads, int64_t arenaBytes)
+      : ctx(std::make_unique<tessera_rt_context>()) {
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    if (ftruncate(fd, SharedMemory::bytesFor(1, arenaBytes)) != 0 ||
+        !ctx->memory.map(fd, 1, arenaBytes))
+      _exit(3);
+    close(fd);
+    ctx->memory.initialise(1, arenaBytes, 0);
+    Manifest manifest;
+    manifest.ranks = 1;
+    Options options;
+    options.threads = threads;
+    prepareContext(*ctx, 0, manifest, options);
+  }
+  ~SingleRank() { ctx->memory.unmap(); }
+  operator tessera_rt_context *() { return ctx.get(); }
+  uint8_t *arena() { return ctx->arena(); }
+
+private:
+  std::unique_ptr<tessera_rt_context> ctx;
+};
+
+} // namespace tessera::rt
+
+#endif // TESSERA_TEST_RUNTIME_RANKS_H
