@@ -223,8 +223,9 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 ///
 /// Common parameters.
 ///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
-///   sequence_id  the static number of the operation in the program; it is
-///                compared between ranks and appears in errors and reports.
+///   sequence_id  the static number of the operation, unique in the whole program
+///                (over all stages) and always used with one group; it is
+///                compared between ranks and appears in errors.
 ///   axes         the group.
 ///   dtype        tessera_rt_dtype of the elements.
 ///   src_offset   byte offset of the local source in the arena.
@@ -396,7 +397,8 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * Roles. "param": initialised from `init`, or from --inputs. "tokens" and
  * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
  * the labels of a row are its tokens one position later. "input": from --inputs
- * only, or from `init` when it has one.
+ * only, or from `init` when it has one. A value with "vocab": N has ids below N;
+ * data with others is refused.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the

@@ -28,7 +28,7 @@
 using namespace tessera::rt;
 
 /// Seconds that ranks have to end by themselves after a failure.
-static constexpr double graceSeconds = 3;
+static constexpr double graceSeconds = 1;
 
 int tessera::rt::threadsPerRank(const Options &options, int ranks) {
   if (options.threads > 0)
@@ -75,8 +75,8 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
   // An idle thread may keep its core warm only if no other rank wants it.
   Options whole;
   bool alone = threads * manifest.ranks <= threadsPerRank(whole, 1);
-  ctx.pool = std::make_unique<ThreadPool>(threads, alone ? 50 : 0,
-                                          rank * threads);
+  ctx.pool =
+      std::make_unique<ThreadPool>(threads, alone ? 50 : 0, rank * threads);
   ctx.spinIterations = alone ? 2000 : 32;
   ctx.scratch.perThread.resize(size_t(threads));
   ctx.deadlineSeconds = options.deadline > 0 ? options.deadline : 300;

@@ -37,8 +37,8 @@ int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Number of blocks of at most `most` panels: a multiple of the threads, so that
-/// all have equal shares, but not more than there are panels.
+/// Number of blocks of at most `most` panels: a multiple of the threads, so
+/// that all have equal shares, but not more than there are panels.
 int64_t evenBlocks(int64_t panels, int64_t most, int64_t threads) {
   int64_t blocks = (panels + most - 1) / most;
   return std::min(panels, roundUp(blocks, threads));

@@ -110,7 +110,7 @@ std::string NpyArray::open(const std::string &path) {
     // More elements than the file has bytes is a cut file; keep from overflow.
     if (extent < 0 || (extent > 0 && count > limit / extent))
       return "expects '" + path + "' of shape (" + dims +
-             "), but the file is too short";
+             "), but the file is cut";
     count *= extent;
     shape.push_back(extent);
     at = end;

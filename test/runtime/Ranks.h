@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a function on N forked ranks, or gives a context of a single rank in this
-// process. Used by the tests and by bench/runtime_*.cpp.
+// Runs a function on N forked ranks, or gives a context of a single rank in
+// this process. Used by the tests and by bench/runtime_*.cpp.
 //
 //===----------------------------------------------------------------------===//
 

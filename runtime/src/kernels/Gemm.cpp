@@ -122,8 +122,8 @@ static void multiplyEdge(int64_t rows, int64_t columns, int64_t depth,
   multiplyRows<1, tileRows>(rows, depth, a, b, edge, tileColumns, false);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t x = 0; x < columns; ++x)
-      c[r * ldc + x] = edge[r * tileColumns + x] +
-                       (accumulate ? c[r * ldc + x] : 0.0f);
+      c[r * ldc + x] =
+          edge[r * tileColumns + x] + (accumulate ? c[r * ldc + x] : 0.0f);
 }
 
 void multiply(int64_t rows, int64_t columns, int64_t depth,

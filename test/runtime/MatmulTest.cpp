@@ -1,0 +1,218 @@
+//===-- MatmulTest.cpp - Matrix products against a naive reference --------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All layouts, odd sizes, batches, types and the epilogue. The reference sums
+// in double; a product of depth k may differ by the rounding of k additions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+using namespace tessera::rt;
+
+namespace {
+float element(int64_t i) {
+  return float((uint64_t(i) * 2654435761u >> 7) % 2001) / 1000.0f - 1.0f;
+}
+
+/// A matrix as it lies in memory, in f32 and, for bf16, rounded to it.
+struct Operand {
+  std::vector<float> exact;
+  std::vector<uint16_t> half;
+  Operand(size_t size, bool bf16, int64_t salt) : exact(size) {
+    for (size_t i = 0; i < size; ++i)
+      exact[i] = element(int64_t(i) * 3 + salt);
+    if (!bf16)
+      return;
+    for (float &x : exact) {
+      half.push_back(floatToBf16(x));
+      x = bf16ToFloat(half.back());
+    }
+  }
+  const void *data() const {
+    return half.empty() ? static_cast<const void *>(exact.data()) : half.data();
+  }
+};
+
+struct Shape {
+  int64_t batch, m, n, k;
+};
+
+/// Epilogue of the tests: counts how often each row is called.
+void countRows(const int64_t *words, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    ++reinterpret_cast<int32_t *>(words[0])[i];
+}
+
+void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
+           bool accumulate, int32_t dtype, int32_t typeC, bool epilogue) {
+  SCOPED_TRACE(format("%lld x [%lld, %lld, %lld] %d%d%d %s to %s",
+                      (long long)s.batch, (long long)s.m, (long long)s.n,
+                      (long long)s.k, transA, transB, accumulate,
+                      dtypeName(dtype), dtypeName(typeC)));
+  tessera_rt_matmul_desc d = {};
+  d.dtype = dtype;
+  d.c_dtype = typeC;
+  d.batch = s.batch;
+  d.m = s.m;
+  d.n = s.n;
+  d.k = s.k;
+  d.trans_a = transA;
+  d.trans_b = transB;
+  d.accumulate = accumulate;
+  // Rows are longer than they need to be.
+  d.lda = (transA ? s.m : s.k) + 3;
+  d.ldb = (transB ? s.k : s.n) + 1;
+  d.ldc = s.n + 2;
+  d.stride_a = d.lda * (transA ? s.k : s.m) + 5;
+  d.stride_b = s.batch == 3 ? 0 : d.ldb * (transB ? s.n : s.k);
+  d.stride_c = d.ldc * s.m;
+  bool bf16 = dtype == TESSERA_RT_BF16;
+  Operand a(size_t(d.stride_a * s.batch + d.lda), bf16, 1);
+  Operand b(size_t(d.ldb * (transB ? s.n : s.k) * s.batch + d.ldb), bf16, 2);
+  Operand c(size_t(d.stride_c * s.batch), typeC == TESSERA_RT_BF16, 3);
+  std::vector<float> before = c.exact;
+  std::vector<int32_t> rows(size_t(s.batch * s.m), 0);
+  int64_t words[1] = {int64_t(rows.data())};
+  void *target = typeC == TESSERA_RT_BF16 ? static_cast<void *>(c.half.data())
+                                          : static_cast<void *>(c.exact.data());
+  ASSERT_EQ(tessera_rt_matmul(ctx, &d, a.data(), b.data(), target,
+                              epilogue ? countRows : nullptr, words),
+            0);
+  for (int32_t calls : rows)
+    ASSERT_EQ(calls, epilogue ? 1 : 0);
+  for (int64_t p = 0; p < s.batch; ++p)
+    for (int64_t i = 0; i < s.m; ++i)
+      for (int64_t j = 0; j < d.ldc; ++j) {
+        size_t at = size_t(p * d.stride_c + i * d.ldc + j);
+        float got =
+            typeC == TESSERA_RT_BF16 ? bf16ToFloat(c.half[at]) : c.exact[at];
+        if (j >= s.n) {
+          // Between the rows nothing is written.
+          ASSERT_EQ(got, before[at]);
+          continue;
+        }
+        double sum = accumulate ? double(before[at]) : 0;
+        for (int64_t x = 0; x < s.k; ++x)
+          sum +=
+              double(a.exact[size_t(
+                  p * d.stride_a + (transA ? x * d.lda + i : i * d.lda + x))]) *
+              double(b.exact[size_t(p * d.stride_b +
+                                    (transB ? j * d.ldb + x : x * d.ldb + j))]);
+        double bound = 1e-6 * double(s.k + 1);
+        if (typeC == TESSERA_RT_BF16)
+          bound += std::fabs(sum) / 256;
+        ASSERT_NEAR(got, sum, bound) << p << " " << i << " " << j;
+      }
+}
+
+const Shape shapes[] = {{1, 1, 1, 1},    {1, 14, 32, 16},  {1, 15, 33, 17},
+                        {1, 3, 100, 5},  {2, 7, 9, 11},    {3, 29, 65, 40},
+                        {1, 130, 70, 0}, {1, 61, 50, 900}, {1, 1, 300, 64},
+                        {1, 200, 1, 31}};
+} // namespace
+
+TEST(matmul, f32_all_layouts) {
+  SingleRank rank(2, 4096);
+  for (const Shape &shape : shapes)
+    for (int bits = 0; bits < 8; ++bits)
+      check(rank, shape, bits & 1, bits & 2, bits & 4, TESSERA_RT_F32,
+            TESSERA_RT_F32, false);
+}
+
+TEST(matmul, bf16_operands) {
+  SingleRank rank(2, 4096);
+  for (const Shape &shape : shapes)
+    for (int bits = 0; bits < 8; ++bits)
+      for (int32_t typeC : {TESSERA_RT_F32, TESSERA_RT_BF16})
+        check(rank, shape, bits & 1, bits & 2, bits & 4, TESSERA_RT_BF16, typeC,
+              false);
+}
+
+TEST(matmul, epilogue_sees_each_row_once) {
+  for (int threads : {1, 3}) {
+    SingleRank rank(threads, 4096);
+    for (const Shape &shape : shapes) {
+      check(rank, shape, false, false, false, TESSERA_RT_F32, TESSERA_RT_F32,
+            true);
+      check(rank, shape, false, true, false, TESSERA_RT_BF16, TESSERA_RT_BF16,
+            true);
+    }
+  }
+}
+
+TEST(matmul, larger_than_all_blocks) {
+  SingleRank rank(3, 4096);
+  check(rank, {1, 300, 290, 1600}, false, false, false, TESSERA_RT_F32,
+        TESSERA_RT_F32, false);
+  check(rank, {1, 300, 290, 1600}, false, true, true, TESSERA_RT_F32,
+        TESSERA_RT_F32, true);
+}
+
+/// Rows of C do not depend on how many rows there are, nor on the threads.
+TEST(matmul, same_bits_for_any_m_and_threads) {
+  int64_t n = 70, k = 1000;
+  std::vector<float> a(size_t(100 * k)), b(size_t(k * n)),
+      first(size_t(100 * n)), second(size_t(100 * n));
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = element(int64_t(i));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = element(int64_t(i) + 9);
+  tessera_rt_matmul_desc d = {};
+  d.batch = 1;
+  d.m = 100;
+  d.n = d.ldb = d.ldc = n;
+  d.k = d.lda = k;
+  SingleRank one(1, 4096), three(3, 4096);
+  ASSERT_EQ(tessera_rt_matmul(one, &d, a.data(), b.data(), first.data(),
+                              nullptr, nullptr),
+            0);
+  for (int64_t m : {100, 37, 1}) {
+    d.m = m;
+    std::fill(second.begin(), second.end(), 0.0f);
+    ASSERT_EQ(tessera_rt_matmul(three, &d, a.data(), b.data(), second.data(),
+                                nullptr, nullptr),
+              0);
+    for (int64_t i = 0; i < m * n; ++i)
+      ASSERT_EQ(first[size_t(i)], second[size_t(i)]) << m << " " << i;
+  }
+}
+
+TEST(matmul, f64) {
+  SingleRank rank(2, 4096);
+  double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3},
+         c[4] = {1, 1, 1, 1};
+  tessera_rt_matmul_desc d = {};
+  d.dtype = d.c_dtype = TESSERA_RT_F64;
+  d.batch = 1;
+  d.m = d.n = d.ldb = d.ldc = 2;
+  d.k = d.lda = 3;
+  d.accumulate = 1;
+  ASSERT_EQ(tessera_rt_matmul(rank, &d, a, b, c, nullptr, nullptr), 0);
+  EXPECT_EQ(c[0], 6);
+  EXPECT_EQ(c[1], 12);
+  EXPECT_EQ(c[2], 15);
+  EXPECT_EQ(c[3], 24);
+}
+
+TEST(matmul, unsound_descriptor_is_refused) {
+  SingleRank rank(1, 4096);
+  tessera_rt_matmul_desc d = {};
+  d.batch = d.m = d.n = d.k = 4;
+  d.lda = d.ldb = d.ldc = 3;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(
+      tessera_rt_matmul(rank, &d, nullptr, nullptr, nullptr, nullptr, nullptr),
+      TESSERA_RT_INVALID);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("leading"),
+            std::string::npos);
+}

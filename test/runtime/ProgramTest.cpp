@@ -1,0 +1,239 @@
+//===-- ProgramTest.cpp - A whole program, end to end ---------------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs programs/Mesh4.c, which is linked with the runtime as generated code is,
+// and looks at its exit status, what it prints and what it leaves behind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include "Json.h"
+#include "Npy.h"
+#include "Random.h"
+#include "kernels/HotKernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <dirent.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+using namespace tessera::rt;
+
+namespace {
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+std::string readFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)),
+                     std::istreambuf_iterator<char>());
+}
+
+std::string temporary(const char *name) {
+  return testing::TempDir() + "/tessera-program-" + name;
+}
+
+/// Runs the program through a shell: `before` sets variables.
+Outcome run(const std::string &arguments, const std::string &before = "") {
+  std::string out = temporary("out"), err = temporary("err");
+  std::string command = "( " + before + " " + MESH4_PROGRAM + " " + arguments +
+                        "\n) >" + out + " 2>" + err;
+  // Orphans would become ours, and be found.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int status = system(command.c_str());
+  Outcome outcome;
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.out = readFile(out);
+  outcome.err = readFile(err);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  return outcome;
+}
+
+std::string dataFile() {
+  std::string path = temporary("text");
+  std::ofstream(path) << "It was the best of times, it was the worst of times, "
+                         "it was the age of wisdom.";
+  return path;
+}
+
+/// Expects exit status 1 and one line of error with that text.
+void expectError(const Outcome &outcome, const char *text) {
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+}
+
+std::vector<float> floatsOf(const NpyArray &array) {
+  int64_t count = 1;
+  for (int64_t extent : array.shape)
+    count *= extent;
+  std::vector<float> values(static_cast<size_t>(count));
+  memcpy(values.data(), array.elements, size_t(count) * 4);
+  return values;
+}
+} // namespace
+
+TEST(program, results_are_assembled) {
+  std::string directory = temporary("results") + "/deeper";
+  Outcome outcome = run("--ranks 4 --seed 5 --data " + dataFile() +
+                        " --steps 2 --save-outputs " + directory);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  NpyArray whole, blocks, sum;
+  ASSERT_EQ(whole.open(directory + "/whole.npy"), "");
+  ASSERT_EQ(blocks.open(directory + "/blocks.npy"), "");
+  ASSERT_EQ(sum.open(directory + "/sum.npy"), "");
+  // The numbers of an unsharded tensor, without the padding.
+  std::vector<float> wanted(30);
+  hotKernels().normal(randomKey(5, "w"), 0, 30, 0.0f, 0.5f, wanted.data());
+  EXPECT_EQ(whole.shape, (std::vector<int64_t>{5, 6}));
+  EXPECT_EQ(floatsOf(blocks), wanted);
+  EXPECT_EQ(floatsOf(whole), wanted);
+  // The second batch; each row of tokens is on two ranks.
+  std::string text = readFile(dataFile());
+  int32_t total = 0;
+  for (size_t i = 32; i < 64; ++i)
+    total += 2 * text[i];
+  EXPECT_EQ(*reinterpret_cast<const int32_t *>(sum.elements), total);
+  // Only whole files.
+  DIR *listing = opendir(directory.c_str());
+  int files = 0;
+  while (dirent *entry = readdir(listing))
+    files += entry->d_name[0] != '.';
+  closedir(listing);
+  EXPECT_EQ(files, 3);
+}
+
+TEST(program, inputs_replace_initialisers) {
+  std::string directory = temporary("inputs");
+  ASSERT_EQ(system(("mkdir -p " + directory).c_str()), 0);
+  std::vector<float> values(30);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = float(i);
+  ASSERT_EQ(
+      writeNpy(directory + "/w.npy", TESSERA_RT_F32, {5, 6}, values.data()),
+      "");
+  std::string arguments = "--quiet --random-data --inputs " + directory +
+                          " --save-outputs " + directory + "/out";
+  ASSERT_EQ(run(arguments).status, 0);
+  NpyArray blocks;
+  ASSERT_EQ(blocks.open(directory + "/out/blocks.npy"), "");
+  EXPECT_EQ(floatsOf(blocks), values);
+  // Another shape, another type, half a file.
+  ASSERT_EQ(
+      writeNpy(directory + "/w.npy", TESSERA_RT_F32, {6, 5}, values.data()),
+      "");
+  expectError(run(arguments), "expects f32[5, 6], but got f32[6, 5]");
+  ASSERT_EQ(
+      writeNpy(directory + "/w.npy", TESSERA_RT_I32, {5, 6}, values.data()),
+      "");
+  expectError(run(arguments), "expects f32[5, 6], but got i32[5, 6]");
+  ASSERT_EQ(system(("truncate -s 150 " + directory + "/w.npy").c_str()), 0);
+  expectError(run(arguments), "the file is cut");
+}
+
+TEST(program, json_report) {
+  Outcome outcome = run("--quiet --report json --steps 3 --data " + dataFile());
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
+  Json json;
+  std::string error;
+  ASSERT_TRUE(parseJson(outcome.out, json, error)) << error;
+  EXPECT_EQ(json.getInteger("ranks", 0), 4);
+  EXPECT_EQ(json.getArray("step_seconds").size(), 3u);
+  EXPECT_EQ(json.getArray("cpu_seconds").size(), 4u);
+  const std::vector<Json> &collectives = json.getArray("collectives");
+  ASSERT_EQ(collectives.size(), 3u);
+  EXPECT_EQ(collectives[0].getString("op"), "all_gather");
+  EXPECT_EQ(collectives[0].getString("axes"), "tp");
+  EXPECT_EQ(collectives[0].getInteger("calls", 0), 3);
+  EXPECT_EQ(collectives[0].getInteger("bytes_received_per_rank", 0), 3 * 36);
+}
+
+TEST(program, mistakes) {
+  expectError(run("--ranks 0"), "but got '0'");
+  expectError(run("--ranks four"), "but got 'four'");
+  expectError(run("--ranks 2"), "compiled for 4");
+  expectError(run("--quiet"), "argument 'tokens' needs tokens");
+  expectError(run("--quiet --data /nonexistent"), "cannot open '/nonexistent'");
+  expectError(run("--quiet --inputs /nonexistent --random-data"),
+              "cannot read the directory");
+  expectError(run("--quiet --random-data --save-outputs /proc/x"), "/proc/x");
+  expectError(run("", "RANK=0 WORLD_SIZE=2"), "starts 2 ranks");
+  expectError(run("", "RANK=0 WORLD_SIZE=4 PMI_RANK=1 PMI_SIZE=4"), "PMI says");
+}
+
+TEST(program, manifest_and_help) {
+  Outcome manifest = run("--manifest");
+  EXPECT_EQ(manifest.status, 0);
+  Json json;
+  std::string error;
+  EXPECT_TRUE(parseJson(manifest.out, json, error));
+  Outcome help = run("--help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.out.find("--save-outputs"), std::string::npos);
+}
+
+TEST(program, faults_at_a_collective) {
+  std::string arguments = "--quiet --deadline 0.5 --data " + dataFile();
+  expectError(run(arguments, "TESSERA_RT_FAULT=2:2:kill"),
+              "rank 2 was killed by signal 9");
+  expectError(run(arguments, "TESSERA_RT_FAULT=3:1:stop"), "rank 3 is stopped");
+  expectError(run(arguments, "TESSERA_RT_FAULT=0:3:sleep"),
+              "rank 0 is running, but does not arrive");
+}
+
+TEST(program, signals_end_it_cleanly) {
+  for (const char *signal : {"INT", "TERM"}) {
+    // Rank 1 sleeps, so that the program is still there.
+    std::string command = std::string("--quiet --random-data & pid=$!; ") +
+                          "sleep 0.3; kill -" + signal +
+                          " $pid; wait $pid; exit $?";
+    // A shell ignores SIGINT in background jobs: make it default again.
+    Outcome outcome = run(command, "TESSERA_RT_FAULT=1:2:sleep env "
+                                   "--default-signal=INT");
+    EXPECT_EQ(outcome.status, strcmp(signal, "INT") == 0 ? 130 : 143)
+        << outcome.err;
+  }
+}
+
+TEST(program, joins_ranks_of_another_launcher) {
+  std::string directory = temporary("joined");
+  // Four processes in the background, with what torchrun sets.
+  auto start = [&](const std::string &extra) {
+    return run("--quiet --deadline 10 --random-data --save-outputs " +
+                   directory +
+                   " & pids=\"$pids $!\"; done; code=0; for pid in $pids; do "
+                   "wait $pid || code=1; done; exit $code",
+               "for r in 0 1 2 3; do " + extra +
+                   " RANK=$r WORLD_SIZE=4 MASTER_PORT=1234 "
+                   "TORCHELASTIC_RUN_ID=test-" +
+                   std::to_string(getpid()));
+  };
+  Outcome outcome = start("");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  NpyArray whole;
+  EXPECT_EQ(whole.open(directory + "/whole.npy"), "");
+  // Nothing is left in shared memory, and a dead rank is noticed by its peers.
+  Outcome fault = start("TESSERA_RT_FAULT=2:2:kill");
+  EXPECT_EQ(fault.status, 1);
+  DIR *listing = opendir("/dev/shm");
+  while (dirent *entry = listing ? readdir(listing) : nullptr)
+    EXPECT_EQ(std::string(entry->d_name).find("tessera-"), std::string::npos)
+        << entry->d_name;
+  closedir(listing);
+}

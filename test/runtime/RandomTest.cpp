@@ -1,0 +1,143 @@
+//===-- RandomTest.cpp - Random numbers and blocks of values --------------===//
+//
+// Part of the Tessera Project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The generator against a published test vector, the distributions,
+// independence of instruction set and sharding, and how blocks map to global
+// elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+
+#include "Random.h"
+#include "kernels/HotKernels.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace tessera::rt;
+
+/// The zero counter and key of Random123's known answers for Philox4x32-10.
+TEST(random, philox_known_answer) {
+  const uint32_t words[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+  float values[4];
+  hotKernels().uniform(0, 0, 4, 0.0f, 1.0f, values);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(values[i], float(words[i] >> 8) * 0x1p-24f);
+}
+
+TEST(random, normal_distribution) {
+  const int64_t count = 1 << 18;
+  std::vector<float> values(count);
+  hotKernels().normal(randomKey(1, "w"), 0, count, 0.0f, 1.0f, values.data());
+  double sums[5] = {};
+  int64_t beyond2 = 0;
+  for (float x : values) {
+    double power = 1;
+    for (double &sum : sums) {
+      sum += power / double(count);
+      power *= double(x);
+    }
+    beyond2 += std::fabs(x) > 2;
+  }
+  // Bounds are six standard errors of each moment.
+  EXPECT_NEAR(sums[1], 0, 6 / std::sqrt(double(count)));
+  EXPECT_NEAR(sums[2], 1, 6 * std::sqrt(2.0 / double(count)));
+  EXPECT_NEAR(sums[3], 0, 6 * std::sqrt(15.0 / double(count)));
+  EXPECT_NEAR(sums[4], 3, 6 * std::sqrt(96.0 / double(count)));
+  EXPECT_NEAR(double(beyond2) / double(count), 0.0455, 0.0025);
+}
+
+TEST(random, any_part_of_a_stream_is_the_same) {
+  std::vector<float> whole(1000), part(1000);
+  hotKernels().normal(7, 12345, 1000, 0.5f, 2.0f, whole.data());
+  for (int64_t first : {0, 1, 3, 255, 256, 257, 998}) {
+    hotKernels().normal(7, 12345 + first, 1000 - first, 0.5f, 2.0f,
+                        part.data());
+    EXPECT_EQ(
+        memcmp(&whole[size_t(first)], part.data(), size_t(1000 - first) * 4),
+        0);
+  }
+}
+
+namespace tessera::rt::baseline {
+extern const HotKernels table;
+} // namespace tessera::rt::baseline
+
+TEST(random, same_bits_on_all_instruction_sets) {
+  std::vector<float> here(100000), there(100000);
+  hotKernels().normal(9, 3, 100000, 0.0f, 0.02f, here.data());
+  baseline::table.normal(9, 3, 100000, 0.0f, 0.02f, there.data());
+  EXPECT_EQ(memcmp(here.data(), there.data(), here.size() * 4), 0);
+}
+
+TEST(random, keys_differ) {
+  EXPECT_NE(randomKey(0, "a"), randomKey(0, "b"));
+  EXPECT_NE(randomKey(0, "a"), randomKey(1, "a"));
+}
+
+namespace {
+/// A value sharded over dp=2 (stride 4), tp=4 (stride 1) in all sorts of ways.
+Value makeValue(std::vector<int64_t> shape, std::vector<int64_t> padded,
+                std::vector<std::vector<Digit>> sharding) {
+  Value value;
+  value.name = "v";
+  value.shape = std::move(shape);
+  value.paddedShape = std::move(padded);
+  value.sharding = std::move(sharding);
+  value.localShape = value.paddedShape;
+  for (size_t d = 0; d < value.localShape.size(); ++d)
+    value.localShape[d] /=
+        digitsProduct(value.sharding[d].data(), value.sharding[d].size());
+  return value;
+}
+
+void checkCover(const Value &value) {
+  std::vector<int> seen(size_t(value.elements()), 0);
+  for (int owner : blockOwners(value, 8)) {
+    ShardRuns runs(value, owner);
+    for (int64_t i = 0; i < runs.size(); ++i) {
+      ShardRuns::Run run = runs[i];
+      ASSERT_GT(run.length, 0);
+      ASSERT_LE(run.local + run.length, value.localElements());
+      for (int64_t x = 0; x < run.length; ++x) {
+        ASSERT_LT(run.global + x, value.elements());
+        ++seen[size_t(run.global + x)];
+        // The element's place in the block follows from its global index.
+        int64_t global = run.global + x, local = 0, stride = 1;
+        for (size_t d = value.shape.size(); d-- > 0;) {
+          int64_t at = global % value.shape[d];
+          global /= value.shape[d];
+          at -= value.localShape[d] * digitsIndex(value.sharding[d].data(),
+                                                  value.sharding[d].size(),
+                                                  owner);
+          local += at * stride;
+          stride *= value.localShape[d];
+        }
+        ASSERT_EQ(local, run.local + x);
+      }
+    }
+  }
+  for (int times : seen)
+    ASSERT_EQ(times, 1);
+}
+} // namespace
+
+TEST(blocks, owners_cover_each_element_once) {
+  Digit dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
+  checkCover(makeValue({5, 7}, {5, 7}, {{}, {}}));
+  checkCover(makeValue({5, 7}, {6, 8}, {{dp}, {tp}}));
+  checkCover(makeValue({5, 7}, {8, 8}, {{tp, dp}, {}}));
+  checkCover(makeValue({5, 7, 3}, {6, 8, 3}, {{tpMajor}, {tpMinor, dp}, {}}));
+  checkCover(makeValue({5, 7, 3}, {5, 7, 4}, {{}, {}, {tpMinor}}));
+  checkCover(makeValue({}, {}, {}));
+  checkCover(makeValue({1, 200000}, {1, 200000}, {{}, {dp}}));
+  // So much padding that the last blocks are empty.
+  checkCover(makeValue({3}, {8}, {{dp, tp}}));
+}
