@@ -1,0 +1,51 @@
+//===- Interpreter.h - N ranks in one process -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The oracle: runs a function on N ranks in lockstep. It walks the ops once and
+// evaluates each for all ranks, so a collective sees every rank's value. Ranks
+// whose operands are one shared tensor are evaluated once.
+//
+// It interprets global programs (on one rank: constraints, reshards and
+// collectives on global types are the identity) and local ones (as many ranks
+// as their mesh has devices). It is exact where arithmetic is, not fast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERPRETER_INTERPRETER_H
+#define TESSERA_INTERPRETER_INTERPRETER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Interpreter/Tensor.h"
+#include "llvm/ADT/MapVector.h"
+#include <string>
+
+namespace tessera::interp {
+
+/// Collectives of one kind that were executed.
+struct CollectiveCount {
+  int64_t count = 0;
+  /// Bytes that one rank received, by bandwidth-optimal algorithms.
+  int64_t bytes = 0;
+};
+
+/// What an interpretation did.
+struct Statistics {
+  /// By op name without the dialect, in order of first execution.
+  llvm::MapVector<llvm::StringRef, CollectiveCount> collectives;
+};
+
+/// Runs `function`, whose module holds its meshes and callees, on
+/// `arguments.size()` ranks; `arguments[r][i]` is argument i of rank r and must
+/// have its type. Returns the results of each rank. Failure, with an error at
+/// the op: an op that the interpreter does not know, a value that an op does
+/// not allow (an id outside an embedding table), a mesh of another size.
+mlir::FailureOr<std::vector<RankTensors>>
+interpret(mlir::func::FuncOp function,
+          llvm::ArrayRef<RankTensors> arguments,
+          Statistics *statistics = nullptr);
+
+} // namespace tessera::interp
+
+#endif // TESSERA_INTERPRETER_INTERPRETER_H

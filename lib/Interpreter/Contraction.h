@@ -1,0 +1,34 @@
+//===- Contraction.h - Products of two tensors, summed ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_INTERPRETER_CONTRACTION_H
+#define TESSERA_LIB_INTERPRETER_CONTRACTION_H
+
+#include "tessera/Interpreter/Tensor.h"
+
+namespace tessera::interp {
+
+/// An einsum of two operands over numbered indices. Each tensor lists the index
+/// of each of its dimensions.
+struct Contraction {
+  /// Size of each index.
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<unsigned> lhs, rhs, result;
+
+  /// True if no tensor repeats an index, each index of the result is in an
+  /// operand, and each of an operand in the result or in the other operand.
+  bool isValid() const;
+};
+
+/// Adds the product to `result`, which is not rounded afterwards: sums of
+/// floats are held in double, integers wrap at 64 bits.
+void contract(const Contraction &contraction, const Tensor &lhs,
+              const Tensor &rhs, Tensor &result);
+
+} // namespace tessera::interp
+
+#endif // TESSERA_LIB_INTERPRETER_CONTRACTION_H

@@ -1,0 +1,95 @@
+//===- InterpretControl.cpp - Calls, loops, branches ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ranks run in lockstep, so bounds and conditions must be the same on all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tessera::interp;
+
+static std::vector<RankTensors> getAll(Machine &m, ValueRange values) {
+  std::vector<RankTensors> tensors;
+  for (Value value : values)
+    tensors.push_back(m.get(value));
+  return tensors;
+}
+
+static void setAll(Machine &m, ResultRange results,
+                   std::vector<RankTensors> tensors) {
+  for (auto [result, tensor] : llvm::zip_equal(results, tensors))
+    m.set(result, std::move(tensor));
+}
+
+/// An integer that all ranks agree on.
+static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
+  const RankTensors &ranks = m.get(value);
+  int64_t first = (*ranks[0])[0].i;
+  for (const TensorRef &tensor : ranks)
+    if ((*tensor)[0].i != first)
+      return op->emitOpError("expects bounds and conditions that are the same on "
+                           "all ranks but got ")
+             << first << " and " << (*tensor)[0].i;
+  return first;
+}
+
+static LogicalResult runCall(func::CallOp op, Machine &m) {
+  auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  if (!function)
+    return op.emitOpError("expects a known function but got ")
+           << op.getCalleeAttr();
+  std::vector<RankTensors> results;
+  if (failed(m.call(function, getAll(m, op.getOperands()), results)))
+    return failure();
+  setAll(m, op.getResults(), std::move(results));
+  return success();
+}
+
+static LogicalResult runIf(scf::IfOp op, Machine &m) {
+  FailureOr<int64_t> condition = getCommon(m, op, op.getCondition());
+  if (failed(condition))
+    return failure();
+  Region &region = *condition ? op.getThenRegion() : op.getElseRegion();
+  if (region.empty())
+    return success();
+  std::vector<RankTensors> results;
+  if (failed(m.runBlock(region.front(), {}, results)))
+    return failure();
+  setAll(m, op.getResults(), std::move(results));
+  return success();
+}
+
+static LogicalResult runFor(scf::ForOp op, Machine &m) {
+  FailureOr<int64_t> lower = getCommon(m, op, op.getLowerBound());
+  FailureOr<int64_t> upper = getCommon(m, op, op.getUpperBound());
+  FailureOr<int64_t> step = getCommon(m, op, op.getStep());
+  if (failed(lower) || failed(upper) || failed(step))
+    return failure();
+  if (*step <= 0)
+    return op.emitOpError("expects a positive step but got ") << *step;
+  std::vector<RankTensors> carried = getAll(m, op.getInitArgs());
+  for (int64_t i = *lower; i < *upper; i += *step) {
+    Tensor counter(op.getInductionVar().getType());
+    counter[0] = intCell(i);
+    std::vector<RankTensors> arguments = std::move(carried);
+    arguments.insert(arguments.begin(),
+                     RankTensors(m.getNumRanks(),
+                                 std::make_shared<const Tensor>(counter)));
+    if (failed(m.runBlock(*op.getBody(), std::move(arguments), carried)))
+      return failure();
+  }
+  setAll(m, op.getResults(), std::move(carried));
+  return success();
+}
+
+void tessera::interp::addControlHandlers(Registry &r) {
+  r.addRank<func::CallOp, runCall>();
+  r.addRank<scf::ForOp, runFor>();
+  r.addRank<scf::IfOp, runIf>();
+}

@@ -1,0 +1,279 @@
+//===- InterpretDist.cpp - dist ops on all ranks --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collectives in the local form act within the groups of ranks along their
+// axes. On global types, on one rank, everything that only moves a value or
+// says where it lies is the identity.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+#include "tessera/Interpreter/Shards.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+
+void interp::forEachGroup(const Mesh &mesh, ArrayRef<AxisRef> axes,
+                          llvm::function_ref<void(ArrayRef<int64_t>)> fn) {
+  for (int64_t device = 0, n = mesh.numDevices(); device < n; ++device)
+    if (mesh.shardIndex(device, axes) == 0)
+      fn(mesh.group(device, axes));
+}
+
+static TensorRef share(Tensor tensor) {
+  return std::make_shared<const Tensor>(std::move(tensor));
+}
+
+/// Part `index` of `count` equal ones of a dimension.
+static TensorRef part(const TensorRef &tensor, int64_t dim, int64_t count,
+                      int64_t index) {
+  if (count == 1)
+    return tensor;
+  SmallVector<int64_t> offsets(tensor->getRank(), 0);
+  SmallVector<int64_t> sizes(tensor->getShape());
+  sizes[dim] /= count;
+  offsets[dim] = index * sizes[dim];
+  return share(tensor->slice(offsets, sizes));
+}
+
+static TensorRef concatenate(ArrayRef<TensorRef> tensors, int64_t dim) {
+  SmallVector<int64_t> shape(tensors[0]->getShape());
+  int64_t size = shape[dim];
+  shape[dim] *= tensors.size();
+  Tensor result(tensors[0]->getElementType(), shape);
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  for (const TensorRef &tensor : tensors) {
+    result.insert(*tensor, offsets);
+    offsets[dim] += size;
+  }
+  return share(std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// The results of a group's members from their operands, both in the order of
+/// the group.
+using Inputs = ArrayRef<TensorRef>;
+using Outputs = MutableArrayRef<TensorRef>;
+
+static void compute(dist::AllGatherOp op, Inputs in, Outputs out) {
+  llvm::fill(out, concatenate(in, op.getDim()));
+}
+
+static void compute(dist::ReduceScatterOp op, Inputs in, Outputs out) {
+  TensorRef sum = share(reduceTensors(in, toPlain(op.getKind())));
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = part(sum, op.getDim(), out.size(), i);
+}
+
+static void compute(dist::AllReduceOp op, Inputs in, Outputs out) {
+  llvm::fill(out, share(reduceTensors(in, toPlain(op.getKind()))));
+}
+
+static void compute(dist::AllToAllOp op, Inputs in, Outputs out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    SmallVector<TensorRef> received;
+    for (const TensorRef &tensor : in)
+      received.push_back(part(tensor, op.getSplitDim(), in.size(), i));
+    out[i] = concatenate(received, op.getGatherDim());
+  }
+}
+
+static void compute(dist::PermuteOp op, Inputs in, Outputs out) {
+  for (auto [i, target] : llvm::enumerate(op.getTargets()))
+    out[target] = in[i];
+}
+
+static void compute(dist::SliceOp op, Inputs in, Outputs out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = part(in[i], op.getDim(), out.size(), i);
+}
+
+static void compute(dist::BroadcastOp op, Inputs in, Outputs out) {
+  llvm::fill(out, in[op.getRoot()]);
+}
+
+/// A collective on all ranks. Groups whose members hold the same operands share
+/// their results.
+template <typename Op> static LogicalResult runCollective(Op op, Machine &m) {
+  if (op.getFromAttr()) {
+    if (m.getNumRanks() != 1)
+      return op.emitOpError("expects a collective in the local form on ")
+             << m.getNumRanks() << " ranks but got one on global types";
+    m.set(op.getResult(), m.get(op.getInput()));
+    return success();
+  }
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisList axes = op.getAxes().toAxes(*mesh);
+  m.count(op, numShards(axes));
+  RankTensors input = m.get(op.getInput()), result(m.getNumRanks());
+  std::map<std::vector<const Tensor *>, std::vector<TensorRef>> done;
+  forEachGroup(*mesh, axes, [&](ArrayRef<int64_t> members) {
+    std::vector<const Tensor *> key;
+    SmallVector<TensorRef> in;
+    for (int64_t rank : members) {
+      key.push_back(input[rank].get());
+      in.push_back(input[rank]);
+    }
+    std::vector<TensorRef> &out = done[key];
+    if (out.empty()) {
+      out.resize(members.size());
+      compute(op, in, out);
+    }
+    for (auto [rank, tensor] : llvm::zip_equal(members, out))
+      result[rank] = tensor;
+  });
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Point to point
+//===----------------------------------------------------------------------===//
+
+/// Calls `fn(sender, receiver)` for each pair that a transfer connects.
+template <typename Op, typename Fn>
+static LogicalResult forEachPair(Op op, Machine &m, Fn &&fn) {
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisRef axis = mesh->fullAxis(*mesh->find(op.getAxis()));
+  LogicalResult result = success();
+  forEachGroup(*mesh, axis, [&](ArrayRef<int64_t> members) {
+    if (succeeded(result))
+      result = fn(members[op.getFrom()], members[op.getTo()]);
+  });
+  return result;
+}
+
+template <typename Op> static Machine::Channel channelOf(Op op, int64_t rank) {
+  return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
+          static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag()),
+          rank};
+}
+
+static LogicalResult runSend(dist::SendOp op, Machine &m) {
+  const RankTensors &input = m.get(op.getInput());
+  return forEachPair(op, m, [&](int64_t sender, int64_t receiver) {
+    m.mail[channelOf(op, receiver)].push_back(input[sender]);
+    return success();
+  });
+}
+
+static LogicalResult runRecv(dist::RecvOp op, Machine &m) {
+  auto zero = std::make_shared<const Tensor>(op.getResult().getType());
+  RankTensors result(m.getNumRanks(), zero);
+  auto receive = [&](int64_t sender, int64_t receiver) -> LogicalResult {
+    std::deque<TensorRef> &pending = m.mail[channelOf(op, receiver)];
+    if (pending.empty())
+      return op.emitOpError("expects a dist.send along \"")
+             << op.getAxis() << "\" " << op.getFrom() << " to " << op.getTo()
+             << " tag " << op.getTag() << " before it";
+    TensorRef tensor = pending.front();
+    if (tensor->getShape() != zero->getShape() ||
+        !(tensor->getElementType() == zero->getElementType()))
+      return op.emitOpError("expects to receive ")
+             << op.getResult().getType() << " but got shape ["
+             << tensor->getShape() << "] of "
+             << tensor->getElementType().getType();
+    pending.pop_front();
+    result[receiver] = tensor;
+    return success();
+  };
+  if (failed(forEachPair(op, m, receive)))
+    return failure();
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Start and wait, offsets, partial values, identities
+//===----------------------------------------------------------------------===//
+
+static LogicalResult runStart(dist::StartOp op, Machine &m) {
+  std::vector<RankTensors> yielded;
+  if (failed(m.runBlock(op.getBody().front(), {m.get(op.getInput())}, yielded)))
+    return failure();
+  m.set(op.getFuture(), std::move(yielded.front()));
+  return success();
+}
+
+static LogicalResult runWait(dist::WaitOp op, Machine &m) {
+  m.set(op.getResult(), m.get(op.getFuture()));
+  return success();
+}
+
+static LogicalResult runAxisOffset(dist::AxisOffsetOp op, Machine &m) {
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisList axes = op.getAxes().toAxes(*mesh);
+  std::vector<TensorRef> byShard(numShards(axes));
+  for (auto [i, tensor] : llvm::enumerate(byShard)) {
+    Tensor offset(op.getType());
+    offset[0] = intCell(i * static_cast<int64_t>(op.getLocalSize()));
+    tensor = share(std::move(offset));
+  }
+  RankTensors result;
+  for (int64_t rank = 0; rank < m.getNumRanks(); ++rank)
+    result.push_back(byShard[mesh->shardIndex(rank, axes)]);
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
+  RankTensors result = m.get(op.getInput());
+  // A global program: partial and whole values are one thing.
+  if (m.getNumRanks() > 1) {
+    FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+    if (failed(mesh))
+      return failure();
+    AxisList axes = op.getAxes().toAxes(*mesh);
+    Tensor neutral(op.getType());
+    neutral.fill(neutralElement(neutral.getElementType(),
+                                toPlain(op.getKind())));
+    TensorRef shared = share(std::move(neutral));
+    for (int64_t rank = 0; rank < m.getNumRanks(); ++rank)
+      if (mesh->shardIndex(rank, axes) != 0)
+        result[rank] = shared;
+  }
+  m.set(op.getResult(), std::move(result));
+  return success();
+}
+
+/// constraint and reshard: what they say concerns where a global value lies.
+template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
+  if (m.getNumRanks() != 1)
+    return op.emitOpError("expects one rank, which holds global values, but got ")
+           << m.getNumRanks();
+  m.set(op.getResult(), m.get(op.getInput()));
+  return success();
+}
+
+static LogicalResult runGroup(dist::GroupOp, Machine &) { return success(); }
+
+void interp::addDistHandlers(Registry &r) {
+  r.addRank<dist::AllGatherOp, runCollective>();
+  r.addRank<dist::AllReduceOp, runCollective>();
+  r.addRank<dist::AllToAllOp, runCollective>();
+  r.addRank<dist::BroadcastOp, runCollective>();
+  r.addRank<dist::PermuteOp, runCollective>();
+  r.addRank<dist::ReduceScatterOp, runCollective>();
+  r.addRank<dist::SliceOp, runCollective>();
+  r.addRank<dist::SendOp, runSend>();
+  r.addRank<dist::RecvOp, runRecv>();
+  r.addRank<dist::StartOp, runStart>();
+  r.addRank<dist::WaitOp, runWait>();
+  r.addRank<dist::AxisOffsetOp, runAxisOffset>();
+  r.addRank<dist::ToPartialOp, runToPartial>();
+  r.addRank<dist::ConstraintOp, runIdentity>();
+  r.addRank<dist::ReshardOp, runIdentity>();
+  r.addRank<dist::GroupOp, runGroup>();
+}

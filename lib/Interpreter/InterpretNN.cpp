@@ -1,0 +1,427 @@
+//===- InterpretNN.cpp - nn ops -------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op as NN.td documents it, in double, rounded once at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "Machine.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Interpreter/Shards.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+
+/// Rounds every element and yields.
+static LogicalResult yieldRounded(Evaluation &e, Tensor result) {
+  ElementType type = result.getElementType();
+  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
+    result[i] = type.round(result[i]);
+  return e.yield(std::move(result));
+}
+
+/// The elements of a tensor along one dimension: `count` lines of `size`
+/// elements, `stride` apart.
+namespace {
+struct Lines {
+  int64_t count, size, stride;
+
+  Lines(ArrayRef<int64_t> shape, int64_t dim) {
+    size = shape[dim];
+    stride = stridesOf(shape)[dim];
+    count = 1;
+    for (auto [d, n] : llvm::enumerate(shape))
+      if (static_cast<int64_t>(d) != dim)
+        count *= n;
+  }
+  /// First element of line `i`.
+  int64_t start(int64_t i) const {
+    return i / stride * stride * size + i % stride;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {
+  auto letters = op.getLetters();
+  Contraction contraction;
+  std::string seen;
+  auto number = [&](StringRef tensor, ArrayRef<int64_t> shape,
+                    SmallVector<unsigned> &dims) {
+    for (auto [letter, size] : llvm::zip_equal(tensor, shape)) {
+      size_t i = seen.find(letter);
+      if (i == std::string::npos) {
+        i = seen.size();
+        seen.push_back(letter);
+        contraction.sizes.push_back(size);
+      }
+      dims.push_back(i);
+    }
+  };
+  Tensor result = e.makeResult();
+  number(letters.lhs, e.operand(0).getShape(), contraction.lhs);
+  number(letters.rhs, e.operand(1).getShape(), contraction.rhs);
+  number(letters.result, result.getShape(), contraction.result);
+  contract(contraction, e.operand(0), e.operand(1), result);
+  return yieldRounded(e, std::move(result));
+}
+
+/// The weights of one query over its keys, and their weighted sum of values.
+/// `hidden(key)` says which keys it does not see.
+template <typename Hidden>
+static void attend(const Cell *query, const Cell *keys, const Cell *values,
+                   Cell *result, int64_t numKeys, int64_t keyStride,
+                   int64_t dim, int64_t valueStride, int64_t valueDim,
+                   double scale, std::vector<double> &weights,
+                   std::vector<double> &sums, Hidden &&hidden) {
+  double max = -INFINITY, total = 0;
+  for (int64_t t = 0; t < numKeys; ++t) {
+    weights[t] = -INFINITY;
+    if (hidden(t))
+      continue;
+    const Cell *key = keys + t * keyStride;
+    double score = 0;
+    for (int64_t d = 0; d < dim; ++d)
+      score += query[d].f * key[d].f;
+    weights[t] = score * scale;
+    max = std::fmax(max, weights[t]);
+  }
+  std::fill(sums.begin(), sums.end(), 0.0);
+  for (int64_t t = 0; t < numKeys; ++t) {
+    if (weights[t] == -INFINITY)
+      continue;
+    double weight = std::exp(weights[t] - max);
+    total += weight;
+    const Cell *value = values + t * valueStride;
+    for (int64_t d = 0; d < valueDim; ++d)
+      sums[d] += weight * value[d].f;
+  }
+  for (int64_t d = 0; d < valueDim; ++d)
+    result[d] = floatCell(total == 0 ? 0.0 : sums[d] / total);
+}
+
+static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
+  const Tensor &q = e.operand(0), &k = e.operand(1), &v = e.operand(2);
+  ArrayRef<int64_t> shape = q.getShape();
+  int64_t batch = shape[0], queries = shape[1], groups = shape[2],
+          heads = shape[3], dim = shape[4], keys = k.getShape()[1],
+          valueDim = v.getShape()[3];
+  int64_t qOffset = e.getIndex(op.getQOffset());
+  int64_t kOffset = e.getIndex(op.getKOffset());
+  int64_t keySize = op.getKeySize() ? static_cast<int64_t>(*op.getKeySize())
+                                    : std::numeric_limits<int64_t>::max();
+  double scale = op.getScale().convertToDouble();
+  bool causal = op.getCausal();
+  Tensor result = e.makeResult();
+  std::vector<double> weights(keys), sums(valueDim);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t s = 0; s < queries; ++s)
+      for (int64_t g = 0; g < groups; ++g)
+        for (int64_t r = 0; r < heads; ++r) {
+          int64_t row = ((b * queries + s) * groups + g) * heads + r;
+          attend(
+              q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
+              v.data() + (b * keys * groups + g) * valueDim,
+              result.data() + row * valueDim, keys, groups * dim, dim,
+              groups * valueDim, valueDim, scale, weights, sums,
+              [&](int64_t t) {
+                return kOffset + t >= keySize ||
+                       (causal && kOffset + t > qOffset + s);
+              });
+        }
+  return yieldRounded(e, std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Along one dimension
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateLayerNorm(nn::LayerNormOp op, Evaluation &e) {
+  const Tensor &gamma = e.operand(1), &beta = e.operand(2);
+  Tensor x = e.operand(0);
+  Lines lines(x.getShape(), x.getRank() - 1);
+  double eps = op.getEps().convertToDouble();
+  for (int64_t i = 0; i < lines.count; ++i) {
+    Cell *row = x.data() + i * lines.size;
+    double sum = 0, squares = 0;
+    for (int64_t j = 0; j < lines.size; ++j)
+      sum += row[j].f;
+    double mean = sum / lines.size;
+    for (int64_t j = 0; j < lines.size; ++j)
+      squares += (row[j].f - mean) * (row[j].f - mean);
+    double scale = 1 / std::sqrt(squares / lines.size + eps);
+    for (int64_t j = 0; j < lines.size; ++j)
+      row[j].f = (row[j].f - mean) * scale * gamma[j].f + beta[j].f;
+  }
+  return yieldRounded(e, std::move(x));
+}
+
+static LogicalResult evaluateRMSNorm(nn::RMSNormOp op, Evaluation &e) {
+  const Tensor &gamma = e.operand(1);
+  Tensor x = e.operand(0);
+  Lines lines(x.getShape(), x.getRank() - 1);
+  double eps = op.getEps().convertToDouble();
+  for (int64_t i = 0; i < lines.count; ++i) {
+    Cell *row = x.data() + i * lines.size;
+    double squares = 0;
+    for (int64_t j = 0; j < lines.size; ++j)
+      squares += row[j].f * row[j].f;
+    double scale = 1 / std::sqrt(squares / lines.size + eps);
+    for (int64_t j = 0; j < lines.size; ++j)
+      row[j].f = row[j].f * scale * gamma[j].f;
+  }
+  return yieldRounded(e, std::move(x));
+}
+
+static LogicalResult evaluateSoftmax(nn::SoftmaxOp op, Evaluation &e) {
+  Tensor x = e.operand(0);
+  Lines lines(x.getShape(), op.getDim());
+  for (int64_t i = 0; i < lines.count; ++i) {
+    Cell *line = x.data() + lines.start(i);
+    double max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < lines.size; ++j)
+      max = std::fmax(max, line[j * lines.stride].f);
+    for (int64_t j = 0; j < lines.size; ++j) {
+      Cell &c = line[j * lines.stride];
+      c.f = std::exp(c.f - max);
+      sum += c.f;
+    }
+    for (int64_t j = 0; j < lines.size; ++j)
+      line[j * lines.stride].f /= sum;
+  }
+  return yieldRounded(e, std::move(x));
+}
+
+static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
+                                          Evaluation &e) {
+  const Tensor &logits = e.operand(0), &labels = e.operand(1);
+  Tensor result = e.makeResult();
+  int64_t classes = logits.getShape().back();
+  int64_t ignore = static_cast<int64_t>(op.getIgnore());
+  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
+    int64_t label = labels[i].i;
+    if (label == ignore)
+      continue;
+    if (label < 0 || label >= classes)
+      return op.emitOpError("expects labels in [0, ")
+             << classes << ") or " << ignore << " but got " << label;
+    const Cell *row = logits.data() + i * classes;
+    double max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < classes; ++j)
+      max = std::fmax(max, row[j].f);
+    for (int64_t j = 0; j < classes; ++j)
+      sum += std::exp(row[j].f - max);
+    result[i] = floatCell(std::log(sum) + max - row[label].f);
+  }
+  return yieldRounded(e, std::move(result));
+}
+
+/// Turns of a pair of elements per position, for each pair of a line.
+static std::vector<double> ropeFrequencies(nn::RopeOp op, int64_t size) {
+  std::vector<double> frequencies(size / 2);
+  double theta = op.getTheta().convertToDouble();
+  for (int64_t i = 0; i < size / 2; ++i)
+    frequencies[i] = std::pow(theta, -2.0 * i / size);
+  auto scaling = op.getScaling();
+  if (!scaling)
+    return frequencies;
+  double factor = scaling->getFactor().getValueAsDouble();
+  double low = scaling->getLowFreqFactor().getValueAsDouble();
+  double high = scaling->getHighFreqFactor().getValueAsDouble();
+  double context = scaling->getOriginalContext();
+  for (double &frequency : frequencies) {
+    double wavelength = 2 * M_PI / frequency;
+    if (wavelength > context / low) {
+      frequency /= factor;
+    } else if (wavelength >= context / high) {
+      double keep = (context / wavelength - low) / (high - low);
+      frequency = (1 - keep) * frequency / factor + keep * frequency;
+    }
+  }
+  return frequencies;
+}
+
+static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
+  Tensor x = e.operand(0);
+  int64_t size = x.getShape().back(), half = size / 2;
+  std::vector<double> frequencies = ropeFrequencies(op, size);
+  int64_t offset = e.getIndex(op.getOffset()), dim = op.getDim();
+  int64_t length = x.getShape()[dim];
+  int64_t rowsPerPosition = x.getStrides()[dim] / size;
+  for (int64_t i = 0, n = x.getNumElements() / size; i < n; ++i) {
+    double position = offset + i / rowsPerPosition % length;
+    Cell *row = x.data() + i * size;
+    for (int64_t j = 0; j < half; ++j) {
+      double c = std::cos(position * frequencies[j]);
+      double s = std::sin(position * frequencies[j]);
+      double a = row[j].f, b = row[j + half].f;
+      row[j].f = a * c - b * s;
+      row[j + half].f = b * c + a * s;
+    }
+  }
+  return yieldRounded(e, std::move(x));
+}
+
+//===----------------------------------------------------------------------===//
+// By index
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateEmbedding(nn::EmbeddingOp op, Evaluation &e) {
+  const Tensor &table = e.operand(0), &ids = e.operand(1);
+  Tensor result = e.makeResult();
+  int64_t rows = table.getShape()[0], width = table.getShape()[1];
+  int64_t offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
+    int64_t row = ids[i].i - offset;
+    if (row >= 0 && row < rows)
+      std::copy_n(table.data() + row * width, width,
+                  result.data() + i * width);
+    else if (!op.getOffset())
+      return op.emitOpError("expects ids in [0, ")
+             << rows << ") but got " << row;
+  }
+  return e.yield(std::move(result));
+}
+
+static LogicalResult evaluatePick(nn::PickOp op, Evaluation &e) {
+  const Tensor &x = e.operand(0), &index = e.operand(1);
+  Tensor result = e.makeResult();
+  int64_t size = x.getShape().back(), offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
+    int64_t at = index[i].i - offset;
+    if (at >= 0 && at < size)
+      result[i] = x[i * size + at];
+  }
+  return e.yield(std::move(result));
+}
+
+static LogicalResult evaluateIota(nn::IotaOp op, Evaluation &e) {
+  Tensor result = e.makeResult();
+  int64_t offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
+    result[i] = intCell(offset + i);
+  return yieldRounded(e, std::move(result));
+}
+
+static LogicalResult evaluateMaskPadding(nn::MaskPaddingOp op, Evaluation &e) {
+  Tensor x = e.operand(0);
+  TensorRef value = fromAttribute(op.getValue());
+  if (!value)
+    return op.emitError("the interpreter cannot read the value");
+  Lines lines(x.getShape(), op.getDim());
+  int64_t trueSize = static_cast<int64_t>(op.getSize());
+  int64_t offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0; i < lines.count; ++i)
+    for (int64_t j = 0; j < lines.size; ++j)
+      if (offset + j >= trueSize)
+        x[lines.start(i) + j * lines.stride] = (*value)[0];
+  return e.yield(std::move(x));
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+template <double (*fn)(double)> static LogicalResult mapElements(Evaluation &e) {
+  Tensor x = e.operand(0);
+  for (int64_t i = 0, n = x.getNumElements(); i < n; ++i)
+    x[i].f = fn(x[i].f);
+  return yieldRounded(e, std::move(x));
+}
+
+static double geluErf(double x) {
+  return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+}
+static double geluTanh(double x) {
+  double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+static double silu(double x) { return x / (1 + std::exp(-x)); }
+
+static LogicalResult evaluateGelu(nn::GeluOp op, Evaluation &e) {
+  return op.getKind() == nn::GeluKind::Erf ? mapElements<geluErf>(e)
+                                           : mapElements<geluTanh>(e);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
+  const Tensor &x = e.operand(0);
+  Tensor result = e.makeResult();
+  const ElementType &type = result.getElementType();
+  auto kind = static_cast<ReductionKind>(op.getKind());
+  result.fill(neutralElement(type, kind));
+  SmallVector<int64_t> strides(x.getRank(), 0);
+  SmallVector<int64_t> resultStrides = result.getStrides();
+  int64_t kept = 0;
+  for (int64_t d = 0; d < x.getRank(); ++d)
+    if (!llvm::is_contained(op.getDims(), d))
+      strides[d] = resultStrides[kept++];
+  int64_t next = 0;
+  forEachIndex(x.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t position = 0;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      position += i * stride;
+    result[position] = combine(type, kind, result[position], x[next++]);
+  });
+  return yieldRounded(e, std::move(result));
+}
+
+/// Fills the result from x, where dimension d of the result steps through x by
+/// `steps[d]`.
+static LogicalResult yieldStrided(Evaluation &e, ArrayRef<int64_t> steps) {
+  const Tensor &x = e.operand(0);
+  Tensor result = e.makeResult();
+  int64_t next = 0;
+  forEachIndex(result.getShape(), [&](ArrayRef<int64_t> index) {
+    int64_t position = 0;
+    for (auto [i, step] : llvm::zip_equal(index, steps))
+      position += i * step;
+    result[next++] = x[position];
+  });
+  return e.yield(std::move(result));
+}
+
+static LogicalResult evaluateBroadcast(nn::BroadcastOp op, Evaluation &e) {
+  SmallVector<int64_t> steps(op.getType().getRank(), 0);
+  SmallVector<int64_t> strides = e.operand(0).getStrides();
+  for (auto [stride, dim] : llvm::zip_equal(strides, op.getDims()))
+    steps[dim] = stride;
+  return yieldStrided(e, steps);
+}
+
+static LogicalResult evaluateTranspose(nn::TransposeOp op, Evaluation &e) {
+  SmallVector<int64_t> steps, strides = e.operand(0).getStrides();
+  for (int64_t dim : op.getPermutation())
+    steps.push_back(strides[dim]);
+  return yieldStrided(e, steps);
+}
+
+void tessera::interp::addNNHandlers(Registry &r) {
+  r.addLocal<nn::AttentionOp, evaluateAttention>();
+  r.addLocal<nn::BroadcastOp, evaluateBroadcast>();
+  r.addLocal<nn::CrossEntropyOp, evaluateCrossEntropy>();
+  r.addLocal<nn::EinsumOp, evaluateEinsum>();
+  r.addLocal<nn::EmbeddingOp, evaluateEmbedding>();
+  r.addLocal<nn::GeluOp, evaluateGelu>();
+  r.addLocal<nn::IotaOp, evaluateIota>();
+  r.addLocal<nn::LayerNormOp, evaluateLayerNorm>();
+  r.addLocal<nn::MaskPaddingOp, evaluateMaskPadding>();
+  r.addLocal<nn::PickOp, evaluatePick>();
+  r.addLocal<nn::ReduceOp, evaluateReduce>();
+  r.addLocal<nn::RMSNormOp, evaluateRMSNorm>();
+  r.addLocal<nn::RopeOp, evaluateRope>();
+  r.addLocal<nn::SoftmaxOp, evaluateSoftmax>();
+  r.addLocal<nn::TransposeOp, evaluateTranspose>();
+  r.addLocal(nn::SiluOp::getOperationName(), mapElements<silu>);
+}

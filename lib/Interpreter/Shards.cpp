@@ -1,0 +1,163 @@
+//===- Shards.cpp - Global tensors and their blocks -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interpreter/Shards.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+using namespace tessera;
+using namespace tessera::interp;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Cell interp::neutralElement(const ElementType &type, ReductionKind kind) {
+  if (kind == ReductionKind::Sum)
+    return type.isFloat() ? floatCell(0) : intCell(0);
+  bool least = kind == ReductionKind::Max;
+  if (type.isFloat()) {
+    auto semantics =
+        &mlir::cast<mlir::FloatType>(type.getType()).getFloatSemantics();
+    if (llvm::APFloat::semanticsHasInf(*semantics))
+      return floatCell(least ? -INFINITY : INFINITY);
+    return floatCell(
+        llvm::APFloat::getLargest(*semantics, least).convertToDouble());
+  }
+  if (type.getWidth() == 1)
+    return intCell(least ? 0 : 1);
+  int64_t bound = std::numeric_limits<int64_t>::min() >> (64 - type.getWidth());
+  return intCell(least ? bound : ~bound);
+}
+
+Cell interp::combine(const ElementType &type, ReductionKind kind, Cell a,
+                     Cell b) {
+  bool real = type.isFloat();
+  if (kind == ReductionKind::Sum) {
+    if (real)
+      return floatCell(a.f + b.f);
+    return type.round(intCell(
+        static_cast<int64_t>(static_cast<uint64_t>(a.i) + uint64_t(b.i))));
+  }
+  if (!real)
+    return intCell(kind == ReductionKind::Max ? std::max(a.i, b.i)
+                                              : std::min(a.i, b.i));
+  if (std::isnan(a.f) || std::isnan(b.f))
+    return floatCell(NAN);
+  return floatCell(kind == ReductionKind::Max ? std::max(a.f, b.f)
+                                              : std::min(a.f, b.f));
+}
+
+Tensor interp::reduceTensors(ArrayRef<TensorRef> tensors, ReductionKind kind) {
+  Tensor result = *tensors.front();
+  ElementType type = result.getElementType();
+  for (const TensorRef &tensor : tensors.drop_front())
+    for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
+      result[i] = combine(type, kind, result[i], (*tensor)[i]);
+  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
+    result[i] = type.round(result[i]);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// First element of a device's block in the padded tensor.
+static SmallVector<int64_t> blockOffsets(int64_t device, const Sharding &s,
+                                         const Mesh &mesh,
+                                         ArrayRef<int64_t> localShape) {
+  SmallVector<int64_t> offsets;
+  for (auto [dim, size] : llvm::zip_equal(s.dims, localShape))
+    offsets.push_back(mesh.shardIndex(device, dim.axes) * size);
+  return offsets;
+}
+
+/// `sizes` cut down to what lies inside `shape` at `offsets`.
+static SmallVector<int64_t> clip(ArrayRef<int64_t> offsets,
+                                 ArrayRef<int64_t> sizes,
+                                 ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> clipped;
+  for (auto [o, n, bound] : llvm::zip_equal(offsets, sizes, shape))
+    clipped.push_back(std::clamp<int64_t>(bound - o, 0, n));
+  return clipped;
+}
+
+RankTensors interp::shardTensor(const TensorRef &global, const Sharding &s,
+                                const Mesh &mesh,
+                                ArrayRef<int64_t> localShape) {
+  std::map<std::pair<std::vector<int64_t>, bool>, TensorRef> blocks;
+  RankTensors result;
+  for (int64_t device = 0, n = mesh.numDevices(); device < n; ++device) {
+    SmallVector<int64_t> offsets = blockOffsets(device, s, mesh, localShape);
+    bool whole = mesh.shardIndex(device, s.unreduced) == 0;
+    TensorRef &block = blocks[{{offsets.begin(), offsets.end()}, whole}];
+    if (!block && whole && llvm::ArrayRef(localShape) == global->getShape()) {
+      block = global;
+    } else if (!block) {
+      auto tensor =
+          std::make_shared<Tensor>(global->getElementType(), localShape);
+      SmallVector<int64_t> sizes = clip(offsets, localShape,
+                                        global->getShape());
+      if (!whole)
+        tensor->fill(neutralElement(global->getElementType(), s.reduction));
+      else if (!llvm::is_contained(sizes, 0))
+        tensor->insert(global->slice(offsets, sizes),
+                       SmallVector<int64_t>(offsets.size(), 0));
+      block = tensor;
+    }
+    result.push_back(block);
+  }
+  return result;
+}
+
+llvm::Expected<TensorRef> interp::assembleTensor(ArrayRef<TensorRef> blocks,
+                                                 const Sharding &s,
+                                                 const Mesh &mesh,
+                                                 ArrayRef<int64_t> shape) {
+  auto result =
+      std::make_shared<Tensor>(blocks[0]->getElementType(), shape);
+  SmallVector<int64_t> zeros(shape.size(), 0);
+  // The first device that holds each block.
+  std::map<std::vector<int64_t>, std::pair<int64_t, TensorRef>> first;
+  for (int64_t device = 0, n = mesh.numDevices(); device < n; ++device) {
+    if (mesh.shardIndex(device, s.unreduced) != 0)
+      continue;
+    ArrayRef<int64_t> localShape = blocks[device]->getShape();
+    SmallVector<int64_t> offsets = blockOffsets(device, s, mesh, localShape);
+    SmallVector<int64_t> sizes = clip(offsets, localShape, shape);
+    if (llvm::is_contained(sizes, 0))
+      continue;
+    TensorRef block = blocks[device];
+    if (!s.unreduced.empty()) {
+      SmallVector<TensorRef> parts;
+      for (int64_t other : mesh.group(device, s.unreduced))
+        parts.push_back(blocks[other]);
+      block = std::make_shared<Tensor>(reduceTensors(parts, s.reduction));
+    }
+    auto [it, isNew] = first.insert(
+        {{offsets.begin(), offsets.end()}, {device, block}});
+    if (!isNew) {
+      if (it->second.second != block &&
+          !it->second.second->slice(zeros, sizes)
+               .sameAs(block->slice(zeros, sizes)))
+        return llvm::createStringError(llvm::formatv(
+            "expects devices {0} and {1} to hold the same block but they "
+            "differ",
+            it->second.first, device));
+      continue;
+    }
+    result->insert(block->slice(zeros, sizes), offsets);
+  }
+  return TensorRef(result);
+}
