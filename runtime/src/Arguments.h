@@ -17,6 +17,7 @@
 #include "Context.h"
 #include "Manifest.h"
 #include "Options.h"
+#include "Report.h"
 #include "Tokens.h"
 
 namespace tessera::rt {
@@ -31,6 +32,11 @@ Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
 Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
                   const Options &options, const TokenSource &tokens,
                   int64_t step);
+
+/// Compares every result with options.compare/NAME.npy. Runs on one rank.
+Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
+                      const Options &options,
+                      std::vector<Comparison> &comparisons);
 
 /// Writes this rank's share of the results (whole values, read from all arenas)
 /// to options.saveOutputs.

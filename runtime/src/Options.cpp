@@ -66,6 +66,8 @@ static const char *takeValue(const std::string &name, const std::string &value,
     options.inputs = value;
   } else if (name == "--save-outputs") {
     options.saveOutputs = value;
+  } else if (name == "--compare") {
+    options.compare = value;
   } else if (name == "--report") {
     if (value != "text" && value != "json")
       return "text or json";
@@ -133,6 +135,8 @@ std::string tessera::rt::helpText(const char *program,
       "  --seed S             seed of initial values and made-up tokens (0)\n"
       "  --steps N            run N steps, each on the next batch (1)\n"
       "  --save-outputs DIR   write the last step's results to DIR/NAME.npy\n"
+      "  --compare DIR        report how far the last step's results are from\n"
+      "                       those in DIR/NAME.npy\n"
       "  --deadline SECONDS   how long a rank may keep the others waiting\n"
       "                       (300 in the first step, then 60)\n"
       "  --report text|json   the report on standard output (text)\n"

@@ -28,7 +28,7 @@ struct Options {
   uint64_t seed = 0;
   /// 0: 300 s for the first step, 60 s for others.
   double deadline = 0;
-  std::string data, dataFormat, inputs, saveOutputs;
+  std::string data, dataFormat, inputs, saveOutputs, compare;
   bool randomData = false;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;

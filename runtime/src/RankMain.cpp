@@ -75,8 +75,13 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
     if (Status status = barrier(ctx, BarrierOutputs))
       return status;
   }
-  if (ctx->rank == 0)
-    printReport(ctx, manifest, options, stepSeconds);
+  if (ctx->rank == 0) {
+    std::vector<Comparison> comparisons;
+    if (!options.compare.empty())
+      if (Status status = compareResults(ctx, manifest, options, comparisons))
+        return status;
+    printReport(ctx, manifest, options, stepSeconds, comparisons);
+  }
   return barrier(ctx, BarrierEnd);
 }
 

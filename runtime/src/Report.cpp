@@ -50,7 +50,8 @@ static double sum(const std::vector<double> &values) {
 }
 
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
-                      const std::vector<double> &stepSeconds) {
+                      const std::vector<double> &stepSeconds,
+                      const std::vector<Comparison> &comparisons) {
   std::string line = format(
       "{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, "
       "\"isa\": \"%s\", \"steps\": %zu, \"step_seconds\": [",
@@ -77,11 +78,21 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                    (long long)traffic.bytes);
     comma = ", ";
   }
+  line += "], \"compared\": [";
+  comma = "";
+  for (const Comparison &c : comparisons) {
+    line += format("%s{\"name\": %s, \"max_difference\": %.9g, "
+                   "\"max_magnitude\": %.9g}",
+                   comma, quoteJson(c.name).c_str(), c.difference,
+                   c.magnitude);
+    comma = ", ";
+  }
   printf("%s]}\n", line.c_str());
 }
 
 static void printText(tessera_rt_context *ctx, const Manifest &manifest,
-                      std::vector<double> stepSeconds) {
+                      std::vector<double> stepSeconds,
+                      const std::vector<Comparison> &comparisons) {
   double total = sum(stepSeconds), cpu = 0;
   for (int rank = 0; rank < ctx->ranks; ++rank)
     cpu += ctx->memory.blocks[rank].cpuSeconds;
@@ -97,14 +108,18 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
     printf("  %-14s over %-12s %8lld calls %12.3f MB received per rank\n",
            opName(OpKind(traffic.op)), traffic.axes, (long long)traffic.calls,
            double(traffic.bytes) / 1e6);
+  for (const Comparison &c : comparisons)
+    printf("  %s: largest difference %.3g, largest magnitude %.3g\n",
+           c.name.c_str(), c.difference, c.magnitude);
 }
 
 void tessera::rt::printReport(tessera_rt_context *ctx, const Manifest &manifest,
                               const Options &options,
-                              const std::vector<double> &stepSeconds) {
+                              const std::vector<double> &stepSeconds,
+                              const std::vector<Comparison> &comparisons) {
   if (options.report == Options::JsonLine)
-    printJson(ctx, manifest, stepSeconds);
+    printJson(ctx, manifest, stepSeconds, comparisons);
   else if (!options.quiet)
-    printText(ctx, manifest, stepSeconds);
+    printText(ctx, manifest, stepSeconds, comparisons);
   fflush(stdout);
 }

@@ -18,13 +18,26 @@
 #include "Manifest.h"
 #include "Options.h"
 
+#include <string>
+#include <vector>
+
 namespace tessera::rt {
+
+/// How far a result is from the one it was compared with.
+struct Comparison {
+  std::string name;
+  /// Largest |ours - theirs| and largest |theirs|; a NaN in one alone makes the
+  /// difference infinite.
+  double difference = 0;
+  double magnitude = 0;
+};
 
 /// Prints the report of all ranks to standard output. `stepSeconds` is the wall
 /// time of each step on rank 0.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,
                  const Options &options,
-                 const std::vector<double> &stepSeconds);
+                 const std::vector<double> &stepSeconds,
+                 const std::vector<Comparison> &comparisons);
 
 } // namespace tessera::rt
 

@@ -16,6 +16,7 @@
 #include "Npy.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <sys/stat.h>
 
@@ -64,6 +65,63 @@ Status tessera::rt::writeResults(tessera_rt_context *ctx,
                      value.dtype, value.shape, whole.data());
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
+  }
+  return TESSERA_RT_OK;
+}
+
+/// Element `index` of an array, widened.
+static double elementAt(int32_t dtype, const uint8_t *data, int64_t index) {
+  auto load = [&](auto zero) {
+    memcpy(&zero, data + index * int64_t(sizeof(zero)), sizeof(zero));
+    return zero;
+  };
+  switch (dtype) {
+  case TESSERA_RT_F32:
+    return load(float());
+  case TESSERA_RT_F64:
+    return load(double());
+  case TESSERA_RT_BF16:
+    return bf16ToFloat(load(uint16_t()));
+  case TESSERA_RT_I32:
+    return load(int32_t());
+  case TESSERA_RT_I64:
+    return double(load(int64_t()));
+  case TESSERA_RT_I8:
+    return load(int8_t());
+  default:
+    return load(uint8_t());
+  }
+}
+
+Status tessera::rt::compareResults(tessera_rt_context *ctx,
+                                   const Manifest &manifest,
+                                   const Options &options,
+                                   std::vector<Comparison> &comparisons) {
+  for (const Value &value : manifest.results) {
+    std::string path = options.compare + "/" + value.name + ".npy";
+    NpyArray theirs;
+    std::string error = theirs.open(path);
+    if (error.empty() && theirs.shape != value.shape)
+      error = "expects the shape of result '" + value.name + "' in '" + path +
+              "' but got another";
+    if (error.empty() && value.dtype == TESSERA_RT_F16)
+      error = "cannot compare f16 result '" + value.name + "'";
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_INVALID, error);
+    std::vector<uint8_t> ours = assemble(ctx, value);
+    Comparison comparison{value.name};
+    for (int64_t i = 0, e = value.elements(); i < e; ++i) {
+      double a = elementAt(value.dtype, ours.data(), i);
+      double b = elementAt(theirs.dtype, theirs.elements, i);
+      if (std::isnan(a) && std::isnan(b))
+        continue;
+      double difference = a == b ? 0 : std::fabs(a - b);
+      if (std::isnan(difference))
+        difference = HUGE_VAL;
+      comparison.difference = std::fmax(comparison.difference, difference);
+      comparison.magnitude = std::fmax(comparison.magnitude, std::fabs(b));
+    }
+    comparisons.push_back(comparison);
   }
   return TESSERA_RT_OK;
 }
