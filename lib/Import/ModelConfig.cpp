@@ -11,7 +11,9 @@
 
 #include "tessera/Import/ModelConfig.h"
 
+#include "tessera/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -33,6 +35,9 @@ namespace {
 /// low enough that nothing overflows.
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxLayers = 10000;
+
+/// Levels of objects and lists in a file.
+constexpr int kMaxNesting = 100;
 
 /// Keys that any Hugging Face config may have and that do not change the graph.
 constexpr StringRef kCommonIgnored[] = {
@@ -93,6 +98,29 @@ std::string print(const json::Value &value) {
   if (text.size() > 40)
     text = text.substr(0, 37) + "...";
   return text;
+}
+
+/// A key of the user's, fit for one line.
+std::string escape(StringRef key) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::printEscapedString(key, stream);
+  return text;
+}
+
+/// Whether objects and lists lie in each other more than `limit` deep. Brackets
+/// in strings count too, which no config comes near.
+bool isNestedDeeper(StringRef text, int limit) {
+  int depth = 0;
+  for (char c : text) {
+    if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
+      --depth;
+    if (depth > limit)
+      return true;
+  }
+  return false;
 }
 
 bool isOff(const json::Value &value) {
@@ -194,24 +222,27 @@ public:
     return value->getAsObject();
   }
 
-  void checkDivides(StringRef key, int64_t size, StringRef byKey, int64_t by) {
+  /// `what` says what `by` is.
+  void checkDivides(StringRef key, int64_t size, StringRef what, int64_t by) {
     if (size % by != 0)
-      fail(key, "expects a multiple of " + byKey + " = " + Twine(by) +
+      fail(key, "expects a multiple of " + what + " = " + Twine(by) +
                     " but got " + Twine(size));
   }
 
   /// Every key must be in one of the lists. Names the nearest known key.
   void checkKeys(ArrayRef<ArrayRef<StringRef>> lists, const Twine &where) {
+    std::vector<StringRef> known;
+    for (ArrayRef<StringRef> list : lists)
+      llvm::append_range(known, list);
     // json::Object has no order of its own.
     std::vector<StringRef> keys;
     for (const auto &entry : object)
       keys.push_back(entry.first);
     llvm::sort(keys);
     for (StringRef key : keys)
-      if (llvm::none_of(lists, [&](ArrayRef<StringRef> list) {
-            return llvm::is_contained(list, key);
-          }))
-        return fail(key, "unknown key " + where + nearest(key, lists));
+      if (!llvm::is_contained(known, key))
+        return fail(escape(key), "unknown key " + where +
+                                     didYouMean(key, known));
     for (StringRef key : kMustBeOff)
       if (const json::Value *value = find(key); value && !isOff(*value))
         return wrong(key, "null, false or nothing (it is not supported)",
@@ -229,20 +260,6 @@ private:
 
   void wrong(StringRef key, StringRef expected, const json::Value &value) {
     fail(key, "expects " + expected + " but got " + print(value));
-  }
-
-  static std::string nearest(StringRef key,
-                             ArrayRef<ArrayRef<StringRef>> lists) {
-    StringRef best;
-    unsigned bestDistance = 3;
-    for (ArrayRef<StringRef> list : lists)
-      for (StringRef known : list)
-        if (unsigned distance = key.edit_distance(known, true, bestDistance);
-            distance < bestDistance) {
-          best = known;
-          bestDistance = distance;
-        }
-    return best.empty() ? "" : ("; did you mean '" + best + "'?").str();
   }
 
   const json::Object &object;
@@ -324,15 +341,17 @@ void readLlama(Reader &reader, ModelConfig &config, StringRef fileName,
   config.kvHeads = reader.size("num_key_value_heads", config.heads);
   reader.checkDivides("num_attention_heads", config.heads,
                       "num_key_value_heads", config.kvHeads);
-  if (!reader.find("head_dim"))
-    reader.checkDivides("hidden_size", config.hidden, "num_attention_heads",
-                        config.heads);
-  config.headDim = reader.size(
-      "head_dim", std::max<int64_t>(1, config.hidden / config.heads));
-  if (config.headDim % 2 != 0)
-    reader.fail("head_dim", "expects an even number (rotary embeddings turn "
-                            "pairs) but got " +
-                                Twine(config.headDim));
+  // Rotary embeddings turn pairs: the width of a head must be even.
+  if (reader.find("head_dim")) {
+    config.headDim = reader.size("head_dim");
+    if (config.headDim % 2 != 0)
+      reader.fail("head_dim",
+                  "expects an even number but got " + Twine(config.headDim));
+  } else {
+    reader.checkDivides("hidden_size", config.hidden, "2 num_attention_heads",
+                        2 * config.heads);
+    config.headDim = config.hidden / config.heads;
+  }
   config.maxPositions = reader.size("max_position_embeddings", 2048);
   config.normEps = reader.positive("rms_norm_eps", 1e-6);
   config.initializerRange = reader.positive("initializer_range", 0.02);
@@ -375,6 +394,11 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
 
 llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
                                                       StringRef fileName) {
+  // The parser recurses without a limit.
+  if (isNestedDeeper(text, kMaxNesting))
+    return llvm::createStringError(fileName + ": expects JSON of at most " +
+                                   Twine(kMaxNesting) +
+                                   " levels but got more");
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
     return llvm::createStringError(fileName + ": is not JSON: " +

@@ -423,10 +423,8 @@ void printJson(llvm::ArrayRef<Finding> findings, llvm::raw_ostream &os) {
 } // namespace
 
 int tessera::runDoctor(Arguments arguments) {
-  if (wantsHelp(arguments)) {
-    printHelp(kCommand, llvm::outs());
-    return 0;
-  }
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
   auto parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());

@@ -129,10 +129,8 @@ void printSummary(const ModelConfig &config, const ModelOptions &options,
 } // namespace
 
 int tessera::runModel(Arguments arguments) {
-  if (wantsHelp(arguments)) {
-    printHelp(kCommand, llvm::outs());
-    return 0;
-  }
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
   auto fail = [](auto &&error) {
     return reportError(kCommand.name, std::forward<decltype(error)>(error));
   };

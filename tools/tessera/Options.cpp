@@ -9,6 +9,8 @@
 
 #include "Options.h"
 
+#include "tessera/Support/Spelling.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -109,7 +111,7 @@ bool tessera::wantsHelp(Arguments arguments) {
   return false;
 }
 
-void tessera::printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
+static void printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
   os << "usage: tessera " << command.name << " " << command.usage << "\n\n"
      << command.summary << "\n\n"
      << command.description << "\n\nOptions:\n";
@@ -129,17 +131,10 @@ void tessera::printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
     os << "\nExamples:\n" << command.examples << "\n";
 }
 
-std::string tessera::didYouMean(StringRef name,
-                                llvm::ArrayRef<StringRef> known) {
-  StringRef best;
-  unsigned bestDistance = 3;
-  for (StringRef candidate : known)
-    if (unsigned distance = name.edit_distance(candidate, true, bestDistance);
-        distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  return best.empty() ? "" : ("; did you mean '" + best + "'?").str();
+int tessera::showHelp(const CommandSpec &command) {
+  llvm::Error error = writeOutput(
+      "", [&](llvm::raw_ostream &os) { printHelp(command, os); });
+  return error ? reportError(command.name, std::move(error)) : 0;
 }
 
 int tessera::reportError(StringRef command, const Twine &text) {

@@ -83,12 +83,8 @@ llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
 /// True if the arguments ask for help (before any "--").
 bool wantsHelp(Arguments arguments);
 
-/// Prints the help of a subcommand.
-void printHelp(const CommandSpec &command, llvm::raw_ostream &os);
-
-/// "; did you mean 'x'?" for the nearest of `known`, or nothing.
-std::string didYouMean(llvm::StringRef name,
-                       llvm::ArrayRef<llvm::StringRef> known);
+/// Prints the help of a subcommand on stdout; returns the exit status.
+int showHelp(const CommandSpec &command);
 
 /// Prints "tessera <command>: error: <text>" on stderr; returns exit status 1.
 int reportError(llvm::StringRef command, const llvm::Twine &text);

@@ -81,10 +81,8 @@ llvm::Error checkProgram(StringRef path) {
 
 int tessera::runRun(Arguments arguments) {
   // Only what stands before the program is ours.
-  if (!arguments.empty() && wantsHelp(arguments.take_front())) {
-    printHelp(kCommand, llvm::outs());
-    return 0;
-  }
+  if (!arguments.empty() && wantsHelp(arguments.take_front()))
+    return showHelp(kCommand);
   if (arguments.empty())
     return reportError(kCommand.name,
                        "expects a PROGRAM; see tessera run --help");

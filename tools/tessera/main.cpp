@@ -10,6 +10,7 @@
 
 #include "Commands.h"
 #include "Options.h"
+#include "tessera/Support/Spelling.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -49,8 +50,8 @@ int main(int argc, char **argv) {
   }
   StringRef name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
-    printUsage(llvm::outs());
-    return 0;
+    llvm::Error error = writeOutput("", printUsage);
+    return error ? reportError("", std::move(error)) : 0;
   }
   for (const Command &command : kCommands)
     if (command.name == name)

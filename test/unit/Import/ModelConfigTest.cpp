@@ -174,6 +174,8 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
                                   "model_type gpt2; did you mean 'n_embd'?"},
       {llama(R"(, "flux": 3)"),
        "m.json: key 'flux': unknown key of model_type llama"},
+      {gpt2(R"(, "a\nb": 3)"), // one line, whatever the key
+       "m.json: key 'a\\0Ab': unknown key of model_type gpt2"},
       {R"({"model_type": "gpt2", "vocab_size": 11})",
        "m.json: key 'n_positions': expects a positive integer but got nothing: "
        "it is missing"},
@@ -203,8 +205,7 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "m.json: key 'num_attention_heads': expects a multiple of "
        "num_key_value_heads = 3 but got 4"},
       {llama(R"(, "head_dim": 5)"),
-       "m.json: key 'head_dim': expects an even number (rotary embeddings turn "
-       "pairs) but got 5"},
+       "m.json: key 'head_dim': expects an even number but got 5"},
       {llama(R"(, "rope_scaling": 2.0)"),
        "m.json: key 'rope_scaling': expects an object or null but got 2"},
       {llama(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})"),
@@ -236,7 +237,7 @@ TEST(ModelConfig, sizes_that_do_not_divide_are_errors) {
       "num_attention_heads": 3)";
   EXPECT_EQ(errorOf(uneven + "}"),
             "m.json: key 'hidden_size': expects a multiple of "
-            "num_attention_heads = 3 but got 10");
+            "2 num_attention_heads = 6 but got 10");
   // With a head_dim of its own the two are independent.
   EXPECT_EQ(errorOf(uneven + R"(, "head_dim": 8})"), "");
 }
@@ -244,6 +245,12 @@ TEST(ModelConfig, sizes_that_do_not_divide_are_errors) {
 TEST(ModelConfig, bad_json_is_an_error_with_its_place) {
   std::string error = errorOf("{\"model_type\": \n oops}");
   EXPECT_TRUE(StringRef(error).starts_with("m.json: is not JSON: [2:")) << error;
+}
+
+TEST(ModelConfig, deep_nesting_is_an_error_and_no_crash) {
+  std::string deep = "{\"model_type\": " + std::string(1000000, '[');
+  EXPECT_EQ(errorOf(deep),
+            "m.json: expects JSON of at most 100 levels but got more");
 }
 
 TEST(ModelConfig, absurd_sizes_overflow_nothing) {

@@ -1,0 +1,40 @@
+//===- Spelling.h - Suggest what a misspelt name meant ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For error messages about names that a user types: keys, options, commands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_SPELLING_H
+#define TESSERA_SUPPORT_SPELLING_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace tessera {
+
+/// "; did you mean 'x'?" with the first of the nearest `known` names, or "" when
+/// none is within two edits.
+inline std::string didYouMean(llvm::StringRef name,
+                              llvm::ArrayRef<llvm::StringRef> known) {
+  llvm::StringRef best;
+  unsigned bestDistance = 3;
+  for (llvm::StringRef candidate : known) {
+    unsigned distance = name.edit_distance(candidate,
+                                           /*AllowReplacements=*/true,
+                                           /*MaxEditDistance=*/bestDistance);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best.empty() ? "" : ("; did you mean '" + best + "'?").str();
+}
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_SPELLING_H
