@@ -114,14 +114,16 @@ struct Worker {
     for (int64_t i = 0; i < count; ++i) {
       int64_t offset = rowOffset(first + i, d.head_dim);
       float *row = buffers.rows + i * d.head_dim;
-      if (d.dtype == TESSERA_RT_BF16)
+      if (d.dtype == TESSERA_RT_BF16) {
         bf16ToF32(static_cast<const uint16_t *>(task.q) + offset, row,
                   d.head_dim);
-      else
-        memcpy(row, static_cast<const float *>(task.q) + offset,
-               size_t(d.head_dim) * sizeof(float));
-      for (int64_t x = 0; x < d.head_dim; ++x)
-        row[x] *= factor;
+        for (int64_t x = 0; x < d.head_dim; ++x)
+          row[x] *= factor;
+      } else {
+        const float *query = static_cast<const float *>(task.q) + offset;
+        for (int64_t x = 0; x < d.head_dim; ++x)
+          row[x] = query[x] * factor;
+      }
     }
     packA({buffers.rows, TESSERA_RT_F32, d.head_dim, 1}, count, d.head_dim,
           buffers.queries);
@@ -143,9 +145,9 @@ struct Worker {
       }
       VecF best = load(score);
       for (int64_t t = lanes; t < whole; t += lanes)
-        best = __builtin_elementwise_max(best, load(score + t));
+        best = maxVector(best, load(score + t));
       float previous = buffers.maxima[row];
-      float maximum = __builtin_reduce_max(best);
+      float maximum = maxOf(best);
       maximum = maximum > previous ? maximum : previous;
       VecF sum = load(sums);
       if (maximum != previous) {
@@ -196,16 +198,20 @@ struct Worker {
       float sum = sumOf(load(buffers.sums + i * lanes));
       float *row = buffers.output + i * width;
       float factor = sum > 0 ? 1.0f / sum : 0.0f;
-      // A row without keys has no output yet, and its factor is 0.
-      for (int64_t x = 0; x < d.v_head_dim; ++x)
-        row[x] = sum == 0 ? 0.0f : row[x] * factor;
+      // A row without keys has no output yet.
+      if (sum == 0)
+        memset(row, 0, size_t(d.v_head_dim) * sizeof(float));
       int64_t offset = rowOffset(first + i, d.v_head_dim);
-      if (d.dtype == TESSERA_RT_BF16)
+      if (d.dtype == TESSERA_RT_BF16) {
+        for (int64_t x = 0; x < d.v_head_dim; ++x)
+          row[x] *= factor;
         f32ToBf16(row, static_cast<uint16_t *>(task.out) + offset,
                   d.v_head_dim);
-      else
-        memcpy(static_cast<float *>(task.out) + offset, row,
-               size_t(d.v_head_dim) * sizeof(float));
+      } else {
+        float *out = static_cast<float *>(task.out) + offset;
+        for (int64_t x = 0; x < d.v_head_dim; ++x)
+          out[x] = row[x] * factor;
+      }
     }
   }
 

@@ -103,11 +103,13 @@ inline float sumOf(VecF v) {
     sum += v[i];
   return sum;
 }
+/// The greater of each pair; b where a is a NaN.
+inline VecF maxVector(VecF a, VecF b) { return a > b ? a : b; }
+
 inline float maxOf(VecF v) {
-  float best = v[0];
-  for (int i = 1; i < lanes; ++i)
-    best = v[i] > best ? v[i] : best;
-  return best;
+  for (int distinct = lanes; distinct > 1; distinct /= 2)
+    v = maxVector(interleaveLow(v, v), interleaveHigh(v, v));
+  return v[0];
 }
 
 /// 2^x to about 2 ulp for x <= 126; 0 below -126. Source: x is split into an

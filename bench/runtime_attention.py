@@ -1,0 +1,72 @@
+"""Compares tessera_rt_attention with a peer, PyTorch's SDPA, in the same run.
+
+Prints one JSON line a shape: our best and median milliseconds, the peer's, and
+the ratio (below 1: we are faster). Rounds of both alternate. The peer gets its
+own favourite layout, [B, H, S, K].
+
+usage: runtime_attention.py PATH/TO/runtime_attention [--threads 2] [--dtype f32]
+"""
+import argparse
+import json
+import subprocess
+import time
+
+SHAPES = [  # B, S, T, G, R, K, causal
+    (4, 256, 256, 12, 1, 64, 1),
+    (4, 256, 256, 12, 1, 64, 0),
+    (1, 2048, 2048, 12, 1, 64, 1),
+    (1, 512, 512, 8, 4, 128, 1),
+]
+
+
+def peer_times(shape, dtype, threads, repeats):
+    import torch
+
+    torch.set_num_threads(threads)
+    kind = {"f32": torch.float32, "bf16": torch.bfloat16}[dtype]
+    b, s, t, g, r, k, causal = shape
+    q = torch.randn(b, g * r, s, k).to(kind)
+    key = torch.randn(b, g, t, k).to(kind).repeat_interleave(r, 1)
+    value = torch.randn(b, g, t, k).to(kind).repeat_interleave(r, 1)
+    times = []
+    with torch.no_grad():
+        for i in range(repeats + 2):
+            begin = time.perf_counter()
+            torch.nn.functional.scaled_dot_product_attention(
+                q, key, value, is_causal=bool(causal))
+            if i >= 2:
+                times.append((time.perf_counter() - begin) * 1e3)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    for shape in SHAPES:
+        ours, peers = [], []
+        for _ in range(options.rounds):
+            line = subprocess.run(
+                [options.program, str(options.threads), options.dtype]
+                + [str(x) for x in shape] + ["20"],
+                check=True, capture_output=True, text=True).stdout
+            ours.append(json.loads(line))
+            peers += peer_times(shape, options.dtype, options.threads, 20)
+        best = min(o["best_ms"] for o in ours)
+        print(json.dumps({
+            "name": ours[0]["name"],
+            "threads": options.threads,
+            "ms": best,
+            "median_ms": sorted(o["median_ms"] for o in ours)[len(ours) // 2],
+            "peer": "torch",
+            "peer_ms": round(min(peers), 3),
+            "peer_median_ms": round(sorted(peers)[len(peers) // 2], 3),
+            "ratio": round(best / min(peers), 3),
+        }), flush=True)
+
+
+if __name__ == "__main__":
+    main()
