@@ -36,6 +36,21 @@ target_precompile_headers(tessera_pch PRIVATE
   <functional> <memory> <optional> <string> <vector>)
 
 add_custom_target(tessera_headers)
+# The reference of dialects and passes, in build/docs/.
+add_custom_target(tessera-docs)
+
+# tessera_doc(Passes/Partition generator-flags...): docs/<name>.md of the current
+# LLVM_TARGET_DEFINITIONS.
+function(tessera_doc name)
+  string(MAKE_C_IDENTIFIER ${name} id)
+  tablegen(MLIR ${id}.md ${ARGN})
+  set(output ${CMAKE_BINARY_DIR}/docs/${name}.md)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_BINARY_DIR}/${id}.md ${output}
+    DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${id}.md)
+  add_custom_target(tessera_doc_${id} DEPENDS ${output})
+  add_dependencies(tessera-docs tessera_doc_${id})
+endfunction()
 
 # tessera_library(NAME dependencies...): a static library of every .cpp file of
 # the calling folder. MLIR and LLVM come as the two shared libraries; naming a
@@ -52,6 +67,7 @@ endfunction()
 function(tessera_passes lib)
   set(LLVM_TARGET_DEFINITIONS ${lib}/Passes.td)
   mlir_tablegen(${lib}/Passes.h.inc -gen-pass-decls -name=${lib})
+  tessera_doc(passes/${lib} -gen-pass-doc)
   add_public_tablegen_target(Tessera${lib}PassesIncGen)
   add_dependencies(tessera_headers Tessera${lib}PassesIncGen)
 endfunction()
@@ -69,6 +85,7 @@ function(tessera_dialect folder name)
   mlir_tablegen(${folder}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
   mlir_tablegen(${folder}Ops.h.inc -gen-op-decls -dialect=${name})
   mlir_tablegen(${folder}Ops.cpp.inc -gen-op-defs -dialect=${name})
+  tessera_doc(dialects/${folder} -gen-dialect-doc -dialect=${name})
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}Interfaces.td)
     set(LLVM_TARGET_DEFINITIONS ${folder}Interfaces.td)
     mlir_tablegen(${folder}Interfaces.h.inc -gen-op-interface-decls)
