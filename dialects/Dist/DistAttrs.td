@@ -43,6 +43,9 @@ def Dist_Dialect : Dialect {
         "dist.global_shape";
     /// Marks a function that has been localized: its types are one device's.
     static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
+    /// Where the axes of a value's sharding came from: an array of strings, on
+    /// ops, arguments and results.
+    static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";
   }];
 }
 

@@ -63,7 +63,7 @@ static LogicalResult verifyGlobalShape(Operation *op, Attribute attr, Type type,
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  if (attr.getName() == kLocalAttr)
+  if (attr.getName() == kLocalAttr || attr.getName() == kWhyAttr)
     return success();
   if (attr.getName() != kShardingsAttr)
     return op->emitError() << "expects no attribute '" << attr.getName().getValue()

@@ -19,7 +19,7 @@ bool ShardingRule::isReduced(unsigned factor) const {
 }
 
 /// i, j, k, ... z, then f18, f19, ...
-static void printFactor(llvm::raw_ostream &os, unsigned factor) {
+void tessera::printFactorName(llvm::raw_ostream &os, unsigned factor) {
   if (factor < 18)
     os << char('i' + factor);
   else
@@ -39,7 +39,7 @@ static void printTensors(llvm::raw_ostream &os,
               if (dim.empty())
                 os << '1';
               for (unsigned f : dim)
-                printFactor(os, f);
+                printFactorName(os, f);
             },
             ",");
         os << ']';
@@ -55,7 +55,7 @@ void ShardingRule::print(llvm::raw_ostream &os) const {
   os << " {";
   for (auto [i, f] : llvm::enumerate(factors)) {
     os << (i ? ", " : "");
-    printFactor(os, i);
+    printFactorName(os, i);
     os << '=' << f.size;
     if (f.kind == FactorKind::Reduction)
       os << ' ' << stringifyReduction(f.reduction);

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Propagation/Passes.h"
+#include "tessera/Training/Passes.h"
 
 using namespace mlir;
 
@@ -24,4 +26,8 @@ void tessera::registerDialects(DialectRegistry &registry) {
   registerUpstreamShardingRules(registry);
 }
 
-void tessera::registerPasses() { registerInterfacesPasses(); }
+void tessera::registerPasses() {
+  registerInterfacesPasses();
+  registerPropagationPasses();
+  registerTrainingPasses();
+}

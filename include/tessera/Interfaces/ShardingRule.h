@@ -51,6 +51,9 @@ struct Factor {
   }
 };
 
+/// Prints the letter that stands for a factor in a printed rule.
+void printFactorName(llvm::raw_ostream &os, unsigned factor);
+
 /// The factors of one dimension, major to minor. A dimension of size 1 or one
 /// that nothing ties may have none: it cannot be sharded.
 using DimFactors = llvm::SmallVector<unsigned, 1>;

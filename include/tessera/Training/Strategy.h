@@ -1,0 +1,65 @@
+//===- Strategy.h - Meshes and strategies as a person writes them -*- C++ -*-=//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses `dp=2,tp=4` and `dp,tp,sp,zero=3`. A strategy is a short way to write
+// seed shardings and nothing more; --dist-apply-strategy writes them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TRAINING_STRATEGY_H
+#define TESSERA_TRAINING_STRATEGY_H
+
+#include "tessera/Interfaces/Axes.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+/// Parses axes with sizes, major to minor: `dp=2,tp=4`. None, with a one-line
+/// reason in `error`, for an empty text, an axis without a size, a repeated
+/// axis, a size below 1, or a product that is no number of devices.
+std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &error);
+
+/// What is spread over the axes `dp` and `tp`. All off: the seeds of the
+/// program are used as they are.
+struct Strategy {
+  /// Batch over dp.
+  bool dp = false;
+  /// Heads, ffn and vocabulary over tp.
+  bool tp = false;
+  /// The residual stream's sequence over tp.
+  bool sp = false;
+  /// 1: optimizer state, 2: gradients too, 3: parameters too, over dp.
+  int zero = 0;
+
+  bool isNone() const { return !dp && !tp && !sp && zero == 0; }
+  bool operator==(const Strategy &o) const {
+    return dp == o.dp && tp == o.tp && sp == o.sp && zero == o.zero;
+  }
+};
+
+/// Parses a list of `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`, `none` or
+/// the empty text stand for no strategy. None, with a reason, for anything
+/// else.
+std::optional<Strategy> parseStrategy(llvm::StringRef text, std::string &error);
+
+/// Why a strategy cannot be used on a mesh: it needs an axis that is not there,
+/// or leaves one idle. Empty if it can.
+std::string checkStrategy(const Strategy &strategy, const Mesh &mesh);
+
+/// How `size` devices share attention heads that come in `groups` (KV heads) of
+/// `perGroup` query heads: the devices that share the groups and those that
+/// share the heads of a group, of product `size`. Of all ways that with the
+/// fewest heads on a device; of those, one that cuts the groups without
+/// padding; of those, the one with the most parts of the groups. Groups of one
+/// head are not cut.
+std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
+                                       int64_t perGroup);
+
+} // namespace tessera
+
+#endif // TESSERA_TRAINING_STRATEGY_H

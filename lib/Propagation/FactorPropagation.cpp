@@ -1,0 +1,475 @@
+//===- FactorPropagation.cpp - The propagation algorithm ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A work list of ops. A visit projects the shardings of an op's tensors onto
+// its factors, agrees on axes for each factor, and appends what is new to the
+// tensors; every op at a tensor that changed is visited again. Axes are only
+// ever appended, so this ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Propagation/FactorProjection.h"
+#include "tessera/Propagation/PropagationProblem.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <deque>
+#include <set>
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::SmallVectorImpl;
+
+namespace {
+
+/// What the order of visits needs to know of a rule.
+struct RuleInfo {
+  /// Sums over a factor, which no result has.
+  bool contracting = false;
+  /// Operands that lack a factor of a result: the op broadcasts them.
+  llvm::SmallBitVector broadcast;
+};
+
+/// A tensor at an op, on the op's factors.
+struct View {
+  unsigned tensor;
+  const TensorFactors *dims;
+  /// Axes by factor, without those of dimensions whose turn has not come.
+  SmallVector<AxisList, 8> axes;
+  /// Dimensions with axes behind their factors, which nothing can follow.
+  llvm::SmallBitVector hasRest;
+  /// Passes nothing on to this tensor for now.
+  bool frozen = false;
+};
+
+/// Axes of one factor as one tensor has them.
+struct Claim {
+  unsigned factor;
+  AxisList axes;
+};
+
+class Propagator {
+public:
+  explicit Propagator(const PropagationProblem &problem);
+  PropagationSolution run();
+
+private:
+  void indexUsers();
+  void classifyRules();
+  void runRound();
+  void drain();
+  void resolveConflicts();
+  void enqueue(unsigned op);
+
+  SmallVector<View, 4> getViews(const PropagationProblem::Op &op) const;
+  bool isHidden(const DimSharding &dim) const {
+    return dim.priority.value_or(0) > round;
+  }
+  bool agree(const ShardingRule &rule, ArrayRef<View> views, FactorAxes &axes);
+  void visit(unsigned op);
+  bool resolve(unsigned op);
+  bool extend(unsigned op, SmallVectorImpl<View> &views, const FactorAxes &axes,
+              const PropagationStep &cause);
+  AxisList getNewAxes(const ShardingRule &rule, const View &view, unsigned dim,
+                      unsigned position, const AxisList &wanted) const;
+  void record(unsigned op, unsigned factor, ArrayRef<View> views,
+              const View &view, unsigned dim, ArrayRef<AxisRef> added,
+              const AxisList &now, PropagationStep cause);
+
+  const PropagationProblem &problem;
+  PropagationSolution solution;
+  std::vector<RuleInfo> ruleInfos;
+  /// Ops at each tensor, in program order.
+  std::vector<SmallVector<unsigned, 4>> users;
+  std::deque<unsigned> queue;
+  std::vector<bool> queued;
+  /// Ops where conservative propagation stopped at a conflict, those that pass
+  /// through first.
+  std::set<std::pair<bool, unsigned>> conflicts;
+  /// The user priority of this round.
+  int64_t round = 0;
+  /// Contracting ops and backward through broadcasts too.
+  bool allOps = false;
+};
+
+Propagator::Propagator(const PropagationProblem &problem) : problem(problem) {
+  for (auto [i, tensor] : llvm::enumerate(problem.tensors)) {
+    solution.shardings.push_back(tensor.seed);
+    auto &steps = solution.steps.emplace_back();
+    for (auto [d, dim] : llvm::enumerate(tensor.seed.dims))
+      for (const AxisRef &axis : dim.axes) {
+        PropagationStep step;
+        step.dim = d;
+        step.axis = axis;
+        step.from = step.origin = i;
+        steps.push_back(step);
+      }
+  }
+  queued.resize(problem.ops.size());
+  indexUsers();
+  classifyRules();
+}
+
+void Propagator::indexUsers() {
+  users.resize(problem.tensors.size());
+  auto add = [&](unsigned tensor, unsigned op) {
+    if (tensor != PropagationProblem::kNone &&
+        (users[tensor].empty() || users[tensor].back() != op))
+      users[tensor].push_back(op);
+  };
+  for (auto [i, op] : llvm::enumerate(problem.ops)) {
+    for (unsigned t : op.operands)
+      add(t, i);
+    for (unsigned t : op.results)
+      add(t, i);
+  }
+}
+
+/// The factors of size above 1 in a tensor.
+llvm::SmallBitVector factorsOf(const ShardingRule &rule,
+                               const TensorFactors &dims) {
+  llvm::SmallBitVector bits(rule.factors.size());
+  for (const DimFactors &dim : dims)
+    for (unsigned f : dim)
+      if (rule.factors[f].size > 1)
+        bits.set(f);
+  return bits;
+}
+
+void Propagator::classifyRules() {
+  for (const ShardingRule &rule : problem.rules) {
+    RuleInfo &info = ruleInfos.emplace_back();
+    llvm::SmallBitVector inResults(rule.factors.size());
+    for (const TensorFactors &dims : rule.results)
+      inResults |= factorsOf(rule, dims);
+    for (auto [f, factor] : llvm::enumerate(rule.factors))
+      info.contracting |= factor.kind != FactorKind::Replicated &&
+                          factor.size > 1 && !inResults.test(f);
+    info.broadcast.resize(rule.operands.size());
+    for (auto [i, dims] : llvm::enumerate(rule.operands)) {
+      llvm::SmallBitVector missing = inResults;
+      missing.reset(factorsOf(rule, dims));
+      info.broadcast[i] = missing.any();
+    }
+  }
+}
+
+PropagationSolution Propagator::run() {
+  std::set<int64_t> rounds{0};
+  for (const PropagationProblem::Tensor &tensor : problem.tensors)
+    for (const DimSharding &dim : tensor.seed.dims)
+      rounds.insert(dim.priority.value_or(0));
+  for (int64_t next : rounds) {
+    round = next;
+    runRound();
+  }
+  for (Sharding &sharding : solution.shardings) {
+    sharding.replicated.clear();
+    for (DimSharding &dim : sharding.dims) {
+      dim.open = false;
+      dim.priority.reset();
+    }
+  }
+  return std::move(solution);
+}
+
+void Propagator::runRound() {
+  for (bool all : {false, true}) {
+    allOps = all;
+    for (unsigned i = 0; i < problem.ops.size(); ++i)
+      enqueue(i);
+    drain();
+  }
+  resolveConflicts();
+}
+
+void Propagator::enqueue(unsigned op) {
+  if (queued[op] ||
+      (!allOps && ruleInfos[problem.ops[op].rule].contracting))
+    return;
+  queued[op] = true;
+  queue.push_back(op);
+}
+
+void Propagator::drain() {
+  while (!queue.empty()) {
+    unsigned op = queue.front();
+    queue.pop_front();
+    queued[op] = false;
+    visit(op);
+  }
+}
+
+/// What one conflict settles flows on before the next is looked at.
+void Propagator::resolveConflicts() {
+  while (!conflicts.empty()) {
+    unsigned op = conflicts.begin()->second;
+    conflicts.erase(conflicts.begin());
+    if (resolve(op))
+      drain();
+  }
+}
+
+SmallVector<View, 4>
+Propagator::getViews(const PropagationProblem::Op &op) const {
+  const ShardingRule &rule = problem.rules[op.rule];
+  const RuleInfo &info = ruleInfos[op.rule];
+  SmallVector<View, 4> views;
+  auto add = [&](unsigned tensor, const TensorFactors &dims, bool frozen) {
+    if (tensor == PropagationProblem::kNone || dims.empty())
+      return;
+    View &view = views.emplace_back();
+    view.tensor = tensor;
+    view.dims = &dims;
+    view.frozen = frozen;
+    view.axes.resize(rule.factors.size());
+    view.hasRest.resize(dims.size());
+    for (auto [d, dim] :
+         llvm::enumerate(solution.shardings[tensor].dims)) {
+      if (isHidden(dim) || dim.axes.empty())
+        continue;
+      SmallVector<int64_t, 2> sizes;
+      for (unsigned f : dims[d])
+        sizes.push_back(rule.factors[f].size);
+      DimProjection projection = projectDim(dim.axes, sizes);
+      view.hasRest[d] = !projection.rest.empty();
+      for (auto [f, axes] : llvm::zip(dims[d], projection.factors))
+        if (rule.factors[f].kind != FactorKind::Replicated)
+          view.axes[f] = std::move(axes);
+    }
+  };
+  for (auto [i, tensor] : llvm::enumerate(op.operands))
+    add(tensor, rule.operands[i], !allOps && info.broadcast[i]);
+  for (auto [i, tensor] : llvm::enumerate(op.results))
+    add(tensor, rule.results[i], false);
+  return views;
+}
+
+/// The axes that all tensors can agree on, by factor. False if some tensor or
+/// some factor wants others.
+bool Propagator::agree(const ShardingRule &rule, ArrayRef<View> views,
+                       FactorAxes &axes) {
+  bool agreed = true;
+  for (unsigned f = 0; f < rule.factors.size(); ++f) {
+    for (const View &view : views)
+      if (numShards(view.axes[f]) > numShards(axes[f]))
+        axes[f] = view.axes[f];
+    for (const View &view : views) {
+      if (isPrefix(view.axes[f], axes[f]) || isPrefix(axes[f], view.axes[f]))
+        continue;
+      axes[f] = commonPrefix(axes[f], view.axes[f]);
+      agreed = false;
+    }
+  }
+  for (unsigned f = 0; f < rule.factors.size(); ++f) {
+    if (axes[f].empty())
+      continue;
+    AxisList others;
+    for (const View &view : views)
+      for (unsigned g = 0; g < rule.factors.size(); ++g)
+        if (g != f)
+          llvm::append_range(others, view.axes[g]);
+    AxisList free = prefixWithout(axes[f], others);
+    agreed &= free == axes[f];
+    axes[f] = std::move(free);
+  }
+  return agreed;
+}
+
+/// True if some tensor has an axis to pass on.
+bool hasAxes(ArrayRef<View> views) {
+  return llvm::any_of(views, [](const View &view) {
+    return llvm::any_of(view.axes,
+                        [](const AxisList &axes) { return !axes.empty(); });
+  });
+}
+
+void Propagator::visit(unsigned op) {
+  ++solution.numVisits;
+  const PropagationProblem::Op &node = problem.ops[op];
+  const ShardingRule &rule = problem.rules[node.rule];
+  SmallVector<View, 4> views = getViews(node);
+  if (!hasAxes(views))
+    return;
+  FactorAxes axes(rule.factors.size());
+  if (!agree(rule, views, axes))
+    conflicts.insert({ruleInfos[node.rule].contracting, op});
+  extend(op, views, axes, PropagationStep());
+}
+
+//===----------------------------------------------------------------------===//
+// Appending axes to tensors
+//===----------------------------------------------------------------------===//
+
+/// What the factor at `position` of `dim` can get of `wanted` behind the axes
+/// it has.
+AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
+                                unsigned dim, unsigned position,
+                                const AxisList &wanted) const {
+  const DimFactors &factors = (*view.dims)[dim];
+  unsigned f = factors[position];
+  const AxisList &now = view.axes[f];
+  if (rule.factors[f].size == 1 || numShards(wanted) <= numShards(now) ||
+      !isPrefix(now, wanted))
+    return {};
+  // Axes of a dimension go major to minor: nothing may follow, and what stands
+  // before must be cut into single elements.
+  for (auto [i, other] : llvm::enumerate(factors))
+    if (i < position
+            ? !isFullyCut(view.axes[other], rule.factors[other].size)
+            : i > position && !view.axes[other].empty())
+      return {};
+  const Sharding &sharding = solution.shardings[view.tensor];
+  AxisList used = sharding.dimAxes();
+  llvm::append_range(used, sharding.replicated);
+  llvm::append_range(used, sharding.unreduced);
+  AxisList added = prefixWithout(dropPrefix(now, wanted), used);
+  if (position > 0) {
+    int64_t left = rule.factors[f].size / numShards(now);
+    added = exactPrefix(added, left);
+  }
+  return added;
+}
+
+void Propagator::record(unsigned op, unsigned factor, ArrayRef<View> views,
+                        const View &view, unsigned dim,
+                        ArrayRef<AxisRef> added, const AxisList &now,
+                        PropagationStep cause) {
+  cause.op = op;
+  cause.factor = factor;
+  cause.dim = dim;
+  for (const View &other : views)
+    if (&other != &view && isPrefix(now, other.axes[factor])) {
+      cause.from = other.tensor;
+      break;
+    }
+  for (const AxisRef &axis : added) {
+    cause.axis = axis;
+    cause.origin = cause.from;
+    for (const PropagationStep &step : solution.steps[cause.from])
+      if (step.axis.overlaps(axis))
+        cause.origin = step.origin;
+    solution.steps[view.tensor].push_back(cause);
+  }
+}
+
+/// Gives each tensor what it can take of the factors' axes. True if one
+/// changed.
+bool Propagator::extend(unsigned op, SmallVectorImpl<View> &views,
+                        const FactorAxes &axes, const PropagationStep &cause) {
+  const ShardingRule &rule = problem.rules[problem.ops[op].rule];
+  // A tensor that occurs twice is extended through one view at a time: the
+  // other's axes are stale then, and the op is visited again.
+  llvm::SmallDenseSet<unsigned, 4> changedTensors;
+  for (View &view : views) {
+    if (view.frozen || changedTensors.contains(view.tensor))
+      continue;
+    Sharding &sharding = solution.shardings[view.tensor];
+    bool changed = false;
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
+      if (!dim.open || isHidden(dim) || view.hasRest[d])
+        continue;
+      for (auto [k, f] : llvm::enumerate((*view.dims)[d])) {
+        AxisList added = getNewAxes(rule, view, d, k, axes[f]);
+        if (added.empty())
+          continue;
+        llvm::append_range(view.axes[f], added);
+        view.axes[f] = mergeAdjacent(view.axes[f]);
+        llvm::append_range(dim.axes, added);
+        dim.axes = mergeAdjacent(dim.axes);
+        record(op, f, views, view, d, added, view.axes[f], cause);
+        changed = true;
+      }
+    }
+    if (!changed)
+      continue;
+    changedTensors.insert(view.tensor);
+    for (unsigned user : users[view.tensor])
+      enqueue(user);
+  }
+  return !changedTensors.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Conflicts
+//===----------------------------------------------------------------------===//
+
+/// The claims of an op's tensors, in operand order, each once.
+SmallVector<Claim, 8> getClaims(ArrayRef<View> views) {
+  SmallVector<Claim, 8> claims;
+  for (const View &view : views)
+    for (unsigned f = 0; f < view.axes.size(); ++f) {
+      const AxisList &axes = view.axes[f];
+      if (!axes.empty() && llvm::none_of(claims, [&](const Claim &c) {
+            return c.factor == f && c.axes == axes;
+          }))
+        claims.push_back({f, axes});
+    }
+  return claims;
+}
+
+/// Adds a claim as far as it does not contradict what is there.
+void grant(FactorAxes &axes, const Claim &claim) {
+  AxisList others;
+  for (auto [g, list] : llvm::enumerate(axes))
+    if (g != claim.factor)
+      llvm::append_range(others, list);
+  AxisList &mine = axes[claim.factor];
+  AxisList free = prefixWithout(claim.axes, others);
+  if (isPrefix(mine, free))
+    mine = std::move(free);
+}
+
+/// Lets each claim go first in turn, the others after it in operand order, and
+/// takes the cheapest outcome; the first of equals.
+bool Propagator::resolve(unsigned op) {
+  const PropagationProblem::Op &node = problem.ops[op];
+  const ShardingRule &rule = problem.rules[node.rule];
+  SmallVector<View, 4> views = getViews(node);
+  SmallVector<Claim, 8> claims = getClaims(views);
+
+  SmallVector<const Sharding *, 4> operands, results;
+  SmallVector<int64_t, 4> operandBytes, resultBytes;
+  auto addTensor = [&](unsigned id, auto &shardings, auto &bytes) {
+    bool none = id == PropagationProblem::kNone;
+    shardings.push_back(none ? nullptr : &solution.shardings[id]);
+    bytes.push_back(none ? 0 : problem.tensors[id].bytes);
+  };
+  for (unsigned id : node.operands)
+    addTensor(id, operands, operandBytes);
+  for (unsigned id : node.results)
+    addTensor(id, results, resultBytes);
+
+  SmallVector<FactorAxes, 4> outcomes;
+  SmallVector<double, 4> costs;
+  for (const Claim &first : claims) {
+    FactorAxes axes(rule.factors.size());
+    grant(axes, first);
+    for (const Claim &other : claims)
+      grant(axes, other);
+    if (llvm::is_contained(outcomes, axes))
+      continue;
+    costs.push_back(getOpCost(rule, axes, operands, operandBytes, results,
+                              resultBytes, problem.transferCost));
+    outcomes.push_back(std::move(axes));
+  }
+  if (outcomes.empty())
+    return false;
+  size_t best = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  PropagationStep cause;
+  cause.byCost = outcomes.size() > 1;
+  cause.cost = cause.otherCost = costs[best];
+  costs.erase(costs.begin() + best);
+  if (!costs.empty())
+    cause.otherCost = *std::min_element(costs.begin(), costs.end());
+  return extend(op, views, outcomes[best], cause);
+}
+
+} // namespace
+
+PropagationSolution tessera::propagate(const PropagationProblem &problem) {
+  return Propagator(problem).run();
+}

@@ -1,0 +1,295 @@
+//===- ProblemBuilder.cpp - From IR to a propagation problem --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemBuilder.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr unsigned kNone = PropagationProblem::kNone;
+
+ProblemBuilder::ProblemBuilder(ModuleOp module, dist::MeshOp mesh)
+    : module(module), mesh(mesh) {
+  problem.mesh = mesh.getMesh().toMesh();
+}
+
+LogicalResult ProblemBuilder::build() {
+  for (auto func : module.getOps<FunctionOpInterface>())
+    if (!func.isExternal() && !func->hasAttr(dist::DistDialect::kLocalAttr))
+      if (failed(addFunction(func)))
+        return failure();
+  for (CallOpInterface call : calls)
+    if (failed(addCall(call)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value ProblemBuilder::leaderOf(Value value) const {
+  for (auto it = leaders.find(value); it != leaders.end();
+       it = leaders.find(value))
+    value = it->second;
+  return value;
+}
+
+unsigned ProblemBuilder::lookup(Value value) const {
+  auto it = ids.find(leaderOf(value));
+  return it == ids.end() ? kNone : it->second;
+}
+
+static int64_t getElementBytes(Type type) {
+  return type.isIntOrFloat() ? (type.getIntOrFloatBitWidth() + 7) / 8 : 8;
+}
+
+/// Axes of size 1 shard nothing.
+static void dropUnitAxes(Sharding &sharding) {
+  auto isUnit = [](const AxisRef &axis) { return axis.size == 1; };
+  for (DimSharding &dim : sharding.dims)
+    llvm::erase_if(dim.axes, isUnit);
+  llvm::erase_if(sharding.replicated, isUnit);
+  llvm::erase_if(sharding.unreduced, isUnit);
+}
+
+/// The seed that an attribute stands for; open without one.
+static FailureOr<Sharding> toSeed(dist::ShardingAttr attr, dist::MeshOp mesh,
+                                  const Mesh &plain, RankedTensorType type,
+                                  Operation *op) {
+  if (!attr)
+    return Sharding::replicatedOf(type.getRank(), /*open=*/true);
+  if (attr.getMesh().getValue() != mesh.getSymName())
+    return op->emitError() << "expects shardings on the module's mesh @"
+                           << mesh.getSymName() << " but got "
+                           << attr.getMesh();
+  Sharding seed = attr.toSharding(plain);
+  dropUnitAxes(seed);
+  return seed;
+}
+
+static Operation *getAnchor(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op ? op : value.getParentBlock()->getParentOp();
+}
+
+FailureOr<Sharding> ProblemBuilder::getSeed(Value value) {
+  dist::ShardingAttr attr = dist::getSharding(value);
+  if (auto constraint = value.getDefiningOp<dist::ConstraintOp>())
+    attr = constraint.getSharding();
+  return toSeed(attr, mesh, problem.mesh,
+                cast<RankedTensorType>(value.getType()), getAnchor(value));
+}
+
+/// Makes `mine` satisfy another seed as well; false if it cannot.
+static bool mergeSeed(Sharding &mine, const Sharding &other) {
+  for (auto [a, b] : llvm::zip(mine.dims, other.dims)) {
+    if (a.axes == b.axes)
+      a.open &= b.open;
+    else if (a.open && isPrefix(a.axes, b.axes))
+      a = b;
+    else if (!b.open || !isPrefix(b.axes, a.axes))
+      return false;
+  }
+  for (const AxisRef &axis : other.replicated)
+    if (!overlapsAny(mine.replicated, axis))
+      mine.replicated.push_back(axis);
+  AxisList used = mine.dimAxes();
+  return mine.unreduced == other.unreduced &&
+         !overlapsAny(used, mine.replicated);
+}
+
+/// Numbers a tensor and all that are grouped with it.
+FailureOr<unsigned> ProblemBuilder::addValue(Value value) {
+  value = leaderOf(value);
+  auto [it, isNew] = ids.try_emplace(value, problem.tensors.size());
+  unsigned id = it->second;
+  if (!isNew)
+    return id;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape())
+    return getAnchor(value)->emitError()
+           << "expects tensors of static shape but got " << type;
+  FailureOr<Sharding> seed = getSeed(value);
+  if (failed(seed))
+    return failure();
+  if (auto group = members.find(value); group != members.end())
+    for (Value member : group->second) {
+      FailureOr<Sharding> other = getSeed(member);
+      if (failed(other))
+        return failure();
+      if (!mergeSeed(*seed, *other))
+        return getAnchor(member)->emitError()
+               << "expects the values of a dist.group to have shardings that "
+                  "agree but got "
+               << dist::getSharding(value) << " and "
+               << dist::getSharding(member);
+    }
+  problem.addTensor(type.getShape(), getElementBytes(type.getElementType()),
+                    *seed);
+  owners.emplace_back(value, 0);
+  return id;
+}
+
+void ProblemBuilder::addIdentity(Operation *op, unsigned from, unsigned to) {
+  problem.addIdentity(from, to);
+  operations.push_back(op);
+}
+
+std::string ProblemBuilder::describe(unsigned tensor) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto [value, result] = owners[tensor];
+  if (!value) {
+    os << "result " << result << " of the function";
+    return text;
+  }
+  auto arg = dyn_cast<BlockArgument>(value);
+  if (!arg) {
+    os << (value.getDefiningOp<dist::ConstraintOp>() ? "" : "result of ")
+       << value.getDefiningOp()->getName();
+    return text;
+  }
+  os << "argument " << arg.getArgNumber();
+  auto func = cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
+  for (StringRef name : {"nn.param", "nn.input"})
+    if (auto attr = func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), name))
+      os << ' ' << attr;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProblemBuilder::addFunction(FunctionOpInterface func) {
+  if (!func.getFunctionBody().hasOneBlock())
+    return func->emitError("expects functions of one block, without branches");
+  Block &block = func.getFunctionBody().front();
+  for (auto group : block.getOps<dist::GroupOp>()) {
+    groups.push_back(group);
+    for (Value value : llvm::drop_begin(group.getValues())) {
+      Value a = leaderOf(group.getValues().front()), b = leaderOf(value);
+      if (a == b)
+        continue;
+      leaders[b] = a;
+      SmallVector<Value> moved = members.lookup(b);
+      llvm::append_range(members[a], moved);
+      members[a].push_back(b);
+    }
+  }
+  for (BlockArgument arg : block.getArguments())
+    if (isa<RankedTensorType>(arg.getType()) && failed(addValue(arg)))
+      return failure();
+  PropagatedFunction function{func, {}};
+  for (Operation &op : block)
+    if (failed(addOperation(&op, function)))
+      return failure();
+  functions.push_back(std::move(function));
+  return success();
+}
+
+LogicalResult ProblemBuilder::addOperation(Operation *op,
+                                           PropagatedFunction &function) {
+  if (isa<dist::GroupOp>(op))
+    return success();
+  bool hasTensors = false;
+  SmallVector<unsigned> operands, results;
+  auto add = [&](ValueRange values, SmallVector<unsigned> &list) {
+    for (Value value : values) {
+      list.push_back(kNone);
+      if (!isa<RankedTensorType>(value.getType()))
+        continue;
+      hasTensors = true;
+      FailureOr<unsigned> id = addValue(value);
+      if (failed(id))
+        return failure();
+      list.back() = *id;
+    }
+    return success();
+  };
+  if (failed(add(op->getOperands(), operands)) ||
+      failed(add(op->getResults(), results)))
+    return failure();
+  if (op->hasTrait<OpTrait::ReturnLike>())
+    return addReturn(op, function);
+  if (!hasTensors)
+    return success();
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    calls.push_back(call);
+    return success();
+  }
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (isa<RankedTensorType>(value.getType()))
+      return op->emitOpError("expects tensors as operands but its region uses "
+                             "one that is defined outside");
+  bool hasRule = true;
+  ShardingRule rule = getShardingRule(op, &hasRule);
+  if (!hasRule && withoutRule.insert(op->getName().getStringRef()).second)
+    remark::missed(op->getLoc(), remark::RemarkOpts::name("NoShardingRule")
+                                     .category("propagation"))
+        << remark::add("{0} has no sharding rule: its operands and results "
+                       "are replicated",
+                       op->getName().getStringRef().str());
+  problem.addOp(problem.addRule(std::move(rule)), operands, results);
+  operations.push_back(op);
+  return success();
+}
+
+/// A result without a seed is the returned value; one with a seed is tied to
+/// it.
+LogicalResult ProblemBuilder::addReturn(Operation *op,
+                                        PropagatedFunction &function) {
+  for (auto [i, value] : llvm::enumerate(op->getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type) {
+      function.results.push_back(kNone);
+      continue;
+    }
+    unsigned id = lookup(value);
+    dist::ShardingAttr attr = dist::getResultSharding(function.func, i);
+    if (!attr) {
+      function.results.push_back(id);
+      continue;
+    }
+    FailureOr<Sharding> seed =
+        toSeed(attr, mesh, problem.mesh, type, function.func);
+    if (failed(seed))
+      return failure();
+    unsigned result = problem.addTensor(
+        type.getShape(), getElementBytes(type.getElementType()), *seed);
+    owners.emplace_back(Value(), i);
+    addIdentity(op, id, result);
+    function.results.push_back(result);
+  }
+  return success();
+}
+
+LogicalResult ProblemBuilder::addCall(CallOpInterface call) {
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  auto *function = llvm::find_if(functions, [&](PropagatedFunction &f) {
+    return callee && f.func == callee;
+  });
+  if (function == functions.end())
+    return call->emitOpError("expects a call of a function with a body in this "
+                             "module: shardings cannot pass through others");
+  auto args = callee.getArguments();
+  for (auto [operand, arg] : llvm::zip(call.getArgOperands(), args))
+    if (isa<RankedTensorType>(arg.getType()))
+      addIdentity(call, lookup(operand), lookup(arg));
+  for (auto [result, id] : llvm::zip(call->getResults(), function->results))
+    if (id != kNone)
+      addIdentity(call, id, lookup(result));
+  return success();
+}

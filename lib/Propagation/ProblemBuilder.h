@@ -1,0 +1,88 @@
+//===- ProblemBuilder.h - From IR to a propagation problem ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to lib/Propagation: numbers the tensors of a module and says which
+// op stands behind each op of the problem.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H
+#define TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "tessera/Propagation/PropagationProblem.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tessera {
+
+/// A function with a body whose tensors take part.
+struct PropagatedFunction {
+  mlir::FunctionOpInterface func;
+  /// The tensor of each result; kNone for one that is no ranked tensor.
+  llvm::SmallVector<unsigned> results;
+};
+
+class ProblemBuilder {
+public:
+  ProblemBuilder(mlir::ModuleOp module, dist::MeshOp mesh);
+
+  /// Fills `problem`. Reports an error at the op that cannot take part.
+  mlir::LogicalResult build();
+
+  /// The tensor of a value; kNone if it has none.
+  unsigned lookup(mlir::Value value) const;
+  /// Words for a tensor: `argument 2 "wq"`, `result of nn.einsum`.
+  std::string describe(unsigned tensor) const;
+
+  PropagationProblem problem;
+  /// Parallel to the problem's ops.
+  llvm::SmallVector<mlir::Operation *> operations;
+  llvm::SmallVector<PropagatedFunction> functions;
+  llvm::SmallVector<dist::GroupOp> groups;
+
+private:
+  mlir::LogicalResult addFunction(mlir::FunctionOpInterface func);
+  mlir::LogicalResult addOperation(mlir::Operation *op,
+                                   PropagatedFunction &function);
+  mlir::LogicalResult addReturn(mlir::Operation *op,
+                                PropagatedFunction &function);
+  mlir::LogicalResult addCall(mlir::CallOpInterface call);
+  mlir::FailureOr<unsigned> addValue(mlir::Value value);
+  mlir::FailureOr<Sharding> getSeed(mlir::Value value);
+  void addIdentity(mlir::Operation *op, unsigned from, unsigned to);
+  mlir::Value leaderOf(mlir::Value value) const;
+
+  mlir::ModuleOp module;
+  dist::MeshOp mesh;
+  llvm::DenseMap<mlir::Value, unsigned> ids;
+  /// A value, or a function's result, for each tensor.
+  llvm::SmallVector<std::pair<mlir::Value, unsigned>> owners;
+  /// The first value of each group, and what it is grouped with.
+  llvm::DenseMap<mlir::Value, mlir::Value> leaders;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> members;
+  llvm::SmallVector<mlir::CallOpInterface> calls;
+  /// Names of ops that have been remarked on.
+  llvm::StringSet<> withoutRule;
+};
+
+/// Gives each use of a constant (an op without tensor operands, or one that
+/// spreads such constants) its own copy and undoes that where the copies have
+/// got one sharding.
+class ConstantCopies {
+public:
+  void split(mlir::Block &block);
+  void merge();
+
+private:
+  /// A constant and its copies, in program order of the originals.
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<mlir::Operation *>>
+      copies;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PROPAGATION_PROBLEMBUILDER_H

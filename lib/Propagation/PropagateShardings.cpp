@@ -1,0 +1,246 @@
+//===- PropagateShardings.cpp - Gives every tensor a sharding -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes: build a problem, solve it, write the shardings back, say why.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Propagation/Passes.h"
+#include "ProblemBuilder.h"
+#include "mlir/IR/Remarks.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
+#define GEN_PASS_DEF_EXPLAINSHARDINGSPASS
+#include "tessera/Propagation/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr unsigned kNone = PropagationProblem::kNone;
+
+namespace {
+
+/// Writes a solution, and on demand its explanation, into the IR.
+class SolutionWriter {
+public:
+  SolutionWriter(const ProblemBuilder &builder,
+                 const PropagationSolution &solution, dist::MeshOp mesh)
+      : builder(builder), solution(solution),
+        symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
+
+  void write();
+  void explain();
+
+private:
+  dist::ShardingAttr getAttr(unsigned tensor) const {
+    return dist::ShardingAttr::get(symbol, builder.problem.mesh,
+                                   solution.shardings[tensor]);
+  }
+  void writeFunction(const PropagatedFunction &function);
+  void writeOp(Operation *op);
+  std::string describe(const PropagationStep &step) const;
+  ArrayAttr describeAll(unsigned tensor, Location loc, Twine where) const;
+
+  const ProblemBuilder &builder;
+  const PropagationSolution &solution;
+  FlatSymbolRefAttr symbol;
+};
+
+} // namespace
+
+void SolutionWriter::writeOp(Operation *op) {
+  SmallVector<Attribute> attrs;
+  bool any = false;
+  for (Value result : op->getResults()) {
+    unsigned id = builder.lookup(result);
+    attrs.push_back(id == kNone ? Attribute(UnitAttr::get(op->getContext()))
+                                : getAttr(id));
+    any |= id != kNone;
+  }
+  if (!any)
+    return;
+  op->setAttr(dist::DistDialect::kShardingsAttr,
+              ArrayAttr::get(op->getContext(), attrs));
+  if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
+    constraint.setShardingAttr(cast<dist::ShardingAttr>(attrs.front()));
+}
+
+/// Sets an attribute on many arguments or results: one at a time would copy
+/// the whole list each time.
+static void setAll(SmallVectorImpl<DictionaryAttr> &dicts, unsigned index,
+                   StringRef name, Attribute attr, MLIRContext *context) {
+  NamedAttrList list(dicts[index] ? dicts[index]
+                                  : DictionaryAttr::get(context));
+  list.set(name, attr);
+  dicts[index] = list.getDictionary(context);
+}
+
+void SolutionWriter::writeFunction(const PropagatedFunction &function) {
+  FunctionOpInterface func = function.func;
+  MLIRContext *context = func.getContext();
+  SmallVector<DictionaryAttr> args, results;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    args.push_back(func.getArgAttrDict(i));
+    if (unsigned id = builder.lookup(func.getArgument(i)); id != kNone)
+      setAll(args, i, dist::DistDialect::kShardingAttr, getAttr(id), context);
+  }
+  func.setAllArgAttrs(args);
+  for (auto [i, id] : llvm::enumerate(function.results)) {
+    results.push_back(func.getResultAttrDict(i));
+    if (id != kNone)
+      setAll(results, i, dist::DistDialect::kShardingAttr, getAttr(id),
+             context);
+  }
+  func.setAllResultAttrs(results);
+  for (Operation &op : func.getFunctionBody().front())
+    writeOp(&op);
+}
+
+void SolutionWriter::write() {
+  for (const PropagatedFunction &function : builder.functions)
+    writeFunction(function);
+}
+
+//===----------------------------------------------------------------------===//
+// Explanations
+//===----------------------------------------------------------------------===//
+
+/// `operand 1` or `result 0`: where `tensor` stands at an op of the problem.
+static std::string getPosition(const PropagationProblem::Op &op,
+                               unsigned tensor) {
+  for (auto [i, id] : llvm::enumerate(op.operands))
+    if (id == tensor)
+      return "operand " + std::to_string(i);
+  for (auto [i, id] : llvm::enumerate(op.results))
+    if (id == tensor)
+      return "result " + std::to_string(i);
+  return "elsewhere";
+}
+
+std::string SolutionWriter::describe(const PropagationStep &step) const {
+  const PropagationProblem &problem = builder.problem;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "dim " << step.dim << ' ';
+  problem.mesh.print(os, step.axis);
+  if (step.op == PropagationStep::kSeed) {
+    os << ": seed of " << builder.describe(step.origin);
+    return text;
+  }
+  const PropagationProblem::Op &op = problem.ops[step.op];
+  os << ": " << builder.operations[step.op]->getName() << " factor ";
+  printFactorName(os, step.factor);
+  os << " from " << getPosition(op, step.from) << " ("
+     << builder.describe(step.from) << ')';
+  if (step.origin != step.from)
+    os << ", seed of " << builder.describe(step.origin);
+  if (step.byCost)
+    os << ", by cost " << llvm::formatv("{0:F0}", step.cost) << " against "
+       << llvm::formatv("{0:F0}", step.otherCost);
+  return text;
+}
+
+ArrayAttr SolutionWriter::describeAll(unsigned tensor, Location loc,
+                                      Twine where) const {
+  SmallVector<Attribute> lines;
+  for (const PropagationStep &step : solution.steps[tensor]) {
+    std::string line = describe(step);
+    remark::analysis(loc, remark::RemarkOpts::name("ShardingOrigin")
+                              .category("propagation"))
+        << remark::add("{0}{1}", where.str(), line);
+    lines.push_back(StringAttr::get(loc.getContext(), line));
+  }
+  return ArrayAttr::get(loc.getContext(), lines);
+}
+
+void SolutionWriter::explain() {
+  StringRef name = dist::DistDialect::kWhyAttr;
+  for (const PropagatedFunction &function : builder.functions) {
+    FunctionOpInterface func = function.func;
+    for (BlockArgument arg : func.getArguments())
+      if (unsigned id = builder.lookup(arg); id != kNone)
+        func.setArgAttr(arg.getArgNumber(), name,
+                        describeAll(id, func.getLoc(),
+                                    "argument " + Twine(arg.getArgNumber()) +
+                                        ": "));
+    for (auto [i, id] : llvm::enumerate(function.results))
+      if (id != kNone)
+        func.setResultAttr(i, name,
+                           describeAll(id, func.getLoc(),
+                                       "result " + Twine(i) + ": "));
+    for (Operation &op : func.getFunctionBody().front()) {
+      SmallVector<Attribute> lines;
+      for (auto [i, result] : llvm::enumerate(op.getResults()))
+        if (unsigned id = builder.lookup(result); id != kNone)
+          llvm::append_range(
+              lines, describeAll(id, op.getLoc(),
+                                 i == 0 ? Twine("")
+                                        : "result " + Twine(i) + ": "));
+      if (!lines.empty())
+        op.setAttr(name, ArrayAttr::get(op.getContext(), lines));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+LogicalResult tessera::propagateShardings(ModuleOp module,
+                                          const PropagationOptions &options) {
+  FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+  if (failed(mesh))
+    return failure();
+  ConstantCopies copies;
+  for (auto func : module.getOps<FunctionOpInterface>())
+    for (Block &block : func.getFunctionBody())
+      copies.split(block);
+
+  ProblemBuilder builder(module, *mesh);
+  if (failed(builder.build()))
+    return failure();
+  builder.problem.transferCost = options.transferCost;
+  if (std::string why = builder.problem.check(); !why.empty())
+    return module.emitError("propagation: ") << why;
+  PropagationSolution solution = propagate(builder.problem);
+  if (std::string why = verify(builder.problem, solution); !why.empty())
+    return module.emitError("propagation: ") << why;
+
+  SolutionWriter writer(builder, solution, *mesh);
+  writer.write();
+  if (options.explain)
+    writer.explain();
+  for (dist::GroupOp group : builder.groups)
+    group.erase();
+  copies.merge();
+  return success();
+}
+
+namespace {
+
+struct PropagateShardingsPass
+    : tessera::impl::PropagateShardingsPassBase<PropagateShardingsPass> {
+  using PropagateShardingsPassBase::PropagateShardingsPassBase;
+  void runOnOperation() override {
+    PropagationOptions options;
+    options.explain = explain;
+    if (failed(propagateShardings(getOperation(), options)))
+      signalPassFailure();
+  }
+};
+
+struct ExplainShardingsPass
+    : tessera::impl::ExplainShardingsPassBase<ExplainShardingsPass> {
+  void runOnOperation() override {
+    PropagationOptions options;
+    options.explain = true;
+    if (failed(propagateShardings(getOperation(), options)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

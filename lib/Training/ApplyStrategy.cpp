@@ -1,0 +1,300 @@
+//===- ApplyStrategy.cpp - Writes the seed shardings of a strategy --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Goes by the names of dimensions alone: it looks at no op's meaning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Training/Passes.h"
+#include "tessera/Training/Strategy.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_APPLYSTRATEGYPASS
+#include "tessera/Training/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Writes seeds into the functions of a module.
+class SeedWriter {
+public:
+  SeedWriter(const Strategy &strategy, const Mesh &mesh,
+             FlatSymbolRefAttr symbol)
+      : strategy(strategy), mesh(mesh), symbol(symbol) {}
+
+  void seedFunction(FunctionOpInterface func);
+  /// What the strategy asks for and the program has nothing for; empty if it
+  /// has all.
+  std::string missing() const;
+
+private:
+  bool hasAxis(StringRef name) const {
+    std::optional<unsigned> axis = mesh.find(name);
+    return axis && mesh.sizes[*axis] > 1;
+  }
+  AxisRef fullAxis(StringRef name) const {
+    return mesh.fullAxis(*mesh.find(name));
+  }
+  Sharding seedInput(ArrayRef<StringRef> dims, RankedTensorType type);
+  Sharding seedParameter(ArrayRef<StringRef> dims, RankedTensorType type);
+  Sharding seedResidual(ArrayRef<StringRef> dims, RankedTensorType type);
+  void seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
+                 RankedTensorType type) const;
+  void restOverDp(Sharding &sharding, RankedTensorType type) const;
+  void constrainUses(Value parameter, const Sharding &inUse);
+  dist::ShardingAttr toAttr(const Sharding &sharding) const {
+    return dist::ShardingAttr::get(symbol, mesh, sharding);
+  }
+
+  const Strategy &strategy;
+  const Mesh &mesh;
+  FlatSymbolRefAttr symbol;
+  /// Query heads of a KV head: the largest "q_per_kv" of the function.
+  int64_t headsPerGroup = 1;
+  bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
+       foundParameter = false;
+};
+
+} // namespace
+
+/// The names of a value's dimensions; empty without an attribute.
+static SmallVector<StringRef> toNames(Attribute attr) {
+  SmallVector<StringRef> names;
+  if (auto array = dyn_cast_or_null<ArrayAttr>(attr))
+    for (Attribute name : array)
+      names.push_back(cast<StringAttr>(name).getValue());
+  return names;
+}
+
+Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
+                               RankedTensorType type) {
+  Sharding sharding = Sharding::replicatedOf(type.getRank());
+  for (auto [i, name] : llvm::enumerate(dims))
+    if (name == "batch") {
+      foundBatch = true;
+      if (strategy.dp && hasAxis("dp"))
+        sharding.dims[i].axes = {fullAxis("dp")};
+    }
+  return sharding;
+}
+
+/// Spreads heads: the major part of tp over KV heads, the rest over the query
+/// heads of each. A tensor of keys or values has only the first part.
+void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
+                           RankedTensorType type) const {
+  const auto *groups = llvm::find(dims, "kv_heads");
+  const auto *heads = llvm::find(dims, "q_per_kv");
+  if (groups == dims.end())
+    return;
+  unsigned groupDim = groups - dims.begin();
+  AxisRef tp = fullAxis("tp");
+  auto [major, minor] =
+      splitHeads(tp.size, type.getDimSize(groupDim), headsPerGroup);
+  if (major > 1)
+    sharding.dims[groupDim].axes = {{tp.axis, 1, major}};
+  if (minor > 1 && heads != dims.end())
+    sharding.dims[heads - dims.begin()].axes = {{tp.axis, major, minor}};
+}
+
+Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
+                                   RankedTensorType type) {
+  foundParameter = true;
+  Sharding sharding = Sharding::replicatedOf(type.getRank());
+  bool spread = strategy.tp && hasAxis("tp");
+  for (auto [i, name] : llvm::enumerate(dims)) {
+    bool wide = name == "ffn" || name == "vocab";
+    foundTensorParallel |= wide || name == "kv_heads";
+    if (wide && spread)
+      sharding.dims[i].axes = {fullAxis("tp")};
+  }
+  if (spread)
+    seedHeads(sharding, dims, type);
+  return sharding;
+}
+
+Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
+                                  RankedTensorType type) {
+  Sharding sharding = seedInput(dims, type);
+  for (auto [i, name] : llvm::enumerate(dims))
+    if (name == "seq") {
+      foundSequence = true;
+      if (strategy.sp && hasAxis("tp")) {
+        sharding.dims[i].axes = {fullAxis("tp")};
+        sharding.dims[i].priority = 1;
+      }
+    }
+  return sharding;
+}
+
+/// Adds dp to the first dimension that then divides, else to the one with the
+/// most elements a device.
+void SeedWriter::restOverDp(Sharding &sharding, RankedTensorType type) const {
+  AxisRef dp = fullAxis("dp");
+  std::optional<unsigned> largest;
+  int64_t largestSize = 1;
+  for (auto [i, dim] : llvm::enumerate(sharding.dims)) {
+    int64_t size = type.getDimSize(i), shards = numShards(dim.axes);
+    if (size % (shards * dp.size) == 0) {
+      dim.axes.push_back(dp);
+      return;
+    }
+    int64_t local = llvm::divideCeil(size, shards);
+    if (local > largestSize) {
+      largest = i;
+      largestSize = local;
+    }
+  }
+  if (largest)
+    sharding.dims[*largest].axes.push_back(dp);
+}
+
+/// Gathers a parameter anew for each op that uses it.
+void SeedWriter::constrainUses(Value parameter, const Sharding &inUse) {
+  llvm::SetVector<Operation *> users;
+  for (Operation *user : parameter.getUsers())
+    if (!user->hasTrait<OpTrait::IsTerminator>() && !isa<dist::GroupOp>(user))
+      users.insert(user);
+  for (Operation *user : users) {
+    OpBuilder builder(user);
+    Value gathered = dist::ConstraintOp::create(builder, user->getLoc(),
+                                                parameter, toAttr(inUse));
+    user->replaceUsesOfWith(parameter, gathered);
+  }
+}
+
+void SeedWriter::seedFunction(FunctionOpInterface func) {
+  headsPerGroup = 1;
+  SmallVector<SmallVector<StringRef>> names;
+  for (BlockArgument arg : func.getArguments()) {
+    names.push_back(
+        toNames(func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kDimsAttr)));
+    for (auto [i, name] : llvm::enumerate(names.back()))
+      if (name == "q_per_kv")
+        headsPerGroup =
+            std::max(headsPerGroup,
+                     cast<RankedTensorType>(arg.getType()).getDimSize(i));
+  }
+  for (auto [arg, dims] : llvm::zip(func.getArguments(), names)) {
+    if (dims.empty())
+      continue;
+    auto type = cast<RankedTensorType>(arg.getType());
+    bool isParameter = bool(
+        func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kParamAttr));
+    Sharding seed =
+        isParameter ? seedParameter(dims, type) : seedInput(dims, type);
+    if (dist::getSharding(arg))
+      continue;
+    if (isParameter && strategy.zero == 3 && hasAxis("dp")) {
+      Sharding rest = seed;
+      restOverDp(rest, type);
+      if (!rest.samePlacement(seed))
+        constrainUses(arg, seed);
+      seed = std::move(rest);
+    }
+    dist::setSharding(arg, toAttr(seed));
+  }
+  func.walk([&](Operation *op) {
+    SmallVector<StringRef> dims =
+        toNames(op->getDiscardableAttr(nn::NNDialect::kDimsAttr));
+    if (dims.empty() || op->getNumResults() != 1)
+      return;
+    Value value = op->getResult(0);
+    Sharding seed = seedResidual(dims, cast<RankedTensorType>(value.getType()));
+    if (!dist::getSharding(value))
+      dist::setSharding(value, toAttr(seed));
+  });
+}
+
+std::string SeedWriter::missing() const {
+  if (strategy.dp && !foundBatch)
+    return "strategy 'dp' expects an argument with a dimension \"batch\" in "
+           "nn.dims but got none";
+  if (strategy.tp && !foundTensorParallel)
+    return "strategy 'tp' expects a parameter (nn.param) with a dimension "
+           "\"kv_heads\", \"ffn\" or \"vocab\" in nn.dims but got none";
+  if (strategy.sp && !foundSequence)
+    return "strategy 'sp' expects ops with a dimension \"seq\" in nn.dims but "
+           "got none";
+  if (strategy.zero > 0 && !foundParameter)
+    return "strategy 'zero' expects an argument with nn.param and nn.dims but "
+           "got none";
+  return "";
+}
+
+/// The module's mesh, or a new one of these axes.
+static FailureOr<dist::MeshOp> getOrCreateMesh(ModuleOp module,
+                                               const Mesh &mesh) {
+  auto attr = dist::MeshAttr::get(module.getContext(), mesh);
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (!meshes.empty()) {
+    dist::MeshOp existing = *meshes.begin();
+    if (existing.getMesh() == attr)
+      return existing;
+    return existing->emitError() << "expects the mesh of the strategy, " << attr
+                                 << ", but got " << existing.getMesh();
+  }
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  return dist::MeshOp::create(builder, module.getLoc(), "mesh", attr);
+}
+
+namespace {
+
+struct ApplyStrategyPass
+    : tessera::impl::ApplyStrategyPassBase<ApplyStrategyPass> {
+  using ApplyStrategyPassBase::ApplyStrategyPassBase;
+
+  LogicalResult apply() {
+    ModuleOp module = getOperation();
+    std::string error;
+    std::optional<Strategy> plan = parseStrategy(strategy, error);
+    if (!plan)
+      return module.emitError() << error;
+    FailureOr<dist::MeshOp> meshOp = failure();
+    if (mesh.empty()) {
+      meshOp = dist::getOnlyMesh(module);
+    } else {
+      std::optional<Mesh> parsed = parseMesh(mesh, error);
+      if (!parsed)
+        return module.emitError() << error;
+      meshOp = getOrCreateMesh(module, *parsed);
+    }
+    if (failed(meshOp))
+      return failure();
+    Mesh plain = meshOp->getMesh().toMesh();
+    if (std::string why = checkStrategy(*plan, plain); !why.empty())
+      return module.emitError() << why;
+    if (plan->isNone())
+      return success();
+
+    SeedWriter writer(*plan, plain,
+                      FlatSymbolRefAttr::get(meshOp->getSymNameAttr()));
+    for (auto func : module.getOps<FunctionOpInterface>())
+      if (!func.isExternal())
+        writer.seedFunction(func);
+    if (std::string why = writer.missing(); !why.empty())
+      return module.emitError() << why;
+    if (plan->zero == 1 || plan->zero == 2)
+      remark::analysis(
+          module.getLoc(),
+          remark::RemarkOpts::name("NothingToSeed").category("strategy"))
+          << remark::add("zero={0} shards training state, of which a forward "
+                         "program has none: it seeds nothing",
+                         plan->zero);
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(apply()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,140 @@
+//===- Strategy.cpp - Meshes and strategies as a person writes them -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Training/Strategy.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+/// Starts with a letter, goes on with letters, digits and underscores.
+static bool isName(StringRef text) {
+  return !text.empty() && llvm::isAlpha(text.front()) &&
+         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+static std::string quoted(StringRef text) { return "'" + text.str() + "'"; }
+
+std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &error) {
+  // More devices than this are a mistake, and their number must not overflow.
+  constexpr int64_t kMaxDevices = int64_t(1) << 32;
+  Mesh mesh;
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  int64_t devices = 1;
+  for (StringRef part : parts) {
+    auto [name, sizeText] = part.split('=');
+    int64_t size = 0;
+    if (!isName(name) || sizeText.getAsInteger(10, size)) {
+      error = "expects a mesh such as dp=2,tp=4 but got " +
+              (parts.size() == 1 ? quoted(text)
+                                 : quoted(part) + " in " + quoted(text));
+      return std::nullopt;
+    }
+    if (size < 1) {
+      error = "expects mesh axes of size at least 1 but got " +
+              std::to_string(size) + " for " + quoted(name);
+      return std::nullopt;
+    }
+    if (mesh.find(name)) {
+      error = "expects each mesh axis once but got " + quoted(name) + " twice";
+      return std::nullopt;
+    }
+    if (size > kMaxDevices / devices) {
+      error = "expects a mesh of at most " + std::to_string(kMaxDevices) +
+              " devices but got " + quoted(text);
+      return std::nullopt;
+    }
+    devices *= size;
+    mesh.names.push_back(name.str());
+    mesh.sizes.push_back(size);
+  }
+  return mesh;
+}
+
+std::optional<Strategy> tessera::parseStrategy(StringRef text,
+                                               std::string &error) {
+  Strategy strategy;
+  if (text.empty() || text == "auto" || text == "none")
+    return strategy;
+  llvm::SmallVector<StringRef> parts, seen;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    StringRef name = part.split('=').first;
+    if (llvm::is_contained(seen, name)) {
+      error = "expects each part of a strategy once but got " + quoted(name) +
+              " twice";
+      return std::nullopt;
+    }
+    seen.push_back(name);
+    if (part == "dp")
+      strategy.dp = true;
+    else if (part == "tp")
+      strategy.tp = true;
+    else if (part == "sp")
+      strategy.sp = true;
+    else if (name == "zero" && part.size() == 6 && part[5] >= '0' &&
+             part[5] <= '3')
+      strategy.zero = part[5] - '0';
+    else {
+      error = "expects dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
+              quoted(part);
+      return std::nullopt;
+    }
+  }
+  return strategy;
+}
+
+static std::string print(const Mesh &mesh) {
+  std::string text;
+  for (size_t i = 0; i < mesh.names.size(); ++i)
+    text += (i ? "," : "") + mesh.names[i] + "=" + std::to_string(mesh.sizes[i]);
+  return text;
+}
+
+std::string tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
+  if (strategy.isNone())
+    return "";
+  auto needs = [&](StringRef part, bool used, StringRef axis) -> std::string {
+    if (!used || mesh.find(axis))
+      return "";
+    return "strategy " + quoted(part) + " expects an axis " + quoted(axis) +
+           " but got mesh " + quoted(print(mesh));
+  };
+  for (std::string why :
+       {needs("dp", strategy.dp, "dp"), needs("tp", strategy.tp, "tp"),
+        needs("sp", strategy.sp, "tp"),
+        needs("zero=" + std::to_string(strategy.zero), strategy.zero > 0,
+              "dp")})
+    if (!why.empty())
+      return why;
+  for (size_t i = 0; i < mesh.names.size(); ++i) {
+    bool used = (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
+                (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
+    if (!used && mesh.sizes[i] > 1)
+      return "expects a strategy that uses every axis but got none for " +
+             quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh));
+  }
+  return "";
+}
+
+std::pair<int64_t, int64_t>
+tessera::splitHeads(int64_t size, int64_t groups, int64_t perGroup) {
+  std::pair<int64_t, int64_t> best{size, 1};
+  auto rank = [&](int64_t g) {
+    int64_t heads = llvm::divideCeil(groups, g) *
+                    llvm::divideCeil(perGroup, size / g);
+    return std::make_pair(heads, groups % g == 0 ? 0 : 1);
+  };
+  if (perGroup == 1)
+    return best;
+  for (int64_t g = size - 1; g >= 1; --g)
+    if (size % g == 0 && rank(g) < rank(best.first))
+      best = {g, size / g};
+  return best;
+}

@@ -1,0 +1,94 @@
+// RUN: split-file %s %t
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp" | FileCheck %t/model.mlir --check-prefixes=CHECK,TP
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,sp" | FileCheck %t/model.mlir --check-prefixes=CHECK,SP
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,zero=3" | FileCheck %t/zero3.check
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=tp=8 strategy=tp" | FileCheck %t/tp8.check
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=tp=6 strategy=tp" | FileCheck %t/tp6.check
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=1,tp=2 strategy=dp,tp" | FileCheck %t/unit.check
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2 strategy=dp,zero=2" --remarks-filter="strategy.*" 2>&1 | FileCheck %t/zero2.check
+// RUN: tessera-opt %t/seeded.mlir --dist-apply-strategy | FileCheck %t/seeded.mlir
+
+//--- model.mlir
+// CHECK: dist.mesh @mesh ["dp"=2, "tp"=2]
+// CHECK-LABEL: func @forward
+// CHECK-SAME: tensor<4x16xi32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {}]>
+// CHECK-SAME: tensor<259x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}]>
+// CHECK-SAME: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}, {}, {}]>
+// CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}, {}]>
+// CHECK-SAME: tensor<64x160xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>
+// CHECK-SAME: tensor<64xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>
+func.func @forward(
+    %tokens: tensor<4x16xi32> {nn.input = "tokens", nn.dims = ["batch", "seq"]},
+    %wte: tensor<259x64xf32> {nn.param = "wte", nn.dims = ["vocab", "embed"]},
+    %wq: tensor<64x2x2x16xf32> {nn.param = "wq", nn.dims = ["embed", "kv_heads", "q_per_kv", "head_dim"]},
+    %wk: tensor<64x2x16xf32> {nn.param = "wk", nn.dims = ["embed", "kv_heads", "head_dim"]},
+    %w1: tensor<64x160xf32> {nn.param = "w1", nn.dims = ["embed", "ffn"]},
+    %gamma: tensor<64xf32> {nn.param = "gamma", nn.dims = ["embed"]})
+    -> (tensor<4x16x259xf32>, tensor<4x16x2x2x16xf32>, tensor<4x16x2x16xf32>, tensor<4x16x160xf32>) {
+  // TP: nn.embedding
+  // TP-SAME: dist.shardings = [#dist.sharding<@mesh, [{"dp"}, {}, {}]>]
+  // SP: nn.embedding
+  // SP-SAME: dist.shardings = [#dist.sharding<@mesh, [{"dp"}, {"tp"}p1, {}]>]
+  %x = nn.embedding %wte, %tokens {nn.dims = ["batch", "seq", "embed"]}
+      : tensor<259x64xf32>, tensor<4x16xi32> -> tensor<4x16x64xf32>
+  // Only the residual stream and arguments are seeded.
+  // CHECK: nn.rms_norm
+  // CHECK-NOT: dist.shardings
+  // CHECK-SAME: : tensor
+  %n = nn.rms_norm %x, %gamma eps 1.0e-5 : tensor<4x16x64xf32>, tensor<64xf32>
+  // CHECK-NOT: dist.shardings
+  %q = nn.einsum "bsd,dgrk->bsgrk" %n, %wq
+      : tensor<4x16x64xf32>, tensor<64x2x2x16xf32> -> tensor<4x16x2x2x16xf32>
+  %k = nn.einsum "bsd,dgk->bsgk" %n, %wk
+      : tensor<4x16x64xf32>, tensor<64x2x16xf32> -> tensor<4x16x2x16xf32>
+  %h = nn.einsum "bsd,df->bsf" %n, %w1
+      : tensor<4x16x64xf32>, tensor<64x160xf32> -> tensor<4x16x160xf32>
+  %logits = nn.einsum "bsd,vd->bsv" %n, %wte
+      : tensor<4x16x64xf32>, tensor<259x64xf32> -> tensor<4x16x259xf32>
+  return %logits, %q, %k, %h
+      : tensor<4x16x259xf32>, tensor<4x16x2x2x16xf32>, tensor<4x16x2x16xf32>, tensor<4x16x160xf32>
+}
+
+//--- zero3.check
+// Parameters rest over dp too, on the first dimension that divides; 259 rows do
+// not. Each use gathers for itself: the tied table twice.
+// CHECK-LABEL: func @forward
+// CHECK-SAME: tensor<259x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}]>
+// CHECK-SAME: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {"tp"}, {}, {}]>
+// CHECK-SAME: tensor<64xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}]>
+// CHECK: %[[TABLE:.*]] = dist.constraint %[[WTE:.*]] <@mesh, [{"tp"}, {}]> : tensor<259x64xf32>
+// CHECK-NEXT: nn.embedding %[[TABLE]],
+// CHECK-NEXT: %[[GAMMA:.*]] = dist.constraint %{{.*}} <@mesh, [{}]> : tensor<64xf32>
+// CHECK-NEXT: nn.rms_norm %{{.*}}, %[[GAMMA]]
+// CHECK: %[[HEAD:.*]] = dist.constraint %[[WTE]] <@mesh, [{"tp"}, {}]> : tensor<259x64xf32>
+// CHECK-NEXT: nn.einsum "bsd,vd->bsv" %{{.*}}, %[[HEAD]]
+
+//--- tp8.check
+// More devices than heads: the major part of tp cuts the KV heads, the rest the
+// query heads of each (padded from 2 to 4); keys have the major part alone.
+// CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {"tp":(2)4}, {}]>
+// CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {}]>
+// CHECK-SAME: tensor<64x160xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>
+
+//--- tp6.check
+// CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {"tp":(2)3}, {}]>
+// CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {}]>
+
+//--- unit.check
+// An axis of one device shards nothing.
+// CHECK: tensor<4x16xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
+
+//--- zero2.check
+// CHECK: remark: {{.*}}zero=2 shards training state, of which a forward program has none: it seeds nothing
+
+//--- seeded.mlir
+// Without a strategy the program's own seeds are all there is.
+dist.mesh @m ["x"=4]
+// CHECK-LABEL: func @own_seeds
+// CHECK-SAME: %{{.*}}: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x", ?}]>}, %{{.*}}: tensor<8xf32>)
+func.func @own_seeds(
+    %a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x", ?}]>},
+    %b: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = arith.addf %a, %b : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
