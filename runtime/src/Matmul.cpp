@@ -31,7 +31,7 @@ namespace {
 constexpr int64_t blockDepth = 768;
 constexpr int64_t blockColumns = 256;
 /// Panels of rows in a block of rows: B passes by once a block.
-constexpr int64_t blockRowPanels = 16;
+constexpr int64_t blockRowPanels = 28;
 
 int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -81,10 +81,10 @@ struct Matmul {
     int64_t step = roundUp((d.k + passes - 1) / passes, 16);
     int64_t stepColumns = roundUp(blockColumns, kernels.tileColumns);
     for (int64_t j = 0; j < columns; j += stepColumns) {
-      int64_t some = std::min(stepColumns, columns - j);
       int64_t depth = 0;
       do {
-        kernels.multiply(rows, some, std::min(step, d.k - depth),
+        kernels.multiply(rows, std::min(stepColumns, columns - j),
+                         std::min(step, d.k - depth),
                          packedA + depth * kernels.tileRows,
                          d.k * kernels.tileRows,
                          packedB + j * d.k + depth * kernels.tileColumns,

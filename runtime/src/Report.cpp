@@ -83,8 +83,7 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
   for (const Comparison &c : comparisons) {
     line += format("%s{\"name\": %s, \"max_difference\": %.9g, "
                    "\"max_magnitude\": %.9g}",
-                   comma, quoteJson(c.name).c_str(), c.difference,
-                   c.magnitude);
+                   comma, quoteJson(c.name).c_str(), c.difference, c.magnitude);
     comma = ", ";
   }
   printf("%s]}\n", line.c_str());

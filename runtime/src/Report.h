@@ -35,8 +35,7 @@ struct Comparison {
 /// Prints the report of all ranks to standard output. `stepSeconds` is the wall
 /// time of each step on rank 0.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,
-                 const Options &options,
-                 const std::vector<double> &stepSeconds,
+                 const Options &options, const std::vector<double> &stepSeconds,
                  const std::vector<Comparison> &comparisons);
 
 } // namespace tessera::rt

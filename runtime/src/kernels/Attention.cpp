@@ -22,6 +22,8 @@
 namespace tessera::rt::TESSERA_RT_ISA {
 
 namespace {
+constexpr int tileRows = AttentionTile::rows;
+constexpr int tileColumns = AttentionTile::columns;
 /// Query rows and keys of one block of scores, which stays in the second-level
 /// cache.
 constexpr int64_t queryBlock = 4 * tileRows;
@@ -99,11 +101,12 @@ struct Worker {
       return MatrixView{static_cast<const char *>(base) + first * size,
                         int32_t(d.dtype), 1, d.groups * dim};
     };
-    packB(view(task.k, d.head_dim), d.head_dim, visible, buffers.keys);
+    packAttentionColumns(view(task.k, d.head_dim), d.head_dim, visible,
+                         buffers.keys);
     MatrixView values = view(task.v, d.v_head_dim);
     values.rowStride = values.columnStride;
     values.columnStride = 1;
-    packB(values, visible, d.v_head_dim, buffers.values);
+    packAttentionColumns(values, visible, d.v_head_dim, buffers.values);
   }
 
   void packQueries(int64_t first, int64_t count) {
@@ -125,8 +128,8 @@ struct Worker {
           row[x] = query[x] * factor;
       }
     }
-    packA({buffers.rows, TESSERA_RT_F32, d.head_dim, 1}, count, d.head_dim,
-          buffers.queries);
+    packAttentionRows({buffers.rows, TESSERA_RT_F32, d.head_dim, 1}, count,
+                      d.head_dim, buffers.queries);
   }
 
   /// Turns the first `visible` scores of a row into weights 2^(score - maximum)
@@ -174,11 +177,11 @@ struct Worker {
   void meet(int64_t first, int64_t count, int64_t begin, int64_t depth) {
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < depth; j += tileColumns)
-        multiplyRows<1, tileRows>(count - i < tileRows ? count - i : tileRows,
-                                  d.head_dim, buffers.queries + i * d.head_dim,
-                                  buffers.keys + (begin + j) * d.head_dim,
-                                  buffers.scores + i * keyBlock + j, keyBlock,
-                                  false);
+        multiplyRows<AttentionTile, 1, tileRows>(
+            count - i < tileRows ? count - i : tileRows, d.head_dim,
+            buffers.queries + i * d.head_dim,
+            buffers.keys + (begin + j) * d.head_dim,
+            buffers.scores + i * keyBlock + j, keyBlock, false);
     for (int64_t i = 0; i < count; ++i) {
       int64_t visible = visibleKeys(first + i) - begin;
       visible = visible < 0 ? 0 : visible > depth ? depth : visible;
@@ -186,7 +189,7 @@ struct Worker {
     }
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < width; j += tileColumns)
-        multiplyRows<keyBlock, 1>(
+        multiplyRows<AttentionTile, keyBlock, 1>(
             count - i < tileRows ? count - i : tileRows, depth,
             buffers.scores + i * keyBlock,
             buffers.values + j * packedDepth + begin * tileColumns,

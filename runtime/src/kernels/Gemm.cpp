@@ -42,6 +42,19 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
   if (width < Width)
     memset(out, 0, size_t(depth) * Width * sizeof(float));
   int64_t d = 0;
+  if constexpr (Width < lanes && (Width & (Width - 1)) == 0) {
+    for (; strideDepth == 1 && width == Width && d + lanes <= depth;
+         d += lanes) {
+      VecF rows[Width];
+#pragma clang loop unroll(full)
+      for (int i = 0; i < Width; ++i)
+        rows[i] = Read::many(source + i * strideItem + d);
+      transposeRows<Width>(rows);
+#pragma clang loop unroll(full)
+      for (int i = 0; i < Width; ++i)
+        store(out + d * Width + i * lanes, rows[i]);
+    }
+  }
   if (strideDepth == 1) {
     // The most rows a square holds.
     constexpr int full = Width < lanes ? Width : lanes;
@@ -60,7 +73,7 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
           for (int64_t i = 0; i < rows; ++i)
             square[i] = Read::many(begin + i * strideItem);
         }
-        transposeSquare(square);
+        transposeRows<lanes>(square);
         int64_t room = Width - first;
         for (int i = 0; i < lanes; ++i)
           memcpy(out + (d + i) * Width + first, &square[i],
@@ -106,12 +119,28 @@ void packAny(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
 }
 } // namespace
 
+static constexpr int64_t tileRows = GemmTile::rows;
+static constexpr int64_t tileColumns = GemmTile::columns;
+
 void packA(const MatrixView &a, int64_t rows, int64_t depth, float *out) {
-  packAny<tileRows>(a, a.rowStride, a.columnStride, rows, depth, out);
+  packAny<GemmTile::rows>(a, a.rowStride, a.columnStride, rows, depth, out);
 }
 
 void packB(const MatrixView &b, int64_t depth, int64_t columns, float *out) {
-  packAny<tileColumns>(b, b.columnStride, b.rowStride, columns, depth, out);
+  packAny<GemmTile::columns>(b, b.columnStride, b.rowStride, columns, depth,
+                             out);
+}
+
+void packAttentionRows(const MatrixView &a, int64_t rows, int64_t depth,
+                       float *out) {
+  packAny<AttentionTile::rows>(a, a.rowStride, a.columnStride, rows, depth,
+                               out);
+}
+
+void packAttentionColumns(const MatrixView &b, int64_t depth, int64_t columns,
+                          float *out) {
+  packAny<AttentionTile::columns>(b, b.columnStride, b.rowStride, columns,
+                                  depth, out);
 }
 
 /// One tile at the edge of C, through a full tile on the side.
@@ -119,7 +148,8 @@ static void multiplyEdge(int64_t rows, int64_t columns, int64_t depth,
                          const float *a, const float *b, float *c, int64_t ldc,
                          bool accumulate) {
   alignas(64) float edge[tileRows * tileColumns];
-  multiplyRows<1, tileRows>(rows, depth, a, b, edge, tileColumns, false);
+  multiplyRows<GemmTile, 1, tileRows>(rows, depth, a, b, edge, tileColumns,
+                                      false);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t x = 0; x < columns; ++x)
       c[r * ldc + x] =
@@ -132,7 +162,7 @@ void multiply(int64_t rows, int64_t columns, int64_t depth,
   // A few panels of rows at a time: a panel of B is used for all of them while
   // it is in the first-level cache, and the rows of C touched are so few that
   // their pages stay known.
-  constexpr int64_t blockRows = 4 * tileRows;
+  constexpr int64_t blockRows = 8 * tileRows;
   for (int64_t first = 0; first < rows; first += blockRows) {
     int64_t last = rows - first < blockRows ? rows : first + blockRows;
     for (int64_t j = 0; j < columns; j += tileColumns) {
@@ -142,7 +172,8 @@ void multiply(int64_t rows, int64_t columns, int64_t depth,
         const float *a = packedA + i / tileRows * panelStrideA;
         float *tile = c + i * ldc + j;
         if (columns - j >= tileColumns)
-          multiplyRows<1, tileRows>(height, depth, a, b, tile, ldc, accumulate);
+          multiplyRows<GemmTile, 1, tileRows>(height, depth, a, b, tile, ldc,
+                                              accumulate);
         else
           multiplyEdge(height, columns - j, depth, a, b, tile, ldc, accumulate);
       }

@@ -19,67 +19,77 @@
 
 namespace tessera::rt::TESSERA_RT_ISA {
 
-// Tile rows x 2 accumulators, 2 vectors of B and a broadcast of A must fit the
-// registers: 32 with AVX-512 (and on Arm), 16 else.
-#if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int tileRows = 14;
-#else
-constexpr int tileRows = 6;
-#endif
-constexpr int tileColumns = 2 * lanes;
+/// Sizes of a tile. Rows x Vectors accumulators, the vectors of a row of B and
+/// a broadcast element of A must fit the registers: 32 with AVX-512, 16 else.
+template <int Rows_, int Vectors_> struct TileShape {
+  static constexpr int rows = Rows_;
+  static constexpr int vectors = Vectors_;
+  static constexpr int columns = Vectors_ * lanes;
+};
 
-/// c[Rows][tileColumns] (+)= sum over d of a(r, d) * b[d], where a(r, d) is at
-/// r * strideRow + d * strideDepth, and b[d] at d * tileColumns.
-template <int Rows, int StrideRow, int StrideDepth>
+#if defined(__AVX512F__)
+// Wide tiles need fewer loads; heads are too narrow for them.
+using GemmTile = TileShape<8, 3>;
+using AttentionTile = TileShape<14, 2>;
+#else
+using GemmTile = TileShape<4, 3>;
+using AttentionTile = TileShape<6, 2>;
+#endif
+
+/// c[Rows][columns] (+)= sum over d of a(r, d) * b[d], where a(r, d) is at
+/// r * strideRow + d * strideDepth, and b[d] at d * columns.
+template <typename Tile, int Rows, int StrideRow, int StrideDepth>
 inline void multiplyTile(int64_t depth, const float *__restrict a,
                          const float *__restrict b, float *__restrict c,
                          int64_t ldc, bool accumulate) {
-  VecF sum[Rows][2];
+  VecF sum[Rows][Tile::vectors];
 #pragma clang loop unroll(full)
-  for (int r = 0; r < Rows; ++r) {
-    __builtin_prefetch(c + r * ldc, 1);
-    __builtin_prefetch(c + r * ldc + lanes, 1);
-    sum[r][0] = VecF{};
-    sum[r][1] = VecF{};
-  }
+  for (int r = 0; r < Rows; ++r)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Tile::vectors; ++v) {
+      __builtin_prefetch(c + r * ldc + v * lanes, 1);
+      sum[r][v] = VecF{};
+    }
   for (int64_t d = 0; d < depth; ++d) {
-    VecF b0 = load(b + d * tileColumns), b1 = load(b + d * tileColumns + lanes);
-    __builtin_prefetch(b + (d + 16) * tileColumns);
+    VecF row[Tile::vectors];
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Tile::vectors; ++v) {
+      row[v] = load(b + d * Tile::columns + v * lanes);
+      __builtin_prefetch(b + (d + 16) * Tile::columns + v * lanes);
+    }
     __builtin_prefetch(a + (d + 24) * StrideDepth);
-    __builtin_prefetch(b + (d + 16) * tileColumns + lanes);
 #pragma clang loop unroll(full)
     for (int r = 0; r < Rows; ++r) {
       VecF x = splat(a[r * StrideRow + d * StrideDepth]);
-      sum[r][0] += x * b0;
-      sum[r][1] += x * b1;
+#pragma clang loop unroll(full)
+      for (int v = 0; v < Tile::vectors; ++v)
+        sum[r][v] += x * row[v];
     }
   }
 #pragma clang loop unroll(full)
-  for (int r = 0; r < Rows; ++r) {
-    float *row = c + r * ldc;
-    if (accumulate) {
-      sum[r][0] += load(row);
-      sum[r][1] += load(row + lanes);
+  for (int r = 0; r < Rows; ++r)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < Tile::vectors; ++v) {
+      float *to = c + r * ldc + v * lanes;
+      store(to, accumulate ? sum[r][v] + load(to) : sum[r][v]);
     }
-    store(row, sum[r][0]);
-    store(row + lanes, sum[r][1]);
-  }
 }
 
-/// multiplyTile for a number of rows known at run time, 1 .. tileRows.
-template <int StrideRow, int StrideDepth, int Rows = tileRows>
+/// multiplyTile for a number of rows known at run time, 1 .. Tile::rows.
+template <typename Tile, int StrideRow, int StrideDepth, int Rows = Tile::rows>
 inline void multiplyRows(int64_t rows, int64_t depth, const float *a,
                          const float *b, float *c, int64_t ldc,
                          bool accumulate) {
   if constexpr (Rows == 1) {
-    multiplyTile<1, StrideRow, StrideDepth>(depth, a, b, c, ldc, accumulate);
+    multiplyTile<Tile, 1, StrideRow, StrideDepth>(depth, a, b, c, ldc,
+                                                  accumulate);
   } else {
     if (rows == Rows)
-      multiplyTile<Rows, StrideRow, StrideDepth>(depth, a, b, c, ldc,
-                                                 accumulate);
+      multiplyTile<Tile, Rows, StrideRow, StrideDepth>(depth, a, b, c, ldc,
+                                                       accumulate);
     else
-      multiplyRows<StrideRow, StrideDepth, Rows - 1>(rows, depth, a, b, c, ldc,
-                                                     accumulate);
+      multiplyRows<Tile, StrideRow, StrideDepth, Rows - 1>(rows, depth, a, b, c,
+                                                           ldc, accumulate);
   }
 }
 

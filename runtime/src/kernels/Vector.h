@@ -81,18 +81,20 @@ inline VecF interleaveHigh(VecF a, VecF b) {
 }
 #endif
 
-/// Transposes a square of lanes x lanes: log2(lanes) perfect shuffles.
-inline void transposeSquare(VecF (&rows)[lanes]) {
+/// Transposes Count rows of `lanes` elements, Count a power of two of at most
+/// `lanes`: row-major [lanes][Count] afterwards. Each round is a perfect
+/// shuffle of all elements, which rotates the bits of their positions by one.
+template <int Count> inline void transposeRows(VecF (&rows)[Count]) {
 #pragma clang loop unroll(full)
-  for (int round = 1; round < lanes; round *= 2) {
-    VecF next[lanes];
+  for (int round = 1; round < Count; round *= 2) {
+    VecF next[Count];
 #pragma clang loop unroll(full)
-    for (int i = 0; i < lanes / 2; ++i) {
-      next[2 * i] = interleaveLow(rows[i], rows[i + lanes / 2]);
-      next[2 * i + 1] = interleaveHigh(rows[i], rows[i + lanes / 2]);
+    for (int i = 0; i < Count / 2; ++i) {
+      next[2 * i] = interleaveLow(rows[i], rows[i + Count / 2]);
+      next[2 * i + 1] = interleaveHigh(rows[i], rows[i + Count / 2]);
     }
 #pragma clang loop unroll(full)
-    for (int i = 0; i < lanes; ++i)
+    for (int i = 0; i < Count; ++i)
       rows[i] = next[i];
   }
 }
