@@ -1,0 +1,80 @@
+//===- Verify.h - Is a program the same before and after? -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Interprets a global function on one rank and what the compiler made of it on
+// all ranks of its mesh, on the same data, and compares every output.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERPRETER_VERIFY_H
+#define TESSERA_INTERPRETER_VERIFY_H
+
+#include "tessera/Interfaces/Axes.h"
+#include "tessera/Interpreter/InputData.h"
+#include "tessera/Interpreter/Interpreter.h"
+
+namespace tessera::interp {
+
+/// The mesh of a function's module; one device if it has none. Failure, with
+/// an error, if it has several.
+mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
+
+/// Runs a function on global arguments and gives its global results. One with
+/// `dist.local` runs on all devices of the mesh: its arguments are cut and its
+/// results assembled by their `dist.sharding` and `dist.global_shape`; those
+/// without are copies. Any other runs on one rank. Failure, with an error: see
+/// `interpret` and `assembleTensor`.
+mlir::FailureOr<RankTensors>
+interpretGlobal(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> inputs,
+                Statistics *statistics = nullptr);
+
+/// Largest difference of two tensors of one shape, relative to the largest
+/// element of `expected`; absolute where that is 0 and for integers. Infinite
+/// where one is NaN or only one is infinite.
+double relativeDifference(const Tensor &actual, const Tensor &expected);
+
+/// What is allowed by default: 0 for integers, 1e-12 for f64, 1e-5 for f32,
+/// 4e-3 for f16, 2e-2 for bf16, 0.1 for smaller floats.
+double defaultTolerance(const ElementType &type);
+
+struct VerifyOptions {
+  InputOptions inputs;
+  /// Replaces the default tolerance of floats.
+  std::optional<double> tolerance;
+};
+
+/// How one output compares.
+struct OutputComparison {
+  std::string name;
+  mlir::Type type;
+  double difference = 0;
+  double tolerance = 0;
+  bool ok() const { return difference <= tolerance; }
+};
+
+struct VerifyReport {
+  std::vector<OutputComparison> outputs;
+  /// Of the partitioned function.
+  Statistics statistics;
+  RankTensors inputs, expected;
+
+  bool ok() const {
+    return llvm::all_of(outputs, [](auto &output) { return output.ok(); });
+  }
+};
+
+/// Compares `original`, which is global, with `compiled`. Failure, with an
+/// error: one of them cannot be interpreted, or they do not match in the number
+/// and shapes of arguments and results.
+mlir::FailureOr<VerifyReport> verify(mlir::func::FuncOp original,
+                                     mlir::func::FuncOp compiled,
+                                     const VerifyOptions &options);
+
+/// Prints an aligned table of the outputs and one of the collectives.
+void printReport(const VerifyReport &report, llvm::raw_ostream &os);
+
+} // namespace tessera::interp
+
+#endif // TESSERA_INTERPRETER_VERIFY_H

@@ -1,0 +1,245 @@
+//===- Verify.cpp - Is a program the same before and after? ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interpreter/Verify.h"
+#include "dialects/Dist/Dist.h"
+#include "tessera/Interpreter/Shards.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+using dist::DistDialect;
+
+//===----------------------------------------------------------------------===//
+// Global arguments and results
+//===----------------------------------------------------------------------===//
+
+FailureOr<Mesh> interp::getMeshOf(func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (module.getOps<dist::MeshOp>().empty())
+    return Mesh();
+  FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+  if (failed(mesh))
+    return failure();
+  return mesh->getMesh().toMesh();
+}
+
+static Sharding shardingOf(dist::ShardingAttr attr, Type type,
+                           const Mesh &mesh) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return attr ? attr.toSharding(mesh)
+              : Sharding::replicatedOf(tensor ? tensor.getRank() : 0);
+}
+
+static ArrayRef<int64_t> shapeOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getShape() : ArrayRef<int64_t>();
+}
+
+/// The true global shape of an argument or result of a local function.
+static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
+                                          const Sharding &sharding) {
+  if (auto shape = dyn_cast_or_null<DenseI64ArrayAttr>(attr))
+    return SmallVector<int64_t>(shape.asArrayRef());
+  SmallVector<int64_t> shape(shapeOf(type));
+  for (auto [size, dim] : llvm::zip_equal(shape, sharding.dims))
+    size *= numShards(dim.axes);
+  return shape;
+}
+
+/// Runs a local function: cuts, interprets, assembles.
+static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
+                                             ArrayRef<TensorRef> inputs,
+                                             Statistics *statistics) {
+  FailureOr<Mesh> mesh = getMeshOf(function);
+  if (failed(mesh))
+    return failure();
+  int64_t numRanks = mesh->numDevices();
+  std::vector<RankTensors> arguments(numRanks);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    Type type = function.getArgumentTypes()[i];
+    Sharding sharding = shardingOf(dist::getSharding(function.getArgument(i)),
+                                   type, *mesh);
+    SmallVector<int64_t> shape = globalShapeOf(
+        function.getArgAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
+    if (input->getShape() != ArrayRef(shape))
+      return function.emitError("expects argument ")
+             << i << " of global shape [" << shape << "] but got ["
+             << input->getShape() << "]";
+    RankTensors blocks = shardTensor(input, sharding, *mesh, shapeOf(type));
+    for (auto [rank, block] : llvm::zip_equal(arguments, blocks))
+      rank.push_back(block);
+  }
+  FailureOr<std::vector<RankTensors>> results =
+      interpret(function, arguments, statistics);
+  if (failed(results))
+    return failure();
+  RankTensors assembled;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    Sharding sharding =
+        shardingOf(dist::getResultSharding(function, i), type, *mesh);
+    SmallVector<int64_t> shape = globalShapeOf(
+        function.getResultAttr(i, DistDialect::kGlobalShapeAttr), type,
+        sharding);
+    RankTensors blocks;
+    for (const RankTensors &rank : *results)
+      blocks.push_back(rank[i]);
+    llvm::Expected<TensorRef> whole =
+        assembleTensor(blocks, sharding, *mesh, shape);
+    if (!whole)
+      return function.emitError("result ")
+             << i << ": " << llvm::toString(whole.takeError());
+    assembled.push_back(*whole);
+  }
+  return assembled;
+}
+
+FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
+                                               ArrayRef<TensorRef> inputs,
+                                               Statistics *statistics) {
+  if (inputs.size() != function.getNumArguments())
+    return function.emitError("expects ")
+           << inputs.size() << " arguments but got "
+           << function.getNumArguments();
+  if (function->hasAttr(DistDialect::kLocalAttr))
+    return interpretLocal(function, inputs, statistics);
+  FailureOr<std::vector<RankTensors>> results =
+      interpret(function, RankTensors(inputs.begin(), inputs.end()),
+                statistics);
+  if (failed(results))
+    return failure();
+  return results->front();
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+double interp::relativeDifference(const Tensor &actual,
+                                  const Tensor &expected) {
+  double difference = 0, largest = 0;
+  for (int64_t i = 0, n = expected.getNumElements(); i < n; ++i) {
+    if (!expected.getElementType().isFloat()) {
+      difference = std::max(
+          difference, std::fabs(static_cast<double>(actual[i].i) -
+                                static_cast<double>(expected[i].i)));
+      continue;
+    }
+    double a = actual[i].f, b = expected[i].f;
+    if (std::isnan(a) || std::isnan(b))
+      return INFINITY;
+    if (a == b && std::isinf(a))
+      continue;
+    difference = std::max(difference, std::fabs(a - b));
+    largest = std::max(largest, std::fabs(b));
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+double interp::defaultTolerance(const ElementType &type) {
+  if (!type.isFloat())
+    return 0;
+  if (type.getWidth() == 64)
+    return 1e-12;
+  if (type.getWidth() == 32)
+    return 1e-5;
+  if (type.getType().isF16())
+    return 4e-3;
+  return type.getWidth() == 16 ? 2e-2 : 0.1;
+}
+
+FailureOr<VerifyReport> interp::verify(func::FuncOp original,
+                                       func::FuncOp compiled,
+                                       const VerifyOptions &options) {
+  FailureOr<RankTensors> inputs = makeInputs(original, options.inputs);
+  if (failed(inputs))
+    return failure();
+  VerifyReport report;
+  report.inputs = *inputs;
+  FailureOr<RankTensors> expected = interpretGlobal(original, *inputs);
+  if (failed(expected))
+    return failure();
+  report.expected = *expected;
+  FailureOr<RankTensors> actual =
+      interpretGlobal(compiled, *inputs, &report.statistics);
+  if (failed(actual))
+    return failure();
+  if (actual->size() != expected->size())
+    return compiled.emitError("expects ")
+           << expected->size() << " results but got " << actual->size();
+  for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected))) {
+    auto [a, b] = pair;
+    if (a->getShape() != b->getShape() ||
+        !(a->getElementType() == b->getElementType()))
+      return compiled.emitError("expects result ")
+             << i << " of type " << original.getResultTypes()[i]
+             << " but got shape [" << a->getShape() << "] of "
+             << a->getElementType().getType();
+    OutputComparison output;
+    output.name = getResultName(original, i);
+    output.type = original.getResultTypes()[i];
+    output.difference = relativeDifference(*a, *b);
+    output.tolerance = defaultTolerance(b->getElementType());
+    if (options.tolerance && b->getElementType().isFloat())
+      output.tolerance = *options.tolerance;
+    report.outputs.push_back(output);
+  }
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// Prints rows in columns as wide as their widest entry.
+static void printTable(ArrayRef<std::vector<std::string>> rows,
+                       llvm::raw_ostream &os) {
+  std::vector<size_t> widths(rows.front().size(), 0);
+  for (const auto &row : rows)
+    for (auto [width, entry] : llvm::zip_equal(widths, row))
+      width = std::max(width, entry.size());
+  for (const auto &row : rows) {
+    os << " ";
+    for (auto [i, entry] : llvm::enumerate(row)) {
+      os << ' ' << entry;
+      if (i + 1 < row.size())
+        os.indent(widths[i] - entry.size() + 1);
+    }
+    os << '\n';
+  }
+}
+
+static std::string printed(double number) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%.1e", number);
+  return number == 0 ? "0" : text;
+}
+
+void interp::printReport(const VerifyReport &report, llvm::raw_ostream &os) {
+  std::vector<std::vector<std::string>> rows{
+      {"output", "type", "difference", "bound", "ok"}};
+  for (const OutputComparison &output : report.outputs) {
+    std::string type;
+    llvm::raw_string_ostream(type) << output.type;
+    rows.push_back({output.name, type, printed(output.difference),
+                    printed(output.tolerance), output.ok() ? "yes" : "NO"});
+  }
+  printTable(rows, os);
+  if (report.statistics.collectives.empty()) {
+    os << "  no collectives\n";
+    return;
+  }
+  rows = {{"collective", "count", "bytes a rank"}};
+  for (auto &[name, entry] : report.statistics.collectives)
+    rows.push_back({name.str(), std::to_string(entry.count),
+                    std::to_string(entry.bytes)});
+  printTable(rows, os);
+}
