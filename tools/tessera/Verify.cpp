@@ -1,0 +1,382 @@
+//===- Verify.cpp - tessera verify ----------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options, files and passes around lib/Interpreter's verify; and printing what
+// functions compute, for tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tessera/Interpreter/Npy.h"
+#include "tessera/Interpreter/Verify.h"
+#include "tessera/Registration/Registration.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace tessera;
+using namespace tessera::interp;
+using llvm::StringRef;
+using mlir::failed;
+
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--pipeline", "PASSES",
+     "what to verify: the program before and after these\n"
+     "passes, in MLIR's syntax"},
+    {"--partitioned", "FILE",
+     "what to verify: PROGRAM, and this one, which was\nmade of it"},
+    {"--function", "NAME", "only this function; default: every public one"},
+    {"--seeds", "N", "use N sets of data; default: 1"},
+    {"--integers", "", "floats are small integers: linear parts are exact"},
+    {"--tolerance", "X",
+     "largest allowed max|a-b| / max|b| of a float output;\n"
+     "default: by type, 1e-5 for f32, 2e-2 for bf16"},
+    {"--dump", "DIR",
+     "write the data to DIR/NAME.npy and what the original\n"
+     "computes to DIR/expected/NAME.npy"},
+    {"--interpret", "",
+     "only print what each function computes from the\n"
+     "'interpret.value' (one for all ranks) or\n"
+     "'interpret.values' (one a rank) of its arguments"},
+};
+
+constexpr CommandSpec kCommand = {
+    "verify",
+    "PROGRAM.mlir [options]",
+    "Interprets a program before and after partitioning and compares them.",
+    "Both run on the same data in this process, the partitioned program on all\n"
+    "ranks of its mesh, in lockstep. Prints the largest difference of each\n"
+    "output and the collectives by kind. Exit status 1 on a mismatch.",
+    kOptions,
+    "  tessera verify g.mlir --partitioned local.mlir --seeds 3"};
+
+using Module = mlir::OwningOpRef<mlir::ModuleOp>;
+
+/// The result of a step that has printed its error.
+struct Reported : llvm::ErrorInfo<Reported> {
+  static char ID;
+  void log(llvm::raw_ostream &) const override {}
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+};
+char Reported::ID = 0;
+
+/// "file:line:column: error: message", one line each.
+void printDiagnostic(mlir::Diagnostic &diagnostic) {
+  llvm::outs().flush();
+  if (auto place = diagnostic.getLocation()
+                       ->findInstanceOf<mlir::FileLineColLoc>())
+    llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
+                 << ":" << place.getColumn() << ": ";
+  constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};
+  llvm::errs() << kSeverities[static_cast<unsigned>(diagnostic.getSeverity())]
+               << ": " << diagnostic << "\n";
+  for (mlir::Diagnostic &note : diagnostic.getNotes())
+    printDiagnostic(note);
+}
+
+llvm::Expected<Module> readModule(StringRef path, mlir::MLIRContext &context) {
+  std::string message;
+  auto file = mlir::openInputFile(path, &message);
+  if (!file)
+    return llvm::createStringError(message);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return llvm::make_error<Reported>();
+  return module;
+}
+
+/// The functions that the options ask for.
+llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>
+selectFunctions(mlir::ModuleOp module, const ParsedOptions &options) {
+  llvm::SmallVector<mlir::func::FuncOp> functions;
+  StringRef name = options.get("--function");
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (name.empty() ? function.isPublic() && !function.isExternal()
+                     : function.getName() == name)
+      functions.push_back(function);
+  if (functions.empty())
+    return llvm::createStringError(
+        name.empty() ? llvm::Twine("expects a public function with a body")
+                     : "expects a function @" + name);
+  return functions;
+}
+
+//===----------------------------------------------------------------------===//
+// --interpret
+//===----------------------------------------------------------------------===//
+
+/// "ranks 0-2,5".
+std::string printRanks(llvm::ArrayRef<int64_t> ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1)
+      ++end;
+    text += (i ? "," : "") + std::to_string(ranks[i]);
+    if (end - i > 1)
+      text += "-" + std::to_string(ranks[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+/// One line for each set of ranks that hold the same result.
+void printResult(unsigned index, llvm::ArrayRef<RankTensors> results) {
+  std::vector<bool> done(results.size(), false);
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    if (done[rank])
+      continue;
+    llvm::SmallVector<int64_t> same;
+    for (size_t other = rank; other < results.size(); ++other)
+      if (results[other][index]->sameAs(*results[rank][index])) {
+        same.push_back(other);
+        done[other] = true;
+      }
+    llvm::outs() << "  result" << index;
+    if (results.size() > 1)
+      llvm::outs() << ", " << printRanks(same);
+    llvm::outs() << ": ";
+    results[rank][index]->print(llvm::outs());
+    llvm::outs() << "\n";
+  }
+}
+
+/// The value of argument `i` of a rank.
+TensorRef readArgument(mlir::func::FuncOp function, unsigned i, int64_t rank) {
+  if (mlir::Attribute value = function.getArgAttr(i, "interpret.value"))
+    return fromAttribute(value);
+  auto values =
+      function.getArgAttrOfType<mlir::ArrayAttr>(i, "interpret.values");
+  if (!values || rank >= static_cast<int64_t>(values.size()))
+    return nullptr;
+  return fromAttribute(values[rank]);
+}
+
+llvm::Error interpretAndPrint(mlir::func::FuncOp function) {
+  auto mesh = getMeshOf(function);
+  if (failed(mesh))
+    return llvm::make_error<Reported>();
+  std::vector<RankTensors> arguments(mesh->numDevices());
+  for (auto [rank, tensors] : llvm::enumerate(arguments))
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      tensors.push_back(readArgument(function, i, rank));
+      if (!tensors.back())
+        return llvm::createStringError(llvm::formatv(
+            "@{0}: expects argument {1} to have 'interpret.value', or "
+            "'interpret.values' for {2} ranks",
+            function.getName(), i, arguments.size()));
+    }
+  auto results = interpret(function, arguments);
+  if (failed(results))
+    return llvm::make_error<Reported>();
+  llvm::outs() << "@" << function.getName() << "\n";
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    printResult(i, *results);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
+  mlir::PassManager passes(module->getContext());
+  std::string message;
+  llvm::raw_string_ostream os(message);
+  if (failed(mlir::parsePassPipeline(options.get("--pipeline"), passes, os)))
+    return llvm::createStringError("--pipeline: " +
+                                   StringRef(message).trim().split('\n').first);
+  if (failed(passes.run(module)))
+    return llvm::make_error<Reported>();
+  return llvm::Error::success();
+}
+
+/// The program that `original` became.
+llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
+                                    const ParsedOptions &options) {
+  if (options.has("--partitioned"))
+    return readModule(options.get("--partitioned"), *original.getContext());
+  if (!options.has("--pipeline"))
+    return llvm::createStringError(
+        "expects --pipeline or --partitioned, what to verify the program "
+        "against");
+  Module compiled = original.clone();
+  if (llvm::Error error = runPasses(*compiled, options))
+    return std::move(error);
+  return compiled;
+}
+
+llvm::Error dump(mlir::func::FuncOp original, const VerifyReport &report,
+                 StringRef directory) {
+  std::string expected = (directory + "/expected").str();
+  if (std::error_code code = llvm::sys::fs::create_directories(expected))
+    return llvm::createStringError(expected +
+                                   ": cannot be made: " + code.message());
+  for (auto [i, tensor] : llvm::enumerate(report.inputs))
+    if (llvm::Error error = writeNpy(
+            (directory + "/" + getArgumentName(original, i) + ".npy").str(),
+            *tensor))
+      return error;
+  for (auto [i, tensor] : llvm::enumerate(report.expected))
+    if (llvm::Error error = writeNpy(
+            expected + "/" + getResultName(original, i) + ".npy", *tensor))
+      return error;
+  return llvm::Error::success();
+}
+
+/// "dp=2, tp=2".
+std::string printMesh(const Mesh &mesh) {
+  std::string text;
+  for (auto [name, size] : llvm::zip_equal(mesh.names, mesh.sizes))
+    text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(size);
+  return text;
+}
+
+/// Verifies one function with every seed and prints the worst of each output.
+llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
+                                    mlir::func::FuncOp compiled,
+                                    VerifyOptions options, int64_t seeds,
+                                    StringRef dumpDirectory) {
+  std::optional<VerifyReport> worst;
+  for (int64_t seed = 0; seed < seeds; ++seed) {
+    options.inputs.seed = seed;
+    auto report = verify(original, compiled, options);
+    if (failed(report))
+      return llvm::make_error<Reported>();
+    if (seed == 0 && !dumpDirectory.empty())
+      if (llvm::Error error = dump(original, *report, dumpDirectory))
+        return std::move(error);
+    if (!worst)
+      worst = std::move(*report);
+    else
+      for (auto [w, output] : llvm::zip_equal(worst->outputs, report->outputs))
+        w.difference = std::max(w.difference, output.difference);
+  }
+  auto mesh = getMeshOf(compiled);
+  if (failed(mesh))
+    return llvm::make_error<Reported>();
+  bool isLocal = compiled->hasAttr(dist::DistDialect::kLocalAttr);
+  llvm::outs() << "@" << original.getName() << ": "
+               << (isLocal ? llvm::formatv("{0} ranks ({1})",
+                                           mesh->numDevices(), printMesh(*mesh))
+                                 .str()
+                           : "one rank")
+               << (seeds == 1 ? ""
+                              : ", worst of " + std::to_string(seeds) +
+                                    " sets of data")
+               << "\n";
+  printReport(*worst, llvm::outs());
+  return worst->ok();
+}
+
+llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
+  VerifyOptions options;
+  options.inputs.integers = parsed.has("--integers");
+  if (parsed.has("--tolerance")) {
+    double tolerance;
+    if (parsed.get("--tolerance").getAsDouble(tolerance) || !(tolerance >= 0))
+      return llvm::createStringError(
+          "--tolerance expects a number from 0 but got '" +
+          parsed.get("--tolerance") + "'");
+    options.tolerance = tolerance;
+  }
+  return options;
+}
+
+llvm::Expected<bool> compare(mlir::ModuleOp original,
+                             const ParsedOptions &parsed) {
+  auto options = readOptions(parsed);
+  if (!options)
+    return options.takeError();
+  auto seeds = parsed.getInteger("--seeds", 1);
+  if (!seeds)
+    return seeds.takeError();
+  auto functions = selectFunctions(original, parsed);
+  if (!functions)
+    return functions.takeError();
+  if (parsed.has("--dump") && functions->size() > 1)
+    return llvm::createStringError(
+        "--dump expects one function but got " +
+        llvm::Twine(functions->size()) + "; choose it by --function");
+  auto compiled = makeCompiled(original, parsed);
+  if (!compiled)
+    return compiled.takeError();
+  bool good = true;
+  for (mlir::func::FuncOp function : *functions) {
+    auto other =
+        (*compiled)->lookupSymbol<mlir::func::FuncOp>(function.getName());
+    if (!other)
+      return llvm::createStringError("expects a function @" +
+                                     function.getName() +
+                                     " in the partitioned program");
+    auto same = verifyFunction(function, other, *options, seeds->value_or(1),
+                               parsed.get("--dump"));
+    if (!same)
+      return same.takeError();
+    good &= *same;
+  }
+  return good;
+}
+
+/// True: everything compares equal.
+llvm::Expected<bool> run(const ParsedOptions &parsed) {
+  if (parsed.positional.size() != 1)
+    return llvm::createStringError("expects one PROGRAM.mlir but got " +
+                                   llvm::Twine(parsed.positional.size()) +
+                                   "; see tessera verify --help");
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  registerPasses();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  auto module = readModule(parsed.positional[0], context);
+  if (!module)
+    return module.takeError();
+  if (!parsed.has("--interpret"))
+    return compare(**module, parsed);
+  auto functions = selectFunctions(**module, parsed);
+  if (!functions)
+    return functions.takeError();
+  for (mlir::func::FuncOp function : *functions)
+    if (llvm::Error error = interpretAndPrint(function))
+      return std::move(error);
+  return true;
+}
+
+} // namespace
+
+int tessera::runVerify(Arguments arguments) {
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
+  auto parsed = parseOptions(kCommand, arguments);
+  if (!parsed)
+    return reportError(kCommand.name, parsed.takeError());
+  auto good = run(*parsed);
+  llvm::outs().flush();
+  if (!good) {
+    llvm::Error error = good.takeError();
+    if (error.isA<Reported>()) {
+      llvm::consumeError(std::move(error));
+      return 1;
+    }
+    return reportError(kCommand.name, std::move(error));
+  }
+  if (*good)
+    return 0;
+  return reportError(kCommand.name, "an output differs by more than its bound");
+}
