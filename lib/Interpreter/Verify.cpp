@@ -133,10 +133,10 @@ double interp::relativeDifference(const Tensor &actual,
       continue;
     }
     double a = actual[i].f, b = expected[i].f;
-    if (std::isnan(a) || std::isnan(b))
-      return INFINITY;
-    if (a == b && std::isinf(a))
+    if (std::isinf(a) && a == b)
       continue;
+    if (!std::isfinite(a) || !std::isfinite(b))
+      return INFINITY;
     difference = std::max(difference, std::fabs(a - b));
     largest = std::max(largest, std::fabs(b));
   }

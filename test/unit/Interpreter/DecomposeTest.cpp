@@ -1,0 +1,108 @@
+//===- DecomposeTest.cpp - nn ops against their decompositions ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An op and what `decompose` makes of it are written independently; on the same
+// data they must give the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProgram.h"
+#include "tessera/Interpreter/Verify.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+
+namespace {
+
+/// Decomposes every op that can be, in place; the number of them.
+int decomposeAll(func::FuncOp function) {
+  int count = 0;
+  SmallVector<ShardingRuleOpInterface> ops;
+  function.walk([&](ShardingRuleOpInterface op) { ops.push_back(op); });
+  for (ShardingRuleOpInterface op : ops) {
+    ShardingRule rule = op.getShardingRule();
+    llvm::SmallBitVector factors(rule.factors.size());
+    for (auto [i, factor] : llvm::enumerate(rule.factors))
+      if (factor.kind == FactorKind::Decomposed)
+        factors.set(i);
+    if (factors.none())
+      continue;
+    OpBuilder builder(op);
+    auto values = op.decompose(builder, factors);
+    if (failed(values))
+      continue;
+    op->replaceAllUsesWith(*values);
+    op->erase();
+    ++count;
+  }
+  return count;
+}
+
+void check(const std::string &op, std::vector<std::string> types,
+           std::string result, std::vector<double> lastArgument = {}) {
+  SCOPED_TRACE(op);
+  TestProgram p(oneOp(op, types, result));
+  auto function = p.getFunction();
+  ASSERT_TRUE(function) << p.error;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    auto inputs = makeInputs(function, {seed, /*integers=*/false});
+    ASSERT_TRUE(succeeded(inputs));
+    if (!lastArgument.empty())
+      inputs->back() = p.argument(types.size() - 1, lastArgument);
+    auto clone = cast<func::FuncOp>(function->clone());
+    OwningOpRef<func::FuncOp> decomposed(clone);
+    OpBuilder(function).insert(clone);
+    clone.setName("decomposed");
+    ASSERT_EQ(decomposeAll(clone), 1);
+    auto expected = interpretGlobal(function, *inputs);
+    auto actual = interpretGlobal(clone, *inputs);
+    ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << p.error;
+    const Tensor &tensor = *expected->front();
+    EXPECT_LE(relativeDifference(*actual->front(), tensor),
+              defaultTolerance(tensor.getElementType()));
+  }
+}
+
+TEST(DecomposeTest, softmax) {
+  check("nn.softmax %a0 dim 1 : tensor<3x4x5xf32>", {"tensor<3x4x5xf32>"},
+        "tensor<3x4x5xf32>");
+  check("nn.softmax %a0 dim 0 : tensor<3x4xbf16>", {"tensor<3x4xbf16>"},
+        "tensor<3x4xbf16>");
+}
+
+TEST(DecomposeTest, norms) {
+  for (std::string t : {"f32", "bf16", "f64"}) {
+    std::string x = "tensor<3x7x" + t + ">", w = "tensor<7x" + t + ">";
+    check("nn.layer_norm %a0, %a1, %a2 eps 1.0e-5 : " + x + ", " + w + ", " + w,
+          {x, w, w}, x);
+    check("nn.rms_norm %a0, %a1 eps 1.0e-5 : " + x + ", " + w, {x, w}, x);
+  }
+}
+
+TEST(DecomposeTest, cross_entropy) {
+  check("nn.cross_entropy %a0, %a1 ignore -100 : tensor<4x7xf32>, "
+        "tensor<4xi32> -> tensor<4xf32>",
+        {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>",
+        {6, -100, 0, 3});
+}
+
+TEST(DecomposeTest, attention) {
+  std::string q = "tensor<2x3x2x2x4xf32>", k = "tensor<2x5x2x4xf32>",
+              v = "tensor<2x5x2x6xf32>", o = "tensor<2x3x2x2x6xf32>";
+  std::string types = " : " + q + ", " + k + ", " + v + " -> " + o;
+  check("nn.attention scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o);
+  check("nn.attention causal scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o);
+  // The first query sees no key.
+  for (double offset : {0, 1, 3})
+    check("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 k_offset %a3" +
+              types,
+          {q, k, v, "index"}, o, {offset});
+  check("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 q_offset %a3" +
+            types,
+        {q, k, v, "index"}, o, {2});
+}
+
+} // namespace
