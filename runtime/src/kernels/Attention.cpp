@@ -45,11 +45,11 @@ struct Buffers {
   float *maxima;  // [queryBlock]
   float *sums;    // [queryBlock][lanes], one partial sum per lane
 
-  /// Returns the number of floats in all.
+  /// Returns the number of floats in all; null only counts.
   int64_t cut(float *scratch, const tessera_rt_attention_desc &d) {
     int64_t used = 0;
     auto take = [&](int64_t count) {
-      float *part = scratch + used;
+      float *part = scratch ? scratch + used : nullptr;
       // Room beyond the end for prefetches and whole-vector reads.
       used += (count + 2 * lanes + 15) / 16 * 16;
       return part;
