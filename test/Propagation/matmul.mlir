@@ -17,8 +17,8 @@ func.func @kept_dims(
 
 // A contracted dimension ties the operands and gives the result nothing.
 // CHECK-LABEL: func @contracted
-// CHECK-SAME: %{{.*}}: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}
-// CHECK-SAME: %{{.*}}: tensor<16x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}
+// CHECK-SAME: : tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}
+// CHECK-SAME: : tensor<16x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}
 // CHECK-SAME: -> (tensor<8x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
 func.func @contracted(
     %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},

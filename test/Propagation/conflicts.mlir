@@ -1,0 +1,62 @@
+// RUN: tessera-opt %s --dist-propagate-shardings | FileCheck %s
+
+dist.mesh @mesh ["x"=4, "y"=2, "z"=2]
+
+// Equal costs: the first operand wins.
+// CHECK-LABEL: func @operand_order
+// CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})
+func.func @operand_order(
+    %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
+    %b: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"z"}]>})
+    -> tensor<16xf32> {
+  %0 = arith.addf %a, %b : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// What both have in common goes on; the rest is settled by order.
+// CHECK-LABEL: func @common_prefix
+// CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+func.func @common_prefix(
+    %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>},
+    %b: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "z"}]>})
+    -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{?}], replicated={"y", "z"}>}) {
+  // CHECK: arith.addf
+  // CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{"x", "y"}]>]
+  %0 = arith.addf %a, %b : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// One axis for two dimensions of the product. Gathering the small weight is
+// cheaper than reducing the large result.
+// CHECK-LABEL: func @gather_small_weight
+// CHECK-SAME: -> (tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+func.func @gather_small_weight(
+    %a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<16x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<64x8xf32> {
+  %0 = nn.einsum "bk,kn->bn" %a, %w : tensor<64x16xf32>, tensor<16x8xf32> -> tensor<64x8xf32>
+  return %0 : tensor<64x8xf32>
+}
+
+// Reducing the small result is cheaper than gathering the large weight.
+// CHECK-LABEL: func @reduce_small_result
+// CHECK-SAME: -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+func.func @reduce_small_result(
+    %a: tensor<8x1024xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<1024x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<8x8xf32> {
+  %0 = nn.einsum "bk,kn->bn" %a, %w : tensor<8x1024xf32>, tensor<1024x8xf32> -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// An input sharded finer than the output: the op runs as its input is, the
+// result stays as it is wanted.
+// CHECK-LABEL: func @finer_input
+func.func @finer_input(
+    %a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>})
+    -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  // CHECK: math.exp
+  // CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{"x", "y"}]>]
+  %0 = math.exp %a : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}

@@ -1,0 +1,56 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics --dist-propagate-shardings
+
+// expected-error @+1 {{expects one dist.mesh in the module but got 0}}
+module {
+  func.func @no_mesh(%a: tensor<8xf32>) { return }
+}
+
+// -----
+
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{expects tensors of static shape but got 'tensor<?xf32>'}}
+func.func @dynamic(%a: tensor<?xf32>) { return }
+
+// -----
+
+dist.mesh @mesh ["x"=4, "y"=2]
+// expected-error @+1 {{expects the values of a dist.group to have shardings that agree but got #dist.sharding<@mesh, [{"x"}]> and #dist.sharding<@mesh, [{"y"}]>}}
+func.func @group(
+    %a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
+    %b: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) {
+  dist.group %a, %b : tensor<8xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["x"=4]
+func.func private @external(tensor<8xf32>) -> tensor<8xf32>
+func.func @call(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{expects a call of a function with a body in this module: shardings cannot pass through others}}
+  %0 = call @external(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{expects functions of one block, without branches}}
+func.func @branches(%a: tensor<8xf32>) -> tensor<8xf32> {
+  cf.br ^bb1
+^bb1:
+  return %a : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=4]
+func.func @captured(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
+  // expected-error @+1 {{expects tensors as operands but its region uses one that is defined outside}}
+  %0 = scf.if %c -> tensor<8xf32> {
+    scf.yield %a : tensor<8xf32>
+  } else {
+    scf.yield %b : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}

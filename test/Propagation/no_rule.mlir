@@ -1,0 +1,18 @@
+// RUN: tessera-opt %s --dist-propagate-shardings --remarks-filter="propagation.*" 2>&1 | FileCheck %s
+
+dist.mesh @mesh ["x"=4]
+
+// One remark for each kind of op that has no rule, not one for each op; the
+// values at it are replicated where nothing else says otherwise.
+// CHECK-COUNT-1: remark: {{.*}}tensor.reshape has no sharding rule: its operands and results are replicated
+// CHECK-NOT: remark
+// CHECK-LABEL: func @reshape
+// CHECK: tensor.reshape
+// CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{}, {}]>]
+func.func @reshape(
+    %a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
+    %shape: tensor<2xi64>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %0 = tensor.reshape %a(%shape) : (tensor<8xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  %1 = tensor.reshape %a(%shape) : (tensor<8xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}

@@ -1,0 +1,114 @@
+//===- StrategyTest.cpp - Meshes and strategies as a person writes them ---===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Training/Strategy.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+
+namespace {
+
+std::string meshError(llvm::StringRef text) {
+  std::string error;
+  EXPECT_FALSE(parseMesh(text, error)) << text.str();
+  return error;
+}
+
+std::string strategyError(llvm::StringRef text) {
+  std::string error;
+  EXPECT_FALSE(parseStrategy(text, error)) << text.str();
+  return error;
+}
+
+/// Why `strategy` does not fit `mesh`.
+std::string mismatch(llvm::StringRef strategy, llvm::StringRef mesh) {
+  std::string error;
+  std::optional<Strategy> s = parseStrategy(strategy, error);
+  std::optional<Mesh> m = parseMesh(mesh, error);
+  EXPECT_TRUE(s && m) << error;
+  return s && m ? checkStrategy(*s, *m) : error;
+}
+
+TEST(Strategy, mesh) {
+  std::string error;
+  std::optional<Mesh> mesh = parseMesh("dp=2,tp=4", error);
+  ASSERT_TRUE(mesh) << error;
+  EXPECT_EQ(mesh->names[0], "dp");
+  EXPECT_EQ(mesh->sizes[1], 4);
+  EXPECT_EQ(mesh->numDevices(), 8);
+}
+
+TEST(Strategy, mesh_errors) {
+  EXPECT_EQ(meshError("dp=2,dp=4"),
+            "expects each mesh axis once but got 'dp' twice");
+  EXPECT_EQ(meshError("dp=0"),
+            "expects mesh axes of size at least 1 but got 0 for 'dp'");
+  EXPECT_EQ(meshError("dp=-2"),
+            "expects mesh axes of size at least 1 but got -2 for 'dp'");
+  EXPECT_EQ(meshError(""), "expects a mesh such as dp=2,tp=4 but got ''");
+  EXPECT_EQ(meshError("dp"), "expects a mesh such as dp=2,tp=4 but got 'dp'");
+  EXPECT_EQ(meshError("dp=2,"),
+            "expects a mesh such as dp=2,tp=4 but got '' in 'dp=2,'");
+  EXPECT_EQ(meshError("dp=2,t p=3"),
+            "expects a mesh such as dp=2,tp=4 but got 't p=3' in 'dp=2,t p=3'");
+  EXPECT_EQ(meshError("dp=2x"),
+            "expects a mesh such as dp=2,tp=4 but got 'dp=2x'");
+  EXPECT_EQ(meshError("dp=4000000000,tp=4000000000"),
+            "expects a mesh of at most 4294967296 devices but got "
+            "'dp=4000000000,tp=4000000000'");
+}
+
+TEST(Strategy, strategy) {
+  std::string error;
+  EXPECT_EQ(parseStrategy("dp,tp,sp,zero=3", error),
+            (Strategy{true, true, true, 3}));
+  EXPECT_EQ(parseStrategy("zero=1", error), (Strategy{false, false, false, 1}));
+  for (llvm::StringRef text : {"", "auto", "none", "zero=0"})
+    EXPECT_TRUE(parseStrategy(text, error)->isNone());
+}
+
+TEST(Strategy, strategy_errors) {
+  EXPECT_EQ(strategyError("dp,ep"), "expects dp, tp, sp or zero=0 to zero=3 in "
+                                    "a strategy but got 'ep'");
+  EXPECT_EQ(strategyError("zero=4"), "expects dp, tp, sp or zero=0 to zero=3 "
+                                     "in a strategy but got 'zero=4'");
+  EXPECT_EQ(strategyError("dp,dp"),
+            "expects each part of a strategy once but got 'dp' twice");
+  EXPECT_EQ(strategyError("zero=1,zero=3"),
+            "expects each part of a strategy once but got 'zero' twice");
+}
+
+TEST(Strategy, strategy_must_match_the_mesh) {
+  EXPECT_EQ(mismatch("dp,tp", "dp=2,tp=2"), "");
+  EXPECT_EQ(mismatch("dp,tp", "dp=2"),
+            "strategy 'tp' expects an axis 'tp' but got mesh 'dp=2'");
+  EXPECT_EQ(mismatch("tp,sp,zero=3", "tp=2"),
+            "strategy 'zero=3' expects an axis 'dp' but got mesh 'tp=2'");
+  EXPECT_EQ(mismatch("dp", "dp=2,tp=2"),
+            "expects a strategy that uses every axis but got none for 'tp' of "
+            "mesh 'dp=2,tp=2'");
+  EXPECT_EQ(mismatch("dp", "dp=2,tp=1"), "");
+  EXPECT_EQ(mismatch("auto", "a=2,b=2"), "");
+}
+
+TEST(Strategy, heads_over_devices) {
+  using Parts = std::pair<int64_t, int64_t>;
+  // Enough KV heads: they alone are cut, padded where they do not divide.
+  EXPECT_EQ(splitHeads(2, 8, 4), Parts(2, 1));
+  EXPECT_EQ(splitHeads(8, 8, 16), Parts(8, 1));
+  EXPECT_EQ(splitHeads(8, 12, 1), Parts(8, 1));
+  // Groups of one head are never cut.
+  EXPECT_EQ(splitHeads(8, 4, 1), Parts(8, 1));
+  // More devices than KV heads.
+  EXPECT_EQ(splitHeads(16, 8, 16), Parts(8, 2));
+  EXPECT_EQ(splitHeads(6, 2, 2), Parts(2, 3));
+  EXPECT_EQ(splitHeads(8, 2, 2), Parts(2, 4));
+  // Cutting 8 groups by 6 would leave 2 of 8 heads on a device.
+  EXPECT_EQ(splitHeads(6, 8, 8), Parts(2, 3));
+}
+
+} // namespace
