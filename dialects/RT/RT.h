@@ -1,0 +1,77 @@
+//===- RT.h - Kernels, library calls, the arena -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one public header of the dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_RT_RT_H
+#define TESSERA_DIALECTS_RT_RT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <optional>
+
+namespace tessera::rt {
+
+/// One argument of a call of the C ABI, before it is code.
+struct CallArgument {
+  enum Kind {
+    Int32,    ///< `integer`, as int32_t.
+    Int64,    ///< `integer`, as int64_t.
+    Address,  ///< Arena base plus `integer` bytes, a pointer.
+    Array,    ///< Pointer to the constant array `array`.
+    Scalar,   ///< `scalars[0]`, an index, as int64_t.
+    Function, ///< Address of the entry of kernel `symbol`.
+    Null,     ///< A null pointer.
+    /// Pointer to an array on the stack: addresses arena + `array[i]`, then
+    /// `scalars`.
+    Words,
+    /// Pointer to an array on the stack: zeros, but `scalars[0]` at position
+    /// `integer`; `array[0]` elements.
+    Starts,
+  };
+  Kind kind = Null;
+  int64_t integer = 0;
+  llvm::SmallVector<int64_t> array = {};
+  llvm::SmallVector<mlir::Value, 2> scalars = {};
+  llvm::StringRef symbol = {};
+};
+
+/// The number of `type` in the enumeration tessera_rt_dtype; none if the
+/// runtime has no such type.
+std::optional<int32_t> getRuntimeType(mlir::Type type);
+
+/// Size of an element in memory, in bytes; an i1 takes one.
+int64_t getElementBytes(mlir::Type type);
+/// Size of a whole tensor of static shape, in bytes.
+int64_t getTensorBytes(mlir::RankedTensorType type);
+
+/// Row-major strides of a shape, in elements.
+llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+} // namespace tessera::rt
+
+#include "dialects/RT/RTDialect.h.inc"
+#include "dialects/RT/RTEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/RT/RTAttrs.h.inc"
+
+#include "dialects/RT/RTInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/RT/RTOps.h.inc"
+
+#endif // TESSERA_DIALECTS_RT_RT_H

@@ -1,0 +1,87 @@
+//===- RTBase.td - The dialect, its base classes ------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_RT_RTBASE_TD
+#define TESSERA_DIALECTS_RT_RTBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/RT/RTInterfaces.td"
+
+def RT_Dialect : Dialect {
+  let name = "rt";
+  let cppNamespace = "::tessera::rt";
+  let summary = "Kernels, library calls and the arena of a compiled program";
+  let description = [{
+    Two layers. The ops on tensors are *records*: a matrix product in the form a
+    library takes, an attention, a strided copy, a call of an outlined kernel
+    (phases `kernels` and `schedule`). The ops on *offsets* are calls of the C
+    ABI in `runtime/include/tessera_rt.h`, one to one (phase `rt`). Offsets are
+    in bytes from the base of a rank's arena; shapes and strides in elements.
+
+    A kernel is a private function on tensors marked `rt.kernel`, whose ops all
+    run over the same rows: `rt.rows` of them, counted along the leading
+    dimensions. `rt.reuse = array<i64: r, o, ...>` on it says that result r may
+    be written over operand o. After `rt-plan-arena` every op and argument
+    carries `rt.offsets`, and the function `rt.arena_bytes`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+
+    /// Unit attribute of a function that is a kernel.
+    static constexpr ::llvm::StringLiteral kKernelAttr = "rt.kernel";
+    /// Number of rows of a kernel, on its function.
+    static constexpr ::llvm::StringLiteral kRowsAttr = "rt.rows";
+    /// Pairs {result, operand} of a kernel, on its function.
+    static constexpr ::llvm::StringLiteral kReuseAttr = "rt.reuse";
+    /// Byte offsets: of each result on an op, of each argument on a function.
+    static constexpr ::llvm::StringLiteral kOffsetsAttr = "rt.offsets";
+    /// Slot of a collective in flight, on dist.start and dist.wait.
+    static constexpr ::llvm::StringLiteral kSlotAttr = "rt.slot";
+    /// Size of the arena, on the step function.
+    static constexpr ::llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
+    /// Peak bytes by category, on the step function: a dictionary.
+    static constexpr ::llvm::StringLiteral kMemoryAttr = "rt.memory";
+    /// Unit attribute of the step function in phase `rt`.
+    static constexpr ::llvm::StringLiteral kStepAttr = "rt.step";
+    /// The program's manifest in JSON, on the module.
+    static constexpr ::llvm::StringLiteral kManifestAttr = "rt.manifest";
+  }];
+}
+
+def RT_MatmulAttr : AttrDef<RT_Dialect, "MatmulLayout"> {
+  let mnemonic = "matmul";
+  let summary = "C = op(A) * op(B), as tessera_rt_matmul_desc says it";
+  let description = [{
+    Sizes, leading dimensions and strides between batches, in elements; `trans_a`
+    says that A is stored [k, m], `trans_b` that B is stored [n, k].
+    (C1) sizes are at least 1; (C2) a leading dimension is at least the length
+    of a stored row, where there are several rows; (C3) the flags are 0 or 1.
+  }];
+  let parameters = (ins "int64_t":$batch, "int64_t":$m, "int64_t":$n,
+      "int64_t":$k, "int64_t":$lda, "int64_t":$ldb, "int64_t":$ldc,
+      "int64_t":$stride_a, "int64_t":$stride_b, "int64_t":$stride_c,
+      "int64_t":$trans_a, "int64_t":$trans_b);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+class RT_Op<string mnemonic, list<Trait> traits = []>
+    : Op<RT_Dialect, mnemonic, traits>;
+
+def RT_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
+
+#endif // TESSERA_DIALECTS_RT_RTBASE_TD

@@ -1,0 +1,222 @@
+//===- RTCallOps.cpp - The arguments of each call of the C ABI --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What stands here follows runtime/include/tessera_rt.h, argument by argument.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+using Arguments = SmallVector<CallArgument>;
+
+static CallArgument int32(int64_t value) { return {CallArgument::Int32, value}; }
+static CallArgument int64(int64_t value) { return {CallArgument::Int64, value}; }
+static CallArgument address(int64_t offset) {
+  return {CallArgument::Address, offset};
+}
+static CallArgument array(ArrayRef<int64_t> values) {
+  return {CallArgument::Array, 0, SmallVector<int64_t>(values)};
+}
+static CallArgument null() { return {CallArgument::Null}; }
+static CallArgument scalar(Value value) {
+  return {CallArgument::Scalar, 0, {}, {value}};
+}
+static CallArgument dtype(Type type) {
+  return int32(getRuntimeType(type).value_or(-1));
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult AxisOffsetOp::verify() {
+  bool positive = llvm::all_of(getDigits(), [](int64_t d) { return d >= 1; });
+  if (getDigits().size() % 2 || !positive)
+    return emitOpError("(C1) expects pairs of a stride and a size but got ")
+           << getDigitsAttr();
+  return success();
+}
+
+LogicalResult CallCopyOp::verify() {
+  size_t rank = getSizes().size();
+  if (getSourceStrides().size() != rank || getTargetStrides().size() != rank ||
+      rank > 8)
+    return emitOpError("(C1) expects as many strides as sizes, at most 8, but "
+                       "got ")
+           << getSourceStrides().size() << " and " << getTargetStrides().size()
+           << " for " << rank;
+  if (getDim() && *getDim() >= rank)
+    return emitOpError("(C2) expects one of ")
+           << rank << " dimensions but got " << *getDim();
+  return success();
+}
+
+LogicalResult CallMatmulOp::verify() {
+  if (getOffsets().size() != 3)
+    return emitOpError("(C1) expects three offsets but got ")
+           << getOffsets().size();
+  return success();
+}
+
+LogicalResult CallAttentionOp::verify() {
+  if (getSizes().size() != 7 || getOffsets().size() != 4)
+    return emitOpError("(C1) expects seven sizes and four offsets but got ")
+           << getSizes().size() << " and " << getOffsets().size();
+  if (getPositionOffsets().size() % 2 || getPositionOffsets().size() > 2)
+    return emitOpError("(C2) expects two position offsets or none but got ")
+           << getPositionOffsets().size();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and library calls
+//===----------------------------------------------------------------------===//
+
+StringRef LaunchOp::getCallee() { return "tessera_rt_launch"; }
+Arguments LaunchOp::getCallArguments() {
+  CallArgument words{CallArgument::Words, 0,
+                     SmallVector<int64_t>(getOffsets())};
+  words.scalars.assign(getScalars().begin(), getScalars().end());
+  int64_t count = getOffsets().size() + getScalars().size();
+  CallArgument function{CallArgument::Function};
+  function.symbol = getKernel();
+  return {function, words, int32(count), int64(getRows()), int64(getGrain())};
+}
+
+StringRef CallCopyOp::getCallee() { return "tessera_rt_copy"; }
+Arguments CallCopyOp::getCallArguments() {
+  int64_t rank = getSizes().size();
+  CallArgument starts = null();
+  if (getStart())
+    starts = {CallArgument::Starts, int64_t(*getDim()), {rank}, {getStart()}};
+  return {int64(getElementSize()), int32(rank),
+          array(getSizes()),       int64(getSource()),
+          array(getSourceStrides()), starts,
+          int64(getTarget()),      array(getTargetStrides()),
+          null()};
+}
+
+StringRef CallFillOp::getCallee() { return "tessera_rt_fill"; }
+Arguments CallFillOp::getCallArguments() {
+  return {int64(getElementSize()), int64(getTarget()), int64(getCount()),
+          int64(getBits())};
+}
+
+StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }
+Arguments CallMatmulOp::getCallArguments() {
+  MatmulLayoutAttr l = getLayout();
+  int64_t accumulate = 0;
+  CallArgument desc = array({getRuntimeType(getElement()).value_or(-1),
+                             getRuntimeType(getResultElement()).value_or(-1),
+                             l.getBatch(), l.getM(), l.getN(), l.getK(),
+                             l.getLda(), l.getLdb(), l.getLdc(), l.getStrideA(),
+                             l.getStrideB(), l.getStrideC(), l.getTransA(),
+                             l.getTransB(), accumulate});
+  return {desc,
+          address(getOffsets()[0]),
+          address(getOffsets()[1]),
+          address(getOffsets()[2]),
+          null(),
+          null()};
+}
+
+StringRef CallAttentionOp::getCallee() { return "tessera_rt_attention"; }
+Arguments CallAttentionOp::getCallArguments() {
+  SmallVector<int64_t> desc{getRuntimeType(getElement()).value_or(-1)};
+  llvm::append_range(desc, getSizes());
+  desc.push_back(getCausal());
+  desc.push_back(llvm::bit_cast<int64_t>(getScale().convertToDouble()));
+  Arguments arguments{array(desc)};
+  for (int64_t offset : getOffsets())
+    arguments.push_back(address(offset));
+  for (Value offset : getPositionOffsets())
+    arguments.push_back(scalar(offset));
+  if (getPositionOffsets().empty())
+    arguments.append({int64(0), int64(0)});
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// slot, sequence_id, axes, num_axes, dtype: what every collective begins with,
+/// followed by `rest`.
+template <typename Op>
+static Arguments collective(Op op, ArrayRef<CallArgument> rest) {
+  Arguments arguments{int32(op.getSlot()), int64(op.getSequence()),
+                      array(op.getDigits()), int32(op.getDigits().size() / 2),
+                      dtype(op.getElement())};
+  llvm::append_range(arguments, rest);
+  return arguments;
+}
+
+StringRef AllGatherStartOp::getCallee() {
+  return "tessera_rt_all_gather_start";
+}
+Arguments AllGatherStartOp::getCallArguments() {
+  return collective(*this, {int64(getOuter()), int64(getInner()),
+                            int64(getSource()), int64(getTarget())});
+}
+
+StringRef ReduceScatterStartOp::getCallee() {
+  return "tessera_rt_reduce_scatter_start";
+}
+Arguments ReduceScatterStartOp::getCallArguments() {
+  return collective(*this, {int32(getReduction()), int64(getOuter()),
+                            int64(getInner()), int64(getSource()),
+                            int64(getTarget())});
+}
+
+StringRef AllReduceStartOp::getCallee() {
+  return "tessera_rt_all_reduce_start";
+}
+Arguments AllReduceStartOp::getCallArguments() {
+  return collective(*this, {int32(getReduction()), int64(getCount()),
+                            int64(getSource()), int64(getTarget())});
+}
+
+StringRef AllToAllStartOp::getCallee() { return "tessera_rt_all_to_all_start"; }
+Arguments AllToAllStartOp::getCallArguments() {
+  return collective(*this,
+                    {int32(getShape().size()), array(getShape()),
+                     int32(getSplitDim()), int32(getConcatDim()),
+                     int64(getSource()), int64(getTarget())});
+}
+
+StringRef PermuteStartOp::getCallee() { return "tessera_rt_permute_start"; }
+Arguments PermuteStartOp::getCallArguments() {
+  return collective(*this,
+                    {array(getPairs()), int32(getPairs().size() / 2),
+                     int64(getCount()), int64(getSource()),
+                     int64(getTarget())});
+}
+
+StringRef BroadcastStartOp::getCallee() { return "tessera_rt_broadcast_start"; }
+Arguments BroadcastStartOp::getCallArguments() {
+  return collective(*this, {int64(getRoot()), int64(getCount()),
+                            int64(getSource()), int64(getTarget())});
+}
+
+StringRef SendStartOp::getCallee() { return "tessera_rt_send_start"; }
+Arguments SendStartOp::getCallArguments() {
+  return collective(*this, {int64(getPeer()), int64(getTag()),
+                            int64(getCount()), int64(getSource())});
+}
+
+StringRef RecvStartOp::getCallee() { return "tessera_rt_recv_start"; }
+Arguments RecvStartOp::getCallArguments() {
+  return collective(*this, {int64(getPeer()), int64(getTag()),
+                            int64(getCount()), int64(getTarget())});
+}
+
+StringRef WaitOp::getCallee() { return "tessera_rt_wait"; }
+Arguments WaitOp::getCallArguments() { return {int32(getSlot())}; }

@@ -1,0 +1,185 @@
+//===- RTCallOps.td - Calls of the C ABI, on offsets -------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_RT_RTCALLOPS_TD
+#define TESSERA_DIALECTS_RT_RTCALLOPS_TD
+
+include "dialects/RT/RTBase.td"
+
+/// One call. Everything but scalars is an attribute.
+class RT_CallOp<string mnemonic, list<Trait> traits = []>
+    : RT_Op<mnemonic, !listconcat(traits,
+        [DeclareOpInterfaceMethods<RuntimeCallOpInterface>])>;
+
+def RT_AxisOffsetOp : RT_Op<"axis_offset", [Pure]> {
+  let summary = "global position of a rank's block: tessera_rt_axis_offset";
+  let description = [{
+    `digits` are pairs {stride, size} of the rank's number, major to minor; the
+    result is the number they form, times `size`.
+    (C1) an even number of digits, each stride and size at least 1.
+
+    ```mlir
+    %0 = rt.axis_offset [1, 2] size 64 : index
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$digits, I64Attr:$local_size);
+  let results = (outs Index:$offset);
+  let assemblyFormat = "$digits `size` $local_size attr-dict `:` type($offset)";
+  let hasVerifier = 1;
+}
+
+def RT_LaunchOp : RT_CallOp<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel over its rows: tessera_rt_launch";
+  let description = [{
+    The kernel gets the addresses at `offsets`, then the scalars.
+    (C1) the callee is a function marked `rt.kernel` with as many arguments
+    before its two bounds; (C2) rows and grain are at least 1.
+
+    ```mlir
+    rt.launch @kernel_0 rows 1024 grain 8 at [0, 4096]
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$rows, I64Attr:$grain,
+                       DenseI64ArrayAttr:$offsets, Variadic<Index>:$scalars);
+  let assemblyFormat = [{
+    $kernel `rows` $rows `grain` $grain `at` $offsets (`with` $scalars^)?
+    attr-dict
+  }];
+}
+
+def RT_CallCopyOp : RT_CallOp<"call_copy"> {
+  let summary = "copies a strided block: tessera_rt_copy";
+  let description = [{
+    ```mlir
+    rt.call_copy 4 [16, 8] from 0 [1, 16] to 4096 [8, 1]
+    ```
+    With a start: `start %i dim 0` shifts the source along a dimension.
+    (C1) as many strides as sizes, at most 8; (C2) dim is one of the dimensions.
+  }];
+  let arguments = (ins I64Attr:$element_size, DenseI64ArrayAttr:$sizes,
+                       I64Attr:$source, DenseI64ArrayAttr:$source_strides,
+                       I64Attr:$target, DenseI64ArrayAttr:$target_strides,
+                       Optional<Index>:$start, OptionalAttr<I64Attr>:$dim);
+  let assemblyFormat = [{
+    $element_size $sizes `from` $source $source_strides `to` $target
+    $target_strides (`start` $start^ `dim` $dim)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_CallFillOp : RT_CallOp<"call_fill"> {
+  let summary = "writes one value: tessera_rt_fill";
+  let description = [{
+    ```mlir
+    rt.call_fill 4 count 64 bits 0 to 4096
+    ```
+  }];
+  let arguments = (ins I64Attr:$element_size, I64Attr:$count, I64Attr:$bits,
+                       I64Attr:$target);
+  let assemblyFormat = [{
+    $element_size `count` $count `bits` $bits `to` $target attr-dict
+  }];
+}
+
+def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
+  let summary = "multiplies matrices: tessera_rt_matmul";
+  let description = [{
+    ```mlir
+    rt.call_matmul <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8, ldc = 8,
+        stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+        f32 -> f32 at [0, 4096, 8192]
+    ```
+    (C1) three offsets.
+  }];
+  let arguments = (ins RT_MatmulAttr:$layout, TypeAttr:$element,
+                       TypeAttr:$result_element, DenseI64ArrayAttr:$offsets);
+  let assemblyFormat = [{
+    $layout $element `->` $result_element `at` $offsets attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
+  let summary = "attention: tessera_rt_attention";
+  let description = [{
+    `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result.
+    (C1) seven sizes, four byte offsets; (C2) both position offsets or none.
+
+    ```mlir
+    rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+        at [0, 4096, 8192, 12288]
+    ```
+  }];
+  let arguments = (ins UnitAttr:$causal, F64Attr:$scale, TypeAttr:$element,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
+                       Variadic<Index>:$position_offsets);
+  let assemblyFormat = [{
+    (`causal` $causal^)? `scale` $scale $element $sizes `at` $offsets
+    (`offsets` $position_offsets^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// `digits` are the group: pairs {stride, size}. `sequence` is the number of the
+/// collective in the program.
+class RT_StartOp<string mnemonic, dag args, string format>
+    : RT_CallOp<mnemonic # "_start"> {
+  let summary = "starts a collective: tessera_rt_" # mnemonic # "_start";
+  let arguments = !con((ins I64Attr:$slot, I64Attr:$sequence,
+                            DenseI64ArrayAttr:$digits), args,
+                       (ins TypeAttr:$element));
+  let assemblyFormat = [{
+    `slot` $slot `sequence` $sequence `over` $digits }] # format # [{
+    attr-dict `:` $element
+  }];
+}
+
+def RT_AllGatherStartOp : RT_StartOp<"all_gather",
+  (ins I64Attr:$outer, I64Attr:$inner, I64Attr:$source, I64Attr:$target),
+  "`outer` $outer `inner` $inner `from` $source `to` $target">;
+def RT_ReduceScatterStartOp : RT_StartOp<"reduce_scatter",
+  (ins I64Attr:$reduction, I64Attr:$outer, I64Attr:$inner, I64Attr:$source,
+       I64Attr:$target),
+  "`reduction` $reduction `outer` $outer `inner` $inner `from` $source `to` $target">;
+def RT_AllReduceStartOp : RT_StartOp<"all_reduce",
+  (ins I64Attr:$reduction, I64Attr:$count, I64Attr:$source, I64Attr:$target),
+  "`reduction` $reduction `count` $count `from` $source `to` $target">;
+def RT_AllToAllStartOp : RT_StartOp<"all_to_all",
+  (ins DenseI64ArrayAttr:$shape, I64Attr:$split_dim, I64Attr:$concat_dim,
+       I64Attr:$source, I64Attr:$target),
+  "`shape` $shape `split` $split_dim `concat` $concat_dim `from` $source `to` $target">;
+def RT_PermuteStartOp : RT_StartOp<"permute",
+  (ins DenseI64ArrayAttr:$pairs, I64Attr:$count, I64Attr:$source,
+       I64Attr:$target),
+  "`pairs` $pairs `count` $count `from` $source `to` $target">;
+def RT_BroadcastStartOp : RT_StartOp<"broadcast",
+  (ins I64Attr:$root, I64Attr:$count, I64Attr:$source, I64Attr:$target),
+  "`root` $root `count` $count `from` $source `to` $target">;
+def RT_SendStartOp : RT_StartOp<"send",
+  (ins I64Attr:$peer, I64Attr:$tag, I64Attr:$count, I64Attr:$source),
+  "`peer` $peer `tag` $tag `count` $count `from` $source">;
+def RT_RecvStartOp : RT_StartOp<"recv",
+  (ins I64Attr:$peer, I64Attr:$tag, I64Attr:$count, I64Attr:$target),
+  "`peer` $peer `tag` $tag `count` $count `to` $target">;
+
+def RT_WaitOp : RT_CallOp<"wait"> {
+  let summary = "completes a collective: tessera_rt_wait";
+  let description = [{
+    ```mlir
+    rt.wait slot 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$slot);
+  let assemblyFormat = "`slot` $slot attr-dict";
+}
+
+#endif // TESSERA_DIALECTS_RT_RTCALLOPS_TD

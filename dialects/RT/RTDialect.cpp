@@ -1,0 +1,151 @@
+//===- RTDialect.cpp - The dialect, layouts, element types ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+#include "dialects/RT/RTDialect.cpp.inc"
+#include "dialects/RT/RTEnums.cpp.inc"
+#include "dialects/RT/RTInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/RT/RTAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/RT/RTOps.cpp.inc"
+
+void RTDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/RT/RTAttrs.cpp.inc"
+      >();
+}
+
+void RTDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/RT/RTOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// One offset a result on an op, one an argument on a function; none of a value
+/// that is no tensor is negative otherwise.
+static LogicalResult verifyOffsets(Operation *op, Attribute attr) {
+  auto offsets = dyn_cast<DenseI64ArrayAttr>(attr);
+  auto func = dyn_cast<func::FuncOp>(op);
+  int64_t expected = func ? func.getNumArguments() : op->getNumResults();
+  if (!offsets || offsets.size() != expected)
+    return op->emitError() << "rt.offsets: expects " << expected
+                           << " offsets but got " << attr;
+  return success();
+}
+
+static LogicalResult verifyReuse(func::FuncOp func, Attribute attr) {
+  auto pairs = dyn_cast<DenseI64ArrayAttr>(attr);
+  if (!pairs || pairs.size() % 2)
+    return func.emitError("rt.reuse: expects pairs but got ") << attr;
+  for (int64_t i = 0; i < pairs.size(); i += 2)
+    if (pairs[i] < 0 || pairs[i] >= func.getNumResults() || pairs[i + 1] < 0 ||
+        pairs[i + 1] >= func.getNumArguments())
+      return func.emitError("rt.reuse: expects pairs of a result and an "
+                            "argument but got ")
+             << attr;
+  return success();
+}
+
+LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attr) {
+  StringRef name = attr.getName();
+  if (name == kOffsetsAttr)
+    return verifyOffsets(op, attr.getValue());
+  if (name == kSlotAttr || name == kManifestAttr)
+    return success();
+  bool ofFunction = llvm::is_contained({kKernelAttr, kRowsAttr, kReuseAttr,
+                                        kArenaBytesAttr, kMemoryAttr, kStepAttr},
+                                       name);
+  if (!ofFunction || !isa<FunctionOpInterface>(op))
+    return op->emitError() << "expects no attribute '" << name
+                           << "' on this operation";
+  auto func = dyn_cast<func::FuncOp>(op);
+  return func && name == kReuseAttr ? verifyReuse(func, attr.getValue())
+                                    : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types and layouts
+//===----------------------------------------------------------------------===//
+
+std::optional<int32_t> rt::getRuntimeType(Type type) {
+  if (type.isF32())
+    return 0;
+  if (type.isBF16())
+    return 1;
+  if (type.isF16())
+    return 2;
+  if (type.isF64())
+    return 3;
+  if (type.isInteger(1))
+    return 4;
+  if (type.isInteger(8))
+    return 5;
+  if (type.isInteger(32))
+    return 6;
+  if (type.isInteger(64))
+    return 7;
+  return std::nullopt;
+}
+
+int64_t rt::getElementBytes(Type type) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t rt::getTensorBytes(RankedTensorType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
+
+SmallVector<int64_t> rt::getRowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+LogicalResult MatmulLayoutAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t batch,
+    int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+    int64_t strideA, int64_t strideB, int64_t strideC, int64_t transA,
+    int64_t transB) {
+  for (int64_t size : {batch, m, n, k})
+    if (size < 1)
+      return emitError() << "(C1) expects sizes of at least 1 but got " << size;
+  for (int64_t flag : {transA, transB})
+    if (flag != 0 && flag != 1)
+      return emitError() << "(C3) expects trans_a and trans_b 0 or 1 but got "
+                         << flag;
+  struct Stored {
+    char name;
+    int64_t rows, row, leading;
+  };
+  for (Stored s : {Stored{'a', transA ? k : m, transA ? m : k, lda},
+                   Stored{'b', transB ? n : k, transB ? k : n, ldb},
+                   Stored{'c', m, n, ldc}})
+    if (s.rows > 1 && s.leading < s.row)
+      return emitError() << "(C2) expects ld" << s.name << " of at least "
+                         << s.row << " but got " << s.leading;
+  return success();
+}

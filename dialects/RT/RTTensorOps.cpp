@@ -1,0 +1,202 @@
+//===- RTTensorOps.cpp - Verifiers of the records on tensors ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+//===----------------------------------------------------------------------===//
+// matmul, attention
+//===----------------------------------------------------------------------===//
+
+/// Elements up to the last one that a stored matrix reaches.
+static int64_t reach(int64_t batch, int64_t stride, int64_t rows, int64_t ld,
+                     int64_t row) {
+  return (batch - 1) * stride + (rows - 1) * ld + row;
+}
+
+LogicalResult MatmulOp::verify() {
+  Type a = getLhs().getType().getElementType();
+  Type b = getRhs().getType().getElementType();
+  Type c = getResult().getType().getElementType();
+  bool known = a.isF32() || a.isBF16() || a.isF64();
+  if (!known || a != b || !(c == a || (a.isBF16() && c.isF32())))
+    return emitOpError("(C1) expects operands of one type f32, bf16 or f64 and "
+                       "a result of it or of f32 but got ")
+           << a << ", " << b << " and " << c;
+  MatmulLayoutAttr l = getLayout();
+  struct Stored {
+    StringRef name;
+    RankedTensorType type;
+    int64_t stride, rows, ld, row;
+  };
+  bool ta = l.getTransA(), tb = l.getTransB();
+  Stored stored[] = {{"lhs", getLhs().getType(), l.getStrideA(),
+                      ta ? l.getK() : l.getM(), l.getLda(),
+                      ta ? l.getM() : l.getK()},
+                     {"rhs", getRhs().getType(), l.getStrideB(),
+                      tb ? l.getN() : l.getK(), l.getLdb(),
+                      tb ? l.getK() : l.getN()},
+                     {"result", getResult().getType(), l.getStrideC(), l.getM(),
+                      l.getLdc(), l.getN()}};
+  for (const Stored &s : stored) {
+    int64_t last = reach(l.getBatch(), s.stride, s.rows, s.ld, s.row);
+    if (last > s.type.getNumElements())
+      return emitOpError("(C2) expects a layout within the ")
+             << s.name << " of " << s.type.getNumElements()
+             << " elements but it reaches " << last;
+  }
+  int64_t covered = l.getBatch() * l.getM() * l.getN();
+  if (covered != getResult().getType().getNumElements())
+    return emitOpError("(C3) expects to cover the result of ")
+           << getResult().getType().getNumElements() << " elements but covers "
+           << covered;
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  auto q = getQ().getType(), k = getK().getType(), v = getV().getType();
+  auto out = getResult().getType();
+  Type element = q.getElementType();
+  if (!element.isF32() && !element.isBF16())
+    return emitOpError("(C1) expects f32 or bf16 but got ") << element;
+  for (auto type : {k, v, out})
+    if (type.getElementType() != element)
+      return emitOpError("(C1) expects one element type but got ")
+             << element << " and " << type.getElementType();
+  if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4 ||
+      out.getRank() != 5)
+    return emitOpError("(C2) expects ranks 5, 4, 4 and 5");
+  ArrayRef<int64_t> qs = q.getShape(), ks = k.getShape(), vs = v.getShape();
+  bool fits = qs[0] == ks[0] && qs[2] == ks[2] && qs[4] == ks[3] &&
+              ks.take_front(3) == vs.take_front(3) &&
+              out.getShape().take_front(4) == qs.take_front(4) &&
+              out.getShape()[4] == vs[3];
+  if (!fits)
+    return emitOpError("(C2) expects shapes that agree but got ")
+           << q << ", " << k << ", " << v << " and " << out;
+  if (getPositionOffsets().size() % 2 || getPositionOffsets().size() > 2)
+    return emitOpError("(C3) expects two offsets or none but got ")
+           << getPositionOffsets().size();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// copy, concat
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (int64_t(getStrides().size()) != result.getRank())
+    return emitOpError("(C1) expects ")
+           << result.getRank() << " strides but got " << getStrides().size();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("(C2) expects one element type but got ")
+           << source.getElementType() << " and " << result.getElementType();
+  if (getDim() && int64_t(*getDim()) >= result.getRank())
+    return emitOpError("(C4) expects a dimension of ")
+           << result << " but got " << *getDim();
+  if (result.getRank() > 8)
+    return emitOpError("(C5) expects at most 8 dimensions but got ")
+           << result.getRank();
+  if (getStart())
+    return success();
+  int64_t low = getBase(), high = getBase();
+  for (auto [size, stride] : llvm::zip(result.getShape(), getStrides()))
+    (stride < 0 ? low : high) += (size - 1) * stride;
+  if (low < 0 || high >= source.getNumElements())
+    return emitOpError("(C3) expects elements 0 to ")
+           << source.getNumElements() - 1 << " to be read but reads " << low
+           << " to " << high;
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  auto result = getResult().getType();
+  int64_t dim = getDim();
+  if (getSources().empty())
+    return emitOpError("(C1) expects at least one operand");
+  if (dim >= result.getRank())
+    return emitOpError("(C2) expects a dimension of ")
+           << result << " but got " << dim;
+  int64_t sum = 0;
+  for (Type type : getSources().getTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (tensor.getElementType() != result.getElementType() ||
+        tensor.getRank() != result.getRank())
+      return emitOpError("(C1) expects operands of the result's element type "
+                         "and rank but got ")
+             << tensor << " for " << result;
+    for (int64_t i = 0; i < result.getRank(); ++i)
+      if (i != dim && tensor.getDimSize(i) != result.getDimSize(i))
+        return emitOpError("(C2) expects equal sizes in dimension ")
+               << i << " but got " << tensor << " for " << result;
+    sum += tensor.getDimSize(dim);
+  }
+  if (sum != result.getDimSize(dim))
+    return emitOpError("(C2) expects sizes that add up to ")
+           << result.getDimSize(dim) << " in dimension " << dim << " but got "
+           << sum;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// kernel
+//===----------------------------------------------------------------------===//
+
+/// The kernel that `op` names; null, with an error (C1), if there is none.
+static func::FuncOp lookupKernel(Operation *op, SymbolTableCollection &tables,
+                                 FlatSymbolRefAttr name) {
+  auto func = tables.lookupNearestSymbolFrom<func::FuncOp>(op, name);
+  if (func && func->hasAttr(RTDialect::kKernelAttr))
+    return func;
+  op->emitOpError("(C1) expects a function marked rt.kernel but got ") << name;
+  return {};
+}
+
+LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &tables) {
+  func::FuncOp func = lookupKernel(*this, tables, getCalleeAttr());
+  if (!func)
+    return failure();
+  auto type = FunctionType::get(getContext(), getOperandTypes(),
+                                getResultTypes());
+  if (func.getFunctionType() != type)
+    return emitOpError("(C2) expects the types of ")
+           << getCalleeAttr() << ", " << func.getFunctionType() << ", but got "
+           << type;
+  return success();
+}
+
+bool KernelOp::mayReuse(unsigned result, unsigned operand) {
+  auto func = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      *this, getCalleeAttr());
+  auto pairs = func ? func->getAttrOfType<DenseI64ArrayAttr>(
+                          RTDialect::kReuseAttr)
+                    : DenseI64ArrayAttr();
+  for (int64_t i = 0; pairs && i < pairs.size(); i += 2)
+    if (pairs[i] == int64_t(result) && pairs[i + 1] == int64_t(operand))
+      return true;
+  return false;
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  func::FuncOp func = lookupKernel(*this, tables, getKernelAttr());
+  if (!func)
+    return failure();
+  size_t words = getOffsets().size() + getScalars().size();
+  if (func.getNumArguments() != words + 2)
+    return emitOpError("(C1) expects ")
+           << int64_t(func.getNumArguments()) - 2 << " offsets and scalars for "
+           << getKernelAttr() << " but got " << words;
+  if (int64_t(getRows()) < 1 || int64_t(getGrain()) < 1)
+    return emitOpError("(C2) expects rows and grain of at least 1 but got ")
+           << int64_t(getRows()) << " and " << int64_t(getGrain());
+  return success();
+}

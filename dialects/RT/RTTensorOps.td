@@ -1,0 +1,132 @@
+//===- RTTensorOps.td - Records of calls, on tensors -------*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_RT_RTTENSOROPS_TD
+#define TESSERA_DIALECTS_RT_RTTENSOROPS_TD
+
+include "dialects/RT/RTBase.td"
+
+def RT_MatmulOp : RT_Op<"matmul", [Pure]> {
+  let summary = "a matrix product in the form of a library call";
+  let description = [{
+    Reads the operands and writes the result as the layout says, whatever their
+    shapes: an einsum whose dimensions fall into batch, rows, columns and a
+    contracted part is one of these without a copy.
+    (C1) the operands have one element type, f32, bf16 or f64; the result has it
+    too, or f32 with bf16 operands; (C2) no access of the layout lies outside
+    its tensor; (C3) the layout covers each element of the result once.
+
+    ```mlir
+    %c = rt.matmul %a, %b <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8,
+        ldc = 8, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+        trans_b = 0> : tensor<2x2x16xf32>, tensor<16x8xf32> -> tensor<2x2x8xf32>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$lhs, RT_Tensor:$rhs, RT_MatmulAttr:$layout);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs $layout attr-dict `:` type($lhs) `,` type($rhs) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_AttentionOp : RT_Op<"attention", [Pure]> {
+  let summary = "attention in the form of a library call";
+  let description = [{
+    As `nn.attention`, without padded keys. `offsets` are the positions of the
+    first query and the first key.
+    (C1) element type f32 or bf16, one for all; (C2) the shapes of
+    `nn.attention`: q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,V], result
+    [B,S,G,R,V]; (C3) both offsets or none.
+
+    ```mlir
+    %o = rt.attention causal scale 0.125 %q, %k, %v
+        : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+        -> tensor<2x8x4x1x64xf32>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$q, RT_Tensor:$k, RT_Tensor:$v,
+                       Variadic<Index>:$position_offsets,
+                       UnitAttr:$causal, F64Attr:$scale);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    (`causal` $causal^)? `scale` $scale $q `,` $k `,` $v
+    (`offsets` $position_offsets^)? attr-dict `:`
+    type($q) `,` type($k) `,` type($v) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_CopyOp : RT_Op<"copy", [Pure]> {
+  let summary = "a strided read of a tensor: transpose, slice, broadcast";
+  let description = [{
+    result[i...] = source at element `base + sum i_d * strides[d]`, counted in
+    the source's row-major order; plus `start * strides[dim]` where there is a
+    start that is known at run time only.
+    (C1) one stride a dimension of the result; (C2) element types agree; (C3)
+    without a start every element read lies in the source; (C4) dim is a
+    dimension of the result; (C5) at most 8 dimensions.
+
+    ```mlir
+    %t = rt.copy %x strides [1, 16] base 0 : tensor<8x16xf32> -> tensor<16x8xf32>
+    %s = rt.copy %x strides [16, 1] base 0 start %i dim 0
+        : tensor<8x16xf32> -> tensor<4x16xf32>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$source, DenseI64ArrayAttr:$strides,
+                       I64Attr:$base, Optional<Index>:$start,
+                       OptionalAttr<I64Attr>:$dim);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $source `strides` $strides `base` $base (`start` $start^ `dim` $dim)?
+    attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_ConcatOp : RT_Op<"concat", [Pure]> {
+  let summary = "tensors one after the other along a dimension";
+  let description = [{
+    (C1) at least one operand, all of the result's element type and rank; (C2)
+    dim is a dimension, in which sizes add up; the others agree.
+
+    ```mlir
+    %c = rt.concat %a, %b dim 0
+        : tensor<2x4xf32>, tensor<3x4xf32> -> tensor<5x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<RT_Tensor>:$sources, I64Attr:$dim);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $sources `dim` $dim attr-dict `:` type($sources) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_KernelOp : RT_Op<"kernel", [Pure,
+    DeclareOpInterfaceMethods<ReuseOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a call of an outlined kernel";
+  let description = [{
+    Operands are tensors first, then index scalars.
+    (C1) the callee is a function marked `rt.kernel`; (C2) operand and result
+    types are the callee's.
+
+    ```mlir
+    %y = rt.kernel @kernel_0(%x, %off) : (tensor<8x16xf32>, index) -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee,
+                       Variadic<AnyTypeOf<[RT_Tensor, Index]>>:$operands);
+  let results = (outs Variadic<RT_Tensor>:$results);
+  let assemblyFormat = [{
+    $callee `(` $operands `)` attr-dict `:` functional-type($operands, $results)
+  }];
+}
+
+#endif // TESSERA_DIALECTS_RT_RTTENSOROPS_TD
