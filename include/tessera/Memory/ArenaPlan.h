@@ -1,0 +1,64 @@
+//===- ArenaPlan.h - Places for blocks with lifetimes -----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every tensor of a program is a block of bytes that lives from one step of the
+// program to another, both included. Two blocks that live at one time may not
+// overlap in space. The plan gives each an offset in one arena and keeps the
+// arena small: the problem is NP-hard, so it tries several orders of placing
+// blocks, each into the tightest gap that it fits, and keeps the best.
+//
+// Plain C++: no IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_MEMORY_ARENAPLAN_H
+#define TESSERA_MEMORY_ARENAPLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// What a block must have: bytes, and the steps in which it is needed.
+struct ArenaBlock {
+  int64_t bytes = 0;
+  int64_t begin = 0, end = 0;
+  bool livesWith(const ArenaBlock &o) const {
+    return begin <= o.end && o.begin <= end;
+  }
+};
+
+/// The blocks and the alignment, in bytes, of their offsets.
+struct ArenaProblem {
+  llvm::SmallVector<ArenaBlock> blocks;
+  int64_t alignment = 64;
+
+  /// A reason why this is no problem, or nothing.
+  std::optional<std::string> check() const;
+  /// Bytes that no plan can do without: the most that live at one time, and a
+  /// step in which they do.
+  int64_t lowerBound(int64_t *step = nullptr) const;
+};
+
+struct ArenaPlan {
+  /// Offset of each block, in bytes.
+  llvm::SmallVector<int64_t> offsets;
+  /// Size of the arena, a multiple of the alignment.
+  int64_t bytes = 0;
+
+  /// What is wrong with the plan, or nothing: misaligned offsets, blocks that
+  /// overlap while both live, or that lie outside the arena.
+  std::optional<std::string> verify(const ArenaProblem &problem) const;
+};
+
+/// A plan for a problem that passes check().
+ArenaPlan planArena(const ArenaProblem &problem);
+
+} // namespace tessera
+
+#endif // TESSERA_MEMORY_ARENAPLAN_H
