@@ -8,21 +8,25 @@
 #include "tessera/Registration/Registration.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Training/Passes.h"
+#include "tessera/Memory/Passes.h"
 
 using namespace mlir;
 
 void tessera::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect,
                   linalg::LinalgDialect, math::MathDialect,
-                  tensor::TensorDialect, dist::DistDialect, nn::NNDialect>();
+                  tensor::TensorDialect, dist::DistDialect, nn::NNDialect,
+                  rt::RTDialect>();
   registerUpstreamShardingRules(registry);
 }
 
@@ -30,4 +34,6 @@ void tessera::registerPasses() {
   registerInterfacesPasses();
   registerPropagationPasses();
   registerTrainingPasses();
+  registerConversionPasses();
+  registerMemoryPasses();
 }

@@ -1,0 +1,51 @@
+//===- Executable.h - From LLVM dialect to a linked program -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM at O3 in this process makes an object; a C++ compiler driver found on
+// PATH links it with the runtime, which brings `main`. The program needs
+// neither MLIR nor LLVM to run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_EXECUTABLE_H
+#define TESSERA_CONVERSION_EXECUTABLE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace tessera {
+
+struct ObjectOptions {
+  /// A name that LLVM knows; "native" is this machine's.
+  std::string cpu = "native";
+  /// 0 to 3.
+  unsigned optLevel = 3;
+};
+
+/// Registers what the translation of LLVM dialect needs.
+void registerExecutableTranslations(mlir::DialectRegistry &registry);
+
+/// Writes an object file for this machine's architecture at `path`. Errors:
+/// an unknown cpu, a module that does not translate, a file that cannot be
+/// written.
+llvm::Error writeObject(mlir::ModuleOp module, const ObjectOptions &options,
+                        llvm::StringRef path);
+
+/// The runtime's library: `given` if it is not empty, otherwise
+/// libtessera_rt_host.a in ../lib seen from `toolDirectory`. An error if it is
+/// not there.
+llvm::Expected<std::string> findRuntimeLibrary(llvm::StringRef given,
+                                               llvm::StringRef toolDirectory);
+
+/// Links an object with the runtime's library into an executable. Errors: no
+/// C++ compiler driver on PATH, a failed link with what the linker said first.
+llvm::Error linkExecutable(llvm::StringRef object, llvm::StringRef library,
+                           llvm::StringRef output);
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_EXECUTABLE_H

@@ -1,0 +1,128 @@
+//===- Passes.td - From local programs to calls of the runtime -*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_PASSES_TD
+#define TESSERA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
+  let summary = "nn ops become library-call records or linalg";
+  let description = [{
+    On a local program, or on one without a mesh. Matrix products (`nn.einsum`,
+    `linalg` contractions) become `rt.matmul`, with a transposing copy only
+    where dimensions cannot be collapsed; attention becomes `rt.attention`;
+    everything else `linalg.generic` on tensors.
+
+    ```mlir
+    %0 = nn.einsum "bsd,dh->bsh" %x, %w
+        : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 8, k = 16, ...>
+        : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FuseElementwisePass : Pass<"rt-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "fuses elementwise linalg ops into their consumers";
+  let description = [{
+    A producer that has one use, or that costs nothing (a broadcast, a cast),
+    moves into the body of its consumer. What is expensive is never repeated
+    along a broadcast dimension. What then only moves data becomes `rt.copy`.
+
+    ```mlir
+    %b = linalg.generic ... ins(%bias) // broadcast
+    %y = linalg.generic ... ins(%x, %b) // add
+    ```
+    becomes one `linalg.generic` that reads `%bias` through a map.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
+def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "groups linalg ops over common rows into kernels";
+  let description = [{
+    Ops whose leading dimensions count the same rows, and which exchange values
+    row by row, become one private function on tensors; equal functions are
+    one. What stays in the step function are calls: kernels, library calls,
+    copies, collectives, views.
+
+    ```mlir
+    %m = linalg.generic ... ins(%x)      // row maximum
+    %e = linalg.generic ... ins(%x, %m)  // exp(x - m)
+    ```
+    becomes
+    ```mlir
+    %e = rt.kernel @kernel_0(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def VerifyKernelsPass : Pass<"rt-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "checks that a step function holds calls only";
+  let description = [{
+    The contract of phase `kernels`: a step function holds no loose op that
+    computes on tensors; each kernel holds linalg on tensors over its rows.
+  }];
+}
+
+def StartCollectivesPass : Pass<"rt-start-collectives", "::mlir::func::FuncOp"> {
+  let summary = "splits collectives into dist.start and dist.wait";
+  let description = [{
+    In the order of the program, which is the same on all ranks. The wait
+    stands right before the first use. Each gets a slot.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : ...
+    ```
+    becomes `dist.start` with this op in its region, and `dist.wait`.
+  }];
+}
+
+def LowerToRTPass : Pass<"rt-lower-to-rt", "::mlir::ModuleOp"> {
+  let summary = "the step becomes calls on offsets, kernels become loops";
+  let description = [{
+    After `rt-plan-arena`. The step function loses its arguments and results;
+    what they are stands in the module's manifest. Kernels become loops over
+    rows [begin, end) on memory; one that writes over an operand of it becomes
+    a variant of its own.
+
+    ```mlir
+    %1 = rt.kernel @kernel_0(%0) {rt.offsets = array<i64: 64>} : ...
+    ```
+    becomes
+    ```mlir
+    rt.launch @kernel_0 rows 8 grain 1 at [0, 64]
+    ```
+  }];
+  let options = [Option<"program", "program", "std::string", "\"program\"",
+                        "name of the program in its manifest">];
+  let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::scf::SCFDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
+def ConvertRTToLLVMPass : Pass<"rt-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "everything becomes LLVM dialect";
+  let description = [{
+    `tessera_program_step` with one call and a check of its status for each op,
+    kernels with an entry that unpacks words, constant descriptor tables, the
+    manifest as a string. Transcendental functions become polynomials.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect",
+    "::mlir::math::MathDialect"];
+}
+
+#endif // TESSERA_CONVERSION_PASSES_TD

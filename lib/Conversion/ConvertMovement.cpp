@@ -1,0 +1,163 @@
+//===- ConvertMovement.cpp - Slices, pads and concatenations ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops that only move data. tensor.expand_shape and tensor.collapse_shape stay:
+// they are views and move nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "GenericBuilder.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+struct ConvertSlice : OpRewritePattern<dist::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto source = cast<RankedTensorType>(op.getInput().getType());
+    int64_t dim = op.getDim();
+    Value start = dist::AxisOffsetOp::create(
+        rewriter, op.getLoc(), rewriter.getIndexType(), op.getAxes(),
+        type.getDimSize(dim), op.getMesh());
+    rewriter.replaceOpWithNewOp<rt::CopyOp>(
+        op, type, op.getInput(), rt::getRowMajorStrides(source.getShape()),
+        /*base=*/0, start, rewriter.getI64IntegerAttr(dim));
+    return success();
+  }
+};
+
+struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType source = op.getSourceType();
+    SmallVector<int64_t> full = rt::getRowMajorStrides(source.getShape());
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    SmallVector<int64_t> strides;
+    int64_t base = 0;
+    Value start;
+    IntegerAttr startDim;
+    for (int64_t i = 0; i < source.getRank(); ++i) {
+      int64_t step = op.getStaticStride(i);
+      if (ShapedType::isDynamic(step))
+        return failure();
+      if (!op.isDynamicOffset(i)) {
+        base += op.getStaticOffset(i) * full[i];
+      } else {
+        // One dimension may begin at a place known at run time only.
+        if (start || dropped[i] || step != 1)
+          return failure();
+        start = op.getDynamicOffset(i);
+        startDim = rewriter.getI64IntegerAttr(strides.size());
+      }
+      if (!dropped[i])
+        strides.push_back(full[i] * step);
+    }
+    rewriter.replaceOpWithNewOp<rt::CopyOp>(op, op.getType(), op.getSource(),
+                                            strides, base, start, startDim);
+    return success();
+  }
+};
+
+struct ConvertConcat : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<rt::ConcatOp>(op, op.getType(), op.getInputs(),
+                                              op.getDim());
+    return success();
+  }
+};
+
+/// Whether the loops lie within [low, low + size) of each dimension, and the
+/// positions in that block, 0 where they do not.
+Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
+                Value outside) {
+  auto type = cast<RankedTensorType>(block.getType());
+  Value inside;
+  SmallVector<Value> position;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    Value here = arith::SubIOp::create(b, b.loop(i), b.index(low[i]));
+    Value in = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, here,
+                                     b.index(type.getDimSize(i)));
+    position.push_back(arith::SelectOp::create(b, in, here, b.index(0)));
+    inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
+  }
+  Value read = tensor::ExtractOp::create(b, block, position);
+  return inside ? Value(arith::SelectOp::create(b, inside, read, outside))
+                : read;
+}
+
+struct ConvertPad : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::PadOp op,
+                                PatternRewriter &rewriter) const override {
+    Attribute value;
+    Value padding = op.getConstantPaddingValue();
+    if (!padding || !matchPattern(padding, m_Constant(&value)) ||
+        ShapedType::isDynamicShape(op.getStaticLow()))
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    RankedTensorType type = op.getResultType();
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          return readBlock(
+              b, op.getSource(), op.getStaticLow(),
+              arith::ConstantOp::create(b, cast<TypedAttr>(value)));
+        }));
+    return success();
+  }
+};
+
+struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = op.getType();
+    bool unit = llvm::all_of(op.getStaticStrides(),
+                             [](int64_t stride) { return stride == 1; });
+    if (!unit || ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+        op.getSourceType().getRank() != type.getRank())
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(),
+                  {{op.getDest(), b.identity(type.getRank())}},
+                  [&](ValueRange v) {
+                    return readBlock(b, op.getSource(), op.getStaticOffsets(),
+                                     v[0]);
+                  }));
+    return success();
+  }
+};
+
+struct ConvertSplat : OpRewritePattern<tensor::SplatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::SplatOp op,
+                                PatternRewriter &rewriter) const override {
+    Attribute value;
+    if (!matchPattern(op.getInput(), m_Constant(&value)))
+      return failure();
+    auto type = cast<RankedTensorType>(op.getType());
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, DenseElementsAttr::get(type, value));
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populateMovementPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat, ConvertPad,
+               ConvertInsertSlice, ConvertSplat>(patterns.getContext());
+}

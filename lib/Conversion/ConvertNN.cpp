@@ -1,0 +1,68 @@
+//===- ConvertNN.cpp - nn ops become records or linalg ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Conversion/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CONVERTNNPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Discardable attributes (shardings, names of dimensions) mean nothing from
+/// here on, and would keep equal kernels apart.
+void dropDiscardableAttrs(func::FuncOp func) {
+  func.getBody().walk([](Operation *op) {
+    for (NamedAttribute attr :
+         llvm::to_vector(op->getDiscardableAttrs()))
+      op->removeDiscardableAttr(attr.getName());
+  });
+}
+
+struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    dropDiscardableAttrs(func);
+    RewritePatternSet patterns(&getContext());
+    populateMatmulPatterns(patterns);
+    populateAttentionPatterns(patterns);
+    populateRowPatterns(patterns);
+    populatePositionPatterns(patterns);
+    populateMovementPatterns(patterns);
+    linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+    if (failed(applyPatternsGreedily(func, std::move(patterns))))
+      return signalPassFailure();
+    generalizeNamedOps(func);
+  }
+
+  /// What of linalg is no product and no fill becomes linalg.generic.
+  static void generalizeNamedOps(func::FuncOp func) {
+    SmallVector<linalg::LinalgOp> named;
+    func.walk([&](linalg::LinalgOp op) {
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op.getOperation()))
+        named.push_back(op);
+    });
+    IRRewriter rewriter(func.getContext());
+    for (linalg::LinalgOp op : named) {
+      rewriter.setInsertionPoint(op);
+      (void)linalg::generalizeNamedOp(rewriter, op);
+    }
+  }
+};
+
+} // namespace

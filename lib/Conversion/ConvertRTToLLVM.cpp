@@ -1,0 +1,366 @@
+//===- ConvertRTToLLVM.cpp - Everything becomes LLVM dialect ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The step first, by hand, because each call's status is checked; then kernels
+// and scalars by upstream conversions with bare pointers; then the entries of
+// kernels, which unpack the words that the runtime passes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Conversion/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CONVERTRTTOLLVMPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::CallArgument;
+using rt::RTDialect;
+
+static constexpr StringLiteral kEntrySuffix = "_entry";
+
+//===----------------------------------------------------------------------===//
+// The step function
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class StepToLLVM {
+public:
+  explicit StepToLLVM(func::FuncOp step)
+      : step(step), module(step->getParentOfType<ModuleOp>()),
+        b(step.getLoc(), step.getContext()),
+        pointer(LLVM::LLVMPointerType::get(step.getContext())) {}
+  void run();
+
+private:
+  LLVM::LLVMFuncOp declare(StringRef name, Type result, TypeRange arguments);
+  Value table(ArrayRef<int64_t> values);
+  Value constant(int64_t value) {
+    return LLVM::ConstantOp::create(b, b.getI64Type(), value);
+  }
+  Value toInt64(Value index) {
+    return arith::IndexCastOp::create(b, b.getI64Type(), index);
+  }
+  Value address(int64_t offset);
+  Value store(ArrayRef<Value> words);
+  Value lower(const CallArgument &argument);
+  void lower(rt::RuntimeCallOpInterface op);
+  void lower(rt::AxisOffsetOp op);
+
+  func::FuncOp step;
+  ModuleOp module;
+  ImplicitLocOpBuilder b;
+  Type pointer;
+  Value context, arena;
+  /// Stack space for the words of one call.
+  Value words;
+  Block *failed = nullptr;
+  llvm::MapVector<ArrayAttr, StringRef> tables;
+};
+
+} // namespace
+
+LLVM::LLVMFuncOp StepToLLVM::declare(StringRef name, Type result,
+                                     TypeRange arguments) {
+  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  SmallVector<Type> types(arguments);
+  return LLVM::LLVMFuncOp::create(b, name,
+                                  LLVM::LLVMFunctionType::get(result, types));
+}
+
+/// A constant array; equal ones are one.
+Value StepToLLVM::table(ArrayRef<int64_t> values) {
+  if (values.empty())
+    return LLVM::ZeroOp::create(b, pointer);
+  auto [it, isNew] = tables.insert({b.getI64ArrayAttr(values), StringRef()});
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI64Type(), values.size());
+    auto data = DenseElementsAttr::get(
+        RankedTensorType::get({int64_t(values.size())}, b.getI64Type()), values);
+    auto global = LLVM::GlobalOp::create(
+        b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        "descriptor_" + std::to_string(tables.size() - 1), data,
+        /*alignment=*/8);
+    it->second = global.getSymName();
+  }
+  return LLVM::AddressOfOp::create(b, pointer, it->second);
+}
+
+Value StepToLLVM::address(int64_t offset) {
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), arena,
+                             ValueRange{constant(offset)});
+}
+
+/// Writes words to the stack and gives their address.
+Value StepToLLVM::store(ArrayRef<Value> values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value place = LLVM::GEPOp::create(b, pointer, b.getI64Type(), words,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    LLVM::StoreOp::create(b, value, place);
+  }
+  return words;
+}
+
+Value StepToLLVM::lower(const CallArgument &argument) {
+  switch (argument.kind) {
+  case CallArgument::Int32:
+    return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                    b.getI32IntegerAttr(argument.integer));
+  case CallArgument::Int64:
+    return constant(argument.integer);
+  case CallArgument::Address:
+    return address(argument.integer);
+  case CallArgument::Array:
+    return table(argument.array);
+  case CallArgument::Scalar:
+    return toInt64(argument.scalars[0]);
+  case CallArgument::Function: {
+    std::string name = (argument.symbol + kEntrySuffix).str();
+    declare(name, LLVM::LLVMVoidType::get(b.getContext()),
+            {pointer, b.getI64Type(), b.getI64Type()});
+    return LLVM::AddressOfOp::create(b, pointer, name);
+  }
+  case CallArgument::Null:
+    return LLVM::ZeroOp::create(b, pointer);
+  case CallArgument::Words: {
+    SmallVector<Value> values;
+    for (int64_t offset : argument.array)
+      values.push_back(
+          LLVM::PtrToIntOp::create(b, b.getI64Type(), address(offset)));
+    for (Value scalar : argument.scalars)
+      values.push_back(toInt64(scalar));
+    return store(values);
+  }
+  case CallArgument::Starts: {
+    SmallVector<Value> values(argument.array[0], constant(0));
+    values[argument.integer] = toInt64(argument.scalars[0]);
+    return store(values);
+  }
+  }
+  llvm_unreachable("unknown argument");
+}
+
+/// A call, and a branch to the function's end where its status is not 0.
+void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
+  b.setLoc(op.getLoc());
+  b.setInsertionPoint(op);
+  SmallVector<Value> arguments{context};
+  for (const CallArgument &argument : op.getCallArguments())
+    arguments.push_back(lower(argument));
+  LLVM::LLVMFuncOp callee = declare(op.getCallee(), b.getI32Type(),
+                                    ValueRange(arguments).getTypes());
+  Value status = LLVM::CallOp::create(b, callee, arguments).getResult();
+  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+  Value good = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, status, zero);
+  Block *block = op->getBlock();
+  Block *next = block->splitBlock(op);
+  b.setInsertionPointToEnd(block);
+  cf::CondBranchOp::create(b, good, next, ValueRange(), failed,
+                           ValueRange(status));
+  op.erase();
+}
+
+void StepToLLVM::lower(rt::AxisOffsetOp op) {
+  b.setLoc(op.getLoc());
+  b.setInsertionPoint(op);
+  SmallVector<Value> arguments{
+      context, table(op.getDigits()),
+      LLVM::ConstantOp::create(
+          b, b.getI32Type(), b.getI32IntegerAttr(op.getDigits().size() / 2)),
+      constant(op.getLocalSize())};
+  LLVM::LLVMFuncOp callee =
+      declare("tessera_rt_axis_offset", b.getI64Type(),
+              ValueRange(arguments).getTypes());
+  Value value = LLVM::CallOp::create(b, callee, arguments).getResult();
+  Value index = arith::IndexCastOp::create(b, b.getIndexType(), value);
+  op.replaceAllUsesWith(index);
+  op.erase();
+}
+
+void StepToLLVM::run() {
+  SmallVector<Operation *> ops;
+  int64_t maxWords = 1;
+  step.walk([&](Operation *op) {
+    if (isa<rt::AxisOffsetOp>(op))
+      ops.push_back(op);
+    if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op)) {
+      ops.push_back(op);
+      for (const CallArgument &argument : call.getCallArguments())
+        maxWords = std::max(
+            maxWords, argument.kind == CallArgument::Starts
+                          ? argument.array[0]
+                          : int64_t(argument.array.size() +
+                                    argument.scalars.size()));
+    }
+  });
+  step.setName("tessera_program_step");
+  step.setType(b.getFunctionType({pointer}, {b.getI32Type()}));
+  Block &entry = step.front();
+  context = entry.addArgument(pointer, step.getLoc());
+  b.setInsertionPointToStart(&entry);
+  words = LLVM::AllocaOp::create(b, pointer, b.getI64Type(),
+                                 constant(maxWords));
+  arena = LLVM::CallOp::create(b, declare("tessera_rt_arena", pointer, pointer),
+                               context)
+              .getResult();
+  failed = new Block();
+  step.getBody().push_back(failed);
+  failed->addArgument(b.getI32Type(), step.getLoc());
+  b.setInsertionPointToEnd(failed);
+  func::ReturnOp::create(b, failed->getArgument(0));
+  step.walk([&](func::ReturnOp op) {
+    if (op.getNumOperands())
+      return;
+    b.setInsertionPoint(op);
+    Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+    func::ReturnOp::create(b, zero);
+    op.erase();
+  });
+  for (Operation *op : ops) {
+    if (auto offset = dyn_cast<rt::AxisOffsetOp>(op))
+      lower(offset);
+    else
+      lower(cast<rt::RuntimeCallOpInterface>(op));
+  }
+  step->removeAttr(RTDialect::kStepAttr);
+  step->removeAttr(RTDialect::kArenaBytesAttr);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels, manifest
+//===----------------------------------------------------------------------===//
+
+/// Gives the entry of a kernel its body: unpack the words, call.
+static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
+  ImplicitLocOpBuilder b(kernel.getLoc(), entry.getContext());
+  entry.setLinkage(LLVM::Linkage::Internal);
+  Block *block = entry.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  SmallVector<Value> arguments;
+  ArrayRef<Type> types = kernel.getFunctionType().getParams();
+  for (auto [i, type] : llvm::enumerate(types.drop_back(2))) {
+    Value place = LLVM::GEPOp::create(b, pointer, b.getI64Type(),
+                                      block->getArgument(0),
+                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value word = LLVM::LoadOp::create(b, b.getI64Type(), place);
+    arguments.push_back(isa<LLVM::LLVMPointerType>(type)
+                            ? LLVM::IntToPtrOp::create(b, type, word)
+                            : word);
+  }
+  arguments.push_back(block->getArgument(1));
+  arguments.push_back(block->getArgument(2));
+  LLVM::CallOp::create(b, kernel, arguments);
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+/// Kernels are called by their entries only; tensors of one call do not overlap
+/// (a result that lies over an operand is the same argument) and are aligned as
+/// the arena is.
+static void finishKernels(ModuleOp module) {
+  OpBuilder b(module.getContext());
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (!kernel->hasAttr(RTDialect::kKernelAttr))
+      continue;
+    kernel->removeAttr(RTDialect::kKernelAttr);
+    kernel.setLinkage(LLVM::Linkage::Internal);
+    kernel.setNoInline(true);
+    for (auto [i, type] :
+         llvm::enumerate(kernel.getFunctionType().getParams())) {
+      if (!isa<LLVM::LLVMPointerType>(type))
+        continue;
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        b.getUnitAttr());
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(64));
+    }
+    auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(
+        (kernel.getSymName() + kEntrySuffix).str());
+    defineEntry(entry, kernel);
+  }
+}
+
+static void createManifest(ModuleOp module) {
+  auto text = module->getAttrOfType<StringAttr>(RTDialect::kManifestAttr);
+  if (!text)
+    return;
+  ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
+  b.setInsertionPointToStart(module.getBody());
+  std::string terminated = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size());
+  LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::External,
+                         "tessera_program_manifest",
+                         b.getStringAttr(terminated));
+  module->removeAttr(RTDialect::kManifestAttr);
+}
+
+/// exp, tanh, log and the like become polynomials, which are vectors where the
+/// loop is; narrow floats are computed in f32.
+static LogicalResult approximateMath(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  RewritePatternSet patterns(context);
+  auto always = [](StringRef) { return true; };
+  populateMathF32ExpansionPatterns(patterns, always);
+  populateMathPolynomialApproximationPatterns(patterns, always);
+  math::populateExpansionPatterns(patterns, {"rsqrt"});
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+namespace {
+struct ConvertRTToLLVMPass
+    : tessera::impl::ConvertRTToLLVMPassBase<ConvertRTToLLVMPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OpPassManager toBranches(ModuleOp::getOperationName());
+    toBranches.addPass(createLowerAffinePass());
+    toBranches.addPass(createSCFToControlFlowPass());
+    if (failed(approximateMath(module)) ||
+        failed(runPipeline(toBranches, module)))
+      return signalPassFailure();
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (func->hasAttr(RTDialect::kStepAttr))
+        StepToLLVM(func).run();
+
+    OpPassManager toLLVM(ModuleOp::getOperationName());
+    toLLVM.addPass(createConvertMathToLLVMPass());
+    toLLVM.addPass(createConvertMathToLibmPass());
+    toLLVM.addPass(createArithToLLVMConversionPass());
+    toLLVM.addPass(createFinalizeMemRefToLLVMConversionPass());
+    ConvertFuncToLLVMPassOptions bare;
+    bare.useBarePtrCallConv = true;
+    toLLVM.addPass(createConvertFuncToLLVMPass(bare));
+    toLLVM.addPass(createConvertControlFlowToLLVMPass());
+    toLLVM.addPass(createReconcileUnrealizedCastsPass());
+    if (failed(runPipeline(toLLVM, module)))
+      return signalPassFailure();
+    finishKernels(module);
+    createManifest(module);
+    // The mesh has done its work: what it says stands in the manifest.
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (op.getName().getDialectNamespace() == "dist")
+        op.erase();
+  }
+};
+} // namespace

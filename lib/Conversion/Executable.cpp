@@ -1,0 +1,183 @@
+//===- Executable.cpp - From LLVM dialect to a linked program ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/Executable.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace tessera;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+void tessera::registerExecutableTranslations(mlir::DialectRegistry &registry) {
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+}
+
+//===----------------------------------------------------------------------===//
+// Object
+//===----------------------------------------------------------------------===//
+
+static Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(const ObjectOptions &options) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return llvm::createStringError(message);
+  std::string cpu = options.cpu, features;
+  if (cpu == "native") {
+    cpu = llvm::sys::getHostCPUName().str();
+    llvm::SmallVector<std::string> names;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      names.push_back((feature.second ? "+" : "-") + feature.first().str());
+    // A StringMap has no order.
+    llvm::sort(names);
+    features = llvm::join(names, ",");
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!info->isCPUStringValid(cpu))
+    return llvm::createStringError("expects a cpu that LLVM knows for " +
+                                   triple.getArchName() + " but got '" + cpu +
+                                   "'");
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_));
+  machine->setOptLevel(options.optLevel == 0 ? llvm::CodeGenOptLevel::None
+                                             : llvm::CodeGenOptLevel::Aggressive);
+  return machine;
+}
+
+/// The middle end as `clang -O<n>` runs it: inlining, loop vectorization.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
+  tuning.LoopInterleaving = tuning.LoopUnrolling = level > 1;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
+  llvm::ModulePassManager passes =
+      chosen == llvm::OptimizationLevel::O0
+          ? builder.buildO0DefaultPipeline(chosen)
+          : builder.buildPerModuleDefaultPipeline(chosen);
+  passes.run(module, modules);
+}
+
+Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
+                           StringRef path) {
+  auto machine = createMachine(options);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      mlir::translateModuleToLLVMIR(module, context, "tessera_program");
+  if (!code)
+    return llvm::createStringError("the module does not translate to LLVM IR");
+  code->setTargetTriple((*machine)->getTargetTriple());
+  code->setDataLayout((*machine)->createDataLayout());
+  // Kernels stream through rows: the widest vectors that there are.
+  if ((*machine)->getMCSubtargetInfo()->checkFeatures("+avx512f"))
+    for (llvm::Function &function : *code)
+      if (!function.isDeclaration())
+        function.addFnAttr("prefer-vector-width", "512");
+  optimize(*code, **machine, options.optLevel);
+
+  std::error_code failure;
+  llvm::raw_fd_ostream os(path, failure);
+  if (failure)
+    return llvm::createStringError(path + ": cannot be written: " +
+                                   failure.message());
+  llvm::legacy::PassManager backend;
+  if ((*machine)->addPassesToEmitFile(backend, os, nullptr,
+                                      llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("LLVM cannot write objects for this target");
+  backend.run(*code);
+  os.close();
+  if (os.has_error())
+    return llvm::createStringError(path + ": cannot be written: " +
+                                   os.error().message());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Link
+//===----------------------------------------------------------------------===//
+
+Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
+                                                  StringRef toolDirectory) {
+  llvm::SmallString<128> path(given);
+  if (given.empty()) {
+    path = llvm::sys::path::parent_path(toolDirectory);
+    llvm::sys::path::append(path, "lib", "libtessera_rt_host.a");
+  }
+  if (!llvm::sys::fs::exists(path))
+    return llvm::createStringError("expects the runtime's library at " + path +
+                                   "; see --runtime-library");
+  return path.str().str();
+}
+
+Error tessera::linkExecutable(StringRef object, StringRef library,
+                              StringRef output) {
+  std::string driver;
+  for (StringRef name : {"clang++-22", "clang++", "c++", "g++"})
+    if (auto found = llvm::sys::findProgramByName(name)) {
+      driver = *found;
+      break;
+    }
+  if (driver.empty())
+    return llvm::createStringError(
+        "expects a C++ compiler on PATH to link with (clang++-22, clang++, c++ "
+        "or g++) but found none");
+  llvm::SmallString<128> log;
+  if (std::error_code failure =
+          llvm::sys::fs::createTemporaryFile("tessera-link", "txt", log))
+    return llvm::createStringError("no temporary file: " + failure.message());
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
+  StringRef arguments[] = {driver, object, library,   "-o",
+                           output, "-pthread", "-lm"};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(driver, arguments, std::nullopt,
+                                         redirects, 0, 0, &message);
+  std::string said = message;
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    said += (*text)->getBuffer().split('\n').first;
+  llvm::sys::fs::remove(log);
+  if (status != 0)
+    return llvm::createStringError(driver + " cannot link " + output + ": " +
+                                   said);
+  return Error::success();
+}

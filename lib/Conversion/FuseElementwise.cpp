@@ -1,0 +1,144 @@
+//===- FuseElementwise.cpp - Elementwise ops move into their consumers ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Upstream's fusion of linalg.generic, under a rule of ours for what may be
+// computed twice. Afterwards generics that only move data become rt.copy.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GenericBuilder.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Conversion/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// True if the body costs no more than the read that it replaces: it passes an
+/// input on, or casts it.
+static bool isFree(linalg::GenericOp op) {
+  return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+    return isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(inner);
+  });
+}
+
+/// Whether the producer of this operand moves into its consumer.
+static bool mayFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer)
+    return false;
+  if (isFree(producer))
+    return true;
+  // Computed once for each element: not along a dimension that the consumer
+  // broadcasts.
+  AffineMap map = consumer.getMatchingIndexingMap(operand);
+  return producer.getNumResults() == 1 &&
+         producer.getResult(0).hasOneUse() && map.isPermutation();
+}
+
+/// The loop that each dimension of a pure copy's source is read at, if the
+/// generic is one.
+static std::optional<SmallVector<unsigned>> matchCopy(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
+      !llvm::hasSingleElement(*body) ||
+      body->getTerminator()->getOperand(0) != body->getArgument(0) ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !op.getIndexingMapsArray()[1].isIdentity())
+    return std::nullopt;
+  SmallVector<unsigned> loops;
+  for (AffineExpr expr : op.getIndexingMapsArray()[0].getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return std::nullopt;
+    loops.push_back(dim.getPosition());
+  }
+  return loops;
+}
+
+static void convertToCopy(linalg::GenericOp op) {
+  std::optional<SmallVector<unsigned>> loops = matchCopy(op);
+  if (!loops)
+    return;
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  Value source = op.getDpsInputs()[0];
+  // A constant has no place in memory yet.
+  if (type.getRank() > 8 || source.getDefiningOp<arith::ConstantOp>())
+    return;
+  auto sourceType = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> strides(type.getRank(), 0);
+  for (auto [loop, stride] : llvm::zip(
+           *loops, rt::getRowMajorStrides(sourceType.getShape())))
+    strides[loop] += stride;
+  OpBuilder builder(op);
+  Value copy = rt::CopyOp::create(builder, op.getLoc(), type, source, strides,
+                                  /*base=*/0, Value(), IntegerAttr());
+  op.getResult(0).replaceAllUsesWith(copy);
+  op.erase();
+}
+
+/// Gives fills and constants that are read as tensors a generic of their own;
+/// those that only start a reduction stay.
+static void materialize(func::FuncOp func) {
+  SmallVector<Operation *> ops;
+  func.walk([&](Operation *op) {
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (isa<linalg::FillOp>(op) ||
+        (constant && isa<RankedTensorType>(constant.getType()) &&
+         op->getParentOp() == func))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    bool isFill = isa<linalg::FillOp>(op);
+    auto needsPlace = [&](OpOperand &use) {
+      auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
+      // A fill is understood as the start of a reduction, a constant as an
+      // input.
+      return !generic || generic.isDpsInit(&use) != isFill;
+    };
+    if (llvm::none_of(op->getResult(0).getUses(), needsPlace))
+      continue;
+    GenericBuilder b(op->getLoc(), op->getBlock(), ++op->getIterator());
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    AffineMap all = b.identity(type.getRank());
+    Value value;
+    if (auto fill = dyn_cast<linalg::FillOp>(op))
+      value = b.map(type.getShape(), type.getElementType(), {},
+                    [&](ValueRange) { return fill.getInputs()[0]; });
+    else
+      value = b.map(type.getShape(), type.getElementType(),
+                    {{op->getResult(0), all}},
+                    [](ValueRange v) { return v[0]; });
+    op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) {
+      return use.getOwner() != value.getDefiningOp() && needsPlace(use);
+    });
+  }
+}
+
+namespace {
+struct FuseElementwisePass : tessera::impl::FuseElementwisePassBase<FuseElementwisePass> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+    if (failed(applyPatternsGreedily(func, std::move(patterns))))
+      return signalPassFailure();
+    SmallVector<linalg::GenericOp> generics;
+    func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      convertToCopy(op);
+    materialize(func);
+  }
+};
+} // namespace

@@ -1,0 +1,249 @@
+//===- FusionGroups.cpp - Which ops become one kernel -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionGroups.h"
+#include "KernelRows.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include <queue>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// A kernel that had this many rows or more keeps them: fewer would leave
+/// threads without work.
+constexpr int64_t kParallelRows = 64;
+/// Ops in one kernel, at most.
+constexpr size_t kMaxOps = 48;
+
+class Planner {
+public:
+  explicit Planner(Block &block) : block(block) {}
+  FusionPlan run();
+
+private:
+  struct Group {
+    SmallVector<linalg::GenericOp> ops;
+    /// Row counts that all ops and all values between them allow, ascending.
+    SmallVector<int64_t> counts;
+    int64_t preferred = 1;
+  };
+
+  /// The values that an op reads, those in its regions included.
+  SmallVector<Value> readsOf(Operation *op) const;
+  SmallVector<int64_t> countsAfterJoining(const Group &group,
+                                          linalg::GenericOp op) const;
+  static int64_t bestRows(ArrayRef<int64_t> counts, int64_t preferred);
+  bool leadsBack(unsigned group, linalg::GenericOp op) const;
+  bool tryJoin(unsigned group, linalg::GenericOp op);
+  void place(linalg::GenericOp op);
+  void sort(FusionPlan &plan) const;
+
+  Block &block;
+  SmallVector<Group> groups;
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  llvm::DenseMap<Operation *, unsigned> position;
+};
+
+} // namespace
+
+SmallVector<Value> Planner::readsOf(Operation *op) const {
+  llvm::SetVector<Value> values;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentBlock() == &block)
+        values.insert(operand);
+  });
+  return values.takeVector();
+}
+
+/// The largest count that is not above what suits some op of the group.
+int64_t Planner::bestRows(ArrayRef<int64_t> counts, int64_t preferred) {
+  int64_t best = counts.front();
+  for (int64_t count : counts)
+    if (count <= preferred)
+      best = count;
+  return best;
+}
+
+SmallVector<int64_t>
+Planner::countsAfterJoining(const Group &group, linalg::GenericOp op) const {
+  SmallVector<int64_t> own = getRowCounts(op), kept;
+  for (int64_t rows : group.counts) {
+    if (!llvm::is_contained(own, rows))
+      continue;
+    unsigned loops = *getRowLoops(op, rows);
+    bool aligned = llvm::all_of(group.ops, [&](linalg::GenericOp producer) {
+      for (Value value : producer->getResults()) {
+        // Read at computed places: it has to be in memory, whole.
+        if (readsByIndex(op, value))
+          return false;
+        for (OpOperand &operand : op->getOpOperands())
+          if (operand.get() == value &&
+              (getRowLoops(producer, rows) != loops ||
+               !staysInRow(op.getMatchingIndexingMap(&operand), loops)))
+            return false;
+      }
+      return true;
+    });
+    if (aligned)
+      kept.push_back(rows);
+  }
+  return kept;
+}
+
+/// True if a value that `op` reads was made outside the group from a value made
+/// inside it.
+bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
+  unsigned first = position.lookup(groups[group].ops.front());
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  SmallVector<Operation *> work;
+  auto visit = [&](Operation *reader) {
+    for (Value value : readsOf(reader))
+      if (Operation *def = value.getDefiningOp())
+        if (seen.insert(def).second)
+          work.push_back(def);
+  };
+  for (Value value : readsOf(op))
+    if (Operation *def = value.getDefiningOp()) {
+      auto it = groupOf.find(def);
+      if ((it == groupOf.end() || it->second != group) &&
+          seen.insert(def).second)
+        work.push_back(def);
+    }
+  while (!work.empty()) {
+    Operation *def = work.pop_back_val();
+    auto it = groupOf.find(def);
+    if (it != groupOf.end() && it->second == group)
+      return true;
+    if (it == groupOf.end()) {
+      if (position.lookup(def) >= first)
+        visit(def);
+      continue;
+    }
+    // A kernel runs as a whole: all that it reads comes before all it makes.
+    const Group &other = groups[it->second];
+    if (position.lookup(other.ops.back()) >= first)
+      for (linalg::GenericOp member : other.ops)
+        visit(member);
+  }
+  return false;
+}
+
+bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
+  Group &group = groups[number];
+  if (group.ops.size() >= kMaxOps)
+    return false;
+  SmallVector<int64_t> counts = countsAfterJoining(group, op);
+  if (counts.empty())
+    return false;
+  int64_t preferred = std::max(group.preferred, getPreferredRows(op));
+  int64_t before = std::max(bestRows(group.counts, group.preferred),
+                            bestRows(getRowCounts(op), getPreferredRows(op)));
+  if (bestRows(counts, preferred) < std::min(before, kParallelRows))
+    return false;
+  if (leadsBack(number, op))
+    return false;
+  group.ops.push_back(op);
+  group.counts = counts;
+  group.preferred = preferred;
+  groupOf[op] = number;
+  return true;
+}
+
+void Planner::place(linalg::GenericOp op) {
+  // The producer that comes last is the likeliest to be in a cache.
+  SmallVector<unsigned> candidates;
+  for (Value value : readsOf(op))
+    if (Operation *def = value.getDefiningOp()) {
+      auto it = groupOf.find(def);
+      if (it != groupOf.end() && !llvm::is_contained(candidates, it->second))
+        candidates.push_back(it->second);
+    }
+  llvm::sort(candidates, std::greater<unsigned>());
+  for (unsigned group : candidates)
+    if (tryJoin(group, op))
+      return;
+  groupOf[op] = groups.size();
+  groups.push_back({{op}, getRowCounts(op), getPreferredRows(op)});
+}
+
+/// Operands first; otherwise in the order of each unit's last op, so that
+/// collectives keep their order and values are made late.
+void Planner::sort(FusionPlan &plan) const {
+  struct Node {
+    FusionPlan::Unit unit = {};
+    unsigned key = 0, missing = 0;
+    SmallVector<unsigned> users = {};
+  };
+  SmallVector<Node> nodes;
+  llvm::DenseMap<Operation *, unsigned> nodeOf;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    for (linalg::GenericOp op : group.ops)
+      nodeOf[op] = nodes.size();
+    nodes.push_back({{nullptr, unsigned(number)},
+                     position.lookup(group.ops.back())});
+  }
+  std::optional<unsigned> lastWithEffects;
+  SmallVector<std::pair<unsigned, unsigned>> edges;
+  for (Operation &op : block.without_terminator()) {
+    if (!groupOf.count(&op)) {
+      nodeOf[&op] = nodes.size();
+      nodes.push_back({{&op, 0}, position.lookup(&op)});
+    }
+    unsigned node = nodeOf[&op];
+    for (Value value : readsOf(&op))
+      if (Operation *def = value.getDefiningOp())
+        if (def != &op && nodeOf.count(def) && nodeOf[def] != node)
+          edges.push_back({nodeOf[def], node});
+    bool isOrdered = !groupOf.count(&op) &&
+                     (!isMemoryEffectFree(&op) ||
+                      op.getName().getDialectNamespace() == "dist");
+    if (isOrdered) {
+      if (lastWithEffects)
+        edges.push_back({*lastWithEffects, node});
+      lastWithEffects = node;
+    }
+  }
+  for (auto [from, to] : edges) {
+    nodes[from].users.push_back(to);
+    ++nodes[to].missing;
+  }
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (auto [number, node] : llvm::enumerate(nodes))
+    if (!node.missing)
+      ready.push({node.key, number});
+  while (!ready.empty()) {
+    unsigned number = ready.top().second;
+    ready.pop();
+    plan.order.push_back(nodes[number].unit);
+    for (unsigned user : nodes[number].users)
+      if (--nodes[user].missing == 0)
+        ready.push({nodes[user].key, user});
+  }
+  assert(plan.order.size() == nodes.size() && "fusion made a cycle");
+}
+
+FusionPlan Planner::run() {
+  unsigned count = 0;
+  for (Operation &op : block)
+    position[&op] = count++;
+  for (Operation &op : block)
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      place(generic);
+  FusionPlan plan;
+  for (const Group &group : groups)
+    plan.groups.push_back(
+        {group.ops, bestRows(group.counts, group.preferred)});
+  sort(plan);
+  return plan;
+}
+
+FusionPlan tessera::planFusion(Block &block) { return Planner(block).run(); }

@@ -1,0 +1,42 @@
+//===- KernelRows.h - The rows that ops of a kernel share -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel runs row by row. The rows of an op are its leading loops: all
+// parallel, and indexing the leading dimensions of each result as they are. An
+// op with loops [4, 8, 16] can be seen as 1, 4, 32 or 512 rows. Ops with equally
+// many rows fit together, where a value that one makes and another reads is read
+// only in the row that made it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_KERNELROWS_H
+#define TESSERA_LIB_CONVERSION_KERNELROWS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace tessera {
+
+/// Number of leading loops of `op` that make `rows` rows, the fewest; none if
+/// the op cannot be cut so.
+std::optional<unsigned> getRowLoops(mlir::linalg::GenericOp op, int64_t rows);
+
+/// All numbers of rows that `op` can be cut into, ascending; 1 among them.
+llvm::SmallVector<int64_t> getRowCounts(mlir::linalg::GenericOp op);
+
+/// The number of rows that suits `op` best: all its parallel work but the last
+/// dimension, which is one loop of vectors.
+int64_t getPreferredRows(mlir::linalg::GenericOp op);
+
+/// True if the first `rowLoops` results of `map` are the first loops, and no
+/// other result uses one of them: an access stays in its row.
+bool staysInRow(mlir::AffineMap map, unsigned rowLoops);
+
+/// True if the body of `op` reads `tensor` at computed places.
+bool readsByIndex(mlir::linalg::GenericOp op, mlir::Value tensor);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_KERNELROWS_H

@@ -1,0 +1,399 @@
+//===- LowerToRT.cpp - The step becomes calls on offsets --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerKernels.h"
+#include "Manifest.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Conversion/Passes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOWERTORTPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::RTDialect;
+
+namespace {
+
+class StepLowering {
+public:
+  StepLowering(ModuleOp module, func::FuncOp step, const Mesh &mesh)
+      : module(module), step(step), mesh(mesh),
+        b(step.getLoc(), step.getContext()) {}
+  LogicalResult run(StringRef program);
+
+private:
+  LogicalResult recordOffsets();
+  int64_t offsetOf(Value value) const { return offsets.lookup(value); }
+  SmallVector<int64_t> digitsOf(dist::AxesAttr axes) const;
+  LogicalResult lower(Operation *op);
+  void lowerKernelCall(rt::KernelOp op);
+  void lowerMatmul(rt::MatmulOp op);
+  void lowerAttention(rt::AttentionOp op);
+  void lowerCopy(rt::CopyOp op);
+  void lowerConcat(rt::ConcatOp op);
+  void lowerStart(dist::StartOp op);
+  void lowerSend(dist::SendOp op);
+  void lowerRecv(dist::RecvOp op);
+  /// Runs `build` on the devices at `coordinate` of an axis, `otherwise` on the
+  /// others.
+  void atCoordinate(AxisDigit digit, int64_t coordinate,
+                    llvm::function_ref<void()> build,
+                    llvm::function_ref<void()> otherwise);
+
+  ModuleOp module;
+  func::FuncOp step;
+  const Mesh &mesh;
+  ImplicitLocOpBuilder b;
+  llvm::DenseMap<Value, int64_t> offsets;
+  IRMapping scalars;
+  llvm::StringMap<func::FuncOp> lowered;
+  int64_t sequence = 0;
+};
+
+} // namespace
+
+LogicalResult StepLowering::recordOffsets() {
+  auto ofArguments =
+      step->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
+  if (!ofArguments || !step->hasAttr(RTDialect::kArenaBytesAttr))
+    return step.emitError("expects a function with a planned arena: "
+                          "rt-plan-arena has not run");
+  for (auto [argument, offset] :
+       llvm::zip(step.getArguments(), ofArguments.asArrayRef()))
+    offsets[argument] = offset;
+  for (Operation &op : step.front()) {
+    auto ofResults = op.getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
+    for (auto [i, result] : llvm::enumerate(op.getResults())) {
+      if (!isa<RankedTensorType, dist::FutureType>(result.getType()))
+        continue;
+      if (!ofResults)
+        return op.emitError("expects an op with offsets: rt-plan-arena has "
+                            "not run");
+      offsets[result] = ofResults[i];
+    }
+  }
+  return success();
+}
+
+SmallVector<int64_t> StepLowering::digitsOf(dist::AxesAttr axes) const {
+  SmallVector<int64_t> digits;
+  for (const AxisRef &ref : axes.toAxes(mesh)) {
+    AxisDigit digit = mesh.digit(ref);
+    digits.append({digit.stride, digit.size});
+  }
+  return digits;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and library calls
+//===----------------------------------------------------------------------===//
+
+void StepLowering::lowerKernelCall(rt::KernelOp op) {
+  auto kernel = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  SmallVector<InPlace> inPlace;
+  SmallVector<int64_t> addresses;
+  SmallVector<Value> words;
+  std::string name = op.getCallee().str() + "_loops";
+  for (Value operand : op.getOperands()) {
+    if (isa<RankedTensorType>(operand.getType()))
+      addresses.push_back(offsetOf(operand));
+    else
+      words.push_back(scalars.lookup(operand));
+  }
+  for (OpResult result : op.getResults()) {
+    unsigned r = result.getResultNumber();
+    std::optional<unsigned> over;
+    for (OpOperand &operand : op->getOpOperands())
+      if (!over && op.mayReuse(r, operand.getOperandNumber()) &&
+          offsetOf(operand.get()) == offsetOf(result))
+        over = operand.getOperandNumber();
+    if (over) {
+      inPlace.push_back({r, *over});
+      name += "_" + std::to_string(r) + "_over_" + std::to_string(*over);
+    } else {
+      addresses.push_back(offsetOf(result));
+    }
+  }
+  func::FuncOp &loops = lowered[name];
+  if (!loops)
+    loops = lowerKernel(kernel, inPlace, name);
+  int64_t rows =
+      kernel->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
+  rt::LaunchOp::create(b, name, rows, getKernelGrain(kernel), addresses, words);
+}
+
+void StepLowering::lowerMatmul(rt::MatmulOp op) {
+  rt::CallMatmulOp::create(
+      b, op.getLayout(), op.getLhs().getType().getElementType(),
+      op.getResult().getType().getElementType(),
+      ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                        offsetOf(op.getResult())});
+}
+
+void StepLowering::lowerAttention(rt::AttentionOp op) {
+  ArrayRef<int64_t> q = op.getQ().getType().getShape();
+  SmallVector<Value> positions;
+  for (Value offset : op.getPositionOffsets())
+    positions.push_back(scalars.lookup(offset));
+  SmallVector<int64_t> sizes{q[0],
+                             q[1],
+                             op.getK().getType().getDimSize(1),
+                             q[2],
+                             q[3],
+                             q[4],
+                             op.getV().getType().getDimSize(3)};
+  rt::CallAttentionOp::create(
+      b, op.getCausal(), op.getScale(), op.getQ().getType().getElementType(),
+      sizes,
+      ArrayRef<int64_t>{offsetOf(op.getQ()), offsetOf(op.getK()),
+                        offsetOf(op.getV()), offsetOf(op.getResult())},
+      positions);
+}
+
+void StepLowering::lowerCopy(rt::CopyOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
+  Value start = op.getStart() ? scalars.lookup(op.getStart()) : Value();
+  rt::CallCopyOp::create(b, bytes, type.getShape(),
+                         offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes,
+                         op.getStrides(), offsetOf(op.getResult()), target,
+                         start, op.getDimAttr());
+}
+
+void StepLowering::lowerConcat(rt::ConcatOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
+  int64_t place = offsetOf(op.getResult());
+  for (Value source : op.getSources()) {
+    auto part = cast<RankedTensorType>(source.getType());
+    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
+                           rt::getRowMajorStrides(part.getShape()), place,
+                           target, Value(), IntegerAttr());
+    place += part.getDimSize(op.getDim()) * target[op.getDim()] * bytes;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+/// Product of the sizes from `begin` to `end`.
+static int64_t product(ArrayRef<int64_t> shape, int64_t begin, int64_t end) {
+  int64_t result = 1;
+  for (int64_t i = begin; i < end; ++i)
+    result *= shape[i];
+  return result;
+}
+
+void StepLowering::lowerStart(dist::StartOp op) {
+  Operation *inner = &op.getBody().front().front();
+  auto collective = cast<dist::CollectiveOpInterface>(inner);
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t rank = type.getRank(), count = type.getNumElements();
+  int64_t source = offsetOf(op.getInput()), target = offsetOf(op.getFuture());
+  int64_t slot = op->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt();
+  SmallVector<int64_t> digits = digitsOf(collective.getAxes());
+  Type element = type.getElementType();
+  int64_t number = sequence++;
+  llvm::TypeSwitch<Operation *>(inner)
+      .Case([&](dist::AllGatherOp g) {
+        int64_t dim = g.getDim();
+        rt::AllGatherStartOp::create(b, slot, number, digits,
+                                     product(shape, 0, dim),
+                                     product(shape, dim, rank), source, target,
+                                     element);
+      })
+      .Case([&](dist::ReduceScatterOp r) {
+        int64_t dim = r.getDim();
+        auto result = cast<RankedTensorType>(r.getResult().getType());
+        rt::ReduceScatterStartOp::create(
+            b, slot, number, digits, int64_t(r.getKind()),
+            product(shape, 0, dim), product(result.getShape(), dim, rank),
+            source, target, element);
+      })
+      .Case([&](dist::AllReduceOp r) {
+        rt::AllReduceStartOp::create(b, slot, number, digits,
+                                     int64_t(r.getKind()), count, source,
+                                     target, element);
+      })
+      .Case([&](dist::AllToAllOp a) {
+        rt::AllToAllStartOp::create(b, slot, number, digits, shape,
+                                    a.getSplitDim(), a.getGatherDim(), source,
+                                    target, element);
+      })
+      .Case([&](dist::PermuteOp p) {
+        SmallVector<int64_t> pairs;
+        for (auto [from, to] : llvm::enumerate(p.getTargets()))
+          pairs.append({int64_t(from), to});
+        rt::PermuteStartOp::create(b, slot, number, digits, pairs, count,
+                                   source, target, element);
+      })
+      .Case([&](dist::BroadcastOp c) {
+        rt::BroadcastStartOp::create(b, slot, number, digits, c.getRoot(),
+                                     count, source, target, element);
+      });
+}
+
+void StepLowering::atCoordinate(AxisDigit digit, int64_t coordinate,
+                                llvm::function_ref<void()> build,
+                                llvm::function_ref<void()> otherwise) {
+  Value here = rt::AxisOffsetOp::create(
+      b, b.getIndexType(), ArrayRef<int64_t>{digit.stride, digit.size}, 1);
+  Value isHere = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, here,
+      arith::ConstantIndexOp::create(b, coordinate));
+  auto branch = scf::IfOp::create(b, isHere, /*withElse=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  build();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+/// A transfer is posted and completed at once, in a slot that nothing else has.
+static constexpr int64_t kTransferSlot = 63;
+
+void StepLowering::lowerSend(dist::SendOp op) {
+  AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  int64_t number = sequence++;
+  atCoordinate(
+      digit, op.getFrom(),
+      [&] {
+        rt::SendStartOp::create(b, kTransferSlot, number,
+                                ArrayRef<int64_t>{digit.stride, digit.size},
+                                op.getTo(), op.getTag(), type.getNumElements(),
+                                offsetOf(op.getInput()), type.getElementType());
+        rt::WaitOp::create(b, kTransferSlot);
+      },
+      nullptr);
+}
+
+void StepLowering::lowerRecv(dist::RecvOp op) {
+  AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  int64_t number = sequence++;
+  int64_t target = offsetOf(op.getResult());
+  atCoordinate(
+      digit, op.getTo(),
+      [&] {
+        rt::RecvStartOp::create(b, kTransferSlot, number,
+                                ArrayRef<int64_t>{digit.stride, digit.size},
+                                op.getFrom(), op.getTag(),
+                                type.getNumElements(), target,
+                                type.getElementType());
+        rt::WaitOp::create(b, kTransferSlot);
+      },
+      [&] {
+        rt::CallFillOp::create(b, rt::getElementBytes(type.getElementType()),
+                               type.getNumElements(), /*bits=*/0, target);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepLowering::lower(Operation *op) {
+  b.setLoc(op->getLoc());
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp>(op))
+    return success();
+  bool known =
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case([&](rt::KernelOp o) { return lowerKernelCall(o), true; })
+          .Case([&](rt::MatmulOp o) { return lowerMatmul(o), true; })
+          .Case([&](rt::AttentionOp o) { return lowerAttention(o), true; })
+          .Case([&](rt::CopyOp o) { return lowerCopy(o), true; })
+          .Case([&](rt::ConcatOp o) { return lowerConcat(o), true; })
+          .Case([&](dist::StartOp o) { return lowerStart(o), true; })
+          .Case([&](dist::SendOp o) { return lowerSend(o), true; })
+          .Case([&](dist::RecvOp o) { return lowerRecv(o), true; })
+          .Case([&](dist::WaitOp o) {
+            rt::WaitOp::create(
+                b, o->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt());
+            return true;
+          })
+          .Case([&](dist::AxisOffsetOp o) {
+            Value offset =
+                rt::AxisOffsetOp::create(b, b.getIndexType(),
+                                         digitsOf(o.getAxes()),
+                                         o.getLocalSize());
+            scalars.map(o.getOffset(), offset);
+            return true;
+          })
+          .Default([](Operation *) { return false; });
+  if (known)
+    return success();
+  auto isTensor = [](Type type) { return isa<ShapedType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor))
+    return op->emitError("expects calls and scalars in a step function but "
+                         "got ")
+           << op->getName();
+  b.clone(*op, scalars);
+  return success();
+}
+
+LogicalResult StepLowering::run(StringRef program) {
+  if (failed(recordOffsets()))
+    return failure();
+  SmallVector<int64_t> results;
+  for (Value value : step.front().getTerminator()->getOperands())
+    results.push_back(offsetOf(value));
+  FailureOr<std::string> manifest = buildManifest(step, mesh, results, program);
+  if (failed(manifest))
+    return failure();
+  module->setAttr(RTDialect::kManifestAttr, b.getStringAttr(*manifest));
+
+  b.setInsertionPoint(step);
+  auto func = func::FuncOp::create(b, "step", b.getFunctionType({}, {}));
+  func->setAttr(RTDialect::kStepAttr, b.getUnitAttr());
+  func->setAttr(RTDialect::kArenaBytesAttr,
+                step->getAttr(RTDialect::kArenaBytesAttr));
+  b.setInsertionPointToStart(func.addEntryBlock());
+  for (Operation &op : step.front())
+    if (failed(lower(&op)))
+      return failure();
+  func::ReturnOp::create(b);
+  step.erase();
+  // Kernels on tensors have become loops.
+  SmallPtrSet<Operation *, 16> loops;
+  for (auto &entry : lowered)
+    loops.insert(entry.second);
+  for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (other->hasAttr(RTDialect::kKernelAttr) && !loops.contains(other))
+      other.erase();
+  return success();
+}
+
+namespace {
+struct LowerToRTPass : tessera::impl::LowerToRTPassBase<LowerToRTPass> {
+  using LowerToRTPassBase::LowerToRTPassBase;
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
+    FailureOr<Mesh> mesh = getMeshOrSingle(getOperation());
+    if (failed(step) || failed(mesh) ||
+        failed(StepLowering(getOperation(), *step, *mesh).run(program)))
+      signalPassFailure();
+  }
+};
+} // namespace

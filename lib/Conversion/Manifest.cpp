@@ -1,0 +1,222 @@
+//===- Manifest.cpp - What a program says of itself -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The runtime knows a program by this text only. The format is documented in
+// runtime/include/tessera_rt.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace tessera;
+namespace json = llvm::json;
+
+/// Version of the C ABI: TESSERA_RT_ABI_VERSION.
+static constexpr int64_t kAbiVersion = 1;
+
+FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
+  if (module.getOps<dist::MeshOp>().empty())
+    return Mesh();
+  FailureOr<dist::MeshOp> op = dist::getOnlyMesh(module);
+  if (failed(op))
+    return failure();
+  return op->getMesh().toMesh();
+}
+
+static StringRef getTypeName(Type type) {
+  static constexpr StringLiteral names[] = {"f32", "bf16", "f16", "f64",
+                                            "i1",  "i8",   "i32", "i64"};
+  std::optional<int32_t> number = rt::getRuntimeType(type);
+  return number ? StringRef(names[*number]) : StringRef();
+}
+
+/// {"kind": "normal", "std": ...} of a #nn.init.
+static json::Value getInit(nn::InitAttr init) {
+  switch (init.getKind()) {
+  case nn::InitKind::Zeros:
+    return json::Object{{"kind", "zeros"}};
+  case nn::InitKind::Ones:
+    return json::Object{{"kind", "ones"}};
+  case nn::InitKind::Normal:
+    break;
+  }
+  double stddev =
+      init.getStddev() ? init.getStddev().getValueAsDouble() : 1.0;
+  return json::Object{{"kind", "normal"}, {"mean", 0.0}, {"std", stddev}};
+}
+
+namespace {
+/// The place of one argument or result.
+struct Described {
+  std::string name;
+  Type type;
+  dist::ShardingAttr sharding;
+  DenseI64ArrayAttr globalShape;
+  int64_t offset;
+};
+} // namespace
+
+static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
+                                        const Described &d) {
+  auto type = cast<RankedTensorType>(d.type);
+  StringRef dtype = getTypeName(type.getElementType());
+  if (dtype.empty())
+    return step.emitError("expects a type that the runtime has for \"")
+           << d.name << "\" but got " << type;
+  json::Array digits, shape, padded, local;
+  std::optional<Sharding> sharding;
+  if (d.sharding)
+    sharding = d.sharding.toSharding(mesh);
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    json::Array dim;
+    int64_t shards = 1;
+    if (sharding)
+      for (const AxisRef &ref : sharding->dims[i].axes) {
+        AxisDigit digit = mesh.digit(ref);
+        dim.push_back(
+            json::Object{{"stride", digit.stride}, {"size", digit.size}});
+        shards *= digit.size;
+      }
+    int64_t whole = type.getDimSize(i) * shards;
+    digits.push_back(std::move(dim));
+    local.push_back(type.getDimSize(i));
+    padded.push_back(whole);
+    shape.push_back(d.globalShape ? d.globalShape[i] : whole);
+  }
+  return json::Object{{"name", d.name},
+                      {"dtype", dtype},
+                      {"shape", std::move(shape)},
+                      {"padded_shape", std::move(padded)},
+                      {"sharding", std::move(digits)},
+                      {"local_shape", std::move(local)},
+                      {"offset", d.offset},
+                      {"bytes", rt::getTensorBytes(type)}};
+}
+
+/// `name`, with a number behind it where it is taken.
+static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
+  std::string unique = name.str();
+  for (unsigned i = 1; !taken.insert(unique).second; ++i)
+    unique = (name + "_" + Twine(i)).str();
+  return unique;
+}
+
+static FailureOr<json::Array> describeArguments(func::FuncOp step,
+                                                const Mesh &mesh) {
+  auto offsets = step->getAttrOfType<DenseI64ArrayAttr>(
+      rt::RTDialect::kOffsetsAttr);
+  json::Array arguments;
+  llvm::StringSet<> taken;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    auto param =
+        step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kParamAttr);
+    auto input =
+        step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kInputAttr);
+    std::string name = param   ? param.str()
+                       : input ? input.str()
+                               : "arg" + std::to_string(i);
+    FailureOr<json::Object> value = describe(
+        step, mesh,
+        {makeUnique(name, taken), step.getArgumentTypes()[i],
+         step.getArgAttrOfType<dist::ShardingAttr>(
+             i, dist::DistDialect::kShardingAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(
+             i, dist::DistDialect::kGlobalShapeAttr),
+         offsets[i]});
+    if (failed(value))
+      return failure();
+    Type element =
+        cast<RankedTensorType>(step.getArgumentTypes()[i]).getElementType();
+    bool isText = (name == "tokens" || name == "labels") &&
+                  (element.isInteger(32) || element.isInteger(64));
+    (*value)["role"] = param ? "param" : isText && input ? name : "input";
+    if (auto init = step.getArgAttrOfType<nn::InitAttr>(
+            i, nn::NNDialect::kInitAttr))
+      (*value)["init"] = getInit(init);
+    else if (param)
+      (*value)["init"] = json::Object{{"kind", "zeros"}};
+    arguments.push_back(std::move(*value));
+  }
+  return arguments;
+}
+
+/// Lines of text that the runtime prints before the first step.
+static json::Array describePlan(func::FuncOp step, const Mesh &mesh) {
+  std::string line = "mesh";
+  if (mesh.names.empty())
+    line += " of one device";
+  for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
+    line += " " + name + "=" + std::to_string(size);
+  json::Array lines{line};
+  auto memory =
+      step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
+  if (memory) {
+    std::string text = "memory per rank, bytes at the peak:";
+    for (NamedAttribute entry : memory)
+      text += (" " + entry.getName().getValue() + " " +
+               Twine(cast<IntegerAttr>(entry.getValue()).getInt()))
+                  .str();
+    lines.push_back(text);
+  }
+  return lines;
+}
+
+FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
+                                              const Mesh &mesh,
+                                              ArrayRef<int64_t> resultOffsets,
+                                              StringRef program) {
+  FailureOr<json::Array> arguments = describeArguments(step, mesh);
+  if (failed(arguments))
+    return failure();
+  json::Array results;
+  llvm::StringSet<> taken;
+  for (unsigned i = 0; i < step.getNumResults(); ++i) {
+    auto output =
+        step.getResultAttrOfType<StringAttr>(i, nn::NNDialect::kOutputAttr);
+    FailureOr<json::Object> value = describe(
+        step, mesh,
+        {makeUnique(output ? output.str() : "result" + std::to_string(i),
+                    taken),
+         step.getResultTypes()[i], dist::getResultSharding(step, i),
+         step.getResultAttrOfType<DenseI64ArrayAttr>(
+             i, dist::DistDialect::kGlobalShapeAttr),
+         resultOffsets[i]});
+    if (failed(value))
+      return failure();
+    results.push_back(std::move(*value));
+  }
+  json::Array axes;
+  for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
+    axes.push_back(json::Object{{"name", name}, {"size", size}});
+  if (axes.empty())
+    axes.push_back(json::Object{{"name", "device"}, {"size", 1}});
+
+  // The text of the program stands for it: equal text, equal code.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  step->getParentOfType<ModuleOp>().print(os,
+                                          OpPrintingFlags().useLocalScope());
+  json::Value manifest = json::Object{
+      {"version", kAbiVersion},
+      {"program", program},
+      {"hash", llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true,
+                               /*Width=*/16)},
+      {"ranks", mesh.numDevices()},
+      {"mesh", std::move(axes)},
+      {"arena_bytes",
+       step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr)
+           .getInt()},
+      {"plan", describePlan(step, mesh)},
+      {"arguments", std::move(*arguments)},
+      {"results", std::move(results)}};
+  return llvm::formatv("{0}", manifest).str();
+}

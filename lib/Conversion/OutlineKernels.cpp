@@ -1,0 +1,274 @@
+//===- OutlineKernels.cpp - Groups of linalg ops become kernels -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel's identity is its text without locations: equal kernels of different
+// layers are one function.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionGroups.h"
+#include "KernelRows.h"
+#include "dialects/RT/RT.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "tessera/Conversion/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::RTDialect;
+
+namespace {
+
+/// A value within a kernel that takes more bytes a row than this is a result:
+/// it is too large for a stack.
+constexpr int64_t kMaxRowBytes = 64 * 1024;
+
+/// Ops that are copied into every kernel that reads them.
+bool isCloned(Operation *op) {
+  return op && isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op);
+}
+
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
+  LogicalResult run(func::FuncOp step);
+
+private:
+  LogicalResult outline(const FusionGroup &group);
+  /// The kernel with this body: the known one, or `func`, with a name.
+  func::FuncOp unify(func::FuncOp func);
+  DenseI64ArrayAttr findReuse(func::FuncOp func) const;
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<func::FuncOp> kernels;
+};
+
+} // namespace
+
+/// The values that ops of the group read from outside it: tensors, then
+/// scalars. Fails on a scalar that is no index.
+static FailureOr<SmallVector<Value>> findInputs(const FusionGroup &group) {
+  llvm::SetVector<Value> tensors, scalars;
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  auto visit = [&](Operation *reader, linalg::GenericOp op) -> LogicalResult {
+    for (Value value : reader->getOperands()) {
+      if (op->isAncestor(value.getParentBlock()->getParentOp()) &&
+          value.getParentBlock() != op->getBlock())
+        continue;
+      Operation *def = value.getDefiningOp();
+      if (members.contains(def) || isCloned(def))
+        continue;
+      if (isa<RankedTensorType>(value.getType()))
+        tensors.insert(value);
+      else if (value.getType().isIndex())
+        scalars.insert(value);
+      else
+        return op.emitError("expects tensors and index scalars from outside "
+                            "but got ")
+               << value.getType();
+    }
+    return success();
+  };
+  for (linalg::GenericOp op : group.ops) {
+    WalkResult result = op->walk([&](Operation *inner) {
+      return failed(visit(inner, op)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  SmallVector<Value> inputs(tensors.begin(), tensors.end());
+  inputs.append(scalars.begin(), scalars.end());
+  return inputs;
+}
+
+/// The values that others read, and those that are too large to stay inside.
+static SmallVector<Value> findResults(const FusionGroup &group) {
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  SmallVector<Value> results;
+  for (linalg::GenericOp op : group.ops)
+    for (Value value : op->getResults()) {
+      bool outside = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        while (user && user->getBlock() != op->getBlock())
+          user = user->getParentOp();
+        return !members.contains(user);
+      });
+      auto type = cast<RankedTensorType>(value.getType());
+      if (outside || rt::getTensorBytes(type) / group.rows > kMaxRowBytes)
+        results.push_back(value);
+    }
+  return results;
+}
+
+/// Clones `op` and what it reads of constants, empty tensors and fills.
+static void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
+  op->walk([&](Operation *inner) {
+    for (Value value : inner->getOperands()) {
+      Operation *def = value.getDefiningOp();
+      if (!mapping.contains(value) && isCloned(def) && !op->isAncestor(def))
+        cloneInto(builder, def, mapping);
+    }
+  });
+  builder.clone(*op, mapping);
+}
+
+/// Result r may lie over argument a if each row of a is read in that row only,
+/// and no later than r is written, at the same elements by the op that writes.
+DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
+  SmallVector<linalg::GenericOp> ops;
+  for (Operation &op : func.front())
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      ops.push_back(generic);
+  int64_t rows =
+      func->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
+  auto allows = [&](BlockArgument argument, OpResult result) {
+    auto writer = cast<linalg::GenericOp>(result.getOwner());
+    bool written = false;
+    for (linalg::GenericOp op : ops) {
+      if (readsByIndex(op, argument))
+        return false;
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (operand.get() != argument)
+          continue;
+        AffineMap map = op.getMatchingIndexingMap(&operand);
+        if (written || !staysInRow(map, *getRowLoops(op, rows)))
+          return false;
+        OpOperand *init = writer.getDpsInitOperand(result.getResultNumber());
+        if (op == writer && (map != op.getMatchingIndexingMap(init) ||
+                             op.getNumReductionLoops()))
+          return false;
+      }
+      written |= op == writer;
+    }
+    return true;
+  };
+  SmallVector<int64_t> pairs;
+  Operation *terminator = func.front().getTerminator();
+  for (auto [r, value] : llvm::enumerate(terminator->getOperands()))
+    for (BlockArgument argument : func.getArguments())
+      if (argument.getType() == value.getType() &&
+          allows(argument, cast<OpResult>(value)))
+        pairs.append({int64_t(r), int64_t(argument.getArgNumber())});
+  return DenseI64ArrayAttr::get(func.getContext(), pairs);
+}
+
+func::FuncOp Outliner::unify(func::FuncOp func) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  func->print(os, OpPrintingFlags().useLocalScope());
+  auto [it, isNew] = kernels.try_emplace(text, func);
+  if (!isNew) {
+    func.erase();
+    return it->second;
+  }
+  func.setName("kernel_" + std::to_string(kernels.size() - 1));
+  symbols.insert(func, module.getBody()->end());
+  return func;
+}
+
+LogicalResult Outliner::outline(const FusionGroup &group) {
+  FailureOr<SmallVector<Value>> inputs = findInputs(group);
+  if (failed(inputs))
+    return failure();
+  SmallVector<Value> results = findResults(group);
+  linalg::GenericOp last = group.ops.back();
+  OpBuilder builder(last.getContext());
+  auto func = func::FuncOp::create(
+      last.getLoc(), "kernel",
+      builder.getFunctionType(ValueRange(*inputs).getTypes(),
+                              ValueRange(results).getTypes()));
+  func.setPrivate();
+  func->setAttr(RTDialect::kKernelAttr, builder.getUnitAttr());
+  func->setAttr(RTDialect::kRowsAttr, builder.getI64IntegerAttr(group.rows));
+  builder.setInsertionPointToStart(func.addEntryBlock());
+  IRMapping mapping;
+  mapping.map(*inputs, func.getArguments());
+  for (linalg::GenericOp op : group.ops)
+    cloneInto(builder, op, mapping);
+  SmallVector<Value> returned;
+  for (Value value : results)
+    returned.push_back(mapping.lookup(value));
+  func::ReturnOp::create(builder, last.getLoc(), returned);
+  func->setAttr(RTDialect::kReuseAttr, findReuse(func));
+
+  func = unify(func);
+  builder.setInsertionPointAfter(last);
+  auto call = rt::KernelOp::create(builder, last.getLoc(),
+                                   ValueRange(results).getTypes(),
+                                   func.getSymName(), *inputs);
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  for (auto [value, result] : llvm::zip(results, call.getResults()))
+    value.replaceAllUsesWith(result);
+  for (linalg::GenericOp op : llvm::reverse(group.ops))
+    op.erase();
+  return success();
+}
+
+LogicalResult Outliner::run(func::FuncOp step) {
+  Block &block = step.front();
+  FusionPlan plan = planFusion(block);
+  Operation *terminator = block.getTerminator();
+  for (const FusionPlan::Unit &unit : plan.order) {
+    if (unit.op) {
+      unit.op->moveBefore(terminator);
+      continue;
+    }
+    for (linalg::GenericOp op : plan.groups[unit.group].ops)
+      op->moveBefore(terminator);
+  }
+  for (const FusionGroup &group : plan.groups)
+    if (failed(outline(group)))
+      return failure();
+  // What only kernels read is in the kernels now.
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+  return success();
+}
+
+FailureOr<func::FuncOp> tessera::getStepFunction(ModuleOp module) {
+  func::FuncOp step;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal() || func.isPrivate() ||
+        func->hasAttr(RTDialect::kKernelAttr))
+      continue;
+    if (step) {
+      InFlightDiagnostic error =
+          func.emitError("expects one public function but got a second, @")
+          << func.getSymName();
+      error.attachNote(step.getLoc()) << "the first, @" << step.getSymName();
+      return error;
+    }
+    step = func;
+  }
+  if (!step)
+    return module.emitError("expects a public function with a body");
+  return step;
+}
+
+namespace {
+struct OutlineKernelsPass : tessera::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
+    if (failed(step) || failed(Outliner(getOperation()).run(*step)))
+      signalPassFailure();
+  }
+};
+} // namespace

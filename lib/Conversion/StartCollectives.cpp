@@ -1,0 +1,111 @@
+//===- StartCollectives.cpp - Splits collectives into start and wait --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Starts keep the order of the program. A wait moves down to the first use, so
+// that what does not need the result runs meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Conversion/Passes.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_STARTCOLLECTIVESPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Collectives that the runtime has in flight at one time, at most, but one: the
+/// last slot is that of sends and receives.
+static constexpr unsigned kNumSlots = 63;
+
+/// The first op of the block that uses the value, in program order.
+static Operation *getFirstUser(Value value) {
+  Operation *first = value.getParentBlock()->getTerminator();
+  for (Operation *user : value.getUsers())
+    if (user->isBeforeInBlock(first))
+      first = user;
+  return first;
+}
+
+static void split(dist::CollectiveOpInterface op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value source = op->getOperand(0);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto start = dist::StartOp::create(
+      builder, loc, dist::FutureType::get(op.getContext(), type), source);
+  Block *body = builder.createBlock(&start.getBody(), {}, source.getType(), loc);
+  IRMapping mapping;
+  mapping.map(source, body->getArgument(0));
+  Operation *inner = builder.clone(*op, mapping);
+  dist::YieldOp::create(builder, loc, inner->getResult(0));
+
+  builder.setInsertionPoint(getFirstUser(op->getResult(0)));
+  auto wait =
+      dist::WaitOp::create(builder, loc, type, start.getFuture(), source);
+  op->getResult(0).replaceAllUsesWith(wait.getResult());
+  op.erase();
+}
+
+/// The lowest free slot for each collective in flight. Where all are taken, the
+/// oldest wait moves up.
+static void assignSlots(Block &block) {
+  llvm::SmallBitVector taken(kNumSlots);
+  SmallVector<dist::StartOp> inFlight;
+  auto slotAttr = [&](unsigned slot) {
+    return IntegerAttr::get(IntegerType::get(block.getParentOp()->getContext(), 64),
+                            slot);
+  };
+  auto release = [&](dist::StartOp start) {
+    taken.reset(start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr)
+                    .getInt());
+    llvm::erase(inFlight, start);
+  };
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+      auto start = wait.getFuture().getDefiningOp<dist::StartOp>();
+      if (llvm::is_contained(inFlight, start))
+        release(start);
+      continue;
+    }
+    auto start = dyn_cast<dist::StartOp>(op);
+    if (!start)
+      continue;
+    if (taken.all()) {
+      dist::StartOp oldest = inFlight.front();
+      (*oldest.getFuture().getUsers().begin())->moveBefore(start);
+      release(oldest);
+    }
+    unsigned slot = taken.find_first_unset();
+    taken.set(slot);
+    inFlight.push_back(start);
+    start->setAttr(rt::RTDialect::kSlotAttr, slotAttr(slot));
+    (*start.getFuture().getUsers().begin())
+        ->setAttr(rt::RTDialect::kSlotAttr, slotAttr(slot));
+  }
+}
+
+namespace {
+struct StartCollectivesPass
+    : tessera::impl::StartCollectivesPassBase<StartCollectivesPass> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    SmallVector<dist::CollectiveOpInterface> ops;
+    for (Operation &op : func.front())
+      if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+        ops.push_back(collective);
+    for (dist::CollectiveOpInterface op : ops)
+      split(op);
+    assignSlots(func.front());
+  }
+};
+} // namespace

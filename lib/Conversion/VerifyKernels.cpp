@@ -1,0 +1,75 @@
+//===- VerifyKernels.cpp - The contract of phase `kernels` ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRows.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Conversion/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_VERIFYKERNELSPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Calls, views, communication and arithmetic on scalars.
+static bool belongsInStep(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (dialect == "rt" || isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                             func::ReturnOp>(op))
+    return true;
+  if (dialect == "dist")
+    return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,
+               dist::RecvOp, dist::StartOp, dist::WaitOp>(op) &&
+           !isa<dist::SliceOp>(op);
+  return llvm::none_of(op->getResultTypes(),
+                       [](Type type) { return isa<ShapedType>(type); });
+}
+
+static LogicalResult verifyStep(func::FuncOp step) {
+  for (Operation &op : step.front())
+    if (!belongsInStep(&op))
+      return op.emitError("expects calls of kernels and libraries only in a "
+                          "step function but got ")
+             << op.getName();
+  return success();
+}
+
+static LogicalResult verifyKernel(func::FuncOp func) {
+  auto rows = func->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr);
+  if (!rows)
+    return func.emitError("expects rt.rows on a kernel");
+  for (Operation &op : func.front()) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic) {
+      if (isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp,
+              func::ReturnOp>(op))
+        continue;
+      return op.emitError("expects linalg.generic only in a kernel but got ")
+             << op.getName();
+    }
+    if (!getRowLoops(generic, rows.getInt()))
+      return op.emitError("expects an op of ") << rows.getInt() << " rows";
+  }
+  return success();
+}
+
+namespace {
+struct VerifyKernelsPass : tessera::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
+    if (failed(step) || failed(verifyStep(*step)))
+      return signalPassFailure();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr(rt::RTDialect::kKernelAttr) &&
+          failed(verifyKernel(func)))
+        return signalPassFailure();
+  }
+};
+} // namespace
