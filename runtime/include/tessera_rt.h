@@ -170,7 +170,9 @@ typedef struct tessera_rt_matmul_desc {
 
 /// Matrix product on the rank's threads; operands are absolute addresses. f32
 /// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
-/// summation over k does not depend on the number of threads nor on m.
+/// summation over k does not depend on the number of threads nor on m. Where the
+/// processor has matrix units for bf16 they are used, and take subnormal numbers
+/// as zero.
 ///
 /// `epilogue` may be null. Otherwise it is called over disjoint ranges of the
 /// rows [0, batch*m) of C, each exactly once, after all columns of those rows

@@ -14,6 +14,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tessera::rt {
 namespace baseline {
@@ -25,6 +27,9 @@ extern const HotKernels table;
 }
 namespace avx512 {
 extern const HotKernels table;
+}
+namespace amx {
+extern const GemmKernels table;
 }
 #endif
 } // namespace tessera::rt
@@ -52,4 +57,23 @@ static const HotKernels &choose() {
 const HotKernels &tessera::rt::hotKernels() {
   static const HotKernels &kernels = choose();
   return kernels;
+}
+
+#if defined(__x86_64__)
+/// Whether bf16 matrix units exist and the system lets this process use them.
+static bool enableAmx() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return &hotKernels() == &avx512::table &&
+         __builtin_cpu_supports("amx-bf16") &&
+         syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+#endif
+
+const GemmKernels &tessera::rt::gemmKernels(int32_t dtype) {
+#if defined(__x86_64__)
+  static const bool hasAmx = enableAmx();
+  if (dtype == TESSERA_RT_BF16 && hasAmx)
+    return amx::table;
+#endif
+  return hotKernels().gemm;
 }

@@ -26,9 +26,8 @@
 using namespace tessera::rt;
 
 namespace {
-/// Depth of one pass over C: a panel of A of this depth fits the first-level
-/// cache, a block of B of blockColumns columns the second-level one.
-constexpr int64_t blockDepth = 768;
+/// Columns of B that a thread packs and uses while they are in its second-level
+/// cache.
 constexpr int64_t blockColumns = 256;
 /// Panels of rows in a block of rows: B passes by once a block.
 constexpr int64_t blockRowPanels = 28;
@@ -55,7 +54,9 @@ struct Product {
 struct Matmul {
   tessera_rt_context *ctx;
   const tessera_rt_matmul_desc &d;
-  const HotKernels &kernels;
+  const GemmKernels &kernels;
+  /// kernels.packedDepth(d.k)
+  int64_t depth;
   tessera_rt_kernel_fn epilogue;
   const int64_t *epilogueWords;
 
@@ -76,22 +77,23 @@ struct Matmul {
     bool direct = d.c_dtype == TESSERA_RT_F32;
     float *target = direct ? reinterpret_cast<float *>(c) : wide;
     int64_t ldc = direct ? d.ldc : columns;
-    // Blocks of equal depth, so that none is tiny.
-    int64_t passes = std::max<int64_t>(1, (d.k + blockDepth - 1) / blockDepth);
-    int64_t step = roundUp((d.k + passes - 1) / passes, 16);
+    // Passes of equal depth, so that none is tiny.
+    int64_t passes = std::max<int64_t>(1, (depth + kernels.blockDepth - 1) /
+                                              kernels.blockDepth);
+    int64_t step = roundUp((depth + passes - 1) / passes, 16);
     int64_t stepColumns = roundUp(blockColumns, kernels.tileColumns);
     for (int64_t j = 0; j < columns; j += stepColumns) {
-      int64_t depth = 0;
+      int64_t done = 0;
       do {
         kernels.multiply(rows, std::min(stepColumns, columns - j),
-                         std::min(step, d.k - depth),
-                         packedA + depth * kernels.tileRows,
-                         d.k * kernels.tileRows,
-                         packedB + j * d.k + depth * kernels.tileColumns,
-                         d.k * kernels.tileColumns, target + j, ldc,
-                         depth > 0 || (direct && d.accumulate));
-        depth += step;
-      } while (depth < d.k);
+                         std::min(step, depth - done),
+                         packedA + done * kernels.tileRows,
+                         depth * kernels.tileRows,
+                         packedB + j * depth + done * kernels.tileColumns,
+                         depth * kernels.tileColumns, target + j, ldc,
+                         done > 0 || (direct && d.accumulate));
+        done += step;
+      } while (done < depth);
     }
     if (!direct)
       narrow(c, rows, columns, wide);
@@ -105,7 +107,7 @@ struct Matmul {
       if (d.accumulate)
         for (int64_t j = 0; j < columns; ++j)
           row[j] += bf16ToFloat(target[i * d.ldc + j]);
-      kernels.f32ToBf16(row, target + i * d.ldc, columns);
+      hotKernels().f32ToBf16(row, target + i * d.ldc, columns);
     }
   }
 
@@ -129,18 +131,19 @@ void Matmul::byRows(const Product &p) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
   float *packedB = ctx->scratch.shared.getFloats(
-      size_t(panels * kernels.tileColumns * d.k + 1024));
+      size_t(panels * kernels.tileColumns * depth + 1024));
   int64_t pieces = std::min<int64_t>(panels, threads * 4);
   ctx->pool->forEach(pieces, [&](int64_t piece, int) {
     int64_t first = panels * piece / pieces * kernels.tileColumns;
     int64_t last =
         std::min(panels * (piece + 1) / pieces * kernels.tileColumns, d.n);
-    kernels.packB(at(p.b, 0, first), d.k, last - first, packedB + first * d.k);
+    kernels.packB(at(p.b, 0, first), d.k, last - first,
+                  packedB + first * depth);
   });
   int64_t rowPanels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   int64_t blocks = evenBlocks(rowPanels, blockRowPanels, threads);
   int64_t blockRows = (rowPanels + blocks - 1) / blocks * kernels.tileRows;
-  size_t floatsA = size_t(blockRows * d.k + 1024);
+  size_t floatsA = size_t(blockRows * depth + 1024);
   size_t floats = floatsA + size_t(wideFloats(blockRows, d.n));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedA = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
@@ -159,20 +162,21 @@ void Matmul::byColumns(const Product &p) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   float *packedA = ctx->scratch.shared.getFloats(
-      size_t(panels * kernels.tileRows * d.k + 1024));
+      size_t(panels * kernels.tileRows * depth + 1024));
   int64_t pieces = std::min<int64_t>(panels, threads * 4);
   ctx->pool->forEach(pieces, [&](int64_t piece, int) {
     int64_t first = panels * piece / pieces * kernels.tileRows;
     int64_t last =
         std::min(panels * (piece + 1) / pieces * kernels.tileRows, d.m);
-    kernels.packA(at(p.a, first, 0), last - first, d.k, packedA + first * d.k);
+    kernels.packA(at(p.a, first, 0), last - first, d.k,
+                  packedA + first * depth);
   });
   int64_t columnPanels =
       roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
   int64_t most = std::max<int64_t>(1, blockColumns / kernels.tileColumns);
   int64_t blocks = evenBlocks(columnPanels, most, threads);
   int64_t columns = (columnPanels + blocks - 1) / blocks * kernels.tileColumns;
-  size_t floatsB = size_t(columns * d.k + 1024);
+  size_t floatsB = size_t(columns * depth + 1024);
   size_t floats = floatsB + size_t(wideFloats(d.m, columns));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedB = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
@@ -188,8 +192,8 @@ void Matmul::byColumns(const Product &p) const {
 
 /// One product by one thread: many small ones share the threads.
 void Matmul::whole(const Product &p, ScratchBuffer &scratch) const {
-  size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * d.k + 1024);
-  size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * d.k + 1024);
+  size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * depth + 1024);
+  size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * depth + 1024);
   float *packedA =
       scratch.getFloats(floatsA + floatsB + size_t(wideFloats(d.m, d.n)));
   float *packedB = packedA + floatsA;
@@ -241,7 +245,9 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                        (long long)d.lda, (long long)d.ldb, (long long)d.ldc));
   if (d.batch == 0 || d.m == 0 || d.n == 0)
     return TESSERA_RT_OK;
-  Matmul call{ctx, d, hotKernels(), epilogue, epilogue_words};
+  const GemmKernels &kernels = gemmKernels(int32_t(d.dtype));
+  Matmul call{ctx,           d, kernels, kernels.packedDepth(d.k), epilogue,
+              epilogue_words};
   int32_t dtype = int32_t(d.dtype);
   int64_t size = dtypeSize(dtype);
   auto product = [&](int64_t index) {

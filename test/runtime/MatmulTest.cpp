@@ -156,6 +156,9 @@ TEST(matmul, larger_than_all_blocks) {
         TESSERA_RT_F32, false);
   check(rank, {1, 300, 290, 1600}, false, true, true, TESSERA_RT_F32,
         TESSERA_RT_F32, true);
+  for (bool transA : {false, true})
+    check(rank, {1, 300, 290, 1601}, transA, !transA, true, TESSERA_RT_BF16,
+          TESSERA_RT_F32, !transA);
 }
 
 /// Rows of C do not depend on how many rows there are, nor on the threads.

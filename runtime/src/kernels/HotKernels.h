@@ -46,6 +46,28 @@ struct AttentionTask {
   float *scratch;
 };
 
+/// Packing and multiplying for matrix products. A packed panel holds, for each
+/// of its tileRows rows (or tileColumns columns), packedDepth(k) floats' worth
+/// of elements, whatever these are.
+struct GemmKernels {
+  /// The tile of C that the innermost loop keeps in registers.
+  int64_t tileRows, tileColumns;
+  /// Packed depth that a pass over C should have.
+  int64_t blockDepth;
+  int64_t (*packedDepth)(int64_t depth);
+  /// Packs rows x depth of A as panels of tileRows rows, zero-padded.
+  void (*packA)(const MatrixView &a, int64_t rows, int64_t depth, float *out);
+  /// Packs depth x columns of B as panels of tileColumns columns, zero-padded.
+  void (*packB)(const MatrixView &b, int64_t depth, int64_t columns,
+                float *out);
+  /// C [rows, columns] (+)= A * B over a part of the packed depth (a multiple
+  /// of 16, or the last), from panels that begin panelStrideA (B) floats apart.
+  void (*multiply)(int64_t rows, int64_t columns, int64_t packedDepth,
+                   const float *packedA, int64_t panelStrideA,
+                   const float *packedB, int64_t panelStrideB, float *c,
+                   int64_t ldc, bool accumulate);
+};
+
 struct HotKernels {
   /// "avx512" and so on.
   const char *name;
@@ -60,20 +82,7 @@ struct HotKernels {
   void (*uniform)(uint64_t key, int64_t first, int64_t count, float low,
                   float high, float *out);
 
-  /// The tile of C that the innermost loop keeps in registers.
-  int64_t tileRows, tileColumns;
-  /// Packs rows x depth of A as panels [panel][depth][tileRows], zero-padded.
-  void (*packA)(const MatrixView &a, int64_t rows, int64_t depth, float *out);
-  /// Packs depth x columns of B as panels [panel][depth][tileColumns],
-  /// zero-padded.
-  void (*packB)(const MatrixView &b, int64_t depth, int64_t columns,
-                float *out);
-  /// C [rows, columns] (+)= A * B over `depth`, from packed panels that begin
-  /// panelStrideA (B) floats apart.
-  void (*multiply)(int64_t rows, int64_t columns, int64_t depth,
-                   const float *packedA, int64_t panelStrideA,
-                   const float *packedB, int64_t panelStrideB, float *c,
-                   int64_t ldc, bool accumulate);
+  GemmKernels gemm;
 
   /// Floats of scratch that a task needs.
   int64_t (*attentionScratch)(const tessera_rt_attention_desc &desc);
@@ -87,6 +96,10 @@ struct HotKernels {
 /// The set for this processor. TESSERA_RT_ISA in the environment (a name) picks
 /// a lesser one, for tests.
 const HotKernels &hotKernels();
+
+/// Those for operands of this type: matrix units for bf16, where there are
+/// some.
+const GemmKernels &gemmKernels(int32_t dtype);
 
 } // namespace tessera::rt
 

@@ -16,16 +16,19 @@
 #define TESSERA_RT_STRING_(x) #x
 #define TESSERA_RT_STRING(x) TESSERA_RT_STRING_(x)
 
+static int64_t packedDepth(int64_t depth) { return depth; }
+
+/// A panel of B of this depth and one of A share the second-level cache with a
+/// block of B.
+static constexpr int64_t blockDepth = 768;
+
 const tessera::rt::HotKernels tessera::rt::TESSERA_RT_ISA::table = {
     TESSERA_RT_STRING(TESSERA_RT_ISA),
     reduce,
     normal,
     uniform,
-    GemmTile::rows,
-    GemmTile::columns,
-    packA,
-    packB,
-    multiply,
+    {GemmTile::rows, GemmTile::columns, blockDepth, packedDepth, packA, packB,
+     multiply},
     attentionScratch,
     attention,
     bf16ToF32,
