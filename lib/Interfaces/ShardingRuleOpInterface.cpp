@@ -63,3 +63,22 @@ ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
     rule.results.push_back(dimsOf(type));
   return rule;
 }
+
+TypedAttr tessera::getNeutralElement(Type element, ReductionKind kind) {
+  Builder builder(element.getContext());
+  if (auto type = dyn_cast<FloatType>(element)) {
+    if (kind == ReductionKind::Sum)
+      return builder.getFloatAttr(type, 0.0);
+    return builder.getFloatAttr(
+        type, APFloat::getInf(type.getFloatSemantics(),
+                              /*Negative=*/kind == ReductionKind::Max));
+  }
+  unsigned width = element.getIntOrFloatBitWidth();
+  APInt value(width, 0);
+  // A boolean's maximum is "or", its minimum "and".
+  if (kind == ReductionKind::Max && width > 1)
+    value = APInt::getSignedMinValue(width);
+  if (kind == ReductionKind::Min)
+    value = width > 1 ? APInt::getSignedMaxValue(width) : APInt(1, 1);
+  return builder.getIntegerAttr(element, value);
+}

@@ -127,6 +127,35 @@ struct LinalgModel
         [&](Value value) { return partialValues.contains(value); });
   }
 
+  /// Where the body can be changed: what comes from beyond the true size is
+  /// replaced by the reduction's neutral element before it is combined. Named
+  /// products need none of it: a zero in an operand adds nothing.
+  bool absorbPadding(Operation *operation, unsigned factor,
+                     int64_t size) const {
+    if (!isa<linalg::GenericOp, linalg::ReduceOp>(operation))
+      return false;
+    auto op = cast<linalg::LinalgOp>(operation);
+    for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+      Operation *combiner = getCombiner(op, i);
+      BlockArgument running =
+          op.getBlock()->getArgument(op.getNumDpsInputs() + i);
+      OpOperand &added = combiner->getOpOperand(
+          combiner->getOperand(0) == running ? 1 : 0);
+      OpBuilder builder(combiner);
+      Location loc = combiner->getLoc();
+      Value index = linalg::IndexOp::create(builder, loc, factor);
+      Value end = arith::ConstantIndexOp::create(builder, loc, size);
+      Value isTrue = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::slt, index, end);
+      TypedAttr neutral = getNeutralElement(
+          added.get().getType(), *getReductionKind(combiner));
+      Value other = arith::ConstantOp::create(builder, loc, neutral);
+      added.set(arith::SelectOp::create(builder, loc, isTrue, added.get(),
+                                        other));
+    }
+    return true;
+  }
+
   void setPositionOffset(Operation *operation, unsigned factor,
                          Value offset) const {
     SmallVector<linalg::IndexOp> indices;

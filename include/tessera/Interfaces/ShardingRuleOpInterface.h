@@ -8,6 +8,7 @@
 #ifndef TESSERA_INTERFACES_SHARDINGRULEOPINTERFACE_H
 #define TESSERA_INTERFACES_SHARDINGRULEOPINTERFACE_H
 
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
@@ -29,6 +30,10 @@ ShardingRule getElementwiseRule(mlir::Operation *op);
 /// The rule of any op: its own, or, without the interface, one that
 /// replicates every dimension (`hasRule` then turns false).
 ShardingRule getShardingRule(mlir::Operation *op, bool *hasRule = nullptr);
+
+/// The value of type `element` that changes nothing in a reduction: 0, or the
+/// least or the greatest value (an infinity for floats).
+mlir::TypedAttr getNeutralElement(mlir::Type element, ReductionKind kind);
 
 /// Attaches the interface to the upstream ops that have a rule: elementwise
 /// arith and math, arith.constant, tensor.{empty, splat, expand_shape,
