@@ -170,9 +170,9 @@ typedef struct tessera_rt_matmul_desc {
 
 /// Matrix product on the rank's threads; operands are absolute addresses. f32
 /// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
-/// summation over k does not depend on the number of threads nor on m. Where the
-/// processor has matrix units for bf16 they are used, and take subnormal numbers
-/// as zero.
+/// summation over k depends neither on the number of threads nor on m. Where the
+/// processor has matrix units for bf16 they are used; they take subnormal
+/// numbers as zero.
 ///
 /// `epilogue` may be null. Otherwise it is called over disjoint ranges of the
 /// rows [0, batch*m) of C, each exactly once, after all columns of those rows
@@ -197,7 +197,8 @@ typedef struct tessera_rt_attention_desc {
   int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
 } tessera_rt_attention_desc;
 
-/// out[b,s,g,r,:] = sum_t softmax_t(scale * q[b,s,g,r,:] . k[b,t,g,:]) v[b,t,g,:]
+/// out[b,s,g,r,:] =
+///     sum over t of softmax_t(scale * q[b,s,g,r,:] . k[b,t,g,:]) v[b,t,g,:]
 /// with q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,Kv], out [B,S,G,R,Kv], contiguous.
 /// Causal: key t is visible to query s when k_offset + t <= q_offset + s; the
 /// offsets are the global positions of row 0. A query that sees no key gives 0.
@@ -209,8 +210,8 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 /*===--- Groups ------------------------------------------------------------===*/
 
 /// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.
-/// A pair stands for a digit of the rank: (rank / stride) % size. The group of a
-/// rank is the set of ranks that differ from it in these digits only; its index
+/// A pair stands for a digit of the rank: (rank / stride) % size. The group of
+/// a rank is the set of ranks that differ from it in these digits only; its index
 /// in the group is the mixed-radix number of the digits in the listed order. An
 /// axis of a row-major mesh is such a digit, and so is a part of an axis. With
 /// num_axes 0 the group is the rank itself. Every member passes the same pairs.
@@ -225,8 +226,8 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 ///
 /// Common parameters.
 ///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
-///   sequence_id  the static number of the operation, unique in the whole program
-///                (over all stages) and always used with one group; it is
+///   sequence_id  the static number of the operation, unique in the whole
+///                program (over all stages) and always used with one group; it is
 ///                compared between ranks and appears in errors.
 ///   axes         the group.
 ///   dtype        tessera_rt_dtype of the elements.
@@ -237,15 +238,15 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 /// otherwise below.
 ///
 /// Members must post the collectives of one group in the same order; a member
-/// that posts another operation, type, count or sequence_id is a mismatch, which
-/// is an error on all ranks. Order between different groups is free, and so is
+/// that posts another operation, type, count or sequence_id is a mismatch,
+/// which is an error on all ranks. Order between different groups is free, and so is
 /// the order of waits.
 ///
 /// Reductions run in ascending group index, whatever the timing: results are
 /// equal bit for bit on all members and in all runs.
 
-/// src [outer][inner] on each member; dst [outer][n][inner]. In place when outer
-/// is 1 and the source is block i of the destination.
+/// src [outer][inner] on each member; dst [outer][n][inner]. In place when
+/// outer is 1 and the source is block i of the destination.
 int32_t tessera_rt_all_gather_start(tessera_rt_context *ctx, int32_t slot,
                                     int64_t sequence_id, const int64_t *axes,
                                     int32_t num_axes, int32_t dtype,
@@ -285,8 +286,8 @@ int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
                               int32_t reduction, int64_t count,
                               int64_t src_offset, int64_t dst_offset);
 
-/// `shape` (of `rank` dimensions, 1..8) is the local source's. The source is cut
-/// along split_dim into n equal pieces; piece j goes to member j; the pieces
+/// `shape` (of `rank` dimensions, 1..8) is the local source's. The source is
+/// cut along split_dim into n equal pieces; piece j goes to member j; the pieces
 /// received are concatenated along concat_dim in ascending index. So the
 /// destination's shape is the source's with split_dim divided by n and
 /// concat_dim multiplied by n. The two dimensions may be equal.
@@ -399,8 +400,8 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * Roles. "param": initialised from `init`, or from --inputs. "tokens" and
  * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
  * the labels of a row are its tokens one position later. "input": from --inputs
- * only, or from `init` when it has one. A value with "vocab": N has ids below N;
- * data with others is refused.
+ * only, or from `init` when it has one. A value with "vocab": N has ids below
+ * N; data with others is refused.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the

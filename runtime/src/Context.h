@@ -104,9 +104,6 @@ Status barrier(tessera_rt_context *ctx, BarrierId id);
 /// Publishes `op` in `slot`; see Collectives.cpp.
 Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
 
-/// Moves an operation as far as it can go now; see Progress.cpp.
-Status advanceOperation(tessera_rt_context *ctx, int32_t slot);
-
 /// Data movement of one operation; see Movement.cpp. `peers` are the sources by
 /// group index (null where nothing is read).
 void moveData(tessera_rt_context *ctx, Operation &op,
@@ -117,8 +114,9 @@ void gatherReduced(tessera_rt_context *ctx, Operation &op,
 /// Whether an all_reduce works in two halves.
 bool isLargeReduce(const Operation &op);
 
-/// Adds to the received bytes and calls of the report.
-void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t bytes);
+/// Adds to the calls and received bytes of the report.
+void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t calls,
+                  int64_t bytes);
 
 /// Copies `bytes`, on all threads when it is much.
 void copyBytes(tessera_rt_context *ctx, void *destination, const void *source,

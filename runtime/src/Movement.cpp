@@ -162,7 +162,8 @@ void tessera::rt::gatherReduced(tessera_rt_context *ctx, Operation &op,
               peers[j] + begin * size, (end - begin) * size);
     bytes += (end - begin) * size;
   }
-  countTraffic(ctx, op, bytes);
+  // moveData has counted the call.
+  countTraffic(ctx, op, 0, bytes);
 }
 
 static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
@@ -228,29 +229,25 @@ void tessera::rt::moveData(tessera_rt_context *ctx, Operation &op,
   }
   if (op.kind == OpKind::Barrier)
     return;
-  countTraffic(ctx, op, received);
-  // A large all_reduce comes here and to gatherReduced: it is one call.
-  RankBlock &block = ctx->block();
-  for (int32_t i = 0; i < block.numTraffic; ++i)
-    if (block.traffic[i].op == int32_t(op.kind) &&
-        strcmp(block.traffic[i].axes, op.header.axes) == 0)
-      ++block.traffic[i].calls;
+  countTraffic(ctx, op, 1, received);
 }
 
 void tessera::rt::countTraffic(tessera_rt_context *ctx, const Operation &op,
-                               int64_t bytes) {
+                               int64_t calls, int64_t bytes) {
   RankBlock &block = ctx->block();
-  for (int32_t i = 0; i < block.numTraffic; ++i)
-    if (block.traffic[i].op == int32_t(op.kind) &&
-        strcmp(block.traffic[i].axes, op.header.axes) == 0) {
-      block.traffic[i].bytes += bytes;
-      return;
-    }
-  if (block.numTraffic == maxTraffic)
+  int32_t i = 0;
+  while (i < block.numTraffic &&
+         (block.traffic[i].op != int32_t(op.kind) ||
+          strcmp(block.traffic[i].axes, op.header.axes) != 0))
+    ++i;
+  if (i == maxTraffic)
     return;
-  Traffic &traffic = block.traffic[block.numTraffic++];
-  traffic.op = int32_t(op.kind);
-  memcpy(traffic.axes, op.header.axes, sizeof(traffic.axes));
-  traffic.calls = 0;
-  traffic.bytes = bytes;
+  Traffic &traffic = block.traffic[i];
+  if (i == block.numTraffic) {
+    ++block.numTraffic;
+    traffic.op = int32_t(op.kind);
+    memcpy(traffic.axes, op.header.axes, sizeof(traffic.axes));
+  }
+  traffic.calls += calls;
+  traffic.bytes += bytes;
 }

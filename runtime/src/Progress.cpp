@@ -261,6 +261,8 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
                   block.waitingFor.load());
   if (block.pid.load() == 0)
     what = "has not started";
+  else if (block.state.load() == RankState::Finished)
+    what = "has finished already";
   else if (state == 'T' || state == 't')
     what = "is stopped";
   else if (state == 0 || state == 'Z' || state == 'X')
