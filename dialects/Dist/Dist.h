@@ -83,6 +83,13 @@ ShardingAttr getResultSharding(mlir::FunctionOpInterface func, unsigned index);
 void setResultSharding(mlir::FunctionOpInterface func, unsigned index,
                        ShardingAttr sharding);
 
+/// Sets the shardings of many arguments and results at once, which takes time
+/// linear in their number; a null entry keeps what is there. `results` may be
+/// empty.
+void setFunctionShardings(mlir::FunctionOpInterface func,
+                          llvm::ArrayRef<ShardingAttr> args,
+                          llvm::ArrayRef<ShardingAttr> results = {});
+
 } // namespace tessera::dist
 
 #endif // TESSERA_DIALECTS_DIST_DIST_H

@@ -174,3 +174,26 @@ void dist::setResultSharding(FunctionOpInterface func, unsigned index,
                              ShardingAttr sharding) {
   func.setResultAttr(index, DistDialect::kShardingAttr, sharding);
 }
+
+/// `dict` with the sharding, if there is one, added.
+static DictionaryAttr withSharding(DictionaryAttr dict, ShardingAttr sharding) {
+  if (!sharding)
+    return dict;
+  NamedAttrList list(dict);
+  list.set(DistDialect::kShardingAttr, sharding);
+  return list.getDictionary(sharding.getContext());
+}
+
+void dist::setFunctionShardings(FunctionOpInterface func,
+                                ArrayRef<ShardingAttr> args,
+                                ArrayRef<ShardingAttr> results) {
+  SmallVector<DictionaryAttr> argDicts, resultDicts;
+  for (auto [i, sharding] : llvm::enumerate(args))
+    argDicts.push_back(withSharding(func.getArgAttrDict(i), sharding));
+  func.setAllArgAttrs(argDicts);
+  if (results.empty())
+    return;
+  for (auto [i, sharding] : llvm::enumerate(results))
+    resultDicts.push_back(withSharding(func.getResultAttrDict(i), sharding));
+  func.setAllResultAttrs(resultDicts);
+}

@@ -33,10 +33,15 @@ public:
         symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
 
   void write();
+  /// Emits a remark for each axis that a cost decided on.
+  void remarkOnConflicts() const;
   void explain();
 
 private:
+  /// Null for no tensor.
   dist::ShardingAttr getAttr(unsigned tensor) const {
+    if (tensor == kNone)
+      return {};
     return dist::ShardingAttr::get(symbol, builder.problem.mesh,
                                    solution.shardings[tensor]);
   }
@@ -69,33 +74,14 @@ void SolutionWriter::writeOp(Operation *op) {
     constraint.setShardingAttr(cast<dist::ShardingAttr>(attrs.front()));
 }
 
-/// Sets an attribute on many arguments or results: one at a time would copy
-/// the whole list each time.
-static void setAll(SmallVectorImpl<DictionaryAttr> &dicts, unsigned index,
-                   StringRef name, Attribute attr, MLIRContext *context) {
-  NamedAttrList list(dicts[index] ? dicts[index]
-                                  : DictionaryAttr::get(context));
-  list.set(name, attr);
-  dicts[index] = list.getDictionary(context);
-}
-
 void SolutionWriter::writeFunction(const PropagatedFunction &function) {
   FunctionOpInterface func = function.func;
-  MLIRContext *context = func.getContext();
-  SmallVector<DictionaryAttr> args, results;
-  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
-    args.push_back(func.getArgAttrDict(i));
-    if (unsigned id = builder.lookup(func.getArgument(i)); id != kNone)
-      setAll(args, i, dist::DistDialect::kShardingAttr, getAttr(id), context);
-  }
-  func.setAllArgAttrs(args);
-  for (auto [i, id] : llvm::enumerate(function.results)) {
-    results.push_back(func.getResultAttrDict(i));
-    if (id != kNone)
-      setAll(results, i, dist::DistDialect::kShardingAttr, getAttr(id),
-             context);
-  }
-  func.setAllResultAttrs(results);
+  SmallVector<dist::ShardingAttr> args, results;
+  for (BlockArgument arg : func.getArguments())
+    args.push_back(getAttr(builder.lookup(arg)));
+  for (unsigned id : function.results)
+    results.push_back(getAttr(id));
+  dist::setFunctionShardings(func, args, results);
   for (Operation &op : func.getFunctionBody().front())
     writeOp(&op);
 }
@@ -108,6 +94,19 @@ void SolutionWriter::write() {
 //===----------------------------------------------------------------------===//
 // Explanations
 //===----------------------------------------------------------------------===//
+
+void SolutionWriter::remarkOnConflicts() const {
+  for (auto [tensor, steps] : llvm::enumerate(solution.steps))
+    for (const PropagationStep &step : steps)
+      if (step.byCost)
+        remark::passed(
+            builder.operations[step.op]->getLoc(),
+            remark::RemarkOpts::name("ConflictByCost").category("propagation"))
+            << remark::add("{0} gets {1}", builder.describe(tensor),
+                           describe(step))
+            << remark::metric("Cost", step.cost)
+            << remark::metric("OtherCost", step.otherCost);
+}
 
 /// `operand 1` or `result 0`: where `tensor` stands at an op of the problem.
 static std::string getPosition(const PropagationProblem::Op &op,
@@ -212,6 +211,7 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
 
   SolutionWriter writer(builder, solution, *mesh);
   writer.write();
+  writer.remarkOnConflicts();
   if (options.explain)
     writer.explain();
   for (dist::GroupOp group : builder.groups)

@@ -182,7 +182,9 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
             std::max(headsPerGroup,
                      cast<RankedTensorType>(arg.getType()).getDimSize(i));
   }
+  SmallVector<dist::ShardingAttr> seeds;
   for (auto [arg, dims] : llvm::zip(func.getArguments(), names)) {
+    seeds.emplace_back();
     if (dims.empty())
       continue;
     auto type = cast<RankedTensorType>(arg.getType());
@@ -199,8 +201,9 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         constrainUses(arg, seed);
       seed = std::move(rest);
     }
-    dist::setSharding(arg, toAttr(seed));
+    seeds.back() = toAttr(seed);
   }
+  dist::setFunctionShardings(func, seeds);
   func.walk([&](Operation *op) {
     SmallVector<StringRef> dims =
         toNames(op->getDiscardableAttr(nn::NNDialect::kDimsAttr));

@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --dist-propagate-shardings | FileCheck %s
+// RUN: tessera-opt %s --dist-propagate-shardings --remarks-filter="propagation.*" 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 dist.mesh @mesh ["x"=4, "y"=2, "z"=2]
 
@@ -28,6 +29,9 @@ func.func @common_prefix(
 
 // One axis for two dimensions of the product. Gathering the small weight is
 // cheaper than reducing the large result.
+// Gathering 16x8 f32 over 4 devices takes 384 bytes; exchanging 64x16 takes 768
+// and reducing 64x8 takes 3072.
+// REMARK: remark: {{.*}}Cost=3.840000e+02, OtherCost=3.840000e+03, {{.*}}result of nn.einsum gets dim 0 "x": nn.einsum factor i from operand 0 (argument 0), by cost 384 against 3840
 // CHECK-LABEL: func @gather_small_weight
 // CHECK-SAME: -> (tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
 func.func @gather_small_weight(

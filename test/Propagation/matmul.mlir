@@ -91,6 +91,7 @@ func.func @mlp_in_linalg(
                      outs(%i1 : tensor<8x32xf32>) -> tensor<8x32xf32>
   %e2 = tensor.empty() : tensor<8x32xf32>
   // CHECK: linalg.generic
+  // CHECK-SAME: dist.shardings = [#dist.sharding<@mesh, [{}, {"x"}]>]
   %r = linalg.generic {
       indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
       iterator_types = ["parallel", "parallel"]}
@@ -98,7 +99,6 @@ func.func @mlp_in_linalg(
   ^bb0(%a: f32, %out: f32):
     %m = arith.maximumf %a, %zero : f32
     linalg.yield %m : f32
-    // CHECK: dist.shardings = [#dist.sharding<@mesh, [{}, {"x"}]>]
   } -> tensor<8x32xf32>
   %e3 = tensor.empty() : tensor<8x16xf32>
   %i3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<8x16xf32>) -> tensor<8x16xf32>

@@ -320,6 +320,102 @@ TEST(Propagation, every_axis_has_a_step) {
 }
 
 //===----------------------------------------------------------------------===//
+// Random problems
+//===----------------------------------------------------------------------===//
+
+/// A generator that is the same on every machine.
+struct Random {
+  uint64_t state;
+  unsigned below(unsigned n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % n;
+  }
+};
+
+/// A sharding with some dimensions open and some axes laid on it, as a whole or
+/// in part; not always one that divides.
+Sharding randomSeed(Random &random, const Mesh &mesh, unsigned rank) {
+  Sharding seed = Sharding::replicatedOf(rank, /*open=*/true);
+  for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis) {
+    DimSharding &dim = seed.dims[random.below(rank)];
+    switch (random.below(5)) {
+    case 0:
+      dim.axes.push_back(mesh.fullAxis(axis));
+      break;
+    case 1:
+      if (mesh.sizes[axis] > 2)
+        dim.axes.push_back({axis, 1, 2});
+      break;
+    case 2:
+      seed.replicated.push_back(mesh.fullAxis(axis));
+      break;
+    default:
+      break;
+    }
+    if (random.below(4) == 0)
+      dim.open = false;
+    if (random.below(4) == 0)
+      dim.priority = random.below(3);
+  }
+  return seed;
+}
+
+TEST(Propagation, random_problems_have_legal_solutions) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Random random{seed};
+    TestProblem p("x=4,y=2,z=6");
+    // Dimensions of sizes that the letters i, j, k have.
+    const char *shapes[] = {"8x12", "12x3", "8x3", "96", "8", "12"};
+    std::vector<unsigned> ids[6];
+    for (unsigned kind = 0; kind < 6; ++kind)
+      for (unsigned n = 0; n < 3; ++n) {
+        unsigned id = p.tensor(shapes[kind]);
+        PropagationProblem::Tensor &tensor = p.problem.tensors[id];
+        if (random.below(2))
+          tensor.seed = randomSeed(random, p.problem.mesh, tensor.shape.size());
+        ids[kind].push_back(id);
+      }
+    auto any = [&](unsigned kind) { return ids[kind][random.below(3)]; };
+    for (unsigned n = 0; n < 20; ++n)
+      switch (random.below(7)) {
+      case 0:
+        p.op("ij,jk->ik", {any(0), any(1)}, {any(2)});
+        break;
+      case 1:
+        p.op("ij->(ij)", {any(0)}, {any(3)});
+        break;
+      case 2:
+        p.op("(ij)->ij", {any(3)}, {any(0)});
+        break;
+      case 3:
+        p.op("ij,ij->ij", {any(0), any(0)}, {any(0)});
+        break;
+      case 4:
+        p.op("i->ij", {any(4)}, {any(0)});
+        break;
+      case 5:
+        p.op("ij->j", {any(0)}, {any(5)});
+        break;
+      case 6:
+        p.op("iK->iK", {any(2)}, {any(2)});
+        break;
+      }
+    std::string first = p.solve();
+    EXPECT_EQ(p.solve(), first) << seed;
+    // Every axis can be explained.
+    for (size_t t = 0; t < p.problem.tensors.size(); ++t)
+      for (size_t d = 0; d < p.problem.tensors[t].shape.size(); ++d) {
+        int64_t explained = 1;
+        for (const PropagationStep &step : p.solution.steps[t])
+          if (step.dim == d)
+            explained *= step.axis.size;
+        EXPECT_EQ(explained, numShards(p.solution.shardings[t].dims[d].axes))
+            << seed;
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
 
