@@ -43,6 +43,10 @@ def Dist_Dialect : Dialect {
         "dist.global_shape";
     /// Marks a function that has been localized: its types are one device's.
     static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
+    /// Axes that each factor of an op (of its sharding rule, in order) has by
+    /// seeds of an earlier priority: an array of #dist.axes. Other factors may
+    /// not use them.
+    static constexpr ::llvm::StringLiteral kFactorsAttr = "dist.factors";
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";

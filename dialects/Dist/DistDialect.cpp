@@ -65,6 +65,14 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() == kLocalAttr || attr.getName() == kWhyAttr)
     return success();
+  if (attr.getName() == kFactorsAttr) {
+    auto factors = dyn_cast<ArrayAttr>(attr.getValue());
+    if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))
+      return success();
+    return op->emitError()
+           << "dist.factors: expects an array of #dist.axes but got "
+           << attr.getValue();
+  }
   if (attr.getName() != kShardingsAttr)
     return op->emitError() << "expects no attribute '" << attr.getName().getValue()
                            << "' on an operation";

@@ -62,6 +62,7 @@ private:
   void runRound();
   void drain();
   void resolveConflicts();
+  void pinFactors();
   void enqueue(unsigned op);
 
   SmallVector<View, 4> getViews(const PropagationProblem::Op &op) const;
@@ -89,6 +90,8 @@ private:
   /// Ops where conservative propagation stopped at a conflict, those that pass
   /// through first.
   std::set<std::pair<bool, unsigned>> conflicts;
+  /// The axes of each op's factors that the rounds so far agree on.
+  std::vector<FactorAxes> agreed;
   /// The user priority of this round.
   int64_t round = 0;
   /// Contracting ops and backward through broadcasts too.
@@ -109,6 +112,7 @@ Propagator::Propagator(const PropagationProblem &problem) : problem(problem) {
       }
   }
   queued.resize(problem.ops.size());
+  solution.pinned.resize(problem.ops.size());
   indexUsers();
   classifyRules();
 }
@@ -162,9 +166,13 @@ PropagationSolution Propagator::run() {
   for (const PropagationProblem::Tensor &tensor : problem.tensors)
     for (const DimSharding &dim : tensor.seed.dims)
       rounds.insert(dim.priority.value_or(0));
+  if (rounds.size() > 1)
+    agreed.resize(problem.ops.size());
   for (int64_t next : rounds) {
     round = next;
     runRound();
+    if (rounds.size() > 1)
+      pinFactors();
   }
   for (Sharding &sharding : solution.shardings) {
     sharding.replicated.clear();
@@ -466,6 +474,26 @@ bool Propagator::resolve(unsigned op) {
   if (!costs.empty())
     cause.otherCost = *std::min_element(costs.begin(), costs.end());
   return extend(op, views, outcomes[best], cause);
+}
+
+/// Notes what the tensors of each op agree on after this round. Where they do
+/// not and earlier rounds did, what was agreed then is pinned.
+void Propagator::pinFactors() {
+  for (auto [i, op] : llvm::enumerate(problem.ops)) {
+    SmallVector<View, 4> views = getViews(op);
+    FactorAxes axes = agreed[i];
+    axes.resize(problem.rules[op.rule].factors.size());
+    SmallVector<Claim, 8> claims = getClaims(views);
+    for (const Claim &claim : claims)
+      grant(axes, claim);
+    bool all = llvm::all_of(claims, [&](const Claim &claim) {
+      return isPrefix(claim.axes, axes[claim.factor]);
+    });
+    if (all)
+      agreed[i] = std::move(axes);
+    else
+      solution.pinned[i] = agreed[i];
+  }
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProblemBuilder.h"
+#include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -161,7 +162,7 @@ std::string ProblemBuilder::describe(unsigned tensor) const {
   }
   os << "argument " << arg.getArgNumber();
   auto func = cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
-  for (StringRef name : {"nn.param", "nn.input"})
+  for (StringRef name : {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
     if (auto attr = func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), name))
       os << ' ' << attr;
   return text;

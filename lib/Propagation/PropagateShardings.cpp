@@ -47,6 +47,7 @@ private:
   }
   void writeFunction(const PropagatedFunction &function);
   void writeOp(Operation *op);
+  void writePinned();
   std::string describe(const PropagationStep &step) const;
   ArrayAttr describeAll(unsigned tensor, Location loc, Twine where) const;
 
@@ -86,9 +87,25 @@ void SolutionWriter::writeFunction(const PropagatedFunction &function) {
     writeOp(&op);
 }
 
+/// Notes on ops what earlier priorities have settled.
+void SolutionWriter::writePinned() {
+  for (auto [op, pinned] : llvm::zip(builder.operations, solution.pinned)) {
+    if (llvm::all_of(pinned, [](const AxisList &axes) { return axes.empty(); }) ||
+        !isa<ShardingRuleOpInterface>(op))
+      continue;
+    SmallVector<Attribute> factors;
+    for (const AxisList &axes : pinned)
+      factors.push_back(
+          dist::AxesAttr::get(op->getContext(), builder.problem.mesh, axes));
+    op->setAttr(dist::DistDialect::kFactorsAttr,
+                ArrayAttr::get(op->getContext(), factors));
+  }
+}
+
 void SolutionWriter::write() {
   for (const PropagatedFunction &function : builder.functions)
     writeFunction(function);
+  writePinned();
 }
 
 //===----------------------------------------------------------------------===//

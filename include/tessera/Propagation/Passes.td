@@ -20,7 +20,9 @@ def PropagateShardingsPass
     of a function has a closed `dist.sharding` and every op with tensor results
     `dist.shardings`; what no seed reaches is replicated. Constants get a copy
     for each sharding they are used with; `dist.group`s are gone. An op without
-    a rule is replicated, with one remark a kind of op.
+    a rule is replicated, with one remark a kind of op. An op at which a seed of
+    a later priority wants an axis for another factor gets `dist.factors`, the
+    axes that it is to run with.
 
     ```mlir
     func.func @f(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {} ]>},

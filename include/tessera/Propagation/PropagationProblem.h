@@ -104,11 +104,18 @@ struct PropagationStep {
   double cost = 0, otherCost = 0;
 };
 
+/// What each factor of an op is sharded over.
+using FactorAxes = llvm::SmallVector<AxisList, 8>;
+
 struct PropagationSolution {
   /// A closed sharding a tensor.
   std::vector<Sharding> shardings;
   /// The steps of each tensor, in the order in which they were taken.
   std::vector<llvm::SmallVector<PropagationStep, 2>> steps;
+  /// For each op at which seeds of a later priority want what earlier ones have:
+  /// the axes that the earlier ones gave its factors. The op is to run with
+  /// these, whatever it costs. No entries for other ops.
+  std::vector<FactorAxes> pinned;
   /// How often an op was looked at; a measure of time.
   int64_t numVisits = 0;
 };
@@ -120,9 +127,6 @@ PropagationSolution propagate(const PropagationProblem &problem);
 /// stage axis. Empty if it is one.
 std::string verify(const PropagationProblem &problem,
                    const PropagationSolution &solution);
-
-/// What each factor of an op is sharded over.
-using FactorAxes = llvm::SmallVector<AxisList, 8>;
 
 /// The cost of running an op with its factors sharded over `axes`, given the
 /// shardings that its operands have: reshards of operands that do not fit, and

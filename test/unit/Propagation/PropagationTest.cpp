@@ -240,6 +240,38 @@ TEST(Propagation, later_seed_fills_what_is_left) {
   EXPECT_EQ(p.solve(), "[{x}, {}] [{x}, {}] [{}, {x}] [{}, {x}]");
 }
 
+/// The pinned axes of an op: `i{x} k{}`, one entry a factor.
+std::string printPinned(const TestProblem &p, unsigned op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const AxisList &axes : p.solution.pinned[op])
+    p.problem.mesh.print(os, axes);
+  llvm::erase(text, '"');
+  return text;
+}
+
+TEST(Propagation, earlier_priority_pins_factors) {
+  // h.w sums over k on x; later the result's rows want x too.
+  TestProblem p("x=4,y=2");
+  unsigned h = p.tensor("8x16", "[{y}, {?}]");
+  unsigned w = p.tensor("16x8", "[{x}, {}]");
+  unsigned z = p.tensor("8x8"), r = p.tensor("8x8", "[{y, x}p1, {}]");
+  p.op("ik,kj->ij", {h, w}, {z});
+  p.op("ij->ij", {z}, {r});
+  EXPECT_EQ(p.solve(), "[{y}, {x}] [{x}, {}] [{y, x}, {}] [{y, x}, {}]");
+  EXPECT_EQ(printPinned(p, 0), "{y}{x}{}");
+  EXPECT_EQ(printPinned(p, 1), "");
+}
+
+TEST(Propagation, one_priority_pins_nothing) {
+  TestProblem p("x=4");
+  unsigned h = p.tensor("8x16", "[{x}, {}]"), w = p.tensor("16x8", "[{x}, {}]");
+  unsigned z = p.tensor("8x8");
+  p.op("ik,kj->ij", {h, w}, {z});
+  p.solve();
+  EXPECT_EQ(printPinned(p, 0), "");
+}
+
 TEST(Propagation, open_dimension_of_later_priority_waits) {
   TestProblem p("x=4,y=4");
   unsigned a = p.tensor("16", "[{x}]"), b = p.tensor("16", "[{?}p1]");
