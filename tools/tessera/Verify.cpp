@@ -195,10 +195,16 @@ llvm::Error interpretAndPrint(mlir::func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
-  mlir::PassManager passes(module->getContext());
+  // On modules explicitly: a manager of any op would take `builtin.module(...)`
+  // for passes on modules inside this one, and run nothing.
+  mlir::PassManager passes(module->getContext(),
+                           mlir::ModuleOp::getOperationName());
   std::string message;
   llvm::raw_string_ostream os(message);
-  if (failed(mlir::parsePassPipeline(options.get("--pipeline"), passes, os)))
+  StringRef pipeline = options.get("--pipeline");
+  if (pipeline.consume_front("builtin.module(") && !pipeline.consume_back(")"))
+    return llvm::createStringError("--pipeline: expects ')' at the end");
+  if (failed(mlir::parsePassPipeline(pipeline, passes, os)))
     return llvm::createStringError("--pipeline: " +
                                    StringRef(message).trim().split('\n').first);
   if (failed(passes.run(module)))
