@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Memory/Passes.h"
@@ -33,6 +34,7 @@ void tessera::registerDialects(DialectRegistry &registry) {
 void tessera::registerPasses() {
   registerInterfacesPasses();
   registerPropagationPasses();
+  registerPartitionPasses();
   registerTrainingPasses();
   registerConversionPasses();
   registerMemoryPasses();

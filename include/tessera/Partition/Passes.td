@@ -1,0 +1,164 @@
+//===- Passes.td - From global tensors to one device's -----*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PARTITION_PASSES_TD
+#define TESSERA_PARTITION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeReductionsPass : Pass<"dist-decompose", "::mlir::ModuleOp"> {
+  let summary = "rewrites ops whose own reduction is sharded or padded";
+  let description = [{
+    An op with a factor of kind Decomposed that is sharded, or that will be
+    padded and that the op cannot handle itself, is rewritten by its
+    `decompose` into ops with plain reductions. The new values get the shardings
+    that follow from the op's; `dist-insert-reshards` adds the reductions.
+
+    ```mlir
+    %y = nn.softmax %x dim 1 {dist.shardings = [#dist.sharding<@mesh, [{}, {"tp"} ]>]} : tensor<8x16xf32>
+    ```
+    becomes `nn.reduce <max>`, `math.exp`, `nn.reduce <sum>` and a division.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
+def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
+  let summary = "rounds sizes up to what the axes on them divide";
+  let description = [{
+    Dimensions that ops tie together have one size; it is rounded up to a
+    multiple of the number of devices along all axes that any of them is sharded
+    over. Types change, `dist.global_shape` keeps the true shape of arguments
+    and results, and where padding would reach a reduction whose neutral element
+    it is not known to be, `nn.mask_padding` replaces it. An analysis remark
+    gives the waste. What cannot be padded is an error.
+
+    ```mlir
+    func.func @f(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {} ]>})
+    ```
+    on 8 devices along dp becomes `tensor<24x4xf32>` with
+    `dist.global_shape = array<i64: 17, 4>`.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::tessera::nn::NNDialect"];
+}
+
+def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "puts a dist.reshard where a sharding is not what an op needs";
+  let description = [{
+    Chooses for each op what its factors are sharded over, by bytes moved
+    (ReshardCost.h), and puts a `dist.reshard`, on global types, before operands
+    and behind results that differ: one for each value and target. A reduction
+    over a sharded factor gives a partial result and a reshard of it. An init
+    operand of such a reduction goes through `dist.to_partial` unless it is a
+    fill with the neutral element. A `dist.constraint` becomes a reshard or
+    vanishes.
+
+    ```mlir
+    %0 = nn.einsum "bk,kn->bn" %x, %w {dist.shardings = [#dist.sharding<@mesh, [{}, {} ]>]} : ...
+    ```
+    with k sharded over tp becomes
+    ```mlir
+    %0 = nn.einsum "bk,kn->bn" %x, %w {dist.shardings = [#dist.sharding<@mesh, [{}, {} ], unreduced={"tp"}>]} : ...
+    %1 = dist.reshard %0 from <@mesh, [{}, {} ], unreduced={"tp"}> to <@mesh, [{}, {} ]> : ...
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def PlaceReductionsPass : Pass<"dist-place-reductions", "::mlir::ModuleOp"> {
+  let summary = "delays reductions through linear ops";
+  let description = [{
+    Where an op is linear in operands that have just been reduced over the same
+    axes, the op runs on the partial values and its result is reduced, if that
+    moves no more bytes. A sum of two row-parallel products is reduced once.
+
+    ```mlir
+    %a = dist.reshard %p from <@mesh, [{}, {} ], unreduced={"tp"}> to <@mesh, [{}, {} ]> : ...
+    %b = dist.reshard %q from <@mesh, [{}, {} ], unreduced={"tp"}> to <@mesh, [{}, {} ]> : ...
+    %c = arith.addf %a, %b : ...
+    ```
+    becomes the sum of `%p` and `%q` and one reshard.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def ReshardToCollectivesPass
+    : Pass<"dist-reshard-to-collectives", "::mlir::ModuleOp"> {
+  let summary = "turns each dist.reshard into collectives";
+  let description = [{
+    Collectives still stand on global types, with the shardings before and
+    after. Each gives a remark with its axes and bytes. ReshardPlanner.h says
+    which are chosen.
+
+    ```mlir
+    %1 = dist.reshard %0 from <@mesh, [{"tp"}, {} ]> to <@mesh, [{}, {} ]> : tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = dist.all_gather %0 dim 0 over <{"tp"}> on @mesh from <@mesh, [{"tp"}, {} ]>
+        to <@mesh, [{}, {} ]> : tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def GlobalToLocalPass : Pass<"dist-global-to-local", "::mlir::ModuleOp"> {
+  let summary = "gives every tensor the shape of one device's block";
+  let description = [{
+    Ops are cloned for local shapes; an op whose value depends on a position
+    gets a `dist.axis_offset`. Functions keep the sharding and the true global
+    shape of arguments and results and are marked `dist.local`; shardings on ops
+    go.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {} ]>})
+    ```
+    on 4 devices along dp becomes
+    ```mlir
+    func.func @f(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = ...})
+        attributes {dist.local}
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
+  let summary = "merges neighbouring collectives of local functions";
+  let description = [{
+    An all-reduce whose only uses slice it in one way becomes a reduce-scatter;
+    a slice of an all-gather over the same axes and dimension is its operand;
+    equal collectives of one value are done once.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
+    %2 = dist.slice %1 dim 0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<2x4xf32>
+    ```
+    becomes one `dist.reduce_scatter`.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def VerifyLocalPass : Pass<"dist-verify-local", "::mlir::ModuleOp"> {
+  let summary = "checks the border behind partition";
+  let description = [{
+    Every function with a body is local; no `dist.reshard`, `dist.constraint` or
+    `dist.group` is left, every collective stands in the local form, every
+    tensor is static, no op carries `dist.shardings`. Changes nothing.
+
+    ```mlir
+    func.func @f(%x: tensor<2x4xf32>) -> tensor<8x4xf32> attributes {dist.local} {
+      %1 = dist.all_gather %x dim 0 over <{"tp"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
+      return %1 : tensor<8x4xf32>
+    }
+    ```
+    is accepted; with `dist.reshard` in it, it is an error.
+  }];
+}
+
+#endif // TESSERA_PARTITION_PASSES_TD

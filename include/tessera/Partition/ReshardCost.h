@@ -1,0 +1,66 @@
+//===- ReshardCost.h - What moving a tensor costs ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes are those of the plan that ReshardPlanner.h makes, so that a choice
+// and the collectives that follow from it never disagree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PARTITION_RESHARDCOST_H
+#define TESSERA_PARTITION_RESHARDCOST_H
+
+#include "tessera/Propagation/PropagationProblem.h"
+
+namespace tessera {
+
+/// A tensor at an op, as far as its cost goes.
+struct ShardedTensor {
+  /// Null for an operand or result that is no ranked tensor.
+  const Sharding *sharding = nullptr;
+  llvm::ArrayRef<int64_t> shape;
+  int64_t elementBytes = 0;
+};
+
+/// Bytes that one device receives when a tensor goes from one sharding to
+/// another.
+int64_t getReshardBytes(const Mesh &mesh, const Sharding &from,
+                        const Sharding &to, llvm::ArrayRef<int64_t> shape,
+                        int64_t elementBytes);
+
+/// The sharding that an op with these factor axes needs of an operand with
+/// dimensions `dims`; an operand that the rule ties to nothing is needed whole.
+Sharding getOperandSharding(const ShardingRule &rule, const TensorFactors &dims,
+                            int64_t rank, const FactorAxes &axes);
+
+/// The sharding of a result: partial over the axes of reduced factors.
+Sharding getResultSharding(const ShardingRule &rule, const TensorFactors &dims,
+                           const FactorAxes &axes);
+
+/// How an op is run, and why.
+struct FactorChoice {
+  FactorAxes axes;
+  /// Bytes that one device receives to get the operands there and the results
+  /// to where they are wanted.
+  int64_t bytes = 0;
+  /// The same for the best choice that was not taken; -1 if there was none.
+  int64_t otherBytes = -1;
+};
+
+/// Chooses the factor axes of an op from the shardings that its operands have
+/// and its results shall have (wanted values: closed and whole).
+///
+/// Each factor may take the axes, or a prefix of them, that some operand or
+/// result has on it; an axis that a result has on one of its dimensions is put
+/// on no other dimension of it. Fewest bytes win among the choices that spread
+/// the work equally; a choice that repeats work on more devices must move less
+/// than a quarter of the bytes. Ties: the result's axes, then the operands' in
+/// order.
+FactorChoice chooseFactors(const Mesh &mesh, const ShardingRule &rule,
+                           llvm::ArrayRef<ShardedTensor> operands,
+                           llvm::ArrayRef<ShardedTensor> results);
+
+} // namespace tessera
+
+#endif // TESSERA_PARTITION_RESHARDCOST_H

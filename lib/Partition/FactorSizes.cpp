@@ -1,0 +1,204 @@
+//===- FactorSizes.cpp - Padded sizes of factors -----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorSizes.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace tessera;
+
+FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh)
+    : mesh(mesh) {
+  Block &block = func.getFunctionBody().front();
+  auto addShardings = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    dist::ShardingAttr attr = type ? dist::getSharding(value)
+                                   : dist::ShardingAttr();
+    if (!attr)
+      return;
+    Sharding sharding = attr.toSharding(mesh);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      addAxes(getNode(value, dim), sharding.dims[dim].axes);
+  };
+  for (BlockArgument arg : block.getArguments())
+    addShardings(arg);
+  for (Operation &op : block) {
+    for (Value result : op.getResults())
+      addShardings(result);
+    addOp(&op);
+  }
+  for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+    if (dist::ShardingAttr attr = dist::getResultSharding(func, i))
+      for (auto [dim, s] : llvm::enumerate(attr.toSharding(mesh).dims))
+        addAxes(getNode(value, dim), s.axes);
+  solve();
+  for (Operation &op : block)
+    if (!conflict)
+      findConflict(&op);
+}
+
+//===----------------------------------------------------------------------===//
+// Components
+//===----------------------------------------------------------------------===//
+
+unsigned FactorSizes::add(int64_t size) {
+  nodes.push_back({static_cast<unsigned>(nodes.size()), size, {}, 0});
+  return nodes.size() - 1;
+}
+
+unsigned FactorSizes::find(unsigned node) const {
+  while (nodes[node].parent != node) {
+    nodes[node].parent = nodes[nodes[node].parent].parent;
+    node = nodes[node].parent;
+  }
+  return node;
+}
+
+void FactorSizes::unite(unsigned a, unsigned b) {
+  a = find(a);
+  b = find(b);
+  if (a == b)
+    return;
+  // The smaller size is the root: the others are multiples of it.
+  if (nodes[b].size < nodes[a].size)
+    std::swap(a, b);
+  nodes[b].parent = a;
+  for (auto &[size, axes] : nodes[b].uses)
+    for (const AxisRef &axis : axes) {
+      auto *it = llvm::find_if(nodes[a].uses,
+                               [&](auto &use) { return use.first == size; });
+      if (it == nodes[a].uses.end()) {
+        nodes[a].uses.push_back({size, {axis}});
+        continue;
+      }
+      if (!overlapsAny(it->second, axis))
+        it->second.push_back(axis);
+      else if (!llvm::is_contained(it->second, axis)) {
+        llvm::erase_if(it->second,
+                       [&](const AxisRef &r) { return r.axis == axis.axis; });
+        it->second.push_back(mesh.fullAxis(axis.axis));
+      }
+    }
+  nodes[b].uses.clear();
+}
+
+unsigned FactorSizes::getNode(Value value, int64_t dim) {
+  auto [it, isNew] = dims.try_emplace({value, dim}, nodes.size());
+  if (isNew)
+    add(cast<RankedTensorType>(value.getType()).getDimSize(dim));
+  return it->second;
+}
+
+void FactorSizes::addAxes(unsigned node, ArrayRef<AxisRef> axes) {
+  if (axes.empty())
+    return;
+  unsigned other = add(nodes[node].size);
+  nodes[other].uses.push_back({nodes[node].size, AxisList(axes)});
+  unite(node, other);
+}
+
+/// Ops that hand values on as they are: nothing is tied, nothing is in the way.
+static bool passesOn(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>();
+}
+
+void FactorSizes::addOp(Operation *op) {
+  if (passesOn(op))
+    return;
+  ShardingRule rule = getShardingRule(op);
+  firstFactor[op] = nodes.size();
+  unsigned first = nodes.size();
+  for (const Factor &factor : rule.factors)
+    add(factor.size);
+  auto tie = [&](Value value, const TensorFactors &tensor) {
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      if (!factors.empty())
+        unite(getNode(value, dim), first + factors.front());
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    tie(value, tensor);
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    tie(value, tensor);
+}
+
+void FactorSizes::solve() {
+  for (Node &node : nodes) {
+    if (&nodes[node.parent] != &node)
+      continue;
+    int64_t multiple = 1;
+    for (auto &[size, axes] : node.uses) {
+      int64_t ratio = node.size > 0 ? size / node.size : 1;
+      int64_t count = numShards(axes);
+      multiple = std::lcm(multiple, count / std::gcd(count, ratio));
+    }
+    node.padded = llvm::alignTo(node.size, multiple);
+    anyPadded |= node.padded != node.size;
+  }
+}
+
+int64_t FactorSizes::getPaddedNode(unsigned node) const {
+  const Node &root = nodes[find(node)];
+  return root.padded == root.size ? nodes[node].size
+                                  : nodes[node].size / root.size * root.padded;
+}
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+int64_t FactorSizes::getPadded(Value value, int64_t dim) const {
+  auto it = dims.find({value, dim});
+  return it == dims.end()
+             ? cast<RankedTensorType>(value.getType()).getDimSize(dim)
+             : getPaddedNode(it->second);
+}
+
+int64_t FactorSizes::getPadded(Operation *op, unsigned factor) const {
+  return getPaddedNode(firstFactor.lookup(op) + factor);
+}
+
+Type FactorSizes::getPaddedType(Value value) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return value.getType();
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    shape.push_back(getPadded(value, dim));
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+void FactorSizes::findConflict(Operation *op) {
+  if (passesOn(op))
+    return;
+  ShardingRule rule = getShardingRule(op);
+  auto check = [&](Value value, const TensorFactors &tensor) {
+    for (auto [dim, factors] : llvm::enumerate(tensor)) {
+      auto report = [&](int64_t size, int64_t padded, const char *why) {
+        if (!conflict && size != padded)
+          conflict = Conflict{op,   value,  static_cast<int64_t>(dim),
+                              size, padded, why};
+      };
+      if (factors.empty())
+        report(cast<RankedTensorType>(value.getType()).getDimSize(dim),
+               getPadded(value, dim), "the op does not say what it is made of");
+      for (auto [i, factor] : llvm::enumerate(factors)) {
+        int64_t size = rule.factors[factor].size;
+        if (rule.factors[factor].kind == FactorKind::Replicated)
+          report(size, getPadded(op, factor), "the op needs its true size");
+        else if (i > 0)
+          report(size, getPadded(op, factor),
+                 "it is a minor part of a dimension, where padding would lie "
+                 "between true elements");
+      }
+    }
+  };
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    check(value, tensor);
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    check(value, tensor);
+}

@@ -1,0 +1,82 @@
+//===- FactorSizes.h - Padded sizes of factors -------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A dimension that a mesh does not divide is padded, and with it every
+// dimension that ops tie to it. This finds the connected components of
+// dimensions and factors of a function and the padded size of each.
+//
+// All members of a component grow by one ratio: a dimension made of heads and
+// head_dim is tied to its major factor, heads, and 12 -> 16 heads make it
+// 768 -> 1024. A minor factor cannot grow: the padding would lie between true
+// elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_PARTITION_FACTORSIZES_H
+#define TESSERA_LIB_PARTITION_FACTORSIZES_H
+
+#include "dialects/Dist/Dist.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+/// The components of one function whose tensors all have shardings.
+class FactorSizes {
+public:
+  FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh);
+
+  /// Padded size of a dimension of a tensor; its own size where it divides.
+  int64_t getPadded(mlir::Value value, int64_t dim) const;
+  /// Padded size of a factor of an op.
+  int64_t getPadded(mlir::Operation *op, unsigned factor) const;
+  /// The padded type of a tensor; any other type is itself.
+  mlir::Type getPaddedType(mlir::Value value) const;
+  /// True if something is padded.
+  bool any() const { return anyPadded; }
+
+  /// A dimension of an op's operand or result that cannot be padded as it
+  /// would have to be.
+  struct Conflict {
+    mlir::Operation *op;
+    mlir::Value value;
+    int64_t dim;
+    /// The factor's size, and what it would be padded to.
+    int64_t size, padded;
+    const char *why;
+  };
+  /// The first conflict in program order, if any.
+  const std::optional<Conflict> &getConflict() const { return conflict; }
+
+private:
+  struct Node {
+    unsigned parent;
+    int64_t size;
+    /// Axes used on members of one size in a component; at the root.
+    llvm::SmallVector<std::pair<int64_t, AxisList>, 1> uses;
+    /// Padded size; at the root.
+    int64_t padded = 0;
+  };
+
+  unsigned add(int64_t size);
+  unsigned find(unsigned node) const;
+  void unite(unsigned a, unsigned b);
+  unsigned getNode(mlir::Value value, int64_t dim);
+  void addAxes(unsigned node, llvm::ArrayRef<AxisRef> axes);
+  void addOp(mlir::Operation *op);
+  void solve();
+  int64_t getPaddedNode(unsigned node) const;
+  void findConflict(mlir::Operation *op);
+
+  const Mesh &mesh;
+  mutable std::vector<Node> nodes;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> dims;
+  llvm::DenseMap<mlir::Operation *, unsigned> firstFactor;
+  bool anyPadded = false;
+  std::optional<Conflict> conflict;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PARTITION_FACTORSIZES_H

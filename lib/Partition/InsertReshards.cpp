@@ -1,0 +1,397 @@
+//===- InsertReshards.cpp - A reshard wherever shardings differ -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Goes over a function once, in order. Each op gets the factor axes that
+// ReshardCost.h chooses; values keep the shardings that propagation gave them,
+// as results of reshards where the op makes others. Equal ops with equal
+// shardings, as in the layers of a model, are decided once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionContext.h"
+#include "tessera/Partition/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <map>
+
+namespace tessera {
+#define GEN_PASS_DEF_INSERTRESHARDSPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// How an op is run.
+struct Decision {
+  ShardingRule rule;
+  FactorChoice choice;
+};
+
+class ReshardInserter {
+public:
+  ReshardInserter(PartitionContext &context, SymbolTable &symbols)
+      : context(context), symbols(symbols),
+        builder(context.getSymbol().getContext()) {}
+
+  LogicalResult run(FunctionOpInterface func);
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult visitCall(func::CallOp call);
+  LogicalResult visitReturn(FunctionOpInterface func, Operation *op);
+  void visitConstraint(dist::ConstraintOp op);
+
+  std::optional<llvm::SmallBitVector> getPartialOperands(Operation *op);
+  const Decision &decide(Operation *op, bool keepsPartial);
+  Decision computeDecision(Operation *op, bool keepsPartial);
+  void fitOperands(Operation *op, const Decision &decision,
+                   const Sharding &partial);
+  void fitInits(Operation *op, const Decision &decision);
+  void fitResult(OpResult result, const Sharding &actual);
+  Value reshardTo(Value value, const Sharding &target, Operation *user);
+  void report(Operation *op, const Decision &decision);
+
+  PartitionContext &context;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  /// Reshards of this function by value and target.
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> reshards;
+  std::map<llvm::SmallVector<const void *>, Decision> decisions;
+  Decision scratch;
+};
+
+} // namespace
+
+Value ReshardInserter::reshardTo(Value value, const Sharding &target,
+                                 Operation *user) {
+  const Sharding &from = context.getSharding(value);
+  if (from.samePlacement(target))
+    return value;
+  dist::ShardingAttr to = context.toAttr(target);
+  Value &reshard = reshards[{value, to}];
+  if (reshard)
+    return reshard;
+  builder.setInsertionPoint(user);
+  reshard = dist::ReshardOp::create(builder, value.getLoc(), value,
+                                    context.toAttr(from), to);
+  dist::setSharding(reshard, to);
+  return reshard;
+}
+
+/// The operands that are partial, if the op may run on them as they are.
+std::optional<llvm::SmallBitVector>
+ReshardInserter::getPartialOperands(Operation *op) {
+  llvm::SmallBitVector bits(op->getNumOperands());
+  const Sharding *first = nullptr;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!getTensorType(operand))
+      continue;
+    const Sharding &sharding = context.getSharding(operand);
+    if (sharding.unreduced.empty())
+      continue;
+    if (first && (first->unreduced != sharding.unreduced ||
+                  first->reduction != sharding.reduction))
+      return std::nullopt;
+    first = &sharding;
+    bits.set(i);
+  }
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!first || !iface || !iface.commutesWithReduction(first->reduction, bits))
+    return std::nullopt;
+  return bits;
+}
+
+Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
+  Decision decision;
+  decision.rule = getShardingRule(op);
+  std::vector<Sharding> whole;
+  whole.reserve(op->getNumOperands());
+  llvm::SmallVector<ShardedTensor> operands, results;
+  auto describe = [&](Value value) {
+    RankedTensorType type = getTensorType(value);
+    if (!type)
+      return ShardedTensor();
+    const Sharding *sharding = &context.getSharding(value);
+    if (keepsPartial && !sharding->unreduced.empty()) {
+      whole.push_back(*sharding);
+      whole.back().unreduced.clear();
+      sharding = &whole.back();
+    }
+    return ShardedTensor{sharding, type.getShape(), getElementBytes(type)};
+  };
+  for (Value operand : op->getOperands())
+    operands.push_back(describe(operand));
+  for (Value result : op->getResults()) {
+    ShardedTensor tensor = describe(result);
+    if (result.use_empty())
+      tensor = ShardedTensor();
+    results.push_back(tensor);
+  }
+  decision.choice =
+      chooseFactors(context.getMesh(), decision.rule, operands, results);
+  return decision;
+}
+
+/// The decision for `op`, from an equal op if there was one. Ops with regions
+/// are not compared.
+const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
+  if (op->getNumRegions() != 0 || keepsPartial)
+    return scratch = computeDecision(op, keepsPartial);
+  llvm::SmallVector<const void *> key{
+      op->getName().getAsOpaquePointer(),
+      op->getPropertiesAsAttribute().getAsOpaquePointer()};
+  auto addValue = [&](Value value) {
+    key.push_back(value.getType().getAsOpaquePointer());
+    key.push_back(getTensorType(value)
+                      ? dist::getSharding(value).getAsOpaquePointer()
+                      : nullptr);
+    key.push_back(value.use_empty() ? &decisions : nullptr);
+  };
+  llvm::for_each(op->getOperands(), addValue);
+  llvm::for_each(op->getResults(), addValue);
+  auto [it, isNew] = decisions.try_emplace(std::move(key));
+  if (isNew)
+    it->second = computeDecision(op, keepsPartial);
+  return it->second;
+}
+
+/// True if `value` is filled with the element that changes nothing.
+static bool isNeutral(Value value, ReductionKind kind) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  Value scalar = fill ? fill.getInputs()[0] : value;
+  Type element = getElementTypeOrSelf(scalar.getType());
+  Attribute attr;
+  if (!matchPattern(scalar, m_Constant(&attr)))
+    return false;
+  if (auto splat = dyn_cast<SplatElementsAttr>(attr))
+    attr = splat.getSplatValue<Attribute>();
+  if (auto value = dyn_cast<FloatAttr>(attr)) {
+    APFloat v = value.getValue();
+    if (kind == ReductionKind::Sum)
+      return v.isZero();
+    return v.isInfinity() && v.isNegative() == (kind == ReductionKind::Max);
+  }
+  if (auto value = dyn_cast<IntegerAttr>(attr)) {
+    APInt v = value.getValue();
+    // Booleans are reduced by or and and.
+    bool isBool = element.isInteger(1);
+    if (kind == ReductionKind::Sum)
+      return v.isZero();
+    if (kind == ReductionKind::Max)
+      return isBool ? v.isZero() : v.isMinSignedValue();
+    return isBool ? v.isOne() : v.isMaxSignedValue();
+  }
+  return false;
+}
+
+/// The init of a reduction over sharded factors counts once.
+void ReshardInserter::fitInits(Operation *op, const Decision &decision) {
+  auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
+  if (!destinations)
+    return;
+  for (auto [i, init] : llvm::enumerate(destinations.getDpsInitsMutable())) {
+    if (!getTensorType(init.get()))
+      continue;
+    Sharding made = getResultSharding(decision.rule, decision.rule.results[i],
+                                      decision.choice.axes);
+    if (made.unreduced.empty() || isNeutral(init.get(), made.reduction))
+      continue;
+    builder.setInsertionPoint(op);
+    Value partial = dist::ToPartialOp::create(
+        builder, op->getLoc(), init.get(),
+        context.toAttr(made.unreduced),
+        dist::ReductionKindAttr::get(op->getContext(),
+                                 dist::fromPlain(made.reduction)),
+        context.getSymbol());
+    dist::setSharding(partial, context.toAttr(made));
+    init.set(partial);
+  }
+}
+
+void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
+                                  const Sharding &partial) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    RankedTensorType type = getTensorType(operand.get());
+    if (!type)
+      continue;
+    Sharding needed = getOperandSharding(
+        decision.rule, decision.rule.operands[operand.getOperandNumber()],
+        type.getRank(), decision.choice.axes);
+    if (!partial.unreduced.empty() &&
+        !context.getSharding(operand.get()).unreduced.empty()) {
+      needed.unreduced = partial.unreduced;
+      needed.reduction = partial.reduction;
+    }
+    operand.set(reshardTo(operand.get(), needed, op));
+  }
+}
+
+/// Notes that the op makes `actual`, and hands on what is wanted.
+void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
+  const Sharding &wanted = context.getSharding(result);
+  if (actual.samePlacement(wanted)) {
+    dist::setSharding(result, context.toAttr(wanted));
+    return;
+  }
+  dist::ShardingAttr from = context.toAttr(actual), to = context.toAttr(wanted);
+  dist::setSharding(result, from);
+  if (result.use_empty())
+    return;
+  builder.setInsertionPointAfter(result.getOwner());
+  auto reshard =
+      dist::ReshardOp::create(builder, result.getLoc(), result, from, to);
+  dist::setSharding(reshard.getResult(), to);
+  result.replaceAllUsesExcept(reshard.getResult(), reshard);
+  reshards[{result, to}] = reshard.getResult();
+}
+
+void ReshardInserter::report(Operation *op, const Decision &decision) {
+  if (decision.choice.bytes == 0 ||
+      !op->getContext()->getRemarkEngine())
+    return;
+  std::string axes;
+  llvm::raw_string_ostream os(axes);
+  for (auto [f, list] : llvm::enumerate(decision.choice.axes)) {
+    if (list.empty())
+      continue;
+    os << (axes.empty() ? "" : ", ");
+    printFactorName(os, f);
+    os << ' ' << context.print(list);
+  }
+  auto remark = remark::analysis(
+      op->getLoc(), remark::RemarkOpts::name("FactorSharding")
+                        .category("partition"));
+  remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
+                        axes.empty() ? "nothing sharded" : axes)
+         << remark::metric("bytes", decision.choice.bytes);
+  if (decision.choice.otherBytes >= 0)
+    remark << remark::metric("bytesOfNextBest", decision.choice.otherBytes);
+}
+
+LogicalResult ReshardInserter::visit(Operation *op) {
+  bool hasTensors =
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  if (isa<dist::ReshardOp>(op) || (!hasTensors && op->getNumRegions() == 0))
+    return success();
+  if (isa<dist::CollectiveOpInterface, dist::GroupOp>(op))
+    return op->emitError("partition: expects no ")
+           << op->getName() << " before reshards are inserted";
+  if (!isa<ShardingRuleOpInterface>(op) && op->getNumRegions() != 0)
+    return op->emitError("partition: expects a sharding rule for an op with "
+                         "regions but got ")
+           << op->getName();
+
+  Sharding partial;
+  if (std::optional<llvm::SmallBitVector> bits = getPartialOperands(op))
+    partial = context.getSharding(op->getOperand(bits->find_first()));
+  const Decision *decision = &decide(op, !partial.unreduced.empty());
+  bool clashes = llvm::any_of(decision->choice.axes, [&](const AxisList &axes) {
+    return overlapsAny(axes, partial.unreduced);
+  });
+  if (clashes) {
+    partial = Sharding();
+    decision = &decide(op, false);
+  }
+  report(op, *decision);
+  // Wanted shardings are read before the operands change; the decision holds
+  // on.
+  fitOperands(op, *decision, partial);
+  fitInits(op, *decision);
+  for (OpResult result : op->getResults()) {
+    if (!getTensorType(result))
+      continue;
+    Sharding actual = getResultSharding(
+        decision->rule, decision->rule.results[result.getResultNumber()],
+        decision->choice.axes);
+    if (!partial.unreduced.empty()) {
+      actual.unreduced.append(partial.unreduced);
+      actual.reduction = partial.reduction;
+    }
+    fitResult(result, actual);
+  }
+  return success();
+}
+
+void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
+  const Sharding &target = dist::getSharding(op.getResult())
+                               ? context.getSharding(op.getResult())
+                               : context.toPlain(op.getSharding());
+  Value value = reshardTo(op.getInput(), target, op);
+  op.getResult().replaceAllUsesWith(value);
+  op.erase();
+}
+
+LogicalResult ReshardInserter::visitCall(func::CallOp call) {
+  auto callee = symbols.lookup<FunctionOpInterface>(call.getCallee());
+  if (!callee || callee.isExternal())
+    return call.emitError("partition: expects a callee with a body but got ")
+           << call.getCalleeAttr();
+  for (OpOperand &operand : call->getOpOperands())
+    if (getTensorType(operand.get()))
+      operand.set(reshardTo(
+          operand.get(),
+          context.getSharding(callee.getArgument(operand.getOperandNumber())),
+          call));
+  for (OpResult result : call->getResults())
+    if (getTensorType(result))
+      fitResult(result, context.getResultSharding(callee,
+                                                  result.getResultNumber()));
+  return success();
+}
+
+LogicalResult ReshardInserter::visitReturn(FunctionOpInterface func,
+                                           Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (getTensorType(operand.get()))
+      operand.set(reshardTo(
+          operand.get(),
+          context.getResultSharding(func, operand.getOperandNumber()), op));
+  return success();
+}
+
+LogicalResult ReshardInserter::run(FunctionOpInterface func) {
+  reshards.clear();
+  Block &block = func.getFunctionBody().front();
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    LogicalResult result = success();
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      result = visitReturn(func, &op);
+    else if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
+      visitConstraint(constraint);
+    else if (auto call = dyn_cast<func::CallOp>(op))
+      result = visitCall(call);
+    else
+      result = visit(&op);
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+
+struct InsertReshardsPass
+    : tessera::impl::InsertReshardsPassBase<InsertReshardsPass> {
+  void runOnOperation() override {
+    FailureOr<PartitionContext> context = PartitionContext::get(getOperation());
+    if (failed(context))
+      return signalPassFailure();
+    SymbolTable symbols(getOperation());
+    ReshardInserter inserter(*context, symbols);
+    for (FunctionOpInterface func : context->getFunctions())
+      if (failed(inserter.run(func)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,304 @@
+//===- PadFactors.cpp - Pads what a mesh does not divide ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FactorSizes says how large everything becomes; this rewrites the types and
+// masks the padding where it would change a result. Arguments are zero-filled
+// in their padding; that a value's padding is zero is followed through linear
+// ops, so that no mask is put where none is needed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorSizes.h"
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Partition/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_PADFACTORSPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Pads one function.
+class Padder {
+public:
+  Padder(FunctionOpInterface func, const Mesh &mesh)
+      : func(func), sizes(func, mesh) {}
+
+  LogicalResult run();
+
+private:
+  /// What the mask of a padded dimension needs to know.
+  struct Padding {
+    int64_t dim;
+    int64_t size;
+  };
+
+  LogicalResult reportConflict();
+  void setBoundaryTypes();
+  LogicalResult padOp(Operation *op);
+  /// The operands for the padded op: masked where the op reduces over padding.
+  SmallVector<Value> maskOperands(Operation *op, const ShardingRule &rule);
+  Value mask(OpBuilder &builder, Value value, Padding padding,
+             ReductionKind kind);
+  /// Records which dimensions of the results have zeros as padding.
+  void trackZeros(Operation *op, const ShardingRule &rule);
+  bool isZeroPadded(Value value, int64_t dim) const {
+    return zeros.contains({value, dim});
+  }
+
+  FunctionOpInterface func;
+  FactorSizes sizes;
+  /// Keyed by original values; only looked up.
+  DenseMap<Value, Value> padded;
+  llvm::DenseSet<std::pair<Value, int64_t>> zeros;
+  int64_t trueElements = 0, allElements = 0;
+};
+
+} // namespace
+
+/// The value that changes nothing in a reduction.
+static TypedAttr getNeutral(Type element, ReductionKind kind) {
+  Builder builder(element.getContext());
+  if (auto type = dyn_cast<FloatType>(element)) {
+    if (kind == ReductionKind::Sum)
+      return builder.getFloatAttr(type, 0.0);
+    return builder.getFloatAttr(
+        type, APFloat::getInf(type.getFloatSemantics(),
+                              /*Negative=*/kind == ReductionKind::Max));
+  }
+  unsigned width = element.getIntOrFloatBitWidth();
+  APInt value(width, 0);
+  // A boolean's maximum is "or", its minimum "and".
+  if (kind == ReductionKind::Max && width > 1)
+    value = APInt::getSignedMinValue(width);
+  if (kind == ReductionKind::Min)
+    value = width > 1 ? APInt::getSignedMaxValue(width) : APInt(1, 1);
+  return builder.getIntegerAttr(element, value);
+}
+
+/// The dimension of `tensor` whose major factor is `factor`.
+static std::optional<int64_t> findDim(const TensorFactors &tensor,
+                                      unsigned factor) {
+  for (auto [dim, factors] : llvm::enumerate(tensor))
+    if (!factors.empty() && factors.front() == factor)
+      return dim;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+Value Padder::mask(OpBuilder &builder, Value value, Padding padding,
+                   ReductionKind kind) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value masked = nn::MaskPaddingOp::create(
+      builder, value.getLoc(), type, value, /*offset=*/Value(), padding.dim,
+      padding.size, getNeutral(type.getElementType(), kind));
+  if (dist::ShardingAttr sharding = dist::getSharding(value))
+    dist::setSharding(masked, sharding);
+  return masked;
+}
+
+SmallVector<Value> Padder::maskOperands(Operation *op,
+                                        const ShardingRule &rule) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(padded.contains(operand) ? padded.lookup(operand)
+                                                : operand);
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  OpBuilder builder(op);
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind != FactorKind::Reduction ||
+        sizes.getPadded(op, index) == factor.size ||
+        iface.absorbPadding(index, factor.size))
+      continue;
+    for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
+      std::optional<int64_t> dim = findDim(tensor, index);
+      bool neutral = dim && factor.reduction == ReductionKind::Sum &&
+                     isZeroPadded(op->getOperand(i), *dim);
+      if (!dim || neutral)
+        continue;
+      int64_t size = cast<RankedTensorType>(op->getOperand(i).getType())
+                         .getDimSize(*dim);
+      operands[i] =
+          mask(builder, operands[i], {*dim, size}, factor.reduction);
+    }
+  }
+  return operands;
+}
+
+/// An op that is linear in some operands gives zeros where all of them are
+/// zero.
+void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return;
+  auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
+    return iface.commutesWithReduction(ReductionKind::Sum, operands);
+  };
+  for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
+    for (auto [dim, factors] : llvm::enumerate(tensor)) {
+      if (factors.empty() ||
+          sizes.getPadded(op, factors.front()) ==
+              rule.factors[factors.front()].size)
+        continue;
+      llvm::SmallBitVector all(op->getNumOperands());
+      bool zero = false;
+      for (auto [i, operand] : llvm::enumerate(rule.operands)) {
+        std::optional<int64_t> from = findDim(operand, factors.front());
+        if (!from || !isZeroPadded(op->getOperand(i), *from))
+          continue;
+        llvm::SmallBitVector one(op->getNumOperands());
+        one.set(i);
+        all.set(i);
+        zero |= isLinearIn(one);
+      }
+      if (zero || (all.any() && isLinearIn(all)))
+        zeros.insert({result, static_cast<int64_t>(dim)});
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+LogicalResult Padder::reportConflict() {
+  const FactorSizes::Conflict &c = *sizes.getConflict();
+  return c.op->emitOpError("expects dimension ")
+         << c.dim << " of " << c.value.getType()
+         << " to divide under the shardings around it but got a factor of size "
+         << c.size << ", which would be padded to " << c.padded << "; "
+         << c.why;
+}
+
+/// Arguments and results: their padded types, and their true shapes kept.
+void Padder::setBoundaryTypes() {
+  Block &block = func.getFunctionBody().front();
+  MLIRContext *context = func.getContext();
+  auto note = [&](RankedTensorType from, Type to) {
+    trueElements += from.getNumElements();
+    allElements += cast<RankedTensorType>(to).getNumElements();
+    return DenseI64ArrayAttr::get(context, from.getShape());
+  };
+  SmallVector<Type> inputs, outputs;
+  for (BlockArgument arg : block.getArguments()) {
+    Type type = sizes.getPaddedType(arg);
+    inputs.push_back(type);
+    if (type == arg.getType())
+      continue;
+    auto from = cast<RankedTensorType>(arg.getType());
+    func.setArgAttr(arg.getArgNumber(), dist::DistDialect::kGlobalShapeAttr,
+                    note(from, type));
+    for (int64_t dim = 0; dim < from.getRank(); ++dim)
+      zeros.insert({arg, dim});
+  }
+  for (auto [i, value] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
+    Type type = sizes.getPaddedType(value);
+    outputs.push_back(type);
+    if (type != value.getType())
+      func.setResultAttr(i, dist::DistDialect::kGlobalShapeAttr,
+                         note(cast<RankedTensorType>(value.getType()), type));
+  }
+  func.setType(func.cloneTypeWith(inputs, outputs));
+}
+
+LogicalResult Padder::padOp(Operation *op) {
+  ShardingRule rule = getShardingRule(op);
+  SmallVector<Value> operands = maskOperands(op, rule);
+  trackZeros(op, rule);
+  SmallVector<Type> types;
+  for (Value result : op->getResults())
+    types.push_back(sizes.getPaddedType(result));
+  bool isSame = llvm::equal(types, op->getResultTypes()) &&
+                llvm::equal(operands, op->getOperands()) &&
+                llvm::all_of(op->getOperands(), [&](Value value) {
+                  return sizes.getPaddedType(value) == value.getType();
+                });
+  if (isSame)
+    return success();
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    op->setOperands(operands);
+    return success();
+  }
+  OpBuilder builder(op);
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  FailureOr<Operation *> clone =
+      iface ? iface.cloneWithShapes(builder, operands, types)
+            : FailureOr<Operation *>(
+                  cloneWithTypes(builder, op, operands, types));
+  if (failed(clone))
+    return op->emitOpError("expects a shape that the shardings around it "
+                           "divide: it cannot be padded from ")
+           << op->getResultTypes() << " to " << TypeRange(types);
+  for (auto [from, to] : llvm::zip(op->getResults(), (*clone)->getResults()))
+    padded[from] = to;
+  return success();
+}
+
+LogicalResult Padder::run() {
+  if (!sizes.any())
+    return success();
+  if (sizes.getConflict())
+    return reportConflict();
+  setBoundaryTypes();
+  Block &block = func.getFunctionBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  // Until the ops are rewritten the padded arguments stand behind the old ones.
+  unsigned numArguments = block.getNumArguments();
+  for (unsigned i = 0; i < numArguments; ++i) {
+    BlockArgument arg = block.getArgument(i);
+    if (Type type = sizes.getPaddedType(arg); type != arg.getType())
+      padded[arg] = block.addArgument(type, arg.getLoc());
+  }
+  for (Operation *op : ops)
+    if (failed(padOp(op)))
+      return failure();
+  for (Operation *op : llvm::reverse(ops))
+    if (op->getNumResults() && padded.contains(op->getResult(0)))
+      op->erase();
+  for (unsigned i = 0; i < numArguments; ++i) {
+    BlockArgument arg = block.getArgument(i);
+    if (Value standIn = padded.lookup(arg)) {
+      arg.setType(standIn.getType());
+      standIn.replaceAllUsesWith(arg);
+    }
+  }
+  block.eraseArguments(numArguments, block.getNumArguments() - numArguments);
+  if (allElements > trueElements)
+    remark::analysis(func.getLoc(),
+                     remark::RemarkOpts::name("Padding").category("partition"))
+        << remark::add("{0}: padded arguments and results hold {1} elements "
+                       "for {2} true ones ({3:F1} % waste)",
+                       func.getName().str(), allElements, trueElements,
+                       100.0 * (allElements - trueElements) / trueElements);
+  return success();
+}
+
+namespace {
+struct PadFactorsPass : tessera::impl::PadFactorsPassBase<PadFactorsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+    if (failed(mesh))
+      return signalPassFailure();
+    for (auto func : module.getOps<FunctionOpInterface>())
+      if (!func.isExternal() &&
+          failed(Padder(func, mesh->getMesh().toMesh()).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

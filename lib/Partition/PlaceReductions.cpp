@@ -1,0 +1,198 @@
+//===- PlaceReductions.cpp - Delays reductions through linear ops ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Looks at each op once, in order, so that a reduction may travel through a
+// chain of ops. A reduction with other uses stays where it is: delaying it for
+// one of them would do it twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionContext.h"
+#include "tessera/Partition/Passes.h"
+#include "tessera/Propagation/FactorProjection.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_PLACEREDUCTIONSPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// An op and the reductions in front of it.
+class Delay {
+public:
+  Delay(PartitionContext &context, Operation *op)
+      : context(context), op(op), partial(op->getNumOperands()) {}
+
+  /// True if the op may run on the partial values at no more bytes.
+  bool isWorthwhile();
+  void apply();
+
+private:
+  bool findReductions();
+  bool fitFactors();
+  int64_t getBytes(dist::ReshardOp reshard);
+
+  PartitionContext &context;
+  Operation *op;
+  /// The reshards that reduce, each used by this op alone.
+  llvm::SetVector<Operation *> reductions;
+  /// Operands that come from them.
+  llvm::SmallBitVector partial;
+  /// The sharding of the op's result, partial.
+  Sharding result;
+  int64_t bytesBefore = 0, bytesAfter = 0;
+};
+
+} // namespace
+
+/// The operands that are reductions over the same axes in the same way.
+bool Delay::findReductions() {
+  const Sharding *first = nullptr;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    auto reshard = operand.getDefiningOp<dist::ReshardOp>();
+    if (!reshard)
+      continue;
+    const Sharding &from = context.toPlain(reshard.getFrom());
+    bool onlyHere = llvm::all_of(reshard->getUsers(),
+                                 [&](Operation *user) { return user == op; });
+    if (from.unreduced.empty() || !onlyHere ||
+        !context.toPlain(reshard.getTo()).unreduced.empty())
+      continue;
+    if (first && (first->unreduced != from.unreduced ||
+                  first->reduction != from.reduction))
+      return false;
+    first = first ? first : &from;
+    reductions.insert(reshard);
+    partial.set(i);
+  }
+  if (!first)
+    return false;
+  result.unreduced = first->unreduced;
+  result.reduction = first->reduction;
+  return true;
+}
+
+/// What the factors are sharded over if the op runs before the reductions;
+/// every operand must be there already.
+bool Delay::fitFactors() {
+  ShardingRule rule = getShardingRule(op);
+  FactorAxes axes(rule.factors.size());
+  llvm::SmallBitVector known(rule.factors.size());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    RankedTensorType type = getTensorType(operand);
+    if (!type)
+      continue;
+    const TensorFactors &dims = rule.operands[i];
+    const Sharding &sharding =
+        partial.test(i)
+            ? context.toPlain(operand.getDefiningOp<dist::ReshardOp>().getFrom())
+            : context.getSharding(operand);
+    if (static_cast<int64_t>(dims.size()) != type.getRank() ||
+        (!partial.test(i) && !sharding.unreduced.empty()))
+      return false;
+    llvm::SmallVector<AxisList, 8> projected =
+        projectTensor(rule, dims, sharding.dims);
+    for (const DimFactors &dim : dims)
+      for (unsigned f : dim) {
+        if (known.test(f) && axes[f] != projected[f])
+          return false;
+        known.set(f);
+        axes[f] = projected[f];
+      }
+    if (unprojectTensor(rule, dims, axes).dims != sharding.dims)
+      return false;
+  }
+  AxisList used = result.unreduced;
+  for (auto [f, list] : llvm::enumerate(axes)) {
+    // A reduction of the op's own comes with a reshard behind it.
+    FactorKind kind = rule.factors[f].kind;
+    if (overlapsAny(used, list) ||
+        (kind != FactorKind::Parallel && !list.empty()))
+      return false;
+    used.append(list);
+  }
+  result.dims = unprojectTensor(rule, rule.results[0], axes).dims;
+  return true;
+}
+
+int64_t Delay::getBytes(dist::ReshardOp reshard) {
+  return getReshardBytes(context.getMesh(), context.toPlain(reshard.getFrom()),
+                         context.toPlain(reshard.getTo()),
+                         reshard.getType().getShape(),
+                         getElementBytes(reshard.getType()));
+}
+
+bool Delay::isWorthwhile() {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface || op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
+      op->getResult(0).use_empty() || !findReductions() ||
+      !iface.commutesWithReduction(result.reduction, partial))
+    return false;
+  const Sharding &wanted = context.getSharding(op->getResult(0));
+  if (!wanted.unreduced.empty() || !fitFactors())
+    return false;
+  for (Operation *reduction : reductions)
+    bytesBefore += getBytes(cast<dist::ReshardOp>(reduction));
+  RankedTensorType type = getTensorType(op->getResult(0));
+  bytesAfter = getReshardBytes(context.getMesh(), result, wanted,
+                               type.getShape(), getElementBytes(type));
+  return bytesAfter <= bytesBefore;
+}
+
+void Delay::apply() {
+  Value value = op->getResult(0);
+  dist::ShardingAttr to = dist::getSharding(value);
+  if (!to)
+    to = context.toAttr(context.getSharding(value));
+  dist::ShardingAttr from = context.toAttr(result);
+  for (int i : partial.set_bits())
+    op->setOperand(i,
+                   op->getOperand(i).getDefiningOp<dist::ReshardOp>().getInput());
+  dist::setSharding(value, from);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto reshard =
+      dist::ReshardOp::create(builder, op->getLoc(), value, from, to);
+  dist::setSharding(reshard.getResult(), to);
+  value.replaceAllUsesExcept(reshard.getResult(), reshard);
+  remark::passed(op->getLoc(), remark::RemarkOpts::name("DelayedReduction")
+                                   .category("partition"))
+      << remark::add("reduction over {0} moved behind {1}",
+                     context.print(result.unreduced),
+                     op->getName().getStringRef().str())
+      << remark::metric("bytesBefore", bytesBefore)
+      << remark::metric("bytes", bytesAfter);
+  for (Operation *reduction : reductions)
+    reduction->erase();
+}
+
+namespace {
+
+struct PlaceReductionsPass
+    : tessera::impl::PlaceReductionsPassBase<PlaceReductionsPass> {
+  void runOnOperation() override {
+    FailureOr<PartitionContext> context = PartitionContext::get(getOperation());
+    if (failed(context))
+      return signalPassFailure();
+    for (FunctionOpInterface func : context->getFunctions()) {
+      SmallVector<Operation *> ops;
+      for (Operation &op : func.getFunctionBody().front())
+        if (!isa<dist::ReshardOp>(op))
+          ops.push_back(&op);
+      for (Operation *op : ops)
+        if (Delay delay(*context, op); delay.isWorthwhile())
+          delay.apply();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,261 @@
+//===- ReshardCost.cpp - Chooses how an op is run by bytes moved ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Partition/ReshardCost.h"
+#include "tessera/Partition/ReshardPlanner.h"
+#include "tessera/Propagation/FactorProjection.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using llvm::ArrayRef;
+
+int64_t tessera::getReshardBytes(const Mesh &mesh, const Sharding &from,
+                                 const Sharding &to, ArrayRef<int64_t> shape,
+                                 int64_t elementBytes) {
+  if (from.samePlacement(to))
+    return 0;
+  return planReshard(mesh, from, to, shape).elements() * elementBytes;
+}
+
+Sharding tessera::getOperandSharding(const ShardingRule &rule,
+                                     const TensorFactors &dims, int64_t rank,
+                                     const FactorAxes &axes) {
+  if (static_cast<int64_t>(dims.size()) != rank)
+    return Sharding::replicatedOf(rank);
+  return unprojectTensor(rule, dims, axes);
+}
+
+Sharding tessera::getResultSharding(const ShardingRule &rule,
+                                    const TensorFactors &dims,
+                                    const FactorAxes &axes) {
+  Sharding result = unprojectTensor(rule, dims, axes);
+  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind != FactorKind::Reduction || axes[f].empty())
+      continue;
+    result.unreduced.append(axes[f].begin(), axes[f].end());
+    result.reduction = factor.reduction;
+  }
+  llvm::sort(result.unreduced);
+  result.unreduced = mergeAdjacent(result.unreduced);
+  return result;
+}
+
+namespace {
+
+/// More combinations than this are searched factor by factor.
+constexpr size_t kMaxCombinations = 4096;
+/// Repeating work on more devices must save this factor of the bytes.
+constexpr int64_t kRepeatedWork = 4;
+
+class Chooser {
+public:
+  Chooser(const Mesh &mesh, const ShardingRule &rule,
+          ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results)
+      : mesh(mesh), rule(rule), operands(operands), results(results),
+        candidates(rule.factors.size()), resultAxes(rule.factors.size()) {}
+
+  FactorChoice run();
+
+private:
+  void collect(const ShardedTensor &tensor, const TensorFactors &dims,
+               bool isResult);
+  void addCandidate(unsigned factor, ArrayRef<AxisRef> axes);
+  bool isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const;
+  bool isConsistent(const FactorAxes &axes) const;
+  int64_t getBytes(const FactorAxes &axes) const;
+  void consider(const FactorAxes &axes);
+  void enumerate(unsigned factor, FactorAxes &axes);
+  void descend();
+  FactorChoice pick() const;
+
+  const Mesh &mesh;
+  const ShardingRule &rule;
+  ArrayRef<ShardedTensor> operands, results;
+  /// Axes that a factor may take, in order of preference.
+  std::vector<std::vector<AxisList>> candidates;
+  /// Axes that the results want on each factor.
+  FactorAxes resultAxes;
+  /// The cheapest choice for each number of devices that share the work.
+  std::vector<std::pair<int64_t, FactorChoice>> best;
+  int64_t numConsidered = 0;
+};
+
+} // namespace
+
+void Chooser::addCandidate(unsigned factor, ArrayRef<AxisRef> axes) {
+  FactorKind kind = rule.factors[factor].kind;
+  if (kind == FactorKind::Decomposed || kind == FactorKind::Replicated)
+    axes = {};
+  for (size_t n = axes.size() + 1; n-- > 0;) {
+    AxisList prefix(axes.take_front(n));
+    if (!llvm::is_contained(candidates[factor], prefix))
+      candidates[factor].push_back(prefix);
+  }
+}
+
+void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims,
+                      bool isResult) {
+  if (!tensor.sharding || dims.size() != tensor.sharding->dims.size())
+    return;
+  llvm::SmallVector<AxisList, 8> projected =
+      projectTensor(rule, dims, tensor.sharding->dims);
+  for (const DimFactors &dim : dims)
+    for (unsigned f : dim) {
+      addCandidate(f, projected[f]);
+      if (isResult && resultAxes[f].empty())
+        resultAxes[f] = projected[f];
+    }
+}
+
+/// An axis that a result has on another of its dimensions stays there.
+bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
+  if (rule.isReduced(factor))
+    return true;
+  for (auto [f, wanted] : llvm::enumerate(resultAxes))
+    if (f != factor && overlapsAny(wanted, axes))
+      return false;
+  return true;
+}
+
+/// True if each tensor can be sharded so, and all that is reduced is reduced
+/// in one way.
+bool Chooser::isConsistent(const FactorAxes &axes) const {
+  auto fits = [&](const TensorFactors &dims) {
+    Sharding sharding = unprojectTensor(rule, dims, axes);
+    llvm::SmallVector<AxisList, 8> back =
+        projectTensor(rule, dims, sharding.dims);
+    return llvm::all_of(dims, [&](const DimFactors &dim) {
+      return llvm::all_of(dim, [&](unsigned f) {
+        return mergeAdjacent(back[f]) == mergeAdjacent(axes[f]);
+      });
+    });
+  };
+  std::optional<ReductionKind> kind;
+  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind != FactorKind::Reduction || axes[f].empty())
+      continue;
+    if (kind && *kind != factor.reduction)
+      return false;
+    kind = factor.reduction;
+  }
+  return llvm::all_of(rule.operands, fits) && llvm::all_of(rule.results, fits);
+}
+
+int64_t Chooser::getBytes(const FactorAxes &axes) const {
+  int64_t bytes = 0;
+  for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
+    if (tensor.sharding)
+      bytes += getReshardBytes(
+          mesh, *tensor.sharding,
+          getOperandSharding(rule, dims, tensor.sharding->rank(), axes),
+          tensor.shape, tensor.elementBytes);
+  for (auto [dims, tensor] : llvm::zip(rule.results, results))
+    if (tensor.sharding)
+      bytes += getReshardBytes(mesh, getResultSharding(rule, dims, axes),
+                               *tensor.sharding, tensor.shape,
+                               tensor.elementBytes);
+  return bytes;
+}
+
+void Chooser::consider(const FactorAxes &axes) {
+  if (!isConsistent(axes))
+    return;
+  ++numConsidered;
+  int64_t shards = 1;
+  for (const AxisList &a : axes)
+    shards *= numShards(a);
+  int64_t bytes = getBytes(axes);
+  auto it = llvm::find_if(best, [&](auto &b) { return b.first == shards; });
+  if (it == best.end())
+    best.push_back({shards, {axes, bytes, -1}});
+  else if (bytes < it->second.bytes)
+    it->second = {axes, bytes, it->second.bytes};
+  else if (it->second.otherBytes < 0 || bytes < it->second.otherBytes)
+    it->second.otherBytes = bytes;
+}
+
+void Chooser::enumerate(unsigned factor, FactorAxes &axes) {
+  if (factor == candidates.size()) {
+    consider(axes);
+    return;
+  }
+  for (const AxisList &candidate : candidates[factor]) {
+    bool taken = false;
+    for (unsigned f = 0; f < factor; ++f)
+      taken |= overlapsAny(axes[f], candidate);
+    if (taken || !isAllowed(factor, candidate))
+      continue;
+    axes[factor] = candidate;
+    enumerate(factor + 1, axes);
+  }
+  axes[factor].clear();
+}
+
+/// One factor after the other, each given the best of those before.
+void Chooser::descend() {
+  FactorAxes axes(rule.factors.size());
+  for (unsigned f = 0; f < candidates.size(); ++f) {
+    best.clear();
+    for (const AxisList &candidate : candidates[f]) {
+      bool taken = false;
+      for (unsigned g = 0; g < f; ++g)
+        taken |= overlapsAny(axes[g], candidate);
+      if (taken || !isAllowed(f, candidate))
+        continue;
+      axes[f] = candidate;
+      consider(axes);
+    }
+    axes[f].clear();
+    if (!best.empty())
+      axes = pick().axes;
+  }
+}
+
+FactorChoice Chooser::pick() const {
+  auto sorted = best;
+  llvm::stable_sort(sorted,
+                    [](auto &a, auto &b) { return a.first > b.first; });
+  FactorChoice choice = sorted.front().second;
+  for (auto &[shards, other] : llvm::drop_begin(sorted)) {
+    if (other.bytes * kRepeatedWork < choice.bytes) {
+      int64_t bytes = choice.bytes;
+      choice = other;
+      choice.otherBytes = bytes;
+    } else if (choice.otherBytes < 0 || other.bytes < choice.otherBytes) {
+      choice.otherBytes = other.bytes;
+    }
+  }
+  return choice;
+}
+
+FactorChoice Chooser::run() {
+  for (auto [dims, tensor] : llvm::zip(rule.results, results))
+    collect(tensor, dims, /*isResult=*/true);
+  for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
+    collect(tensor, dims, /*isResult=*/false);
+  size_t combinations = 1;
+  for (unsigned f = 0; f < candidates.size(); ++f) {
+    if (!llvm::is_contained(candidates[f], AxisList()))
+      candidates[f].push_back({});
+    combinations = std::min(combinations * candidates[f].size(),
+                            kMaxCombinations + 1);
+  }
+  FactorAxes axes(rule.factors.size());
+  if (combinations <= kMaxCombinations)
+    enumerate(0, axes);
+  else
+    descend();
+  if (best.empty())
+    return {axes, getBytes(axes), -1};
+  return pick();
+}
+
+FactorChoice tessera::chooseFactors(const Mesh &mesh, const ShardingRule &rule,
+                                    ArrayRef<ShardedTensor> operands,
+                                    ArrayRef<ShardedTensor> results) {
+  return Chooser(mesh, rule, operands, results).run();
+}

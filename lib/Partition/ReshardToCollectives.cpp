@@ -1,0 +1,152 @@
+//===- ReshardToCollectives.cpp - Collectives on global types -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionContext.h"
+#include "tessera/Partition/Passes.h"
+#include "tessera/Partition/ReshardPlanner.h"
+#include "mlir/IR/Remarks.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_RESHARDTOCOLLECTIVESPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using Kind = ReshardStep::Kind;
+
+namespace {
+
+/// Makes the ops of the steps of one reshard.
+class StepBuilder {
+public:
+  StepBuilder(PartitionContext &context, dist::ReshardOp reshard)
+      : context(context), reshard(reshard), builder(reshard),
+        value(reshard.getInput()), from(reshard.getFrom()) {}
+
+  void build(const ReshardStep &step);
+  Value getValue() const { return value; }
+
+private:
+  Value create(const ReshardStep &step, dist::ShardingAttr to);
+  void report(const ReshardStep &step);
+
+  PartitionContext &context;
+  dist::ReshardOp reshard;
+  OpBuilder builder;
+  Value value;
+  /// What the value is sharded like now.
+  dist::ShardingAttr from;
+};
+
+} // namespace
+
+Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
+  Location loc = reshard.getLoc();
+  Type type = value.getType();
+  dist::AxesAttr axes = context.toAttr(step.axes);
+  FlatSymbolRefAttr mesh = context.getSymbol();
+  auto kindOf = [&](dist::ShardingAttr sharding) {
+    return dist::ReductionKindAttr::get(builder.getContext(),
+                                    sharding.getReduction());
+  };
+  IntegerAttr dim = builder.getI64IntegerAttr(step.dim);
+  switch (step.kind) {
+  case Kind::Slice:
+    return dist::SliceOp::create(builder, loc, type, value, dim, axes, mesh,
+                                 from, to);
+  case Kind::ReduceScatter:
+    return dist::ReduceScatterOp::create(builder, loc, type, value, dim,
+                                         kindOf(from), axes, mesh, from, to);
+  case Kind::AllReduce:
+    return dist::AllReduceOp::create(builder, loc, type, value, kindOf(from),
+                                     axes, mesh, from, to);
+  case Kind::Permute:
+    return dist::PermuteOp::create(builder, loc, type, value,
+                                   builder.getDenseI64ArrayAttr(step.targets),
+                                   axes, mesh, from, to);
+  case Kind::AllToAll:
+    return dist::AllToAllOp::create(builder, loc, type, value, dim,
+                                    builder.getI64IntegerAttr(step.splitDim),
+                                    axes, mesh, from, to);
+  case Kind::AllGather:
+    return dist::AllGatherOp::create(builder, loc, type, value, dim, axes, mesh,
+                                     from, to);
+  case Kind::ToPartial:
+    return dist::ToPartialOp::create(builder, loc, value, axes, kindOf(to),
+                                     mesh);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+void StepBuilder::report(const ReshardStep &step) {
+  if (!builder.getContext()->getRemarkEngine())
+    return;
+  Operation *source = reshard.getInput().getDefiningOp();
+  remark::passed(reshard.getLoc(), remark::RemarkOpts::name("Collective")
+                                       .category("partition"))
+      << remark::add("{0} over {1}", stringifyReshardStep(step.kind).str(),
+                     context.print(step.axes))
+      << remark::reason("{0} is {1} and wanted {2}",
+                        source ? source->getName().getStringRef().str()
+                               : std::string("an argument"),
+                        context.print(context.toPlain(reshard.getFrom())),
+                        context.print(context.toPlain(reshard.getTo())))
+      << remark::metric("bytes",
+                        step.elements *
+                            getElementBytes(reshard.getType()));
+}
+
+void StepBuilder::build(const ReshardStep &step) {
+  dist::ShardingAttr to = context.toAttr(step.to);
+  value = create(step, to);
+  dist::setSharding(value, to);
+  report(step);
+  from = to;
+}
+
+static LogicalResult expand(PartitionContext &context, dist::ReshardOp op) {
+  const Sharding &from = context.toPlain(op.getFrom());
+  const Sharding &to = context.toPlain(op.getTo());
+  ReshardPlan plan = planReshard(context.getMesh(), from, to,
+                                 op.getType().getShape());
+  if (!plan.error.empty())
+    return op.emitError("reshard: ")
+           << plan.error << ": " << op.getType() << " from "
+           << context.print(from) << " to " << context.print(to);
+  if (plan.gatheredWhole)
+    remark::missed(op.getLoc(), remark::RemarkOpts::name("WholeGather")
+                                    .category("partition"))
+        << remark::reason("parts of an axis that do not nest, or sizes that do "
+                          "not divide, from {0} to {1}",
+                          context.print(from), context.print(to));
+  StepBuilder builder(context, op);
+  for (const ReshardStep &step : plan.steps)
+    builder.build(step);
+  op.getResult().replaceAllUsesWith(builder.getValue());
+  op.erase();
+  return success();
+}
+
+namespace {
+
+struct ReshardToCollectivesPass
+    : tessera::impl::ReshardToCollectivesPassBase<ReshardToCollectivesPass> {
+  void runOnOperation() override {
+    FailureOr<PartitionContext> context = PartitionContext::get(getOperation());
+    if (failed(context))
+      return signalPassFailure();
+    for (FunctionOpInterface func : context->getFunctions())
+      for (Operation &op :
+           llvm::make_early_inc_range(func.getFunctionBody().front()))
+        if (auto reshard = dyn_cast<dist::ReshardOp>(op))
+          if (failed(expand(*context, reshard)))
+            return signalPassFailure();
+  }
+};
+
+} // namespace
