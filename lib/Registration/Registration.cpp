@@ -16,10 +16,11 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Memory/Passes.h"
 
 using namespace mlir;
 
@@ -38,4 +39,5 @@ void tessera::registerPasses() {
   registerTrainingPasses();
   registerConversionPasses();
   registerMemoryPasses();
+  registerPipelines();
 }

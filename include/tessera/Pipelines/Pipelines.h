@@ -1,0 +1,73 @@
+//===- Pipelines.h - Phases and named pipelines -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The phases that a program goes through on its way to an executable. The IR
+// at each border is legal, printable and re-parsable. Each phase is also a
+// named pipeline of tessera-opt and the plugin.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PIPELINES_PIPELINES_H
+#define TESSERA_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// In the order in which they follow each other. A phase names the state that
+/// the module is in once its passes have run.
+enum class Phase {
+  /// A forward function on tensors of static global shape.
+  Input,
+  /// + the mesh and seed shardings.
+  Plan,
+  /// Every tensor has a sharding.
+  Propagate,
+  /// One device's function: local shapes and collectives.
+  Partition,
+  /// Library-call records and outlined kernels, on tensors.
+  Kernels,
+  /// Collectives split and ordered; every tensor has an offset.
+  Schedule,
+  /// Calls of the runtime on offsets; kernels are loops.
+  RT,
+  /// LLVM dialect.
+  LLVM,
+};
+
+/// "input", "plan", ...
+llvm::StringRef stringifyPhase(Phase phase);
+/// The phase of this name.
+std::optional<Phase> parsePhase(llvm::StringRef name);
+/// All names, separated by commas, for messages.
+std::string listPhases();
+
+/// What a user asks of a compilation.
+struct PipelineOptions {
+  /// `dp=2,tp=4`; empty: the module has a dist.mesh, or is for one device.
+  std::string mesh;
+  /// `dp,tp,sp,zero=3`; empty: the module's own seeds.
+  std::string strategy;
+  /// Name of the program in its manifest.
+  std::string program = "program";
+};
+
+/// Adds the passes of one phase.
+void buildPhase(mlir::OpPassManager &pm, Phase phase,
+                const PipelineOptions &options);
+
+/// Adds the passes of all phases up to `last`, from an `input` module.
+void buildPhasesUpTo(mlir::OpPassManager &pm, Phase last,
+                     const PipelineOptions &options);
+
+/// Registers one pipeline a phase (`--tessera-partition`) and `--compile-to`.
+void registerPipelines();
+
+} // namespace tessera
+
+#endif // TESSERA_PIPELINES_PIPELINES_H

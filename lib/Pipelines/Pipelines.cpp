@@ -1,0 +1,193 @@
+//===- Pipelines.cpp - Phases and named pipelines -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Pipelines/Pipelines.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Conversion/Passes.h"
+#include "tessera/Memory/Passes.h"
+#include "tessera/Partition/Passes.h"
+#include "tessera/Propagation/Passes.h"
+#include "tessera/Training/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// What each phase does
+//===----------------------------------------------------------------------===//
+
+static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.mesh.empty() && options.strategy.empty())
+    return;
+  ApplyStrategyPassOptions strategy;
+  strategy.mesh = options.mesh;
+  strategy.strategy = options.strategy;
+  pm.addPass(createApplyStrategyPass(strategy));
+}
+
+static void buildPropagate(OpPassManager &pm) {
+  pm.addPass(createPropagateShardingsPass());
+}
+
+static void buildPartition(OpPassManager &pm) {
+  // On global types: ops with plain reductions and dimensions that divide.
+  pm.addPass(createDecomposeReductionsPass());
+  pm.addPass(createPadFactorsPass());
+  // A reshard wherever a value is not spread as its use needs it.
+  pm.addPass(createInsertReshardsPass());
+  pm.addPass(createPlaceReductionsPass());
+  pm.addPass(createReshardToCollectivesPass());
+  // One device's program.
+  pm.addPass(createGlobalToLocalPass());
+  pm.addPass(createFuseCollectivesPass());
+  pm.addPass(createVerifyLocalPass());
+}
+
+static void buildKernels(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createConvertNNPass());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  pm.addPass(createOutlineKernelsPass());
+  pm.addPass(createVerifyKernelsPass());
+}
+
+static void buildSchedule(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
+  pm.addNestedPass<func::FuncOp>(createPlanArenaPass());
+}
+
+static void buildRT(OpPassManager &pm, const PipelineOptions &options) {
+  LowerToRTPassOptions lowering;
+  lowering.program = options.program;
+  pm.addPass(createLowerToRTPass(lowering));
+}
+
+static void buildLLVM(OpPassManager &pm) {
+  pm.addPass(createConvertRTToLLVMPass());
+}
+
+void tessera::buildPhase(OpPassManager &pm, Phase phase,
+                         const PipelineOptions &options) {
+  switch (phase) {
+  case Phase::Input:
+    return;
+  case Phase::Plan:
+    return buildPlan(pm, options);
+  case Phase::Propagate:
+    return buildPropagate(pm);
+  case Phase::Partition:
+    return buildPartition(pm);
+  case Phase::Kernels:
+    return buildKernels(pm);
+  case Phase::Schedule:
+    return buildSchedule(pm);
+  case Phase::RT:
+    return buildRT(pm, options);
+  case Phase::LLVM:
+    return buildLLVM(pm);
+  }
+}
+
+void tessera::buildPhasesUpTo(OpPassManager &pm, Phase last,
+                              const PipelineOptions &options) {
+  for (int phase = 0; phase <= static_cast<int>(last); ++phase)
+    buildPhase(pm, static_cast<Phase>(phase), options);
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral phaseNames[] = {
+    "input",   "plan",     "propagate", "partition",
+    "kernels", "schedule", "rt",        "llvm"};
+
+llvm::StringRef tessera::stringifyPhase(Phase phase) {
+  return phaseNames[static_cast<int>(phase)];
+}
+
+std::optional<Phase> tessera::parsePhase(llvm::StringRef name) {
+  for (auto [i, phaseName] : llvm::enumerate(phaseNames))
+    if (name == phaseName)
+      return static_cast<Phase>(i);
+  return std::nullopt;
+}
+
+std::string tessera::listPhases() { return llvm::join(std::begin(phaseNames), std::end(phaseNames), ", "); }
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+/// Reads `partition mesh=dp=2,tp=2 strategy=dp,tp`.
+static LogicalResult
+parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
+               llvm::function_ref<LogicalResult(const Twine &)> error) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  bool hasPhase = false;
+  for (StringRef word : words) {
+    if (word.consume_front("mesh=")) {
+      options.mesh = word.str();
+    } else if (word.consume_front("strategy=")) {
+      options.strategy = word.str();
+    } else if (std::optional<Phase> phase = parsePhase(word)) {
+      last = *phase;
+      hasPhase = true;
+    } else {
+      return error("--compile-to expects a phase (" + listPhases() +
+                   "), mesh=... or strategy=... but got '" + word + "'");
+    }
+  }
+  if (!hasPhase)
+    return error("--compile-to expects a phase (" + listPhases() + ")");
+  return success();
+}
+
+namespace {
+/// Options of the pipeline of phase plan.
+struct PlanOptions : PassPipelineOptions<PlanOptions> {
+  Option<std::string> mesh{*this, "mesh",
+                           llvm::cl::desc("axes and sizes: dp=2,tp=4")};
+  Option<std::string> strategy{
+      *this, "strategy", llvm::cl::desc("list of dp, tp, sp, zero=N; or auto")};
+};
+} // namespace
+
+void tessera::registerPipelines() {
+  PassPipelineRegistration<PlanOptions>(
+      "tessera-plan", "Phase plan: the mesh and seed shardings",
+      [](OpPassManager &pm, const PlanOptions &options) {
+        PipelineOptions plan;
+        plan.mesh = options.mesh;
+        plan.strategy = options.strategy;
+        buildPhase(pm, Phase::Plan, plan);
+      });
+  for (int i = static_cast<int>(Phase::Propagate);
+       i <= static_cast<int>(Phase::LLVM); ++i) {
+    Phase phase = static_cast<Phase>(i);
+    PassPipelineRegistration<>(("tessera-" + phaseNames[i]).str(),
+                               ("Phase " + phaseNames[i]).str(),
+                               [phase](OpPassManager &pm) {
+                                 buildPhase(pm, phase, PipelineOptions());
+                               });
+  }
+  registerPassPipeline(
+      "compile-to",
+      "All phases up to one: \"partition mesh=dp=2,tp=2 strategy=dp,tp\"",
+      [](OpPassManager &pm, StringRef text,
+         llvm::function_ref<LogicalResult(const Twine &)> error) {
+        Phase last = Phase::Input;
+        PipelineOptions options;
+        if (failed(parseCompileTo(text, last, options, error)))
+          return failure();
+        buildPhasesUpTo(pm, last, options);
+        return success();
+      },
+      [](auto) {});
+}
