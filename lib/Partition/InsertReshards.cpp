@@ -52,6 +52,7 @@ private:
 
   std::optional<llvm::SmallBitVector> getPartialOperands(Operation *op);
   const Decision &decide(Operation *op, bool keepsPartial);
+  FactorAxes getPinned(Operation *op, const ShardingRule &rule) const;
   Decision computeDecision(Operation *op, bool keepsPartial);
   void fitOperands(Operation *op, const Decision &decision,
                    const Sharding &partial);
@@ -136,9 +137,25 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
       tensor = ShardedTensor();
     results.push_back(tensor);
   }
-  decision.choice =
-      chooseFactors(context.getMesh(), decision.rule, operands, results);
+  decision.choice = chooseFactors(context.getMesh(), decision.rule, operands,
+                                  results, getPinned(op, decision.rule));
   return decision;
+}
+
+/// The axes of factors that propagation has pinned; empty without any.
+FactorAxes ReshardInserter::getPinned(Operation *op,
+                                      const ShardingRule &rule) const {
+  FactorAxes pinned;
+  auto attr = op->getAttrOfType<ArrayAttr>(dist::DistDialect::kFactorsAttr);
+  if (!attr || attr.size() != rule.factors.size())
+    return pinned;
+  for (auto [factor, axes] : llvm::zip(rule.factors, attr)) {
+    pinned.emplace_back();
+    if (factor.kind == FactorKind::Parallel ||
+        factor.kind == FactorKind::Reduction)
+      pinned.back() = cast<dist::AxesAttr>(axes).toAxes(context.getMesh());
+  }
+  return pinned;
 }
 
 /// The decision for `op`, from an equal op if there was one. Ops with regions
@@ -148,7 +165,8 @@ const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
     return scratch = computeDecision(op, keepsPartial);
   llvm::SmallVector<const void *> key{
       op->getName().getAsOpaquePointer(),
-      op->getPropertiesAsAttribute().getAsOpaquePointer()};
+      op->getPropertiesAsAttribute().getAsOpaquePointer(),
+      op->getAttr(dist::DistDialect::kFactorsAttr).getAsOpaquePointer()};
   auto addValue = [&](Value value) {
     key.push_back(value.getType().getAsOpaquePointer());
     key.push_back(getTensorType(value)
@@ -303,6 +321,7 @@ LogicalResult ReshardInserter::visit(Operation *op) {
     decision = &decide(op, false);
   }
   report(op, *decision);
+  op->removeAttr(dist::DistDialect::kFactorsAttr);
   // Wanted shardings are read before the operands change; the decision holds
   // on.
   fitOperands(op, *decision, partial);

@@ -54,8 +54,10 @@ constexpr int64_t kRepeatedWork = 4;
 class Chooser {
 public:
   Chooser(const Mesh &mesh, const ShardingRule &rule,
-          ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results)
+          ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results,
+          ArrayRef<AxisList> pinned)
       : mesh(mesh), rule(rule), operands(operands), results(results),
+        pinned(pinned),
         candidates(rule.factors.size()), resultAxes(rule.factors.size()) {}
 
   FactorChoice run();
@@ -75,6 +77,7 @@ private:
   const Mesh &mesh;
   const ShardingRule &rule;
   ArrayRef<ShardedTensor> operands, results;
+  ArrayRef<AxisList> pinned;
   /// Axes that a factor may take, in order of preference.
   std::vector<std::vector<AxisList>> candidates;
   /// Axes that the results want on each factor.
@@ -111,8 +114,12 @@ void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims,
     }
 }
 
-/// An axis that a result has on another of its dimensions stays there.
+/// An axis that a result has on another of its dimensions stays there; one that
+/// is pinned to a factor stays on it.
 bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
+  for (auto [f, held] : llvm::enumerate(pinned))
+    if (f == factor ? !isPrefix(held, axes) : overlapsAny(held, axes))
+      return false;
   if (rule.isReduced(factor))
     return true;
   for (auto [f, wanted] : llvm::enumerate(resultAxes))
@@ -237,6 +244,8 @@ FactorChoice Chooser::run() {
     collect(tensor, dims, /*isResult=*/true);
   for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
     collect(tensor, dims, /*isResult=*/false);
+  for (auto [f, held] : llvm::enumerate(pinned))
+    addCandidate(f, held);
   size_t combinations = 1;
   for (unsigned f = 0; f < candidates.size(); ++f) {
     if (!llvm::is_contained(candidates[f], AxisList()))
@@ -256,6 +265,7 @@ FactorChoice Chooser::run() {
 
 FactorChoice tessera::chooseFactors(const Mesh &mesh, const ShardingRule &rule,
                                     ArrayRef<ShardedTensor> operands,
-                                    ArrayRef<ShardedTensor> results) {
-  return Chooser(mesh, rule, operands, results).run();
+                                    ArrayRef<ShardedTensor> results,
+                                    ArrayRef<AxisList> pinned) {
+  return Chooser(mesh, rule, operands, results, pinned).run();
 }

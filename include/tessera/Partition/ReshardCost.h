@@ -57,9 +57,13 @@ struct FactorChoice {
 /// the work equally; a choice that repeats work on more devices must move less
 /// than a quarter of the bytes. Ties: the result's axes, then the operands' in
 /// order.
+///
+/// `pinned` is empty or has for each factor axes that it must have, of which no
+/// other factor may have a part: a seed of an earlier priority put them there.
 FactorChoice chooseFactors(const Mesh &mesh, const ShardingRule &rule,
                            llvm::ArrayRef<ShardedTensor> operands,
-                           llvm::ArrayRef<ShardedTensor> results);
+                           llvm::ArrayRef<ShardedTensor> results,
+                           llvm::ArrayRef<AxisList> pinned = {});
 
 } // namespace tessera
 
