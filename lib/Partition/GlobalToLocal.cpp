@@ -181,6 +181,13 @@ LogicalResult Localizer::localize(Operation *op) {
     return error;
   }
   (*local)->removeDiscardableAttr(dist::DistDialect::kShardingsAttr);
+  // Bodies of linalg ops may use scalars from outside.
+  for (Region &region : (*local)->getRegions())
+    region.walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (Value value = locals.lookup(operand.get()))
+          operand.set(value);
+    });
   setOffsets(op, *local);
   for (auto [old, result] :
        llvm::zip(op->getResults(), (*local)->getResults()))

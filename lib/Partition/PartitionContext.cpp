@@ -12,10 +12,12 @@ using namespace mlir;
 using namespace tessera;
 
 FailureOr<PartitionContext> PartitionContext::get(ModuleOp module) {
+  PartitionContext context;
+  if (module.getOps<dist::MeshOp>().empty())
+    return context; // a program for one device
   FailureOr<dist::MeshOp> meshOp = dist::getOnlyMesh(module);
   if (failed(meshOp))
     return failure();
-  PartitionContext context;
   context.mesh = meshOp->getMesh().toMesh();
   context.symbol = FlatSymbolRefAttr::get(meshOp->getSymNameAttr());
   for (auto func : module.getOps<FunctionOpInterface>()) {

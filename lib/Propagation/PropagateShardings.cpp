@@ -208,6 +208,8 @@ void SolutionWriter::explain() {
 
 LogicalResult tessera::propagateShardings(ModuleOp module,
                                           const PropagationOptions &options) {
+  if (module.getOps<dist::MeshOp>().empty())
+    return success(); // a program for one device
   FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
   if (failed(mesh))
     return failure();

@@ -1,8 +1,10 @@
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics --dist-propagate-shardings
 
-// expected-error @+1 {{expects one dist.mesh in the module but got 0}}
+// expected-error @+1 {{expects one dist.mesh in the module but got 2}}
 module {
-  func.func @no_mesh(%a: tensor<8xf32>) { return }
+  dist.mesh @a ["x"=2]
+  dist.mesh @b ["x"=2]
+  func.func @two_meshes(%a: tensor<8xf32>) { return }
 }
 
 // -----

@@ -17,6 +17,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Interpreter/Verify.h"
+#include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -31,11 +32,15 @@ using mlir::failed;
 namespace {
 
 constexpr OptionSpec kOptions[] = {
+    {"--mesh", "AXES",
+     "partition for this mesh, as dp=2,tp=4; default: the\n"
+     "program's own dist.mesh and shardings"},
+    {"--strategy", "LIST", "of dp, tp, sp, zero=N; default: as seeded"},
     {"--pipeline", "PASSES",
-     "what to verify: the program before and after these\n"
-     "passes, in MLIR's syntax"},
+     "verify the program before and after these passes, in\n"
+     "MLIR's syntax, in place of partitioning it"},
     {"--partitioned", "FILE",
-     "what to verify: PROGRAM, and this one, which was\nmade of it"},
+     "verify PROGRAM and this one, which was made of it"},
     {"--function", "NAME", "only this function; default: every public one"},
     {"--seeds", "N", "use N sets of data; default: 1"},
     {"--integers", "", "floats are small integers: linear parts are exact"},
@@ -59,7 +64,8 @@ constexpr CommandSpec kCommand = {
     "ranks of its mesh, in lockstep. Prints the largest difference of each\n"
     "output and the collectives by kind. Exit status 1 on a mismatch.",
     kOptions,
-    "  tessera verify g.mlir --partitioned local.mlir --seeds 3"};
+    "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
+    "  tessera verify annotated.mlir --seeds 3"};
 
 using Module = mlir::OwningOpRef<mlir::ModuleOp>;
 
@@ -194,11 +200,9 @@ llvm::Error interpretAndPrint(mlir::func::FuncOp function) {
 // Comparison
 //===----------------------------------------------------------------------===//
 
-llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
-  // On modules explicitly: a manager of any op would take `builtin.module(...)`
-  // for passes on modules inside this one, and run nothing.
-  mlir::PassManager passes(module->getContext(),
-                           mlir::ModuleOp::getOperationName());
+/// Adds the passes of --pipeline.
+llvm::Error parsePasses(mlir::PassManager &passes,
+                        const ParsedOptions &options) {
   std::string message;
   llvm::raw_string_ostream os(message);
   StringRef pipeline = options.get("--pipeline");
@@ -207,6 +211,23 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
   if (failed(mlir::parsePassPipeline(pipeline, passes, os)))
     return llvm::createStringError("--pipeline: " +
                                    StringRef(message).trim().split('\n').first);
+  return llvm::Error::success();
+}
+
+llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
+  // On modules explicitly: a manager of any op would take `builtin.module(...)`
+  // for passes on modules inside this one, and run nothing.
+  mlir::PassManager passes(module->getContext(),
+                           mlir::ModuleOp::getOperationName());
+  if (options.has("--pipeline")) {
+    if (llvm::Error error = parsePasses(passes, options))
+      return error;
+  } else {
+    PipelineOptions phases;
+    phases.mesh = options.get("--mesh").str();
+    phases.strategy = options.get("--strategy").str();
+    buildPhasesUpTo(passes, Phase::Partition, phases);
+  }
   if (failed(passes.run(module)))
     return llvm::make_error<Reported>();
   return llvm::Error::success();
@@ -217,10 +238,6 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
                                     const ParsedOptions &options) {
   if (options.has("--partitioned"))
     return readModule(options.get("--partitioned"), *original.getContext());
-  if (!options.has("--pipeline"))
-    return llvm::createStringError(
-        "expects --pipeline or --partitioned, what to verify the program "
-        "against");
   Module compiled = original.clone();
   if (llvm::Error error = runPasses(*compiled, options))
     return std::move(error);
