@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvertNN.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -32,6 +33,25 @@ void dropDiscardableAttrs(func::FuncOp func) {
   });
 }
 
+/// One dist.axis_offset for each group of axes and size, at the beginning: what
+/// depends on nothing else can then be made once.
+void mergeAxisOffsets(func::FuncOp func) {
+  SmallVector<dist::AxisOffsetOp> known;
+  for (auto op : llvm::make_early_inc_range(
+           func.front().getOps<dist::AxisOffsetOp>())) {
+    auto *same = llvm::find_if(known, [&](dist::AxisOffsetOp other) {
+      return other->getAttrDictionary() == op->getAttrDictionary();
+    });
+    if (same != known.end()) {
+      op.replaceAllUsesWith(same->getOffset());
+      op.erase();
+      continue;
+    }
+    op->moveBefore(&func.front().front());
+    known.push_back(op);
+  }
+}
+
 struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
@@ -48,6 +68,7 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     if (failed(applyPatternsGreedily(func, std::move(patterns))))
       return signalPassFailure();
     generalizeNamedOps(func);
+    mergeAxisOffsets(func);
   }
 
   /// What of linalg is no product and no fill becomes linalg.generic.

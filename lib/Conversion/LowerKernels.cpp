@@ -301,7 +301,8 @@ Operation *KernelLowering::cloneInBody(Operation *op, IRMapping &mapping,
     return value.getDefiningOp();
   }
   Operation *clone = b.clone(*op, mapping);
-  if (auto iface = dyn_cast<arith::ArithFastMathInterface>(clone)) {
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(clone)) {
+    auto iface = cast<arith::ArithFastMathInterface>(clone);
     auto flags = arith::FastMathFlags::contract;
     if (accumulates)
       flags = flags | arith::FastMathFlags::reassoc;

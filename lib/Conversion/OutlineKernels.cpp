@@ -218,6 +218,29 @@ LogicalResult Outliner::outline(const FusionGroup &group) {
   return success();
 }
 
+/// Tables, which depend on scalars alone (rope's cosines), are made once: the
+/// first call of a kernel stands for later ones of the same scalars. What reads
+/// tensors is left alone: a recomputed value may be wanted twice.
+static void mergeTables(Block &block) {
+  SmallVector<rt::KernelOp> known;
+  for (rt::KernelOp op :
+       llvm::make_early_inc_range(block.getOps<rt::KernelOp>())) {
+    auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+    if (llvm::any_of(op.getOperandTypes(), isTensor))
+      continue;
+    auto *first = llvm::find_if(known, [&](rt::KernelOp other) {
+      return other.getCalleeAttr() == op.getCalleeAttr() &&
+             llvm::equal(other.getOperands(), op.getOperands());
+    });
+    if (first == known.end()) {
+      known.push_back(op);
+      continue;
+    }
+    op.replaceAllUsesWith(*first);
+    op.erase();
+  }
+}
+
 LogicalResult Outliner::run(func::FuncOp step) {
   Block &block = step.front();
   FusionPlan plan = planFusion(block);
@@ -240,6 +263,7 @@ LogicalResult Outliner::run(func::FuncOp step) {
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       op->erase();
+  mergeTables(block);
   return success();
 }
 

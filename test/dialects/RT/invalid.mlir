@@ -1,0 +1,234 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics
+
+// #rt.matmul
+// expected-error @+1 {{(C1) expects sizes of at least 1 but got 0}}
+#l = #rt.matmul<batch = 1, m = 0, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+
+// -----
+
+// expected-error @+1 {{(C2) expects ldb of at least 4 but got 3}}
+#l = #rt.matmul<batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 3, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+
+// -----
+
+// expected-error @+1 {{(C3) expects trans_a and trans_b 0 or 1 but got 2}}
+#l = #rt.matmul<batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 2, trans_b = 0>
+
+// -----
+
+// rt.matmul
+func.func @matmul_types(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) {
+  // expected-error @+1 {{(C1) expects operands of one type f32, bf16 or f64 and a result of it or of f32 but got 'f32', 'f32' and 'f64'}}
+  %0 = rt.matmul %a, %b <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf64>
+  return
+}
+
+// -----
+
+func.func @matmul_outside(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) {
+  // expected-error @+1 {{(C2) expects a layout within the lhs of 128 elements but it reaches 240}}
+  %0 = rt.matmul %a, %b <batch = 1, m = 8, n = 4, k = 16, lda = 32, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_uncovered(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) {
+  // expected-error @+1 {{(C3) expects to cover the result of 32 elements but covers 28}}
+  %0 = rt.matmul %a, %b <batch = 1, m = 7, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// rt.attention
+func.func @attention_type(%q: tensor<2x8x4x1x64xf64>, %k: tensor<2x8x4x64xf64>) {
+  // expected-error @+1 {{(C1) expects f32 or bf16 but got 'f64'}}
+  %0 = rt.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x64xf64>, tensor<2x8x4x64xf64>, tensor<2x8x4x64xf64> -> tensor<2x8x4x1x64xf64>
+  return
+}
+
+// -----
+
+func.func @attention_shapes(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x32xf32>) {
+  // expected-error @+1 {{(C2) expects shapes that agree}}
+  %0 = rt.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x64xf32>, tensor<2x8x4x32xf32>, tensor<2x8x4x32xf32> -> tensor<2x8x4x1x32xf32>
+  return
+}
+
+// -----
+
+func.func @attention_offsets(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %o: index) {
+  // expected-error @+1 {{(C3) expects two offsets or none but got 1}}
+  %0 = rt.attention scale 1.0 %q, %k, %k offsets %o : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32> -> tensor<2x8x4x1x64xf32>
+  return
+}
+
+// -----
+
+// rt.copy
+func.func @copy_strides(%x: tensor<8x16xf32>) {
+  // expected-error @+1 {{(C1) expects 2 strides but got 1}}
+  %0 = rt.copy %x strides [1] base 0 : tensor<8x16xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @copy_types(%x: tensor<8x16xf32>) {
+  // expected-error @+1 {{(C2) expects one element type but got 'f32' and 'f64'}}
+  %0 = rt.copy %x strides [1, 16] base 0 : tensor<8x16xf32> -> tensor<16x8xf64>
+  return
+}
+
+// -----
+
+func.func @copy_outside(%x: tensor<8x16xf32>) {
+  // expected-error @+1 {{(C3) expects elements 0 to 127 to be read but reads 1 to 128}}
+  %0 = rt.copy %x strides [1, 16] base 1 : tensor<8x16xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @copy_dim(%x: tensor<8x16xf32>, %o: index) {
+  // expected-error @+1 {{(C4) expects a dimension of 'tensor<4x16xf32>' but got 2}}
+  %0 = rt.copy %x strides [16, 1] base 0 start %o dim 2 : tensor<8x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @copy_rank(%x: tensor<1xf32>) {
+  // expected-error @+1 {{(C5) expects at most 8 dimensions but got 9}}
+  %0 = rt.copy %x strides [0, 0, 0, 0, 0, 0, 0, 0, 0] base 0 : tensor<1xf32> -> tensor<1x1x1x1x1x1x1x1x1xf32>
+  return
+}
+
+// -----
+
+// rt.concat
+func.func @concat_types(%x: tensor<8x16xf32>, %y: tensor<8x16xf64>) {
+  // expected-error @+1 {{(C1) expects operands of the result's element type and rank}}
+  %0 = rt.concat %x, %y dim 0 : tensor<8x16xf32>, tensor<8x16xf64> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @concat_sizes(%x: tensor<8x16xf32>) {
+  // expected-error @+1 {{(C2) expects sizes that add up to 17 in dimension 0 but got 16}}
+  %0 = rt.concat %x, %x dim 0 : tensor<8x16xf32>, tensor<8x16xf32> -> tensor<17x16xf32>
+  return
+}
+
+// -----
+
+// rt.kernel
+func.func private @plain(%x: tensor<8xf32>) -> tensor<8xf32>
+func.func @kernel_unmarked(%x: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects a function marked rt.kernel but got @plain}}
+  %0 = rt.kernel @plain(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {rt.kernel}
+func.func @kernel_types(%x: tensor<4xf32>) {
+  // expected-error @+1 {{(C2) expects the types of @k}}
+  %0 = rt.kernel @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// rt.launch
+func.func private @k(%x: memref<8xf32>, %b: index, %e: index) attributes {rt.kernel}
+func.func @launch_words() {
+  // expected-error @+1 {{(C1) expects 1 offsets and scalars for @k but got 2}}
+  rt.launch @k rows 8 grain 1 at [0, 64]
+  return
+}
+
+// -----
+
+func.func private @k(%x: memref<8xf32>, %b: index, %e: index) attributes {rt.kernel}
+func.func @launch_rows() {
+  // expected-error @+1 {{(C2) expects rows and grain of at least 1 but got 8 and 0}}
+  rt.launch @k rows 8 grain 0 at [0]
+  return
+}
+
+// -----
+
+// rt.axis_offset
+func.func @axis_offset() {
+  // expected-error @+1 {{(C1) expects pairs of a stride and a size}}
+  %0 = rt.axis_offset [1] size 4 : index
+  return
+}
+
+// -----
+
+// rt.call_copy
+func.func @call_copy_strides() {
+  // expected-error @+1 {{(C1) expects as many strides as sizes, at most 8, but got 1 and 2 for 2}}
+  rt.call_copy 4 [16, 8] from 0 [1] to 4096 [8, 1]
+  return
+}
+
+// -----
+
+func.func @call_copy_dim(%o: index) {
+  // expected-error @+1 {{(C2) expects one of 2 dimensions but got 2}}
+  rt.call_copy 4 [16, 8] from 0 [1, 16] to 4096 [8, 1] start %o dim 2
+  return
+}
+
+// -----
+
+// rt.call_matmul
+func.func @call_matmul() {
+  // expected-error @+1 {{(C1) expects three offsets but got 2}}
+  rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> f32 -> f32 at [0, 64]
+  return
+}
+
+// -----
+
+// rt.call_attention
+func.func @call_attention() {
+  // expected-error @+1 {{(C1) expects seven sizes and four offsets but got 6 and 4}}
+  rt.call_attention scale 1.0 f32 [2, 8, 8, 4, 1, 64] at [0, 1, 2, 3]
+  return
+}
+
+// -----
+
+func.func @call_attention_offsets(%o: index) {
+  // expected-error @+1 {{(C2) expects two position offsets or none but got 1}}
+  rt.call_attention scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %o
+  return
+}
+
+// -----
+
+// Discardable attributes.
+// expected-error @+1 {{rt.offsets: expects 1 offsets but got array<i64>}}
+func.func @offsets(%x: tensor<8xf32>) attributes {rt.offsets = array<i64>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.reuse: expects pairs of a result and an argument}}
+func.func private @reuse(%x: tensor<8xf32>) attributes {rt.reuse = array<i64: 0, 0>}
+
+// -----
+
+func.func @misplaced() {
+  // expected-error @+1 {{expects no attribute 'rt.rows' on this operation}}
+  %c = arith.constant {rt.rows = 1 : i64} 0 : index
+  return
+}

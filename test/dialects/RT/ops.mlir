@@ -1,0 +1,87 @@
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+// RUN: tessera-opt %s --mlir-print-op-generic | tessera-opt | FileCheck %s
+
+// CHECK-LABEL: func.func private @scale(
+// CHECK-SAME: attributes {rt.kernel, rt.reuse = array<i64: 0, 0>, rt.rows = 8 : i64}
+func.func private @scale(%x: tensor<8x16xf32>, %o: index) -> tensor<8x16xf32>
+    attributes {rt.kernel, rt.rows = 8 : i64, rt.reuse = array<i64: 0, 0>} {
+  return %x : tensor<8x16xf32>
+}
+
+// Records on tensors.
+// CHECK-LABEL: func.func @records(
+func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
+                   %q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>,
+                   %o: index) {
+  // CHECK: rt.matmul %{{.*}}, %{{.*}} <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+  %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
+      ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+      trans_b = 0> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  // CHECK: rt.attention causal scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} offsets %{{.*}}, %{{.*}} :
+  %1 = rt.attention causal scale 0.125 %q, %k, %k offsets %o, %o
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+      -> tensor<2x8x4x1x64xf32>
+  // CHECK: rt.attention scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} :
+  %2 = rt.attention scale 0.125 %q, %k, %k
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+      -> tensor<2x8x4x1x64xf32>
+  // CHECK: rt.copy %{{.*}} strides [1, 16] base 0 :
+  %3 = rt.copy %x strides [1, 16] base 0 : tensor<8x16xf32> -> tensor<16x8xf32>
+  // CHECK: rt.copy %{{.*}} strides [16, 1] base 0 start %{{.*}} dim 0 :
+  %4 = rt.copy %x strides [16, 1] base 0 start %o dim 0
+      : tensor<8x16xf32> -> tensor<4x16xf32>
+  // CHECK: rt.concat %{{.*}}, %{{.*}} dim 0 :
+  %5 = rt.concat %x, %4 dim 0
+      : tensor<8x16xf32>, tensor<4x16xf32> -> tensor<12x16xf32>
+  // CHECK: rt.kernel @scale(%{{.*}}, %{{.*}}) {rt.offsets = array<i64: 512>} :
+  %6 = rt.kernel @scale(%x, %o) {rt.offsets = array<i64: 512>}
+      : (tensor<8x16xf32>, index) -> tensor<8x16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func private @loops(
+func.func private @loops(%x: memref<128xf32>, %i: index, %begin: index, %end: index)
+    attributes {rt.kernel} {
+  return
+}
+
+// Calls on offsets.
+// CHECK-LABEL: func.func @step() attributes {rt.arena_bytes = 8192 : i64, rt.step}
+func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
+  // CHECK: %[[O:.*]] = rt.axis_offset [1, 2] size 64 : index
+  %o = rt.axis_offset [1, 2] size 64 : index
+  // CHECK: rt.launch @loops rows 8 grain 4 at [0] with %[[O]]
+  rt.launch @loops rows 8 grain 4 at [0] with %o
+  // CHECK: rt.call_copy 4 [16, 8] from 0 [1, 16] to 4096 [8, 1]
+  rt.call_copy 4 [16, 8] from 0 [1, 16] to 4096 [8, 1]
+  // CHECK: rt.call_copy 4 [4, 8] from 0 [16, 1] to 4096 [8, 1] start %[[O]] dim 0
+  rt.call_copy 4 [4, 8] from 0 [16, 1] to 4096 [8, 1] start %o dim 0
+  // CHECK: rt.call_fill 4 count 64 bits 0 to 4096
+  rt.call_fill 4 count 64 bits 0 to 4096
+  // CHECK: rt.call_matmul <batch = 1, {{.*}}> bf16 -> f32 at [0, 4096, 8192]
+  rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4,
+      stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+      bf16 -> f32 at [0, 4096, 8192]
+  // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
+  rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+      at [0, 1, 2, 3] offsets %o, %o
+  // CHECK: rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
+  rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
+  // CHECK: rt.reduce_scatter_start slot 1 sequence 1 over [1, 2] reduction 0 outer 2 inner 8 from 0 to 64 : f32
+  rt.reduce_scatter_start slot 1 sequence 1 over [1, 2] reduction 0 outer 2 inner 8 from 0 to 64 : f32
+  // CHECK: rt.all_reduce_start slot 2 sequence 2 over [1, 2] reduction 1 count 8 from 0 to 0 : f32
+  rt.all_reduce_start slot 2 sequence 2 over [1, 2] reduction 1 count 8 from 0 to 0 : f32
+  // CHECK: rt.all_to_all_start slot 3 sequence 3 over [1, 2] shape [4, 2] split 0 concat 1 from 0 to 64 : f32
+  rt.all_to_all_start slot 3 sequence 3 over [1, 2] shape [4, 2] split 0 concat 1 from 0 to 64 : f32
+  // CHECK: rt.permute_start slot 4 sequence 4 over [1, 2] pairs [0, 1, 1, 0] count 8 from 0 to 64 : f32
+  rt.permute_start slot 4 sequence 4 over [1, 2] pairs [0, 1, 1, 0] count 8 from 0 to 64 : f32
+  // CHECK: rt.broadcast_start slot 5 sequence 5 over [1, 2] root 0 count 8 from 0 to 64 : f32
+  rt.broadcast_start slot 5 sequence 5 over [1, 2] root 0 count 8 from 0 to 64 : f32
+  // CHECK: rt.send_start slot 6 sequence 6 over [1, 2] peer 1 tag 7 count 8 from 0 : f32
+  rt.send_start slot 6 sequence 6 over [1, 2] peer 1 tag 7 count 8 from 0 : f32
+  // CHECK: rt.recv_start slot 7 sequence 7 over [1, 2] peer 0 tag 7 count 8 to 64 : f32
+  rt.recv_start slot 7 sequence 7 over [1, 2] peer 0 tag 7 count 8 to 64 : f32
+  // CHECK: rt.wait slot 0
+  rt.wait slot 0
+  return
+}
