@@ -1,0 +1,149 @@
+//===- ArenaPlanTest.cpp - Places for blocks with lifetimes -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Memory/ArenaPlan.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace tessera;
+
+namespace {
+
+/// The smallest arena that there is: every order of blocks, each at the lowest
+/// place that it fits. Some order gives every left-justified plan, and one of
+/// these is optimal.
+int64_t smallestArena(const ArenaProblem &problem) {
+  llvm::SmallVector<unsigned> order(problem.blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t best = INT64_MAX;
+  do {
+    llvm::SmallVector<int64_t> offsets(order.size(), -1);
+    int64_t bytes = 0;
+    for (unsigned number : order) {
+      const ArenaBlock &block = problem.blocks[number];
+      int64_t at = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned other = 0; other < order.size(); ++other) {
+          const ArenaBlock &o = problem.blocks[other];
+          if (offsets[other] < 0 || !o.livesWith(block) ||
+              at >= offsets[other] + o.bytes ||
+              offsets[other] >= at + block.bytes)
+            continue;
+          at = llvm::alignTo(offsets[other] + o.bytes, problem.alignment);
+          moved = true;
+        }
+      }
+      offsets[number] = at;
+      bytes = std::max<int64_t>(
+          bytes, llvm::alignTo(at + block.bytes, problem.alignment));
+    }
+    best = std::min(best, bytes);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+TEST(ArenaPlan, no_blocks_need_no_arena) {
+  ArenaPlan plan = planArena({});
+  EXPECT_EQ(plan.bytes, 0);
+  EXPECT_TRUE(plan.offsets.empty());
+}
+
+TEST(ArenaPlan, blocks_of_different_times_share_a_place) {
+  ArenaProblem problem{{{128, 0, 1}, {128, 2, 3}}, 64};
+  ArenaPlan plan = planArena(problem);
+  EXPECT_EQ(plan.bytes, 128);
+  EXPECT_EQ(plan.offsets[0], plan.offsets[1]);
+}
+
+TEST(ArenaPlan, both_ends_of_a_lifetime_count) {
+  // An op reads one and writes the other in step 1.
+  ArenaProblem problem{{{128, 0, 1}, {128, 1, 2}}, 64};
+  EXPECT_EQ(planArena(problem).bytes, 256);
+}
+
+TEST(ArenaPlan, offsets_are_aligned) {
+  ArenaProblem problem{{{1, 0, 0}, {65, 0, 0}, {3, 0, 0}}, 64};
+  ArenaPlan plan = planArena(problem);
+  EXPECT_EQ(plan.verify(problem), std::nullopt);
+  EXPECT_EQ(plan.bytes, 64 + 128 + 64);
+}
+
+TEST(ArenaPlan, a_gap_is_used) {
+  // The long block splits the arena; the last one fits where the first was.
+  ArenaProblem problem{{{256, 0, 1}, {64, 0, 9}, {256, 3, 4}, {128, 3, 4}}, 64};
+  ArenaPlan plan = planArena(problem);
+  EXPECT_EQ(plan.verify(problem), std::nullopt);
+  EXPECT_EQ(plan.bytes, problem.lowerBound());
+}
+
+TEST(ArenaPlan, lower_bound_names_its_step) {
+  ArenaProblem problem{{{64, 0, 2}, {64, 2, 4}, {64, 4, 5}, {64, 4, 4}}, 64};
+  int64_t step = -1;
+  EXPECT_EQ(problem.lowerBound(&step), 192);
+  EXPECT_EQ(step, 4);
+}
+
+TEST(ArenaPlan, small_cases_are_near_the_optimum) {
+  std::mt19937 random(1);
+  double ratios = 0;
+  const int cases = 200;
+  for (int i = 0; i < cases; ++i) {
+    ArenaProblem problem;
+    problem.alignment = 8;
+    for (int b = 0; b < 6; ++b) {
+      int64_t begin = random() % 6;
+      problem.blocks.push_back({int64_t(1 + random() % 100), begin,
+                                begin + int64_t(random() % 4)});
+    }
+    ArenaPlan plan = planArena(problem);
+    ASSERT_EQ(plan.verify(problem), std::nullopt);
+    int64_t best = smallestArena(problem);
+    ASSERT_GE(best, problem.lowerBound());
+    ASSERT_GE(plan.bytes, best);
+    ASSERT_LE(plan.bytes, best * 5 / 4) << "case " << i;
+    ratios += double(plan.bytes) / double(best);
+  }
+  EXPECT_LT(ratios / cases, 1.01);
+}
+
+TEST(ArenaPlan, large_cases_are_near_the_bound) {
+  std::mt19937 random(2);
+  ArenaProblem problem;
+  // A chain of layers: most values die soon, some live on.
+  for (int i = 0; i < 1000; ++i)
+    problem.blocks.push_back(
+        {int64_t(64 * (1 + random() % 64)), i,
+         i + 1 + int64_t(random() % (i % 10 ? 3 : 40))});
+  ArenaPlan plan = planArena(problem);
+  EXPECT_EQ(plan.verify(problem), std::nullopt);
+  EXPECT_LE(plan.bytes, problem.lowerBound() * 6 / 5);
+}
+
+TEST(ArenaPlan, verify_finds_what_is_wrong) {
+  ArenaProblem problem{{{128, 0, 1}, {128, 1, 2}}, 64};
+  EXPECT_EQ(*ArenaPlan({{0, 64}, 256}).verify(problem),
+            "blocks 0 and 1 overlap");
+  EXPECT_EQ(*ArenaPlan({{0, 130}, 512}).verify(problem), "block 1 lies at 130");
+  EXPECT_EQ(*ArenaPlan({{0, 128}, 192}).verify(problem),
+            "block 1 lies outside the arena");
+  EXPECT_EQ(*ArenaPlan({{0}, 128}).verify(problem),
+            "expects an offset for each block");
+}
+
+TEST(ArenaPlan, check_finds_what_is_wrong) {
+  EXPECT_EQ(*(ArenaProblem{{{-1, 0, 1}}, 64}.check()),
+            "expects bytes of block 0 not to be negative but got -1");
+  EXPECT_EQ(*(ArenaProblem{{{8, 2, 1}}, 64}.check()),
+            "expects block 0 to end no earlier than it begins but got 2 to 1");
+  EXPECT_EQ(*(ArenaProblem{{}, 0}.check()),
+            "expects an alignment of at least 1 but got 0");
+}
+
+} // namespace
