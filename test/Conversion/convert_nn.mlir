@@ -1,0 +1,167 @@
+// RUN: tessera-opt %s --rt-convert-nn --split-input-file | FileCheck %s
+
+// A linear layer is one call, whatever its dimensions.
+// CHECK-LABEL: func.func @linear
+// CHECK: %[[Y:.*]] = rt.matmul %{{.*}}, %{{.*}} <batch = 1, m = 8, n = 12, k = 16, lda = 16, ldb = 12, ldc = 12, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
+// CHECK: return %[[Y]]
+func.func @linear(%x: tensor<2x4x16xf32>, %w: tensor<16x3x4xf32>) -> tensor<2x4x3x4xf32> {
+  %0 = nn.einsum "bsd,dhk->bshk" %x, %w : tensor<2x4x16xf32>, tensor<16x3x4xf32> -> tensor<2x4x3x4xf32>
+  return %0 : tensor<2x4x3x4xf32>
+}
+
+// Where dimensions cannot be collapsed, the smaller operand is copied.
+// CHECK-LABEL: func.func @copied
+// CHECK: %[[W:.*]] = rt.copy %arg1 strides [3, 6, 1] base 0 : tensor<4x2x3xf32> -> tensor<2x4x3xf32>
+// CHECK: rt.matmul %arg0, %[[W]] <batch = 1, m = 8, n = 3, k = 8,
+func.func @copied(%x: tensor<8x2x4xf32>, %w: tensor<4x2x3xf32>) -> tensor<8x3xf32> {
+  %0 = nn.einsum "bij,jik->bk" %x, %w : tensor<8x2x4xf32>, tensor<4x2x3xf32> -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+
+// f16 has no library: the product is in f32.
+// CHECK-LABEL: func.func @half
+// CHECK: rt.matmul {{.*}} : tensor<4x8xf32>, tensor<8x2xf32> -> tensor<4x2xf32>
+// CHECK: arith.truncf
+func.func @half(%x: tensor<4x8xf16>, %w: tensor<8x2xf16>) -> tensor<4x2xf16> {
+  %0 = nn.einsum "sd,df->sf" %x, %w : tensor<4x8xf16>, tensor<8x2xf16> -> tensor<4x2xf16>
+  return %0 : tensor<4x2xf16>
+}
+
+// Integers are summed by loops.
+// CHECK-LABEL: func.func @integers
+// CHECK-NOT: rt.matmul
+// CHECK: arith.muli
+func.func @integers(%x: tensor<4x8xi32>, %w: tensor<8x2xi32>) -> tensor<4x2xi32> {
+  %0 = nn.einsum "sd,df->sf" %x, %w : tensor<4x8xi32>, tensor<8x2xi32> -> tensor<4x2xi32>
+  return %0 : tensor<4x2xi32>
+}
+
+// linalg's own products; what a product adds to is added.
+// CHECK-LABEL: func.func @linalg
+// CHECK: %[[P:.*]] = rt.matmul %arg0, %arg1 <batch = 1, m = 4, n = 2, k = 8,
+// CHECK: %[[Q:.*]] = rt.matmul %[[P]], %arg2 <batch = 1, m = 4, n = 2, k = 2, {{.*}} trans_b = 1>
+// CHECK: linalg.generic {{.*}} ins(%[[Q]], %arg3
+func.func @linalg(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>, %v: tensor<2x2xf32>, %init: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x2xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x2xf32>) outs(%f : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %1 = linalg.generic {
+      indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%0, %v : tensor<4x2xf32>, tensor<2x2xf32>) outs(%init : tensor<4x2xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @attention
+// CHECK: rt.attention causal scale 5.000000e-01 %arg0, %arg1, %arg1 offsets %arg2, %c0
+func.func @attention(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: index) -> tensor<1x4x2x1x4xf32> {
+  %0 = nn.attention causal scale 0.5 %q, %k, %k q_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
+  return %0 : tensor<1x4x2x1x4xf32>
+}
+
+// Padded keys at the end are cut off.
+// CHECK-LABEL: func.func @padded_keys
+// CHECK: %[[K:.*]] = rt.copy %arg1 strides [64, 8, 4, 1] base 0 : tensor<1x8x2x4xf32> -> tensor<1x6x2x4xf32>
+// CHECK: rt.attention scale
+func.func @padded_keys(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>) -> tensor<1x4x2x1x4xf32> {
+  %0 = nn.attention scale 0.5 keys 6 %q, %k, %k : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
+  return %0 : tensor<1x4x2x1x4xf32>
+}
+
+// Which keys are padding depends on the device: products and a masked softmax.
+// CHECK-LABEL: func.func @sharded_padded_keys
+// CHECK-NOT: rt.attention
+// CHECK: rt.matmul
+// CHECK: math.exp
+// CHECK: rt.matmul
+func.func @sharded_padded_keys(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: index) -> tensor<1x4x2x1x4xf32> {
+  %0 = nn.attention scale 0.5 keys 6 %q, %k, %k k_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
+  return %0 : tensor<1x4x2x1x4xf32>
+}
+
+// Statistics of bf16 are in f32.
+// CHECK-LABEL: func.func @softmax
+// CHECK: arith.maximumf %{{.*}}, %{{.*}} : f32
+// CHECK: math.exp %{{.*}} : f32
+// CHECK: arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK: arith.divf %{{.*}}, %{{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @softmax(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %0 = nn.softmax %x dim 1 : tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}
+
+// An id that is not in this device's part reads nothing.
+// CHECK-LABEL: func.func @embedding
+// CHECK: %[[P:.*]] = arith.subi %{{.*}}, %arg2 : index
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[P]], %c16
+// CHECK: %[[SAFE:.*]] = arith.select %[[IN]], %[[P]], %c0
+// CHECK: %[[ROW:.*]] = tensor.extract %arg0[%[[SAFE]],
+// CHECK: arith.select %[[IN]], %[[ROW]], %{{.*}} : f32
+func.func @embedding(%t: tensor<16x4xf32>, %i: tensor<3xi32>, %o: index) -> tensor<3x4xf32> {
+  %0 = nn.embedding %t, %i offset %o : tensor<16x4xf32>, tensor<3xi32> -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// Angles in f64; pairs (i, i + n/2) by reading the other half.
+// CHECK-LABEL: func.func @rope
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : f64
+// CHECK: math.cos %{{.*}} : f32
+// CHECK: math.sin %{{.*}} : f32
+// CHECK: tensor.expand_shape %arg0 {{\[}}[0], [1], [2, 3]] output_shape [8, 2, 2, 2]
+// CHECK: tensor.collapse_shape
+func.func @rope(%x: tensor<8x2x4xf32>) -> tensor<8x2x4xf32> {
+  %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<8x2x4xf32>
+  return %0 : tensor<8x2x4xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["dp"=2, "tp"=2]
+
+// A slice is a copy that starts where the device's part does; equal offsets are
+// one.
+// CHECK-LABEL: func.func @slices
+// CHECK: %[[O:.*]] = dist.axis_offset <{"tp"}> size 4 on @mesh : index
+// CHECK-NOT: dist.axis_offset
+// CHECK: rt.copy %arg0 strides [8, 1] base 0 start %[[O]] dim 1 : tensor<2x8xf32> -> tensor<2x4xf32>
+// CHECK: rt.copy %arg1 strides [8, 1] base 0 start %[[O]] dim 1 : tensor<2x8xf32> -> tensor<2x4xf32>
+func.func @slices(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %0 = dist.slice %x dim 1 over <{"tp"}> on @mesh : tensor<2x8xf32> -> tensor<2x4xf32>
+  %1 = dist.slice %y dim 1 over <{"tp"}> on @mesh : tensor<2x8xf32> -> tensor<2x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// The whole value on coordinate 0, the neutral element elsewhere.
+// CHECK-LABEL: func.func @to_partial
+// CHECK: %[[C:.*]] = dist.axis_offset <{"tp"}> size 1 on @mesh : index
+// CHECK: %[[N:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: arith.cmpi eq, %[[C]], %c0
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[N]] : f32
+func.func @to_partial(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %0 = dist.to_partial <max> %x over <{"tp"}> on @mesh : tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @movement
+// CHECK: rt.copy %arg0 strides [8, 2] base 10 : tensor<4x8xf32> -> tensor<2x3xf32>
+// CHECK: rt.concat %arg0, %arg0 dim 0
+// CHECK: tensor.extract %arg0
+func.func @movement(%x: tensor<4x8xf32>) -> (tensor<2x3xf32>, tensor<8x8xf32>, tensor<6x8xf32>) {
+  %0 = tensor.extract_slice %x[1, 2] [2, 3] [1, 2] : tensor<4x8xf32> to tensor<2x3xf32>
+  %1 = tensor.concat dim(0) %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %2 = tensor.pad %x low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<4x8xf32> to tensor<6x8xf32>
+  return %0, %1, %2 : tensor<2x3xf32>, tensor<8x8xf32>, tensor<6x8xf32>
+}

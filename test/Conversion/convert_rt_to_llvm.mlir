@@ -1,0 +1,68 @@
+// RUN: tessera-opt %s --split-input-file --rt-convert-to-llvm | FileCheck %s
+
+module attributes {rt.manifest = "{}"} {
+// Descriptors are constants, words are on the stack, each status is checked.
+// CHECK-DAG: llvm.mlir.global external constant @tessera_program_manifest("{}\00")
+// CHECK-DAG: llvm.mlir.global internal constant @descriptor_1(dense<[0, 0, 1, 8, 4, 16, 16, 4, 4, 0, 0, 0, 0, 0, 0]> : tensor<15xi64>)
+// CHECK-DAG: llvm.mlir.global internal constant @descriptor_0(dense<[1, 2]> : tensor<2xi64>)
+// CHECK-DAG: llvm.func @tessera_rt_launch(!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i64, i64) -> i32
+// CHECK-DAG: llvm.func @tessera_rt_matmul(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+// CHECK-DAG: llvm.func @tessera_rt_all_reduce_start(!llvm.ptr, i32, i64, !llvm.ptr, i32, i32, i32, i64, i64, i64) -> i32
+// CHECK-DAG: llvm.func @tessera_rt_wait(!llvm.ptr, i32) -> i32
+
+// The entry of a kernel takes words apart; the kernel's tensors do not alias.
+// CHECK-DAG: llvm.func internal @exp_entry(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK: llvm.func internal @exp(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) attributes {no_inline
+// No call of a library for the exponential.
+// CHECK-NOT: llvm.intr.exp
+// CHECK-NOT: @expf
+func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index) attributes {rt.kernel} {
+  %one = arith.constant 1 : index
+  scf.for %r = %begin to %end step %one {
+    %0 = memref.load %x[%r] : memref<8xf32>
+    %1 = math.exp %0 : f32
+    memref.store %1, %x[%r] : memref<8xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: llvm.func @tessera_program_step(%{{.*}}: !llvm.ptr) -> i32
+// CHECK: llvm.call @tessera_rt_arena
+// CHECK: llvm.call @tessera_rt_axis_offset
+// CHECK: llvm.mlir.addressof @exp_entry
+// CHECK: %[[S:.*]] = llvm.call @tessera_rt_launch
+// CHECK: %[[OK:.*]] = llvm.icmp "eq" %[[S]]
+// CHECK: llvm.cond_br %[[OK]], ^{{.*}}, ^[[FAIL:bb[0-9]+]](%[[S]] : i32)
+// CHECK: llvm.call @tessera_rt_matmul
+// CHECK: llvm.call @tessera_rt_all_reduce_start
+// CHECK: llvm.call @tessera_rt_wait
+// CHECK: ^[[FAIL]](%[[STATUS:.*]]: i32):
+// CHECK-NEXT: llvm.return %[[STATUS]] : i32
+func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
+  %o = rt.axis_offset [1, 2] size 4 : index
+  rt.launch @exp rows 8 grain 1 at [64] with %o
+  rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0,
+      stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> f32 -> f32 at [0, 64, 128]
+  rt.all_reduce_start slot 0 sequence 0 over [1, 2] reduction 0 count 8 from 64 to 64 : f32
+  rt.wait slot 0
+  return
+}
+}
+
+// -----
+
+// A transfer of some ranks only, with a status that is checked in a branch.
+// CHECK-LABEL: llvm.func @tessera_program_step
+// CHECK: llvm.cond_br
+// CHECK: llvm.call @tessera_rt_send_start
+// CHECK: llvm.cond_br
+func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
+  %o = rt.axis_offset [1, 2] size 1 : index
+  %c = arith.constant 0 : index
+  %is = arith.cmpi eq, %o, %c : index
+  scf.if %is {
+    rt.send_start slot 63 sequence 0 over [1, 2] peer 1 tag 7 count 8 from 0 : f32
+    rt.wait slot 63
+  }
+  return
+}

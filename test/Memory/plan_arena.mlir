@@ -1,0 +1,88 @@
+// RUN: tessera-opt %s --rt-plan-arena --split-input-file | FileCheck %s
+
+func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func private @apart(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  return %x : tensor<16xf32>
+}
+
+// Arguments stay; the first result may not lie over one. Later ones go over what
+// dies, and take turns where they may not.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: rt.arena_bytes = 192 : i64
+// CHECK-SAME: rt.memory = {activations = 128 : i64, collectives = 0 : i64, gaps = 0 : i64, inputs = 0 : i64, parameters = 64 : i64}
+// CHECK-SAME: rt.offsets = array<i64: 0>
+// CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: 64>}
+// CHECK: rt.kernel @over({{.*}}) {rt.offsets = array<i64: 64>}
+// CHECK: rt.kernel @apart({{.*}}) {rt.offsets = array<i64: 128>}
+// CHECK: rt.kernel @apart({{.*}}) {rt.offsets = array<i64: 64>}
+func.func @chain(%x: tensor<16xf32> {nn.param = "x"}) -> tensor<16xf32> {
+  %0 = rt.kernel @over(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = rt.kernel @over(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = rt.kernel @apart(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = rt.kernel @apart(%2) : (tensor<16xf32>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
+
+// A view lies where its source lies and keeps it alive.
+// CHECK-LABEL: func.func @views
+// CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: [[A:[0-9]+]]>}
+// CHECK: tensor.expand_shape {{.*}} {rt.offsets = array<i64: [[A]]>}
+// CHECK: rt.kernel @apart({{.*}}) {rt.offsets = array<i64: [[B:[0-9]+]]>}
+// CHECK-NOT: array<i64: [[A]]>
+// CHECK: return
+func.func @views(%x: tensor<16xf32>) -> (tensor<4x4xf32>, tensor<16xf32>) {
+  %0 = rt.kernel @over(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 4] : tensor<16xf32> into tensor<4x4xf32>
+  %2 = rt.kernel @apart(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  return %1, %2 : tensor<4x4xf32>, tensor<16xf32>
+}
+
+// Not over an operand that is read later.
+// CHECK-LABEL: func.func @read_later
+// CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: 64>}
+// CHECK: rt.kernel @over({{.*}}) {rt.offsets = array<i64: 128>}
+func.func @read_later(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %0 = rt.kernel @over(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = rt.kernel @over(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  return %0, %1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"=2]
+
+func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  return %x : tensor<16xf32>
+}
+
+// Both sides of a collective keep their places while it runs: what is computed
+// meanwhile lies elsewhere. An all-reduce writes over a source that dies.
+// CHECK-LABEL: func.func @in_flight
+// CHECK-SAME: collectives = 128
+// CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[S:[0-9]+]]>}
+// CHECK: dist.start {{.*}} {rt.offsets = array<i64: [[D:[0-9]+]]>
+// CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[M:[0-9]+]]>}
+// CHECK: dist.wait {{.*}} {rt.offsets = array<i64: [[D]]>
+// CHECK: dist.start {{.*}} {rt.offsets = array<i64: [[M]]>
+func.func @in_flight(%x: tensor<16xf32>) -> (tensor<32xf32>, tensor<16xf32>) {
+  %0 = rt.kernel @k(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %f = dist.start %0 : tensor<16xf32> -> !dist.future<tensor<32xf32>> {
+  ^bb0(%a: tensor<16xf32>):
+    %g = dist.all_gather %a dim 0 over <{"tp"}> on @mesh : tensor<16xf32> -> tensor<32xf32>
+    dist.yield %g : tensor<32xf32>
+  }
+  %1 = rt.kernel @k(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = dist.wait %f, %0 : !dist.future<tensor<32xf32>>, tensor<16xf32> -> tensor<32xf32>
+  %h = dist.start %1 : tensor<16xf32> -> !dist.future<tensor<16xf32>> {
+  ^bb0(%a: tensor<16xf32>):
+    %g = dist.all_reduce <sum> %a over <{"tp"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+    dist.yield %g : tensor<16xf32>
+  }
+  %3 = dist.wait %h, %1 : !dist.future<tensor<16xf32>>, tensor<16xf32> -> tensor<16xf32>
+  return %2, %3 : tensor<32xf32>, tensor<16xf32>
+}
