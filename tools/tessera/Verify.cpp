@@ -9,20 +9,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "Programs.h"
 
 #include "dialects/Dist/Dist.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace tessera;
 using namespace tessera::interp;
@@ -66,45 +63,6 @@ constexpr CommandSpec kCommand = {
     kOptions,
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
-
-using Module = mlir::OwningOpRef<mlir::ModuleOp>;
-
-/// The result of a step that has printed its error.
-struct Reported : llvm::ErrorInfo<Reported> {
-  static char ID;
-  void log(llvm::raw_ostream &) const override {}
-  std::error_code convertToErrorCode() const override {
-    return llvm::inconvertibleErrorCode();
-  }
-};
-char Reported::ID = 0;
-
-/// "file:line:column: error: message", one line each.
-void printDiagnostic(mlir::Diagnostic &diagnostic) {
-  llvm::outs().flush();
-  if (auto place = diagnostic.getLocation()
-                       ->findInstanceOf<mlir::FileLineColLoc>())
-    llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
-                 << ":" << place.getColumn() << ": ";
-  constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};
-  llvm::errs() << kSeverities[static_cast<unsigned>(diagnostic.getSeverity())]
-               << ": " << diagnostic << "\n";
-  for (mlir::Diagnostic &note : diagnostic.getNotes())
-    printDiagnostic(note);
-}
-
-llvm::Expected<Module> readModule(StringRef path, mlir::MLIRContext &context) {
-  std::string message;
-  auto file = mlir::openInputFile(path, &message);
-  if (!file)
-    return llvm::createStringError(message);
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
-    return llvm::make_error<Reported>();
-  return module;
-}
 
 /// The functions that the options ask for.
 llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>

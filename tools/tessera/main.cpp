@@ -27,6 +27,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"model", "build the graph of a model from its config.json", runModel},
+    {"compile", "compile a program to an executable", runCompile},
     {"verify", "compare a program before and after partitioning", runVerify},
     {"run", "run a compiled program", runRun},
     {"doctor", "show what this machine has to compile and run with", runDoctor},

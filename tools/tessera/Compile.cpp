@@ -1,0 +1,251 @@
+//===- Compile.cpp - tessera compile --------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options, progress, and the files at both ends. What each phase does is decided
+// in lib/Pipelines; what becomes of LLVM dialect in lib/Conversion.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "Programs.h"
+
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "tessera/Conversion/Executable.h"
+#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Registration/Registration.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace tessera;
+using llvm::StringRef;
+using mlir::failed;
+
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--mesh", "AXES",
+     "the devices, as dp=2,tp=2; default: the program's own\n"
+     "dist.mesh, or one device"},
+    {"--strategy", "LIST",
+     "what to shard, as dp,tp,sp,zero=3; default: the\n"
+     "program's own shardings"},
+    {"--target", "NAME", "host (default) or cuda"},
+    {"--compile-to", "PHASE",
+     "stop after this phase and print the program; default:\n"
+     "exe, the executable"},
+    {"--cpu", "NAME",
+     "processor to generate code for, by LLVM's name;\n"
+     "default: native, this machine's"},
+    {"--runtime-library", "FILE",
+     "the runtime to link with; default:\n"
+     "../lib/libtessera_rt_host.a seen from this tool"},
+    {"--quiet", "", "no progress on stderr"},
+    {"-o", "FILE",
+     "write the executable there (default: the program's\n"
+     "name), or the text of a phase (default: stdout)"},
+};
+
+constexpr CommandSpec kCommand = {
+    "compile",
+    "PROGRAM.mlir [options]",
+    "Compiles a program to an executable of one process per device.",
+    "Partitions the program over the mesh, outlines kernels, plans the memory of\n"
+    "a rank, generates code and links it with Tessera's runtime. Needs a C++\n"
+    "compiler on PATH to link. The executable needs nothing of Tessera, MLIR or\n"
+    "LLVM; it starts its ranks itself: see tessera run.",
+    kOptions,
+    "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
+    "  tessera compile gpt2.mlir --compile-to=kernels"};
+
+/// Prints "phase  seconds" as phases end.
+class Progress {
+public:
+  explicit Progress(bool quiet) : quiet(quiet) {}
+  void done(StringRef phase) {
+    auto now = std::chrono::steady_clock::now();
+    std::chrono::duration<double> seconds = now - last;
+    last = now;
+    if (!quiet)
+      llvm::errs() << llvm::formatv("{0,-10} {1,8:f3} s\n", phase,
+                                    seconds.count());
+  }
+
+private:
+  bool quiet;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+/// The peak memory of a rank by category, in MB (10^6 bytes).
+void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
+  for (auto func : module.getOps<mlir::func::FuncOp>()) {
+    auto memory = func->getAttrOfType<mlir::DictionaryAttr>(
+        rt::RTDialect::kMemoryAttr);
+    auto total = func->getAttrOfType<mlir::IntegerAttr>(
+        rt::RTDialect::kArenaBytesAttr);
+    if (!memory || !total)
+      continue;
+    os << "memory of a rank at its peak:\n";
+    auto row = [&](StringRef name, int64_t bytes) {
+      os << llvm::formatv("  {0,-12} {1,10:f1} MB\n", name, bytes / 1e6);
+    };
+    for (mlir::NamedAttribute entry : memory)
+      row(entry.getName(),
+          mlir::cast<mlir::IntegerAttr>(entry.getValue()).getInt());
+    row("arena", total.getInt());
+  }
+}
+
+/// What the user wants made.
+struct Job {
+  std::string input, output, name;
+  /// None: the executable.
+  std::optional<Phase> last;
+  PipelineOptions pipeline;
+  ObjectOptions object;
+  std::string library;
+  bool quiet = false;
+};
+
+llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
+  if (parsed.positional.size() != 1)
+    return llvm::createStringError("expects one PROGRAM.mlir but got " +
+                                   llvm::Twine(parsed.positional.size()) +
+                                   "; see tessera compile --help");
+  auto target = parsed.getChoice("--target", {"host", "cuda"}, "host");
+  if (!target)
+    return target.takeError();
+  if (*target == 1)
+    return llvm::createStringError(
+        "--target cuda: this build of Tessera has no CUDA target; expects "
+        "--target host");
+  Job job;
+  job.input = parsed.positional[0].str();
+  StringRef phase = parsed.get("--compile-to", "exe");
+  if (phase != "exe") {
+    job.last = parsePhase(phase);
+    if (!job.last)
+      return llvm::createStringError("--compile-to expects " + listPhases() +
+                                     " or exe but got '" + phase + "'");
+  }
+  job.name = llvm::sys::path::stem(job.input).str();
+  job.output = parsed.get("-o").str();
+  if (!job.last) {
+    if (job.output.empty())
+      job.output = job.name;
+    if (job.output == "-" || job.output == job.input)
+      return llvm::createStringError("-o expects a file for the executable but "
+                                     "got '" +
+                                     job.output + "'");
+  }
+  job.pipeline.mesh = parsed.get("--mesh").str();
+  job.pipeline.strategy = parsed.get("--strategy").str();
+  job.pipeline.program = job.name;
+  job.object.cpu = parsed.get("--cpu", "native").str();
+  job.quiet = parsed.has("--quiet");
+  if (!job.last) {
+    std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+    auto library = findRuntimeLibrary(parsed.get("--runtime-library"),
+                                      llvm::sys::path::parent_path(tool));
+    if (!library)
+      return library.takeError();
+    job.library = *library;
+  }
+  return job;
+}
+
+/// A program that is spread over no mesh is the program of one rank: the phases
+/// that spread it have nothing to do.
+bool isSpread(mlir::ModuleOp module, const Job &job) {
+  bool hasMesh = llvm::any_of(*module.getBody(), [](mlir::Operation &op) {
+    return op.getName().getStringRef() == "dist.mesh";
+  });
+  return hasMesh || !job.pipeline.mesh.empty() ||
+         !job.pipeline.strategy.empty();
+}
+
+llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
+                      Progress &progress) {
+  int last = static_cast<int>(job.last.value_or(Phase::LLVM));
+  bool spread = isSpread(module, job);
+  for (int i = static_cast<int>(Phase::Plan); i <= last; ++i) {
+    auto phase = static_cast<Phase>(i);
+    if (!spread && phase < Phase::Kernels)
+      continue;
+    mlir::PassManager passes(module->getContext());
+    buildPhase(passes, phase, job.pipeline);
+    if (failed(passes.run(module)))
+      return llvm::make_error<Reported>();
+    progress.done(stringifyPhase(phase));
+    if (phase == Phase::Schedule && !job.quiet)
+      printMemory(module, llvm::errs());
+  }
+  return llvm::Error::success();
+}
+
+/// The executable, by way of an object that does not stay.
+llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
+                           Progress &progress) {
+  llvm::SmallString<128> object;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("tessera", "o", object))
+    return llvm::createStringError("no temporary file: " + code.message());
+  llvm::FileRemover remover(object);
+  if (llvm::Error error = writeObject(module, job.object, object))
+    return error;
+  progress.done("object");
+  if (llvm::Error error = linkExecutable(object, job.library, job.output))
+    return error;
+  progress.done("link");
+  return llvm::Error::success();
+}
+
+llvm::Error compile(const Job &job) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  registerExecutableTranslations(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  Progress progress(job.quiet);
+  auto module = readModule(job.input, context);
+  if (!module)
+    return module.takeError();
+  progress.done("input");
+  if (llvm::Error error = runPhases(**module, job, progress))
+    return error;
+  if (!job.last)
+    return makeExecutable(**module, job, progress);
+  return writeOutput(job.output, [&](llvm::raw_ostream &os) {
+    (*module)->print(os);
+    os << "\n";
+  });
+}
+
+} // namespace
+
+int tessera::runCompile(Arguments arguments) {
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
+  auto parsed = parseOptions(kCommand, arguments);
+  if (!parsed)
+    return reportError(kCommand.name, parsed.takeError());
+  auto job = readJob(*parsed);
+  if (!job)
+    return reportError(kCommand.name, job.takeError());
+  llvm::Error error = compile(*job);
+  if (!error)
+    return 0;
+  if (error.isA<Reported>()) {
+    llvm::consumeError(std::move(error));
+    return 1;
+  }
+  return reportError(kCommand.name, std::move(error));
+}

@@ -1,0 +1,46 @@
+//===- Programs.cpp - Reading MLIR programs in subcommands ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+char Reported::ID = 0;
+
+void tessera::printDiagnostic(mlir::Diagnostic &diagnostic) {
+  llvm::outs().flush();
+  if (auto place = diagnostic.getLocation()
+                       ->findInstanceOf<mlir::FileLineColLoc>())
+    llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
+                 << ":" << place.getColumn() << ": ";
+  constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};
+  llvm::errs() << kSeverities[static_cast<unsigned>(diagnostic.getSeverity())]
+               << ": " << diagnostic << "\n";
+  for (mlir::Diagnostic &note : diagnostic.getNotes())
+    printDiagnostic(note);
+}
+
+llvm::Expected<Module> tessera::readModule(StringRef path,
+                                           mlir::MLIRContext &context) {
+  std::string message;
+  auto file = mlir::openInputFile(path, &message);
+  if (!file)
+    return llvm::createStringError(message);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return llvm::make_error<Reported>();
+  return module;
+}
