@@ -46,8 +46,8 @@ private:
   LogicalResult padOp(Operation *op);
   /// The operands for the padded op: masked where the op reduces over padding.
   SmallVector<Value> maskOperands(Operation *op, const ShardingRule &rule);
-  Value mask(OpBuilder &builder, Value value, Padding padding,
-             ReductionKind kind);
+  Value mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
+             Padding padding, ReductionKind kind);
   /// Records which dimensions of the results have zeros as padding.
   void trackZeros(Operation *op, const ShardingRule &rule);
   bool isZeroPadded(Value value, int64_t dim) const {
@@ -97,13 +97,14 @@ static std::optional<int64_t> findDim(const TensorFactors &tensor,
 // Masks
 //===----------------------------------------------------------------------===//
 
-Value Padder::mask(OpBuilder &builder, Value value, Padding padding,
+Value Padder::mask(OpBuilder &builder, Value value,
+                   dist::ShardingAttr sharding, Padding padding,
                    ReductionKind kind) {
   auto type = cast<RankedTensorType>(value.getType());
   Value masked = nn::MaskPaddingOp::create(
       builder, value.getLoc(), type, value, /*offset=*/Value(), padding.dim,
       padding.size, getNeutral(type.getElementType(), kind));
-  if (dist::ShardingAttr sharding = dist::getSharding(value))
+  if (sharding)
     dist::setSharding(masked, sharding);
   return masked;
 }
@@ -129,8 +130,10 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
         continue;
       int64_t size = cast<RankedTensorType>(op->getOperand(i).getType())
                          .getDimSize(*dim);
+      // The operand may be a stand-in for an argument, which carries none.
       operands[i] =
-          mask(builder, operands[i], {*dim, size}, factor.reduction);
+          mask(builder, operands[i], dist::getSharding(op->getOperand(i)),
+               {*dim, size}, factor.reduction);
     }
   }
   return operands;
