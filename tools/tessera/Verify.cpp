@@ -202,6 +202,19 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
   return compiled;
 }
 
+/// Two ways to say what to compare with are one too many.
+llvm::Error checkConflicts(const ParsedOptions &options) {
+  constexpr std::pair<StringRef, StringRef> kConflicts[] = {
+      {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
+      {"--partitioned", "--strategy"}, {"--pipeline", "--mesh"},
+      {"--pipeline", "--strategy"}};
+  for (auto [a, b] : kConflicts)
+    if (options.has(a) && options.has(b))
+      return llvm::createStringError("expects " + a + " or " + b +
+                                     " but got both");
+  return llvm::Error::success();
+}
+
 llvm::Error dump(mlir::func::FuncOp original, const VerifyReport &report,
                  StringRef directory) {
   std::string expected = (directory + "/expected").str();
@@ -294,6 +307,8 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return llvm::createStringError(
         "--dump expects one function but got " +
         llvm::Twine(functions->size()) + "; choose it by --function");
+  if (llvm::Error error = checkConflicts(parsed))
+    return std::move(error);
   auto compiled = makeCompiled(original, parsed);
   if (!compiled)
     return compiled.takeError();
@@ -305,6 +320,11 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
       return llvm::createStringError("expects a function @" +
                                      function.getName() +
                                      " in the partitioned program");
+    // Comparing a program with itself would show nothing.
+    if (!parsed.has("--pipeline") &&
+        !other->hasAttr(dist::DistDialect::kLocalAttr))
+      return llvm::createStringError("expects @" + function.getName() +
+                                     " to be partitioned, with dist.local");
     auto same = verifyFunction(function, other, *options, seeds->value_or(1),
                                parsed.get("--dump"));
     if (!same)
