@@ -1,0 +1,53 @@
+"""Verifies a model on every mesh of 1, 2, 4, 6 and 8 ranks made of dp and tp.
+
+usage: verify_meshes.py CONFIG.json [options of tessera model] [-- options of
+tessera verify]
+
+Each mesh is tried with and without sequence sharding and with and without
+parameters sharded at rest. Prints a line for each; exit status 1 if one fails.
+"""
+
+import subprocess
+import sys
+import tempfile
+
+STRATEGIES = ["dp,tp", "dp,tp,sp", "dp,tp,zero=3", "dp,tp,sp,zero=3"]
+
+
+def meshes():
+    for ranks in (1, 2, 4, 6, 8):
+        for dp in range(1, ranks + 1):
+            if ranks % dp == 0:
+                yield dp, ranks // dp
+
+
+def main():
+    arguments = sys.argv[1:]
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    model, verify = arguments[:cut], arguments[cut + 1 :]
+    failed = 0
+    with tempfile.NamedTemporaryFile(suffix=".mlir") as program:
+        subprocess.run(
+            ["tessera", "model", *model, "--quiet", "-o", program.name], check=True
+        )
+        for dp, tp in meshes():
+            for strategy in STRATEGIES:
+                mesh = f"dp={dp},tp={tp}"
+                run = subprocess.run(
+                    ["tessera", "verify", program.name, "--mesh", mesh]
+                    + ["--strategy", strategy, *verify],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+                good = run.returncode == 0
+                print(f"{mesh} {strategy}: {'ok' if good else 'FAILED'}", flush=True)
+                if not good:
+                    print(run.stdout, flush=True)
+                    failed += 1
+    print(f"{failed} of {len(STRATEGIES) * len(list(meshes()))} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

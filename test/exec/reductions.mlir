@@ -1,0 +1,92 @@
+// Reductions keep their kind, and padding does not count.
+// RUN: tessera verify %s --seeds 2 | FileCheck %s
+// RUN: tessera verify %s --integers --tolerance 0
+
+dist.mesh @mesh ["x"=2, "y"=4]
+
+// CHECK-LABEL: @kept_dimension
+// CHECK: yes
+// CHECK-NEXT: no collectives
+func.func @kept_dimension(
+    %x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<7xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) {
+  %0 = nn.reduce <sum> %x dims [1] : tensor<7x6xf32> -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+
+// CHECK-LABEL: @sum
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @sum(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<7x6xf32> -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// All elements are below zero, so that a padding of zeros would win.
+// CHECK-LABEL: @max_of_negative
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @max_of_negative(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %c = arith.constant dense<10.0> : tensor<7x6xf32>
+  %0 = arith.subf %x, %c : tensor<7x6xf32>
+  %1 = nn.reduce <max> %0 dims [0] : tensor<7x6xf32> -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+
+// CHECK-LABEL: @min_of_integers
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @min_of_integers(%x: tensor<7x6xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %c = arith.constant dense<10> : tensor<7x6xi32>
+  %0 = arith.addi %x, %c : tensor<7x6xi32>
+  %1 = nn.reduce <min> %0 dims [0] : tensor<7x6xi32> -> tensor<6xi32>
+  return %1 : tensor<6xi32>
+}
+
+// A sum behind which padding is not zero any more: exp(0) is 1.
+// CHECK-LABEL: @sum_of_exponentials
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @sum_of_exponentials(
+    %x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %0 = math.exp %x : tensor<7x6xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<7x6xf32> -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+
+// Of two dimensions over two axes.
+// CHECK-LABEL: @all_dimensions
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @all_dimensions(%x: tensor<7x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> tensor<f32> {
+  %0 = nn.reduce <sum> %x dims [0, 1] : tensor<7x5xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// A reduction with an init operand, which counts once.
+// CHECK-LABEL: @linalg_reduce_with_init
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @linalg_reduce_with_init(
+    %x: tensor<8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}, %i: tensor<6xf32>)
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %0 = linalg.reduce { arith.addf } ins(%x : tensor<8x6xf32>) outs(%i : tensor<6xf32>) dimensions = [0]
+  return %0 : tensor<6xf32>
+}
+
+// CHECK-LABEL: @linalg_max
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @linalg_max(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %c = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<6xf32>
+  %f = linalg.fill ins(%c : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %0 = linalg.reduce { arith.maximumf } ins(%x : tensor<7x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
+  return %0 : tensor<6xf32>
+}
