@@ -48,6 +48,7 @@ dist.mesh @mesh ["dp"=2, "tp"=2]
 // The manifest has the shardings.
 // CHECK: \22sharding\22:{{\[\[}}{\22size\22:2,\22stride\22:2}],[]]
 // CHECK-LABEL: func.func @step()
+// CHECK: %[[O:.*]] = rt.axis_offset [1, 2] size 4 : index
 // CHECK: rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 4 inner 8 from {{.*}} : f32
 // CHECK: rt.wait slot 0
 // CHECK: rt.reduce_scatter_start slot 0 sequence 1 over [1, 2] reduction 0 outer 1 inner 32 from
@@ -60,8 +61,7 @@ dist.mesh @mesh ["dp"=2, "tp"=2]
 // CHECK: rt.wait slot 0
 // CHECK: rt.broadcast_start slot 0 sequence 5 over [1, 2] root 1 count 32 from
 // CHECK: rt.wait slot 0
-// CHECK: %[[O:.*]] = rt.axis_offset [1, 2] size 4 : index
-// CHECK: rt.call_copy 4 [4, 4] from {{.*}} [8, 1] to {{.*}} [4, 1] start %{{.*}} dim 1
+// CHECK: rt.call_copy 4 [4, 4] from {{.*}} [8, 1] to {{.*}} [4, 1] start %[[O]] dim 1
 func.func @collectives(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {}]>, dist.global_shape = array<i64: 7, 8>})
     -> tensor<4x4xf32> attributes {dist.local} {
   %0 = dist.all_gather %x dim 1 over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x16xf32>
