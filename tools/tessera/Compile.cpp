@@ -11,6 +11,7 @@
 #include "Options.h"
 #include "Programs.h"
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -59,7 +60,8 @@ constexpr CommandSpec kCommand = {
     "PROGRAM.mlir [options]",
     "Compiles a program to an executable of one process per device.",
     "Partitions the program over the mesh, outlines kernels, plans the memory of\n"
-    "a rank, generates code and links it with Tessera's runtime. Needs a C++\n"
+    "a rank, generates code and links it with Tessera's runtime. A program of\n"
+    "local functions (dist.local) is partitioned already. Needs a C++\n"
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
     kOptions,
@@ -162,20 +164,22 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   return job;
 }
 
-/// A program that is spread over no mesh is the program of one rank: the phases
-/// that spread it have nothing to do.
-bool isSpread(mlir::ModuleOp module, const Job &job) {
-  bool hasMesh = llvm::any_of(*module.getBody(), [](mlir::Operation &op) {
-    return op.getName().getStringRef() == "dist.mesh";
-  });
-  return hasMesh || !job.pipeline.mesh.empty() ||
-         !job.pipeline.strategy.empty();
+/// Whether there is something to spread: a mesh, and a program on global types.
+/// Without a mesh the program is that of one rank; a local one is spread.
+bool isToBeSpread(mlir::ModuleOp module, const Job &job) {
+  bool isLocal = llvm::any_of(
+      module.getOps<mlir::func::FuncOp>(), [](mlir::func::FuncOp func) {
+        return func->hasAttr(dist::DistDialect::kLocalAttr);
+      });
+  return !isLocal &&
+         (!module.getOps<dist::MeshOp>().empty() ||
+          !job.pipeline.mesh.empty() || !job.pipeline.strategy.empty());
 }
 
 llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
                       Progress &progress) {
   int last = static_cast<int>(job.last.value_or(Phase::LLVM));
-  bool spread = isSpread(module, job);
+  bool spread = isToBeSpread(module, job);
   for (int i = static_cast<int>(Phase::Plan); i <= last; ++i) {
     auto phase = static_cast<Phase>(i);
     if (!spread && phase < Phase::Kernels)
@@ -213,6 +217,7 @@ llvm::Error compile(const Job &job) {
   registerDialects(registry);
   registerExecutableTranslations(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
   Progress progress(job.quiet);
   auto module = readModule(job.input, context);

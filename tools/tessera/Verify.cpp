@@ -344,6 +344,7 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
   registerDialects(registry);
   registerPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
   auto module = readModule(parsed.positional[0], context);
   if (!module)
