@@ -376,8 +376,8 @@ static bool refsOverlap(AxisRefAttr a, AxisRefAttr b) {
     return false;
   if (!a.getSize() || !b.getSize())
     return true;
-  return a.getPreSize() < b.getPreSize() * b.getSize() &&
-         b.getPreSize() < a.getPreSize() * a.getSize();
+  return AxisRef{0, a.getPreSize(), a.getSize()}.overlaps(
+      {0, b.getPreSize(), b.getSize()});
 }
 
 static std::string printed(AxisRefAttr ref) {

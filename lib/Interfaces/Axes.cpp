@@ -176,7 +176,7 @@ AxisList tessera::prefixWithout(ArrayRef<AxisRef> axes,
     for (const AxisRef &u : used)
       if (u.overlaps(a))
         free = u.preSize > a.preSize && u.preSize % a.preSize == 0
-                   ? std::min(free, u.preSize / a.preSize)
+                   ? std::gcd(free, u.preSize / a.preSize)
                    : 1;
     if (free > 1 && a.size % free == 0)
       out.push_back({a.axis, a.preSize, free});

@@ -39,6 +39,13 @@ func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}], r
 dist.mesh @mesh ["x"=8]
 // expected-error @+1 {{(C1) expects each axis once in a sharding but got "x":(2)4 and the overlapping "x":(1)4}}
 func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)4}, {"x":(2)4}]>}) { return }
+
+// -----
+
+// Parts of two different ways to split an axis: 2 x 3 and 3 x 2.
+dist.mesh @mesh ["x"=6]
+// expected-error @+1 {{(C1) expects each axis once in a sharding but got "x":(3)2 and the overlapping "x":(1)2}}
+func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(3)2}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=8]
 // expected-error @+1 {{(C2) expects adjacent parts of one axis merged but got "x":(1)2 and "x":(2)2}}

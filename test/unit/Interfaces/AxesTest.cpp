@@ -73,6 +73,20 @@ TEST(Axes, prefix_without_used_parts) {
   EXPECT_EQ(prefixWithout({{1, 1, 2}, {0, 1, 4}, {2, 1, 8}}, {{0, 2, 2}}),
             (AxisList{{1, 1, 2}, {0, 1, 2}}));
   EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 1, 2}}), AxisList());
+  // Of an axis of 12 whose minor part of 2 is used, 6 are free, and of its
+  // major part of 4 as many as stand beside that: 2.
+  EXPECT_EQ(prefixWithout({{0, 1, 12}}, {{0, 6, 2}}), (AxisList{{0, 1, 6}}));
+  EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 6, 2}}), (AxisList{{0, 1, 2}}));
+}
+
+TEST(Axes, parts_of_different_splits_overlap) {
+  // An axis of 6 as 2 x 3 and as 3 x 2.
+  EXPECT_FALSE((AxisRef{0, 1, 2}.overlaps({0, 2, 3})));
+  EXPECT_FALSE((AxisRef{0, 3, 2}.overlaps({0, 1, 3})));
+  EXPECT_TRUE((AxisRef{0, 1, 2}.overlaps({0, 3, 2})));
+  EXPECT_TRUE((AxisRef{0, 3, 2}.overlaps({0, 1, 2})));
+  EXPECT_TRUE((AxisRef{0, 1, 4}.overlaps({0, 2, 4})));
+  EXPECT_FALSE((AxisRef{0, 1, 2}.overlaps({1, 1, 2})));
 }
 
 TEST(Axes, subtract_keeps_the_remainder) {
