@@ -250,7 +250,8 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
   let hasVerifier = 1;
 }
 
-def NN_EmbeddingOp : NN_Op<"embedding", ["setPositionOffset"]> {
+def NN_EmbeddingOp : NN_Op<"embedding",
+    ["setPositionOffset", "cloneWithShapes"]> {
   let summary = "rows of a table";
   let description = [{
     result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside

@@ -197,6 +197,24 @@ void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
+/// Ids in padding may lie outside the table (positions that go on counting):
+/// with an offset their rows are zeros.
+FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
+                                                    ValueRange operands,
+                                                    TypeRange resultTypes) {
+  Operation *clone =
+      cloneWithTypes(builder, getOperation(), operands, resultTypes);
+  auto embedding = cast<EmbeddingOp>(clone);
+  bool padsIds = cast<RankedTensorType>(operands[1].getType())
+                     .getNumElements() > typeOf(getIds()).getNumElements();
+  if (padsIds && !getOffset()) {
+    OpBuilder before(clone);
+    embedding.getOffsetMutable().assign(
+        arith::ConstantIndexOp::create(before, getLoc(), 0));
+  }
+  return clone;
+}
+
 ShardingRule CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, typeOf(getLogits()));
