@@ -102,7 +102,9 @@ RankTensors interp::shardTensor(const TensorRef &global, const Sharding &s,
     SmallVector<int64_t> offsets = blockOffsets(device, s, mesh, localShape);
     bool whole = mesh.shardIndex(device, s.unreduced) == 0;
     TensorRef &block = blocks[{{offsets.begin(), offsets.end()}, whole}];
-    if (!block && whole && llvm::ArrayRef(localShape) == global->getShape()) {
+    bool isFirst = llvm::all_of(offsets, [](int64_t o) { return o == 0; });
+    // Of a padded dimension the first block may have the global shape.
+    if (!block && whole && isFirst && localShape == global->getShape()) {
       block = global;
     } else if (!block) {
       auto tensor =

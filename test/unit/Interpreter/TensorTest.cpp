@@ -107,6 +107,18 @@ TEST_F(TensorTest, shards_pad_and_assemble) {
   EXPECT_TRUE((*whole)->sameAs(*x));
 }
 
+// Blocks that lie wholly in the padding are zero, also where a block is as large
+// as the tensor.
+TEST_F(TensorTest, blocks_of_padding_are_zero) {
+  Mesh mesh{{"x"}, {3}, std::nullopt};
+  Sharding s = Sharding::replicatedOf(1);
+  s.dims[0].axes = {mesh.fullAxis(0)};
+  RankTensors blocks = shardTensor(iota(b.getF32Type(), {2}), s, mesh, {2});
+  EXPECT_EQ(print(*blocks[0]), "[1, 2]");
+  EXPECT_EQ(print(*blocks[1]), "[0, 0]");
+  EXPECT_EQ(print(*blocks[2]), "[0, 0]");
+}
+
 TEST_F(TensorTest, replicas_must_agree) {
   Mesh mesh{{"x", "y"}, {2, 2}, std::nullopt};
   Sharding s = Sharding::replicatedOf(1);
