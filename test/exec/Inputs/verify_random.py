@@ -1,0 +1,49 @@
+"""Verifies random programs (random_program.py) of consecutive seeds.
+
+usage: verify_random.py FIRST COUNT NUMBER_OF_OPS
+
+Each must be right, within 1e-9 in f64, or be refused with an error that says
+why. Prints what is not, and the number of right and of refused programs; exit
+status 1 if one is wrong, crashes, or is refused without a reason.
+"""
+
+import os
+import subprocess
+import sys
+
+
+def verify(seed, ops):
+    generator = os.path.join(os.path.dirname(__file__), "random_program.py")
+    program = subprocess.run(
+        [sys.executable, generator, str(seed), str(ops)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    run = subprocess.run(
+        ["tessera", "verify", "-", "--tolerance", "1e-9"],
+        input=program,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if run.returncode == 0:
+        return "right"
+    # Compared and different, or stopped by a signal, or silent: wrong.
+    refused = run.returncode == 1 and not run.stdout and "expects" in run.stderr
+    if refused and "expects devices" not in run.stderr:
+        return "refused"
+    print(f"seed {seed}:\n{program}{run.stdout}{run.stderr}", flush=True)
+    return "wrong"
+
+
+def main():
+    first, count, ops = map(int, sys.argv[1:])
+    results = [verify(seed, ops) for seed in range(first, first + count)]
+    counts = {name: results.count(name) for name in ("right", "refused", "wrong")}
+    print(", ".join(f"{count} {name}" for name, count in counts.items()))
+    return 1 if counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
