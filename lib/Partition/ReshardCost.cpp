@@ -115,8 +115,12 @@ void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims,
 }
 
 /// An axis that a result has on another of its dimensions stays there; one that
-/// is pinned to a factor stays on it.
+/// is pinned to a factor stays on it. Factors are padded to what they are
+/// sharded over in tensors; axes laid along a merged dimension may still end
+/// within a factor, and it does not divide by them.
 bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
+  if (rule.factors[factor].size % numShards(axes) != 0)
+    return false;
   for (auto [f, held] : llvm::enumerate(pinned))
     if (f == factor ? !isPrefix(held, axes) : overlapsAny(held, axes))
       return false;
