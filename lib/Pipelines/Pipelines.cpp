@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Interfaces/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
@@ -75,6 +76,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
                          const PipelineOptions &options) {
   switch (phase) {
   case Phase::Input:
+    pm.addPass(createVerifyInputPass());
     return;
   case Phase::Plan:
     return buildPlan(pm, options);
@@ -168,9 +170,10 @@ void tessera::registerPipelines() {
         plan.strategy = options.strategy;
         buildPhase(pm, Phase::Plan, plan);
       });
-  for (int i = static_cast<int>(Phase::Propagate);
-       i <= static_cast<int>(Phase::LLVM); ++i) {
+  for (int i = 0; i <= static_cast<int>(Phase::LLVM); ++i) {
     Phase phase = static_cast<Phase>(i);
+    if (phase == Phase::Plan)
+      continue;
     PassPipelineRegistration<>(("tessera-" + phaseNames[i]).str(),
                                ("Phase " + phaseNames[i]).str(),
                                [phase](OpPassManager &pm) {

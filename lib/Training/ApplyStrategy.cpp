@@ -261,6 +261,10 @@ struct ApplyStrategyPass
     if (!plan)
       return module.emitError() << error;
     FailureOr<dist::MeshOp> meshOp = failure();
+    if (mesh.empty() && module.getOps<dist::MeshOp>().empty())
+      return module.emitError() << "strategy '" << strategy
+                                << "' expects a mesh, given as mesh=dp=2,tp=2 "
+                                   "or as a dist.mesh in the program";
     if (mesh.empty()) {
       meshOp = dist::getOnlyMesh(module);
     } else {

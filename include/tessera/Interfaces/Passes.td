@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that show the interfaces ---------*- tablegen -*-===//
+//===- Passes.td - Passes over programs of any phase -------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,19 @@ def PrintShardingRulesPass : Pass<"dist-print-sharding-rules"> {
     %0 = nn.einsum "bd,df->bf" %x, %w : ...
     // remark: ([i,j],[j,k])->([i,k]) {i=8, j=16 sum, k=4};
     //         partial sum in {0} {1}
+    ```
+  }];
+}
+
+def VerifyInputPass : Pass<"dist-verify-input"> {
+  let summary = "Checks the border behind the phase input";
+  let description = [{
+    Every shape is static: what a program needs of memory and of communication
+    is known before it runs.
+
+    ```mlir
+    func.func @f(%x: tensor<?x16xf32>)
+    // error: argument 0: expects a static shape but got 'tensor<?x16xf32>'
     ```
   }];
 }
