@@ -180,9 +180,9 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
                       Progress &progress) {
   int last = static_cast<int>(job.last.value_or(Phase::LLVM));
   bool spread = isToBeSpread(module, job);
-  for (int i = static_cast<int>(Phase::Plan); i <= last; ++i) {
+  for (int i = 0; i <= last; ++i) {
     auto phase = static_cast<Phase>(i);
-    if (!spread && phase < Phase::Kernels)
+    if (!spread && phase > Phase::Input && phase < Phase::Kernels)
       continue;
     mlir::PassManager passes(module->getContext());
     buildPhase(passes, phase, job.pipeline);
@@ -223,7 +223,6 @@ llvm::Error compile(const Job &job) {
   auto module = readModule(job.input, context);
   if (!module)
     return module.takeError();
-  progress.done("input");
   if (llvm::Error error = runPhases(**module, job, progress))
     return error;
   if (!job.last)
