@@ -69,7 +69,6 @@ private:
   bool isHidden(const DimSharding &dim) const {
     return dim.priority.value_or(0) > round;
   }
-  bool agree(const ShardingRule &rule, ArrayRef<View> views, FactorAxes &axes);
   void visit(unsigned op);
   bool resolve(unsigned op);
   bool extend(unsigned op, SmallVectorImpl<View> &views, const FactorAxes &axes,
@@ -195,8 +194,7 @@ void Propagator::runRound() {
 }
 
 void Propagator::enqueue(unsigned op) {
-  if (queued[op] ||
-      (!allOps && ruleInfos[problem.ops[op].rule].contracting))
+  if (queued[op] || (!allOps && ruleInfos[problem.ops[op].rule].contracting))
     return;
   queued[op] = true;
   queue.push_back(op);
@@ -235,8 +233,7 @@ Propagator::getViews(const PropagationProblem::Op &op) const {
     view.frozen = frozen;
     view.axes.resize(rule.factors.size());
     view.hasRest.resize(dims.size());
-    for (auto [d, dim] :
-         llvm::enumerate(solution.shardings[tensor].dims)) {
+    for (auto [d, dim] : llvm::enumerate(solution.shardings[tensor].dims)) {
       if (isHidden(dim) || dim.axes.empty())
         continue;
       SmallVector<int64_t, 2> sizes;
@@ -258,9 +255,8 @@ Propagator::getViews(const PropagationProblem::Op &op) const {
 
 /// The axes that all tensors can agree on, by factor. False if some tensor or
 /// some factor wants others.
-bool Propagator::agree(const ShardingRule &rule, ArrayRef<View> views,
-                       FactorAxes &axes) {
-  bool agreed = true;
+bool agree(const ShardingRule &rule, ArrayRef<View> views, FactorAxes &axes) {
+  bool all = true;
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
     for (const View &view : views)
       if (numShards(view.axes[f]) > numShards(axes[f]))
@@ -269,7 +265,7 @@ bool Propagator::agree(const ShardingRule &rule, ArrayRef<View> views,
       if (isPrefix(view.axes[f], axes[f]) || isPrefix(axes[f], view.axes[f]))
         continue;
       axes[f] = commonPrefix(axes[f], view.axes[f]);
-      agreed = false;
+      all = false;
     }
   }
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
@@ -281,10 +277,10 @@ bool Propagator::agree(const ShardingRule &rule, ArrayRef<View> views,
         if (g != f)
           llvm::append_range(others, view.axes[g]);
     AxisList free = prefixWithout(axes[f], others);
-    agreed &= free == axes[f];
+    all &= free == axes[f];
     axes[f] = std::move(free);
   }
-  return agreed;
+  return all;
 }
 
 /// True if some tensor has an axis to pass on.
@@ -326,9 +322,8 @@ AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
   // Axes of a dimension go major to minor: nothing may follow, and what stands
   // before must be cut into single elements.
   for (auto [i, other] : llvm::enumerate(factors))
-    if (i < position
-            ? !isFullyCut(view.axes[other], rule.factors[other].size)
-            : i > position && !view.axes[other].empty())
+    if (i < position ? !isFullyCut(view.axes[other], rule.factors[other].size)
+                     : i > position && !view.axes[other].empty())
       return {};
   const Sharding &sharding = solution.shardings[view.tensor];
   AxisList used = sharding.dimAxes();
@@ -343,9 +338,8 @@ AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
 }
 
 void Propagator::record(unsigned op, unsigned factor, ArrayRef<View> views,
-                        const View &view, unsigned dim,
-                        ArrayRef<AxisRef> added, const AxisList &now,
-                        PropagationStep cause) {
+                        const View &view, unsigned dim, ArrayRef<AxisRef> added,
+                        const AxisList &now, PropagationStep cause) {
   cause.op = op;
   cause.factor = factor;
   cause.dim = dim;

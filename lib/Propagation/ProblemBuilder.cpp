@@ -238,8 +238,9 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
   bool hasRule = true;
   ShardingRule rule = getShardingRule(op, &hasRule);
   if (!hasRule && withoutRule.insert(op->getName().getStringRef()).second)
-    remark::missed(op->getLoc(), remark::RemarkOpts::name("NoShardingRule")
-                                     .category("propagation"))
+    remark::missed(
+        op->getLoc(),
+        remark::RemarkOpts::name("NoShardingRule").category("propagation"))
         << remark::add("{0} has no sharding rule: its operands and results "
                        "are replicated",
                        op->getName().getStringRef().str());

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Propagation/Passes.h"
 #include "ProblemBuilder.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Propagation/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
@@ -90,7 +90,8 @@ void SolutionWriter::writeFunction(const PropagatedFunction &function) {
 /// Notes on ops what earlier priorities have settled.
 void SolutionWriter::writePinned() {
   for (auto [op, pinned] : llvm::zip(builder.operations, solution.pinned)) {
-    if (llvm::all_of(pinned, [](const AxisList &axes) { return axes.empty(); }) ||
+    if (llvm::all_of(pinned,
+                     [](const AxisList &axes) { return axes.empty(); }) ||
         !isa<ShardingRuleOpInterface>(op))
       continue;
     SmallVector<Attribute> factors;
@@ -165,8 +166,8 @@ ArrayAttr SolutionWriter::describeAll(unsigned tensor, Location loc,
   SmallVector<Attribute> lines;
   for (const PropagationStep &step : solution.steps[tensor]) {
     std::string line = describe(step);
-    remark::analysis(loc, remark::RemarkOpts::name("ShardingOrigin")
-                              .category("propagation"))
+    remark::analysis(
+        loc, remark::RemarkOpts::name("ShardingOrigin").category("propagation"))
         << remark::add("{0}{1}", where.str(), line);
     lines.push_back(StringAttr::get(loc.getContext(), line));
   }
@@ -179,23 +180,23 @@ void SolutionWriter::explain() {
     FunctionOpInterface func = function.func;
     for (BlockArgument arg : func.getArguments())
       if (unsigned id = builder.lookup(arg); id != kNone)
-        func.setArgAttr(arg.getArgNumber(), name,
-                        describeAll(id, func.getLoc(),
-                                    "argument " + Twine(arg.getArgNumber()) +
-                                        ": "));
+        func.setArgAttr(
+            arg.getArgNumber(), name,
+            describeAll(id, func.getLoc(),
+                        "argument " + Twine(arg.getArgNumber()) + ": "));
     for (auto [i, id] : llvm::enumerate(function.results))
       if (id != kNone)
-        func.setResultAttr(i, name,
-                           describeAll(id, func.getLoc(),
-                                       "result " + Twine(i) + ": "));
+        func.setResultAttr(
+            i, name,
+            describeAll(id, func.getLoc(), "result " + Twine(i) + ": "));
     for (Operation &op : func.getFunctionBody().front()) {
       SmallVector<Attribute> lines;
       for (auto [i, result] : llvm::enumerate(op.getResults()))
         if (unsigned id = builder.lookup(result); id != kNone)
           llvm::append_range(
-              lines, describeAll(id, op.getLoc(),
-                                 i == 0 ? Twine("")
-                                        : "result " + Twine(i) + ": "));
+              lines,
+              describeAll(id, op.getLoc(),
+                          i == 0 ? Twine("") : "result " + Twine(i) + ": "));
       if (!lines.empty())
         op.setAttr(name, ArrayAttr::get(op.getContext(), lines));
     }

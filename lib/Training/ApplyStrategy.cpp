@@ -178,9 +178,8 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         toNames(func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kDimsAttr)));
     for (auto [i, name] : llvm::enumerate(names.back()))
       if (name == "q_per_kv")
-        headsPerGroup =
-            std::max(headsPerGroup,
-                     cast<RankedTensorType>(arg.getType()).getDimSize(i));
+        headsPerGroup = std::max(
+            headsPerGroup, cast<RankedTensorType>(arg.getType()).getDimSize(i));
   }
   SmallVector<dist::ShardingAttr> seeds;
   for (auto [arg, dims] : llvm::zip(func.getArguments(), names)) {
@@ -188,8 +187,8 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
     if (dims.empty())
       continue;
     auto type = cast<RankedTensorType>(arg.getType());
-    bool isParameter = bool(
-        func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kParamAttr));
+    bool isParameter =
+        bool(func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kParamAttr));
     Sharding seed =
         isParameter ? seedParameter(dims, type) : seedInput(dims, type);
     if (dist::getSharding(arg))

@@ -15,7 +15,8 @@ using llvm::StringRef;
 /// Starts with a letter, goes on with letters, digits and underscores.
 static bool isName(StringRef text) {
   return !text.empty() && llvm::isAlpha(text.front()) &&
-         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+         llvm::all_of(text,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 static std::string quoted(StringRef text) { return "'" + text.str() + "'"; }
@@ -93,7 +94,8 @@ std::optional<Strategy> tessera::parseStrategy(StringRef text,
 static std::string print(const Mesh &mesh) {
   std::string text;
   for (size_t i = 0; i < mesh.names.size(); ++i)
-    text += (i ? "," : "") + mesh.names[i] + "=" + std::to_string(mesh.sizes[i]);
+    text +=
+        (i ? "," : "") + mesh.names[i] + "=" + std::to_string(mesh.sizes[i]);
   return text;
 }
 
@@ -114,8 +116,9 @@ std::string tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
     if (!why.empty())
       return why;
   for (size_t i = 0; i < mesh.names.size(); ++i) {
-    bool used = (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
-                (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
+    bool used =
+        (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
+        (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
     if (!used && mesh.sizes[i] > 1)
       return "expects a strategy that uses every axis but got none for " +
              quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh));
@@ -123,12 +126,12 @@ std::string tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
   return "";
 }
 
-std::pair<int64_t, int64_t>
-tessera::splitHeads(int64_t size, int64_t groups, int64_t perGroup) {
+std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,
+                                                int64_t perGroup) {
   std::pair<int64_t, int64_t> best{size, 1};
   auto rank = [&](int64_t g) {
-    int64_t heads = llvm::divideCeil(groups, g) *
-                    llvm::divideCeil(perGroup, size / g);
+    int64_t heads =
+        llvm::divideCeil(groups, g) * llvm::divideCeil(perGroup, size / g);
     return std::make_pair(heads, groups % g == 0 ? 0 : 1);
   };
   if (perGroup == 1)

@@ -112,9 +112,9 @@ struct PropagationSolution {
   std::vector<Sharding> shardings;
   /// The steps of each tensor, in the order in which they were taken.
   std::vector<llvm::SmallVector<PropagationStep, 2>> steps;
-  /// For each op at which seeds of a later priority want what earlier ones have:
-  /// the axes that the earlier ones gave its factors. The op is to run with
-  /// these, whatever it costs. No entries for other ops.
+  /// For each op at which seeds of a later priority want what earlier ones
+  /// have: the axes that the earlier ones gave its factors. The op is to run
+  /// with these, whatever it costs. No entries for other ops.
   std::vector<FactorAxes> pinned;
   /// How often an op was looked at; a measure of time.
   int64_t numVisits = 0;

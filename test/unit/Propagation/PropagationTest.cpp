@@ -37,7 +37,8 @@ TEST(Propagation, matmul_every_single_seed) {
 TEST(Propagation, matmul_two_seeds) {
   EXPECT_EQ(solveMatmul("[{x}, {}]", "[{}, {y}]", ""),
             "[{x}, {}] [{}, {y}] [{x}, {y}]");
-  EXPECT_EQ(solveMatmul("[{x}, {y}]", "", ""), "[{x}, {y}] [{y}, {}] [{x}, {}]");
+  EXPECT_EQ(solveMatmul("[{x}, {y}]", "", ""),
+            "[{x}, {y}] [{y}, {}] [{x}, {}]");
   EXPECT_EQ(solveMatmul("[{x}, {y}]", "[{y}, {}]", "[{x}, {y}]"),
             "[{x}, {y}] [{y}, {}] [{x}, {y}]");
   EXPECT_EQ(solveMatmul("[{}, {x, y}]", "", ""),
@@ -225,8 +226,7 @@ TEST(Propagation, lower_priority_number_goes_first) {
     unsigned b = p.tensor("16", swap ? "[{y}]" : "[{y}p1]");
     unsigned c = p.tensor("16");
     p.op("i,i->i", {a, b}, {c});
-    EXPECT_EQ(p.solve(),
-              swap ? "[{x}] [{y}] [{y}]" : "[{x}] [{y}] [{x}]");
+    EXPECT_EQ(p.solve(), swap ? "[{x}] [{y}] [{y}]" : "[{x}] [{y}] [{x}]");
   }
 }
 
@@ -314,8 +314,7 @@ int64_t countVisits(unsigned length, bool backward) {
   TestProblem p("x=4");
   std::vector<unsigned> ids;
   for (unsigned i = 0; i <= length; ++i)
-    ids.push_back(
-        p.tensor("16", i == (backward ? length : 0) ? "[{x}]" : ""));
+    ids.push_back(p.tensor("16", i == (backward ? length : 0) ? "[{x}]" : ""));
   for (unsigned i = 0; i < length; ++i)
     p.op("i->i", {ids[i]}, {ids[i + 1]});
   p.solve();
@@ -455,8 +454,7 @@ TEST(PropagationProblem, check_refuses_a_stage_axis) {
   TestProblem p("s=2");
   p.problem.mesh.stageAxis = 0;
   p.tensor("4", "[{s}]");
-  EXPECT_EQ(p.problem.check(),
-            "tensor 0: expects no stage axis but got \"s\"");
+  EXPECT_EQ(p.problem.check(), "tensor 0: expects no stage axis but got \"s\"");
 }
 
 TEST(PropagationProblem, check_refuses_an_axis_twice) {
