@@ -12,6 +12,7 @@
 
 #include "FactorSizes.h"
 #include "dialects/NN/NN.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Partition/Passes.h"
@@ -139,40 +140,67 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
   return operands;
 }
 
-/// An op that is linear in some operands gives zeros where all of them are
-/// zero.
+/// An op that is linear in some operands gives zeros where they are zero. All
+/// operands that have the dimension must be: zero times what stands in another
+/// one's padding need not be zero but may be no number.
 void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface)
     return;
-  auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
-    return iface.commutesWithReduction(ReductionKind::Sum, operands);
+  auto isZero = [&](unsigned factor) {
+    llvm::SmallBitVector having(op->getNumOperands());
+    for (auto [i, operand] : llvm::enumerate(rule.operands)) {
+      std::optional<int64_t> dim = findDim(operand, factor);
+      if (dim && !isZeroPadded(op->getOperand(i), *dim))
+        return false;
+      if (dim)
+        having.set(i);
+    }
+    auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
+      return iface.commutesWithReduction(ReductionKind::Sum, operands);
+    };
+    return having.any() &&
+           (isLinearIn(having) ||
+            llvm::any_of(having.set_bits(), [&](unsigned i) {
+              llvm::SmallBitVector one(op->getNumOperands());
+              one.set(i);
+              return isLinearIn(one);
+            }));
   };
   for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
-    for (auto [dim, factors] : llvm::enumerate(tensor)) {
-      if (factors.empty() ||
-          sizes.getPadded(op, factors.front()) ==
-              rule.factors[factors.front()].size)
-        continue;
-      llvm::SmallBitVector all(op->getNumOperands());
-      bool zero = false;
-      for (auto [i, operand] : llvm::enumerate(rule.operands)) {
-        std::optional<int64_t> from = findDim(operand, factors.front());
-        if (!from || !isZeroPadded(op->getOperand(i), *from))
-          continue;
-        llvm::SmallBitVector one(op->getNumOperands());
-        one.set(i);
-        all.set(i);
-        zero |= isLinearIn(one);
-      }
-      if (zero || (all.any() && isLinearIn(all)))
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      if (!factors.empty() &&
+          sizes.getPadded(op, factors.front()) !=
+              rule.factors[factors.front()].size &&
+          isZero(factors.front()))
         zeros.insert({result, static_cast<int64_t>(dim)});
-    }
 }
 
 //===----------------------------------------------------------------------===//
 // Rewrite
 //===----------------------------------------------------------------------===//
+
+/// A constant that is no splat, with zeros behind its elements.
+static FailureOr<Operation *> padConstant(OpBuilder &builder, Operation *op,
+                                          Type type) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  if (!elements)
+    return failure();
+  auto from = cast<RankedTensorType>(elements.getType());
+  auto to = cast<RankedTensorType>(type);
+  SmallVector<Attribute> values(to.getNumElements(),
+                                builder.getZeroAttr(to.getElementType()));
+  SmallVector<int64_t> strides = computeStrides(to.getShape());
+  SmallVector<int64_t> fromStrides = computeStrides(from.getShape());
+  for (auto [i, value] : llvm::enumerate(elements.getValues<Attribute>()))
+    values[linearize(delinearize(i, fromStrides), strides)] = value;
+  auto clone = cast<arith::ConstantOp>(builder.clone(*op));
+  clone.setValueAttr(DenseElementsAttr::get(to, values));
+  clone.getResult().setType(to);
+  return clone.getOperation();
+}
 
 LogicalResult Padder::reportConflict() {
   const FactorSizes::Conflict &c = *sizes.getConflict();
@@ -239,6 +267,8 @@ LogicalResult Padder::padOp(Operation *op) {
       iface ? iface.cloneWithShapes(builder, operands, types)
             : FailureOr<Operation *>(
                   cloneWithTypes(builder, op, operands, types));
+  if (failed(clone) && op->getNumOperands() == 0)
+    clone = padConstant(builder, op, types.front());
   if (failed(clone))
     return op->emitOpError("expects a shape that the shardings around it "
                            "divide: it cannot be padded from ")
