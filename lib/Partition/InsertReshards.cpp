@@ -309,6 +309,14 @@ LogicalResult ReshardInserter::visit(Operation *op) {
                          "regions but got ")
            << op->getName();
 
+  if (Value captured = findCapturedTensor(op, [&](Value value) {
+        return !context.getSharding(value).isFullyReplicated();
+      }))
+    return op->emitError("partition: expects a replicated tensor inside the "
+                         "body but got ")
+           << captured.getType() << " sharded as "
+           << context.print(context.getSharding(captured));
+
   Sharding partial;
   if (std::optional<llvm::SmallBitVector> bits = getPartialOperands(op))
     partial = context.getSharding(op->getOperand(bits->find_first()));

@@ -44,6 +44,7 @@ private:
 
   LogicalResult reportConflict();
   void setBoundaryTypes();
+  LogicalResult absorbOwnReductions(Operation *op, const ShardingRule &rule);
   LogicalResult padOp(Operation *op);
   /// The operands for the padded op: masked where the op reduces over padding.
   SmallVector<Value> maskOperands(Operation *op, const ShardingRule &rule);
@@ -243,8 +244,26 @@ void Padder::setBoundaryTypes() {
   func.setType(func.cloneTypeWith(inputs, outputs));
 }
 
+/// A reduction of the op's own must know of padding: no mask of an operand is
+/// neutral in every such reduction.
+LogicalResult Padder::absorbOwnReductions(Operation *op,
+                                          const ShardingRule &rule) {
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind != FactorKind::Decomposed ||
+        sizes.getPadded(op, index) == factor.size ||
+        cast<ShardingRuleOpInterface>(op).absorbPadding(index, factor.size))
+      continue;
+    return op->emitOpError("expects to be decomposed before its reduction over "
+                           "a dimension of size ")
+           << factor.size << " is padded to " << sizes.getPadded(op, index);
+  }
+  return success();
+}
+
 LogicalResult Padder::padOp(Operation *op) {
   ShardingRule rule = getShardingRule(op);
+  if (failed(absorbOwnReductions(op, rule)))
+    return failure();
   SmallVector<Value> operands = maskOperands(op, rule);
   trackZeros(op, rule);
   SmallVector<Type> types;

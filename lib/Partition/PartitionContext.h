@@ -73,6 +73,11 @@ inline int64_t getElementBytes(mlir::RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+/// The first tensor from outside that the regions of `op` use, for which `test`
+/// holds; null if there is none.
+mlir::Value findCapturedTensor(mlir::Operation *op,
+                               llvm::function_ref<bool(mlir::Value)> test);
+
 /// Merges a dictionary of argument or result attributes with `name`.
 void setInDictionary(mlir::DictionaryAttr &dictionary, mlir::StringRef name,
                      mlir::Attribute attr);

@@ -1,0 +1,156 @@
+// What a sharding leads to, row by row, on a mesh of 4 x 2.
+// RUN: tessera-opt %s --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' | FileCheck %s
+
+dist.mesh @mesh ["x"=4, "y"=2]
+
+// Z = X.W contracts over y: the sum is needed whole along y.
+// CHECK-LABEL: func.func @contract_to_whole
+// CHECK: %[[Z:.*]] = nn.einsum {{.*}} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+// CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[Z]] over <{"y"}> on @mesh
+// CHECK-NEXT: return %[[R]]
+func.func @contract_to_whole(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
+    %w: tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<64x32xf32>, tensor<32x16xf32> -> tensor<64x16xf32>
+  return %0 : tensor<64x16xf32>
+}
+
+// The same, wanted in parts along y.
+// CHECK-LABEL: func.func @contract_to_parts
+// CHECK: %[[Z:.*]] = nn.einsum
+// CHECK-NEXT: %[[R:.*]] = dist.reduce_scatter <sum> %[[Z]] dim 1 over <{"y"}> on @mesh : tensor<16x16xf32> -> tensor<16x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @contract_to_parts(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
+    %w: tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<64x32xf32>, tensor<32x16xf32> -> tensor<64x16xf32>
+  return %0 : tensor<64x16xf32>
+}
+
+// A.A gathers the left side over y, the right one over x, and reduces nothing.
+// CHECK-LABEL: func.func @square
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<16x32xf32>
+// CHECK-DAG: %[[L:.*]] = dist.all_gather %[[A]] dim 1 over <{"y"}>
+// CHECK-DAG: %[[R:.*]] = dist.all_gather %[[A]] dim 0 over <{"x"}>
+// CHECK: %[[Z:.*]] = nn.einsum "ik,kj->ij" %[[L]], %[[R]]
+// CHECK-NEXT: return %[[Z]]
+func.func @square(%x: tensor<64x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<64x64xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %x : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
+
+// Contracting over two axes is one reduction over both.
+// CHECK-LABEL: func.func @two_axes
+// CHECK: dist.all_reduce <sum> %{{.*}} over <{"x", "y"}>
+// CHECK-NEXT: return
+func.func @two_axes(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x","y"}]>},
+    %w: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x","y"}, {}]>})
+    -> (tensor<16x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<16x64xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}
+
+// A small contracted dimension (8) is cheaper to gather than its result
+// (512 x 512) to reduce: 2 x 12 KiB against 1.5 MiB a device.
+// CHECK-LABEL: func.func @small_contracted
+// CHECK-COUNT-2: dist.all_gather
+// CHECK-NOT: dist.{{all|reduce}}
+// CHECK: return
+func.func @small_contracted(%x: tensor<512x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
+    %w: tensor<8x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<512x512xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<512x8xf32>, tensor<8x512xf32> -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+// A large one (4096) is not: 384 B against 2 x 96 KiB.
+// CHECK-LABEL: func.func @large_contracted
+// CHECK-NOT: dist.all_gather
+// CHECK: dist.all_reduce <sum>
+// CHECK-NEXT: return
+func.func @large_contracted(%x: tensor<8x4096xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
+    %w: tensor<4096x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<8x4096xf32>, tensor<4096x8xf32> -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// An input that is sharded finer is computed on as it is; the result moves.
+// CHECK-LABEL: func.func @finer_input
+// CHECK: %[[E:.*]] = math.exp %{{.*}} : tensor<16x16xf32>
+// CHECK-NEXT: %[[G:.*]] = dist.all_gather %[[E]] dim 1 over <{"y"}>
+// CHECK-NEXT: return %[[G]]
+func.func @finer_input(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = math.exp %x {dist.shardings = [#dist.sharding<@mesh, [{"x"}, {}]>]} : tensor<64x32xf32>
+  return %0 : tensor<64x32xf32>
+}
+
+// CHECK-LABEL: func.func @max_stays_max
+// CHECK: dist.all_reduce <max> %{{.*}} over <{"x"}>
+func.func @max_stays_max(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<32xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %0 = nn.reduce <max> %x dims [0] : tensor<64x32xf32> -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+
+// reduce, add, return: one reduction, at the end.
+// CHECK-LABEL: func.func @reduce_add_return
+// CHECK-NOT: dist.{{all|reduce}}
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[S]] over <{"x"}>
+// CHECK-NEXT: return %[[R]]
+func.func @reduce_add_return(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %y: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<32xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<64x32xf32> -> tensor<32xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<64x32xf32> -> tensor<32xf32>
+  %2 = arith.addf %0, %1 : tensor<32xf32>
+  return %2 : tensor<32xf32>
+}
+
+// [4|x, 8|y] -> [32|(x,y)] moves nothing.
+// CHECK-LABEL: func.func @merge_dims
+// CHECK: %[[C:.*]] = tensor.collapse_shape {{.*}} : tensor<1x4xf32> into tensor<4xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @merge_dims(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<32xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>}) {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+
+// [8|x] -> [2|x:(1)2, 4|x:(2)2], and back: no collective.
+// CHECK-LABEL: func.func @split_axis
+// CHECK-NOT: dist.{{all|perm|slice}}
+// CHECK: return {{.*}} : tensor<1x2xf32>
+func.func @split_axis(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>}) {
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @merge_axis
+// CHECK-NOT: dist.{{all|perm|slice}}
+// CHECK: return {{.*}} : tensor<2xf32>
+func.func @merge_axis(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// The sum of two row-parallel products is reduced once.
+// CHECK-LABEL: func.func @two_products
+// CHECK-COUNT-2: nn.einsum
+// CHECK-NEXT: %[[S:.*]] = arith.addf
+// CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[S]] over <{"x"}>
+// CHECK-NEXT: return %[[R]]
+func.func @two_products(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
+    %w: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %v: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<16x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<16x64xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+  %1 = nn.einsum "ik,kj->ij" %x, %v : tensor<16x64xf32>, tensor<64x16xf32> -> tensor<16x16xf32>
+  %2 = arith.addf %0, %1 : tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
+}
