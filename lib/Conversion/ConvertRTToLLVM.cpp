@@ -71,6 +71,7 @@ private:
   Value context, arena;
   /// Stack space for the words of one call.
   Value words;
+  /// Returns a status that is not 0; null if nothing can fail.
   Block *failed = nullptr;
   llvm::MapVector<ArrayAttr, StringRef> tables;
 };
@@ -225,11 +226,15 @@ void StepToLLVM::run() {
   arena = LLVM::CallOp::create(b, declare("tessera_rt_arena", pointer, pointer),
                                context)
               .getResult();
-  failed = new Block();
-  step.getBody().push_back(failed);
-  failed->addArgument(b.getI32Type(), step.getLoc());
-  b.setInsertionPointToEnd(failed);
-  func::ReturnOp::create(b, failed->getArgument(0));
+  bool makesCalls = llvm::any_of(
+      ops, [](Operation *op) { return isa<rt::RuntimeCallOpInterface>(op); });
+  if (makesCalls) {
+    failed = new Block();
+    step.getBody().push_back(failed);
+    failed->addArgument(b.getI32Type(), step.getLoc());
+    b.setInsertionPointToEnd(failed);
+    func::ReturnOp::create(b, failed->getArgument(0));
+  }
   step.walk([&](func::ReturnOp op) {
     if (op.getNumOperands())
       return;

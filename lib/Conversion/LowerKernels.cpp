@@ -5,7 +5,7 @@
 //
 // One loop over rows; in it, op by op, loops over what is left of each op's
 // iteration space, parallel dimensions outside and reductions inside, their
-// accumulators in registers. All memory is flat and indexed linearly, so that
+// accumulators in registers; except that the last dimension stays innermost. All memory is flat and indexed linearly, so that
 // LLVM sees unit strides. Floating-point ops get the flag `contract`; the op
 // that accumulates a sum gets `reassoc` too, without which no reduction becomes
 // vectors. No flag speaks of NaN or infinity: masks are -inf.
@@ -69,7 +69,11 @@ private:
   SmallVector<Value> body(Loops &loops, ValueRange accumulators);
   Operation *cloneInBody(Operation *op, IRMapping &mapping, Loops &loops,
                          bool accumulates);
-  void parallelNest(Loops &loops, unsigned depth);
+  /// Loops over `dims` with `body` in the innermost; these carry no values.
+  void nest(Loops &loops, ArrayRef<unsigned> dims,
+            llvm::function_ref<void()> body);
+  void storeResults(const Loops &loops, ValueRange values);
+  void lowerColumns(Loops &loops);
   SmallVector<Value> reductionNest(Loops &loops, unsigned depth,
                                    ValueRange accumulators);
   void lower(linalg::GenericOp op);
@@ -356,41 +360,64 @@ SmallVector<Value> KernelLowering::reductionNest(Loops &loops, unsigned depth,
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value size = arith::ConstantIndexOp::create(b, loops.sizes[loop]);
-  auto nest = scf::ForOp::create(b, zero, size, one, accumulators);
+  auto forOp = scf::ForOp::create(b, zero, size, one, accumulators);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(nest.getBody());
-  loops.ivs[loop] = nest.getInductionVar();
+  b.setInsertionPointToStart(forOp.getBody());
+  loops.ivs[loop] = forOp.getInductionVar();
   SmallVector<Value> inner =
-      reductionNest(loops, depth + 1, nest.getRegionIterArgs());
+      reductionNest(loops, depth + 1, forOp.getRegionIterArgs());
   scf::YieldOp::create(b, inner);
-  return SmallVector<Value>(nest.getResults());
+  return SmallVector<Value>(forOp.getResults());
 }
 
-void KernelLowering::parallelNest(Loops &loops, unsigned depth) {
-  if (depth < loops.parallel.size()) {
-    unsigned loop = loops.parallel[depth];
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value one = arith::ConstantIndexOp::create(b, 1);
-    Value size = arith::ConstantIndexOp::create(b, loops.sizes[loop]);
-    auto nest = scf::ForOp::create(b, zero, size, one);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(nest.getBody());
-    loops.ivs[loop] = nest.getInductionVar();
-    parallelNest(loops, depth + 1);
-    return;
-  }
+void KernelLowering::nest(Loops &loops, ArrayRef<unsigned> dims,
+                          llvm::function_ref<void()> body) {
+  if (dims.empty())
+    return body();
+  unsigned loop = dims.front();
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value size = arith::ConstantIndexOp::create(b, loops.sizes[loop]);
+  auto forOp = scf::ForOp::create(b, zero, size, one);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(forOp.getBody());
+  loops.ivs[loop] = forOp.getInductionVar();
+  nest(loops, dims.drop_front(), body);
+}
+
+void KernelLowering::storeResults(const Loops &loops, ValueRange values) {
   linalg::GenericOp op = loops.op;
-  SmallVector<Value> accumulators;
-  if (!loops.reductions.empty())
-    for (OpOperand &init : op.getDpsInitsMutable())
-      accumulators.push_back(startValue(loops, init));
-  SmallVector<Value> values = reductionNest(loops, 0, accumulators);
   for (auto [value, result, init] :
        llvm::zip(values, op->getResults(), op.getDpsInitsMutable())) {
     const Storage &place = storage.find(result)->second;
     Value index = address(loops, op.getMatchingIndexingMap(&init), place);
     memref::StoreOp::create(b, value, place.memref, index);
   }
+}
+
+/// A reduction whose innermost loop is parallel, as a sum of rows: accumulators
+/// are in memory and the parallel loops innermost, or each element would be read
+/// from a column.
+void KernelLowering::lowerColumns(Loops &loops) {
+  linalg::GenericOp op = loops.op;
+  nest(loops, loops.parallel, [&] {
+    SmallVector<Value> starts;
+    for (OpOperand &init : op.getDpsInitsMutable())
+      starts.push_back(startValue(loops, init));
+    storeResults(loops, starts);
+  });
+  SmallVector<unsigned> order(loops.reductions);
+  llvm::append_range(order, loops.parallel);
+  nest(loops, order, [&] {
+    SmallVector<Value> accumulators;
+    for (auto [result, init] :
+         llvm::zip(op->getResults(), op.getDpsInitsMutable())) {
+      const Storage &place = storage.find(result)->second;
+      Value index = address(loops, op.getMatchingIndexingMap(&init), place);
+      accumulators.push_back(memref::LoadOp::create(b, place.memref, index));
+    }
+    storeResults(loops, body(loops, accumulators));
+  });
 }
 
 void KernelLowering::lower(linalg::GenericOp op) {
@@ -406,7 +433,16 @@ void KernelLowering::lower(linalg::GenericOp op) {
     (kind == IteratorType::parallel ? loops.parallel : loops.reductions)
         .push_back(i);
   }
-  parallelNest(loops, 0);
+  unsigned last = loops.sizes.size() - 1;
+  if (!loops.reductions.empty() && llvm::is_contained(loops.parallel, last))
+    return lowerColumns(loops);
+  nest(loops, loops.parallel, [&] {
+    SmallVector<Value> accumulators;
+    if (!loops.reductions.empty())
+      for (OpOperand &init : op.getDpsInitsMutable())
+        accumulators.push_back(startValue(loops, init));
+    storeResults(loops, reductionNest(loops, 0, accumulators));
+  });
 }
 
 func::FuncOp KernelLowering::run(StringRef name) {

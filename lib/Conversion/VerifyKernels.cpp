@@ -33,6 +33,11 @@ static bool belongsInStep(Operation *op) {
 }
 
 static LogicalResult verifyStep(func::FuncOp step) {
+  for (Type type : llvm::concat<const Type>(step.getArgumentTypes(),
+                                            step.getResultTypes()))
+    if (!isa<RankedTensorType>(type))
+      return step.emitError("expects tensors as arguments and results but got ")
+             << type;
   for (Operation &op : step.front())
     if (!belongsInStep(&op))
       return op.emitError("expects calls of kernels and libraries only in a "

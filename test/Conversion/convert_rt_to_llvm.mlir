@@ -66,3 +66,13 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
   }
   return
 }
+
+// -----
+
+// Nothing to do, nothing to fail.
+// CHECK-LABEL: llvm.func @tessera_program_step
+// CHECK: llvm.return
+// CHECK-NOT: llvm.return
+func.func @step() attributes {rt.step, rt.arena_bytes = 64 : i64} {
+  return
+}

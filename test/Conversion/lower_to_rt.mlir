@@ -94,3 +94,22 @@ func.func @transfer(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dist.local} 
   %0 = dist.recv along "pp" 0 to 1 tag 7 on @mesh : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A sum of rows keeps the last dimension innermost: the accumulators are the
+// result.
+// CHECK-LABEL: func.func private @kernel_0_loops(
+// CHECK-SAME: %[[X:.*]]: memref<32xf32>, %[[Y:.*]]: memref<8xf32>,
+// CHECK: scf.for %[[R:.*]] =
+// CHECK: scf.for %[[J:.*]] =
+// CHECK: memref.store %{{.*}}, %[[Y]][%[[J]]]
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: scf.for %[[K:.*]] =
+// CHECK: %[[OLD:.*]] = memref.load %[[Y]][%[[K]]]
+// CHECK: %[[NEW:.*]] = arith.addf %[[OLD]], %{{.*}}
+// CHECK: memref.store %[[NEW]], %[[Y]][%[[K]]]
+func.func @columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x8xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -9,6 +9,14 @@ func.func @loose(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Only tensors go in and out.
+// expected-error @+1 {{expects tensors as arguments and results but got 'index'}}
+func.func @scalar(%i: index) {
+  return
+}
+
+// -----
+
 // Another op in a kernel.
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = rt.kernel @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
