@@ -293,31 +293,6 @@ Finding findNccl() {
   });
 }
 
-Finding findOpenBlas() {
-  Library library = load({"libopenblas.so.0", "libopenblas.so"});
-  return describe("OpenBLAS", "matmul on the CPU", library, [&]() -> std::string {
-    auto *get = library.symbol<const char *()>("openblas_get_config");
-    // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-    return get ? wordAfter(get(), "OpenBLAS ") : "";
-  });
-}
-
-Finding findOneDnn() {
-  Library library = load({"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"});
-  return describe("oneDNN", "matmul on the CPU", library, [&]() -> std::string {
-    // The head of dnnl_version_t, the same in versions 1 to 3.
-    struct Version {
-      int major, minor, patch;
-    };
-    auto *get = library.symbol<const Version *()>("dnnl_version");
-    if (!get)
-      return "";
-    const Version *version = get();
-    return llvm::formatv("{0}.{1}.{2}", version->major, version->minor,
-                         version->patch);
-  });
-}
-
 Finding findMpi() {
   Finding finding("MPI", "starting ranks on several machines");
   std::string mpirun = findProgram("mpirun");
@@ -432,8 +407,7 @@ int tessera::runDoctor(Arguments arguments) {
     return reportError(kCommand.name,
                        "unexpected '" + parsed->positional[0] + "'");
 
-  const Finding findings[] = {findLinker(),   findRuntime(),  findOpenBlas(),
-                              findOneDnn(),   findMpi(),      findToolkit(),
+  const Finding findings[] = {findLinker(),   findRuntime(),  findMpi(),      findToolkit(),
                               findGPU(),      findCublasLt(), findCudnn(),
                               findNccl()};
   llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
