@@ -283,12 +283,118 @@ class Program:
             i + j,
         )
 
+    def pick(self):
+        v, l = self.value(2)
+        if len(l) < 2:
+            return
+        index = self.argument(l[:-1], "i32")
+        self.emit(
+            f"nn.pick {v}, {index} : {self.type(l)}, {self.type(l[:-1], 'i32')} "
+            f"-> {self.type(l[:-1])}",
+            l[:-1],
+        )
+
+    def positions(self):
+        """Adds to each element its position along the last dimension."""
+        v, l = self.value(1)
+        if not l:
+            return
+        i, t = f"%i{self.count}", self.type(l[-1], "i64")
+        self.lines.append(f"  {i} = nn.iota : {t}")
+        self.lines.append(
+            f"  {i}f = arith.sitofp {i} : {t} to {self.type(l[-1])}"
+        )
+        self.lines.append(
+            f"  {i}b = nn.broadcast {i}f dims [{len(l) - 1}] : {self.type(l[-1])} "
+            f"-> {self.type(l)}"
+        )
+        self.emit(f"arith.addf {v}, {i}b : {self.type(l)}", l)
+
+    def mask(self):
+        v, l = self.value(1)
+        if not l:
+            return
+        dim = self.random.randrange(len(l))
+        size = self.random.randint(1, SIZES[l[dim]])
+        self.emit(
+            f"nn.mask_padding {v} dim {dim} size {size} value 0.5 : f64 : "
+            f"{self.type(l)}",
+            l,
+        )
+
+    def constant(self):
+        v, l = self.value()
+        count = 1
+        for c in l:
+            count *= SIZES[c]
+        if not l or count > 200:
+            return
+        numbers = [f"{self.random.randint(-9, 9)}.0" for _ in range(count)]
+        for c in reversed(l[1:]):
+            n = SIZES[c]
+            numbers = [
+                "[" + ", ".join(numbers[i : i + n]) + "]"
+                for i in range(0, len(numbers), n)
+            ]
+        name = f"%c{self.count}"
+        self.lines.append(
+            f"  {name} = arith.constant dense<[{', '.join(numbers)}]> : {self.type(l)}"
+        )
+        self.emit(f"arith.mulf {v}, {name} : {self.type(l)}", l)
+
+    def choose(self):
+        v, l = self.value()
+        other, t = self.like(l), self.type(l)
+        name = f"%p{self.count}"
+        self.lines.append(f"  {name} = arith.cmpf ogt, {v}, {other} : {t}")
+        self.emit(
+            f"arith.select {name}, {v}, {other} : {self.type(l, 'i1')}, {t}", l
+        )
+
+    def concat(self):
+        v, l = self.value(1)
+        if not l:
+            return
+        dim = self.random.randrange(len(l))
+        # Two sizes of which the sum is a size, too.
+        pairs = [
+            (c, r)
+            for c in sorted(SIZES)
+            for r in sorted(SIZES)
+            if SIZES[l[dim]] + SIZES[c] == SIZES[r]
+            and not set(c + r) & (set(l) - {l[dim]})
+        ]
+        if not pairs:
+            return
+        c, r = self.random.choice(pairs)
+        other, result = l[:dim] + c + l[dim + 1 :], l[:dim] + r + l[dim + 1 :]
+        self.emit(
+            f"tensor.concat dim({dim}) {v}, {self.like(other)} : ({self.type(l)}, "
+            f"{self.type(other)}) -> {self.type(result)}",
+            result,
+        )
+
+    def linalg_reduce(self):
+        v, l = self.value(1)
+        if not l:
+            return
+        dim = self.random.randrange(len(l))
+        result = l[:dim] + l[dim + 1 :]
+        op = self.random.choice(["arith.addf", "arith.maximumf", "arith.minimumf"])
+        self.emit(
+            f"linalg.reduce {{ {op} }} ins({v} : {self.type(l)}) "
+            f"outs({self.like(result)} : {self.type(result)}) dimensions = [{dim}]",
+            result,
+        )
+
     def print(self, count):
         ops = [self.unary, self.binary, self.einsum, self.einsum, self.einsum]
         ops += [self.reduce, self.norm, self.transpose, self.broadcast]
         ops += [self.merge_and_split, self.slice, self.rope, self.embedding]
         ops += [self.cross_entropy, self.attention, self.constraint]
-        ops += [self.constraint, self.matmul, self.binary]
+        ops += [self.constraint, self.matmul, self.binary, self.pick]
+        ops += [self.positions, self.mask, self.constant, self.choose]
+        ops += [self.concat, self.linalg_reduce]
         while self.count < count:
             self.random.choice(ops)()
         results = self.values[-1:]
