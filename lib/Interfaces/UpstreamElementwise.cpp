@@ -82,7 +82,32 @@ struct ElementwiseModel
   }
 };
 
-/// A splat constant takes any shape; another one only its own.
+/// `dense` with zeros behind its elements up to `type`'s shape; null if that is
+/// smaller in some dimension.
+DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
+  ArrayRef<int64_t> from = dense.getType().getShape(), to = type.getShape();
+  if (llvm::any_of(llvm::zip_equal(from, to), [](auto sizes) {
+        return std::get<0>(sizes) > std::get<1>(sizes);
+      }))
+    return {};
+  Attribute zero = Builder(type.getContext()).getZeroAttr(type.getElementType());
+  SmallVector<Attribute> elements(type.getNumElements(), zero);
+  SmallVector<int64_t> index(from.size(), 0);
+  for (Attribute element : dense.getValues<Attribute>()) {
+    int64_t position = 0;
+    for (auto [i, size] : llvm::zip_equal(index, to))
+      position = position * size + i;
+    elements[position] = element;
+    // The next index, the last dimension fastest.
+    for (size_t d = index.size(); d-- > 0; index[d] = 0)
+      if (++index[d] < from[d])
+        break;
+  }
+  return DenseElementsAttr::get(type, elements);
+}
+
+/// A splat constant takes any shape; another one a larger one, padded with
+/// zeros.
 struct ConstantModel
     : ShardingRuleOpInterface::ExternalModel<ConstantModel, arith::ConstantOp> {
   ShardingRule getShardingRule(Operation *op) const {
@@ -98,12 +123,17 @@ struct ConstantModel
     auto constant = cast<arith::ConstantOp>(op);
     if (constant.getType() == resultTypes[0])
       return builder.clone(*op);
-    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-    if (!splat)
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!dense)
+      return failure();
+    auto type = cast<RankedTensorType>(resultTypes[0]);
+    DenseElementsAttr value =
+        dense.isSplat() ? dense.resizeSplat(type) : padWithZeros(dense, type);
+    if (!value)
       return failure();
     auto clone = cast<arith::ConstantOp>(builder.clone(*op));
-    clone.setValueAttr(splat.resizeSplat(cast<ShapedType>(resultTypes[0])));
-    clone.getResult().setType(resultTypes[0]);
+    clone.setValueAttr(value);
+    clone.getResult().setType(type);
     return clone.getOperation();
   }
 };

@@ -41,6 +41,19 @@ func.func @constant(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %0 : tensor<4x2xf32>
 }
 
+// One that is padded on the way, and summed: its padding does not count.
+// CHECK-LABEL: @uneven_constant
+// CHECK: yes
+// CHECK: all_reduce 1
+func.func @uneven_constant(
+    %a: tensor<3x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> (tensor<2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  %c = arith.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %0 = arith.addf %a, %c : tensor<3x2xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<3x2xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
 // [4, 8] over (x, y) to [32] and back.
 // CHECK-LABEL: @merge_and_split
 // CHECK: yes
