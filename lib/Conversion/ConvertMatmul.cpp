@@ -11,6 +11,7 @@
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Conversion/MatmulPlan.h"
 
 using namespace mlir;
@@ -64,6 +65,13 @@ Value buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs, Value rhs,
     return castTensor(b, product, element);
   }
   MatmulPlan plan = planMatmul(einsum);
+  if (plan.copied)
+    remark::missed(b.getLoc(),
+                   remark::RemarkOpts::name("ProductNeedsCopy")
+                       .category("conversion"))
+        << remark::reason("dimensions of a group do not lie together")
+        << remark::metric("CopiedBytes",
+                          plan.copied * rt::getElementBytes(operand));
   if (plan.lhsOrder)
     lhs = permute(b, lhs, einsum.lhs, *plan.lhsOrder);
   if (plan.rhsOrder)

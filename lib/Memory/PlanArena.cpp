@@ -238,10 +238,10 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
     }
     blocks.annotate(plan);
     remark::analysis(func.getLoc(), remark::RemarkOpts::name("ArenaPlanned")
-                                        .category("rt-plan-arena"))
-        << remark::metric("arena_bytes", plan.bytes)
-        << remark::metric("lower_bound_bytes", blocks.problem.lowerBound())
-        << remark::metric("blocks", int64_t(blocks.problem.blocks.size()));
+                                        .category("memory"))
+        << remark::metric("ArenaBytes", plan.bytes)
+        << remark::metric("LowerBoundBytes", blocks.problem.lowerBound())
+        << remark::metric("Blocks", int64_t(blocks.problem.blocks.size()));
   }
 };
 } // namespace

@@ -1,4 +1,5 @@
 // RUN: tessera-opt %s --rt-convert-nn --split-input-file | FileCheck %s
+// RUN: tessera-opt %s --rt-convert-nn --split-input-file --remarks-filter=conversion -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A linear layer is one call, whatever its dimensions.
 // CHECK-LABEL: func.func @linear
@@ -10,6 +11,8 @@ func.func @linear(%x: tensor<2x4x16xf32>, %w: tensor<16x3x4xf32>) -> tensor<2x4x
 }
 
 // Where dimensions cannot be collapsed, the smaller operand is copied.
+// REMARK-COUNT-1: remark: [Missed] ProductNeedsCopy {{.*}} CopiedBytes=96, Reason="dimensions of a group do not lie together"
+// REMARK-NOT: ProductNeedsCopy
 // CHECK-LABEL: func.func @copied
 // CHECK: %[[W:.*]] = rt.copy %arg1 strides [3, 6, 1] base 0 : tensor<4x2x3xf32> -> tensor<2x4x3xf32>
 // CHECK: rt.matmul %arg0, %[[W]] <batch = 1, m = 8, n = 3, k = 8,

@@ -1,4 +1,7 @@
 // RUN: tessera-opt %s --rt-plan-arena --split-input-file | FileCheck %s
+// RUN: tessera-opt %s --rt-plan-arena --split-input-file --remarks-filter=memory -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: remark: [Analysis] ArenaPlanned {{.*}} ArenaBytes=192, Blocks=4, LowerBoundBytes=192
 
 func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
     attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64: 0, 0>} {
