@@ -1,8 +1,10 @@
 """Prints a random program of annotated tensor ops, the same for the same seed.
 
-usage: random_program.py SEED [NUMBER OF OPS]
+usage: random_program.py SEED NUMBER_OF_OPS [even]
 
-Dimensions are letters, each with one size; some divide by nothing. Arguments,
+Dimensions are letters, each with one size; some divide by nothing, unless `even`
+is given: then every sharding divides every dimension but one of size 1, which is
+left alone, and nothing has to be refused. Arguments,
 some values in between (by dist.constraint) and results get random shardings
 over the axes of a mesh and their halves. Everything is f64, so that a
 comparison may be strict.
@@ -12,6 +14,7 @@ import random
 import sys
 
 SIZES = {"a": 4, "b": 6, "c": 8, "d": 5, "e": 3, "f": 12, "g": 1}
+EVEN_SIZES = {"a": 8, "b": 16, "c": 8, "d": 8, "e": 16, "f": 8, "g": 1}
 MESHES = [
     {"x": 2, "y": 2},
     {"x": 2, "y": 4},
@@ -23,9 +26,11 @@ MESHES = [
 
 
 class Program:
-    def __init__(self, seed):
+    def __init__(self, seed, even):
         self.random = random.Random(seed)
-        self.mesh = self.random.choice(MESHES)
+        self.even = even
+        meshes = [m for m in MESHES if not even or 3 not in m.values()]
+        self.mesh = self.random.choice(meshes)
         self.lines, self.arguments = [], []
         self.values = []  # (name, letters)
         self.count = 0
@@ -44,11 +49,13 @@ class Program:
         self.random.shuffle(atoms)
         return atoms
 
-    def sharding(self, rank, openness):
-        dims = [[] for _ in range(rank)]
+    def sharding(self, letters, openness):
+        dims = [[] for _ in letters]
         for atom in self.atoms():
-            if rank and self.random.random() < 0.6:
-                dim = self.random.randrange(rank)
+            if letters and self.random.random() < 0.6:
+                dim = self.random.randrange(len(letters))
+                if self.even and SIZES[letters[dim]] == 1:
+                    continue
                 # Halves in order would have to be written as one.
                 before = dims[dim][-1] if dims[dim] else ""
                 if ":(1)2" in before and atom.startswith(before[:3] + ":(2)"):
@@ -65,7 +72,7 @@ class Program:
         entries = [attributes] if attributes else []
         if self.random.random() < 0.7:
             entries.append(
-                f"dist.sharding = #dist.sharding{self.sharding(len(letters), 0.3)}"
+                f"dist.sharding = #dist.sharding{self.sharding(letters, 0.3)}"
             )
         self.arguments.append(
             f"{name}: {self.type(letters, element)} {{{', '.join(entries)}}}"
@@ -270,7 +277,7 @@ class Program:
     def constraint(self):
         v, l = self.value()
         self.emit(
-            f"dist.constraint {v} {self.sharding(len(l), 0.3)} : {self.type(l)}", l
+            f"dist.constraint {v} {self.sharding(l, 0.3)} : {self.type(l)}", l
         )
 
     def matmul(self):
@@ -404,7 +411,7 @@ class Program:
         print(f"dist.mesh @mesh [{mesh}]")
         types = [self.type(l) for _, l in results]
         shown = [
-            f"{t} {{dist.sharding = #dist.sharding{self.sharding(len(l), 0.3)}}}"
+            f"{t} {{dist.sharding = #dist.sharding{self.sharding(l, 0.3)}}}"
             if self.random.random() < 0.7
             else t
             for t, (_, l) in zip(types, results)
@@ -416,4 +423,7 @@ class Program:
 
 
 if __name__ == "__main__":
-    Program(int(sys.argv[1])).print(int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    is_even = sys.argv[3:] == ["even"]
+    if is_even:
+        SIZES.update(EVEN_SIZES)
+    Program(int(sys.argv[1]), is_even).print(int(sys.argv[2]))

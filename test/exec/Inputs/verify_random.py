@@ -1,6 +1,6 @@
 """Verifies random programs (random_program.py) of consecutive seeds.
 
-usage: verify_random.py FIRST COUNT NUMBER_OF_OPS
+usage: verify_random.py FIRST COUNT NUMBER_OF_OPS [even]
 
 Each must be right, within 1e-9 in f64, or be refused with an error that says
 why. Prints what is not, and the number of right and of refused programs; exit
@@ -12,10 +12,10 @@ import subprocess
 import sys
 
 
-def verify(seed, ops):
+def verify(seed, options):
     generator = os.path.join(os.path.dirname(__file__), "random_program.py")
     program = subprocess.run(
-        [sys.executable, generator, str(seed), str(ops)],
+        [sys.executable, generator, str(seed), *options],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -38,8 +38,8 @@ def verify(seed, ops):
 
 
 def main():
-    first, count, ops = map(int, sys.argv[1:])
-    results = [verify(seed, ops) for seed in range(first, first + count)]
+    first, count = map(int, sys.argv[1:3])
+    results = [verify(seed, sys.argv[3:]) for seed in range(first, first + count)]
     counts = {name: results.count(name) for name in ("right", "refused", "wrong")}
     print(", ".join(f"{count} {name}" for name, count in counts.items()))
     return 1 if counts["wrong"] else 0
