@@ -188,27 +188,11 @@ static bool isNeutral(Value value, ReductionKind kind) {
   Value scalar = fill ? fill.getInputs()[0] : value;
   Type element = getElementTypeOrSelf(scalar.getType());
   Attribute attr;
-  if (!matchPattern(scalar, m_Constant(&attr)))
+  if (!element.isIntOrFloat() || !matchPattern(scalar, m_Constant(&attr)))
     return false;
   if (auto splat = dyn_cast<SplatElementsAttr>(attr))
     attr = splat.getSplatValue<Attribute>();
-  if (auto value = dyn_cast<FloatAttr>(attr)) {
-    APFloat v = value.getValue();
-    if (kind == ReductionKind::Sum)
-      return v.isZero();
-    return v.isInfinity() && v.isNegative() == (kind == ReductionKind::Max);
-  }
-  if (auto value = dyn_cast<IntegerAttr>(attr)) {
-    APInt v = value.getValue();
-    // Booleans are reduced by or and and.
-    bool isBool = element.isInteger(1);
-    if (kind == ReductionKind::Sum)
-      return v.isZero();
-    if (kind == ReductionKind::Max)
-      return isBool ? v.isZero() : v.isMinSignedValue();
-    return isBool ? v.isOne() : v.isMaxSignedValue();
-  }
-  return false;
+  return attr == getNeutralElement(element, kind);
 }
 
 /// The init of a reduction over sharded factors counts once.

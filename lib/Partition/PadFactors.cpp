@@ -66,26 +66,6 @@ private:
 
 } // namespace
 
-/// The value that changes nothing in a reduction.
-static TypedAttr getNeutral(Type element, ReductionKind kind) {
-  Builder builder(element.getContext());
-  if (auto type = dyn_cast<FloatType>(element)) {
-    if (kind == ReductionKind::Sum)
-      return builder.getFloatAttr(type, 0.0);
-    return builder.getFloatAttr(
-        type, APFloat::getInf(type.getFloatSemantics(),
-                              /*Negative=*/kind == ReductionKind::Max));
-  }
-  unsigned width = element.getIntOrFloatBitWidth();
-  APInt value(width, 0);
-  // A boolean's maximum is "or", its minimum "and".
-  if (kind == ReductionKind::Max && width > 1)
-    value = APInt::getSignedMinValue(width);
-  if (kind == ReductionKind::Min)
-    value = width > 1 ? APInt::getSignedMaxValue(width) : APInt(1, 1);
-  return builder.getIntegerAttr(element, value);
-}
-
 /// The dimension of `tensor` whose major factor is `factor`.
 static std::optional<int64_t> findDim(const TensorFactors &tensor,
                                       unsigned factor) {
@@ -105,7 +85,7 @@ Value Padder::mask(OpBuilder &builder, Value value,
   auto type = cast<RankedTensorType>(value.getType());
   Value masked = nn::MaskPaddingOp::create(
       builder, value.getLoc(), type, value, /*offset=*/Value(), padding.dim,
-      padding.size, getNeutral(type.getElementType(), kind));
+      padding.size, getNeutralElement(type.getElementType(), kind));
   if (sharding)
     dist::setSharding(masked, sharding);
   return masked;

@@ -1,0 +1,108 @@
+//===- ReshardCostTest.cpp - How an op is run -----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Partition/ReshardCost.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+/// A matmul ([i,k],[k,j])->([i,j]) of f32 on a mesh x4 y2.
+struct Matmul {
+  Mesh mesh;
+  ShardingRule rule;
+  Sharding lhs, rhs, result;
+  llvm::SmallVector<int64_t> lhsShape, rhsShape, resultShape;
+  AxisRef x, y;
+
+  Matmul(int64_t i, int64_t k, int64_t j)
+      : lhs(Sharding::replicatedOf(2)), rhs(lhs), result(lhs), lhsShape{i, k},
+        rhsShape{k, j}, resultShape{i, j} {
+    mesh.names = {"x", "y"};
+    mesh.sizes = {4, 2};
+    x = mesh.fullAxis(0);
+    y = mesh.fullAxis(1);
+    unsigned fi = rule.addFactor(i), fj = rule.addFactor(j),
+             fk = rule.addFactor(k, FactorKind::Reduction);
+    rule.operands = {{{fi}, {fk}}, {{fk}, {fj}}};
+    rule.results = {{{fi}, {fj}}};
+  }
+  /// Axes of i, j, k.
+  FactorChoice choose() const {
+    return chooseFactors(mesh, rule, {{&lhs, lhsShape, 4}, {&rhs, rhsShape, 4}},
+                         {{&result, resultShape, 4}});
+  }
+};
+
+constexpr unsigned kI = 0, kJ = 1, kK = 2;
+
+} // namespace
+
+TEST(ReshardCost, bytes_are_those_of_the_plan) {
+  Matmul m(16, 16, 16);
+  Sharding onX = Sharding::replicatedOf(2), whole = onX;
+  onX.dims[0].axes = {m.x};
+  // A device has 4 rows of 16 and receives 12.
+  EXPECT_EQ(getReshardBytes(m.mesh, onX, whole, {16, 16}, 4), 12 * 16 * 4);
+  EXPECT_EQ(getReshardBytes(m.mesh, whole, onX, {16, 16}, 4), 0);
+  Sharding partial = whole;
+  partial.unreduced = {m.x};
+  EXPECT_EQ(getReshardBytes(m.mesh, partial, onX, {16, 16}, 4), 3 * 64 * 4);
+  EXPECT_EQ(getReshardBytes(m.mesh, partial, whole, {16, 16}, 4), 2 * 3 * 64 * 4);
+}
+
+TEST(ReshardCost, agreed_contraction_is_reduced) {
+  Matmul m(16, 64, 16);
+  m.lhs.dims[1].axes = m.rhs.dims[0].axes = {m.x};
+  FactorChoice choice = m.choose();
+  EXPECT_EQ(choice.axes[kK], AxisList{m.x});
+  EXPECT_EQ(choice.bytes, 2 * 3 * 16 * 16 * 4 / 4);
+  // Both operands whole.
+  EXPECT_EQ(choice.otherBytes, 2 * 3 * 16 * 16 * 4);
+}
+
+// The product repeats work on four devices: it must save three quarters of the
+// bytes.
+TEST(ReshardCost, repeated_work_must_pay) {
+  for (auto [k, gathers] : {std::pair(8, true), std::pair(32, false)}) {
+    Matmul m(64, k, 64);
+    m.lhs.dims[1].axes = m.rhs.dims[0].axes = {m.x};
+    FactorChoice choice = m.choose();
+    EXPECT_EQ(choice.axes[kK].empty(), gathers) << k;
+    EXPECT_EQ(choice.bytes * 4 < choice.otherBytes, gathers) << k;
+  }
+}
+
+// Rows of x and columns of w over one axis, the result by columns: the rows are
+// gathered even where w is smaller. A weight stays where it is.
+TEST(ReshardCost, result_keeps_its_axes) {
+  Matmul m(1024, 16, 16);
+  m.lhs.dims[0].axes = {m.x};
+  m.rhs.dims[1].axes = m.result.dims[1].axes = {m.x};
+  FactorChoice choice = m.choose();
+  EXPECT_TRUE(choice.axes[kI].empty());
+  EXPECT_EQ(choice.axes[kJ], AxisList{m.x});
+}
+
+TEST(ReshardCost, free_slices_are_taken) {
+  Matmul m(16, 16, 16);
+  m.lhs.dims[0].axes = {m.x};
+  m.result.dims[0].axes = {m.x};
+  m.result.dims[1].axes = {m.y};
+  FactorChoice choice = m.choose();
+  EXPECT_EQ(choice.axes[kI], AxisList{m.x});
+  EXPECT_EQ(choice.axes[kJ], AxisList{m.y});
+  EXPECT_EQ(choice.bytes, 0);
+}
+
+TEST(ReshardCost, replicated_factor_takes_no_axes) {
+  Matmul m(16, 16, 16);
+  m.rule.factors[kI].kind = FactorKind::Replicated;
+  m.lhs.dims[0].axes = m.result.dims[0].axes = {m.x};
+  EXPECT_TRUE(m.choose().axes[kI].empty());
+}
