@@ -238,7 +238,7 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     bool padded = op.getKeySize() && (op.getKOffset() ||
                                       int64_t(*op.getKeySize()) < keys);
     Value k = op.getK(), v = op.getV();
-    if (padded && op.getKOffset()) {
+    if (element.isF64() || (padded && op.getKOffset())) {
       rewriter.replaceOp(op, decompose(b, op));
       return success();
     }
@@ -271,8 +271,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
         IntegerAttr());
   }
 
-  /// Products and a masked softmax: for keys of which some, which depends on
-  /// the device, are padding.
+  /// Products and a masked softmax: in f64, which the library does not have, and
+  /// where it depends on the device which keys are padding.
   static Value decompose(GenericBuilder &b, nn::AttentionOp op) {
     auto q = cast<RankedTensorType>(op.getQ().getType());
     auto k = cast<RankedTensorType>(op.getK().getType());
@@ -292,8 +292,10 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     SmallVector<int64_t> shape{B, G, R, S, T};
     Value masked = b.map(shape, wide, {{scores, all}}, [&](ValueRange v) {
       Value key = b.position(4, op.getKOffset());
-      Value seen = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
-                                         b.index(*op.getKeySize()));
+      Value seen = arith::ConstantOp::create(b, b.getBoolAttr(true));
+      if (op.getKeySize())
+        seen = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
+                                     b.index(*op.getKeySize()));
       if (op.getCausal())
         seen = arith::AndIOp::create(
             b, seen,

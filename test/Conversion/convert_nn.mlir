@@ -168,3 +168,17 @@ func.func @movement(%x: tensor<4x8xf32>) -> (tensor<2x3xf32>, tensor<8x8xf32>, t
   } : tensor<4x8xf32> to tensor<6x8xf32>
   return %0, %1, %2 : tensor<2x3xf32>, tensor<8x8xf32>, tensor<6x8xf32>
 }
+
+// -----
+
+// The library has no f64: products and a softmax in f64.
+// CHECK-LABEL: func.func @attention_f64
+// CHECK-NOT: rt.attention
+// CHECK-NOT: arith.truncf
+// CHECK: rt.matmul {{.*}} -> tensor<1x2x1x4x4xf64>
+// CHECK: math.exp {{.*}} : f64
+// CHECK: rt.matmul {{.*}}xf64>
+func.func @attention_f64(%q: tensor<1x4x2x1x4xf64>, %k: tensor<1x4x2x4xf64>) -> tensor<1x4x2x1x4xf64> {
+  %0 = nn.attention causal scale 0.5 %q, %k, %k : tensor<1x4x2x1x4xf64>, tensor<1x4x2x4xf64>, tensor<1x4x2x4xf64> -> tensor<1x4x2x1x4xf64>
+  return %0 : tensor<1x4x2x1x4xf64>
+}
