@@ -33,9 +33,12 @@ bool Contraction::isValid() const {
   auto in = [](ArrayRef<unsigned> tensor, unsigned i) {
     return llvm::is_contained(tensor, i);
   };
-  return llvm::all_of(result, [&](unsigned i) { return in(lhs, i) || in(rhs, i); }) &&
-         llvm::all_of(lhs, [&](unsigned i) { return in(result, i) || in(rhs, i); }) &&
-         llvm::all_of(rhs, [&](unsigned i) { return in(result, i) || in(lhs, i); });
+  return llvm::all_of(result,
+                      [&](unsigned i) { return in(lhs, i) || in(rhs, i); }) &&
+         llvm::all_of(
+             lhs, [&](unsigned i) { return in(result, i) || in(rhs, i); }) &&
+         llvm::all_of(rhs,
+                      [&](unsigned i) { return in(result, i) || in(lhs, i); });
 }
 
 namespace {

@@ -20,8 +20,7 @@ using namespace tessera::interp;
 //===----------------------------------------------------------------------===//
 
 std::string interp::getArgumentName(func::FuncOp function, unsigned index) {
-  for (StringRef key :
-       {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
+  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
     if (auto name = function.getArgAttrOfType<StringAttr>(index, key))
       return name.str();
   return "arg" + std::to_string(index);
@@ -78,9 +77,7 @@ struct IndexBound {
   std::optional<int64_t> limit;
   std::optional<int64_t> ignored;
 
-  void restrict(int64_t size) {
-    limit = limit ? std::min(*limit, size) : size;
-  }
+  void restrict(int64_t size) { limit = limit ? std::min(*limit, size) : size; }
 };
 } // namespace
 
@@ -132,10 +129,10 @@ static void fillIntegers(Tensor &tensor, const Random &random,
   llvm::SmallPtrSet<Operation *, 8> visited;
   findBound(argument, bound, visited);
   const ElementType &type = tensor.getElementType();
-  uint64_t limit = type.getWidth() == 1 ? 2 : bound.limit.value_or(kDefaultLimit);
+  uint64_t limit =
+      type.getWidth() == 1 ? 2 : bound.limit.value_or(kDefaultLimit);
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
-    bool ignored =
-        bound.ignored && random.bits(i, 1) % kIgnoredOneIn == 0;
+    bool ignored = bound.ignored && random.bits(i, 1) % kIgnoredOneIn == 0;
     int64_t value = ignored ? *bound.ignored
                             : static_cast<int64_t>(random.bits(i, 0) % limit);
     tensor[i] = type.round(intCell(value));
@@ -181,10 +178,10 @@ FailureOr<RankTensors> interp::makeInputs(func::FuncOp function,
     auto tensor = std::make_shared<Tensor>(type);
     Random random(options.seed, getArgumentName(function, i));
     if (tensor->getElementType().isFloat())
-      fillFloats(*tensor, random,
-                 function.getArgAttrOfType<nn::InitAttr>(
-                     i, nn::NNDialect::kInitAttr),
-                 options);
+      fillFloats(
+          *tensor, random,
+          function.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr),
+          options);
     else
       fillIntegers(*tensor, random, argument);
     inputs.push_back(tensor);

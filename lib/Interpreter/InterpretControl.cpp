@@ -32,8 +32,9 @@ static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
   int64_t first = (*ranks[0])[0].i;
   for (const TensorRef &tensor : ranks)
     if ((*tensor)[0].i != first)
-      return op->emitOpError("expects bounds and conditions that are the same on "
-                           "all ranks but got ")
+      return op->emitOpError(
+                 "expects bounds and conditions that are the same on "
+                 "all ranks but got ")
              << first << " and " << (*tensor)[0].i;
   return first;
 }
@@ -78,9 +79,9 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
     Tensor counter(op.getInductionVar().getType());
     counter[0] = intCell(i);
     std::vector<RankTensors> arguments = std::move(carried);
-    arguments.insert(arguments.begin(),
-                     RankTensors(m.getNumRanks(),
-                                 std::make_shared<const Tensor>(counter)));
+    arguments.insert(
+        arguments.begin(),
+        RankTensors(m.getNumRanks(), std::make_shared<const Tensor>(counter)));
     if (failed(m.runBlock(*op.getBody(), std::move(arguments), carried)))
       return failure();
   }

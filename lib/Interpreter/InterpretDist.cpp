@@ -237,8 +237,8 @@ static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
       return failure();
     AxisList axes = op.getAxes().toAxes(*mesh);
     Tensor neutral(op.getType());
-    neutral.fill(neutralElement(neutral.getElementType(),
-                                toPlain(op.getKind())));
+    neutral.fill(
+        neutralElement(neutral.getElementType(), toPlain(op.getKind())));
     TensorRef shared = share(std::move(neutral));
     for (int64_t rank = 0; rank < m.getNumRanks(); ++rank)
       if (mesh->shardIndex(rank, axes) != 0)
@@ -251,7 +251,8 @@ static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
 /// constraint and reshard: what they say concerns where a global value lies.
 template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
   if (m.getNumRanks() != 1)
-    return op.emitOpError("expects one rank, which holds global values, but got ")
+    return op.emitOpError(
+               "expects one rank, which holds global values, but got ")
            << m.getNumRanks();
   m.set(op.getResult(), m.get(op.getInput()));
   return success();

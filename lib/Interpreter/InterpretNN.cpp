@@ -127,15 +127,14 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
       for (int64_t g = 0; g < groups; ++g)
         for (int64_t r = 0; r < heads; ++r) {
           int64_t row = ((b * queries + s) * groups + g) * heads + r;
-          attend(
-              q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
-              v.data() + (b * keys * groups + g) * valueDim,
-              result.data() + row * valueDim, keys, groups * dim, dim,
-              groups * valueDim, valueDim, scale, weights, sums,
-              [&](int64_t t) {
-                return kOffset + t >= keySize ||
-                       (causal && kOffset + t > qOffset + s);
-              });
+          attend(q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
+                 v.data() + (b * keys * groups + g) * valueDim,
+                 result.data() + row * valueDim, keys, groups * dim, dim,
+                 groups * valueDim, valueDim, scale, weights, sums,
+                 [&](int64_t t) {
+                   return kOffset + t >= keySize ||
+                          (causal && kOffset + t > qOffset + s);
+                 });
         }
   return yieldRounded(e, std::move(result));
 }
@@ -282,8 +281,7 @@ static LogicalResult evaluateEmbedding(nn::EmbeddingOp op, Evaluation &e) {
   for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
     int64_t row = ids[i].i - offset;
     if (row >= 0 && row < rows)
-      std::copy_n(table.data() + row * width, width,
-                  result.data() + i * width);
+      std::copy_n(table.data() + row * width, width, result.data() + i * width);
     else if (!op.getOffset())
       return op.emitOpError("expects ids in [0, ")
              << rows << ") but got " << row;
@@ -330,7 +328,8 @@ static LogicalResult evaluateMaskPadding(nn::MaskPaddingOp op, Evaluation &e) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-template <double (*fn)(double)> static LogicalResult mapElements(Evaluation &e) {
+template <double (*fn)(double)>
+static LogicalResult mapElements(Evaluation &e) {
   Tensor x = e.operand(0);
   for (int64_t i = 0, n = x.getNumElements(); i < n; ++i)
     x[i].f = fn(x[i].f);

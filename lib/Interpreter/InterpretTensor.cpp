@@ -133,9 +133,10 @@ static LogicalResult evaluateDim(tensor::DimOp op, Evaluation &e) {
 }
 
 /// The position that index operands name; an error outside the tensor.
-static FailureOr<SmallVector<int64_t>>
-positionOf(Operation *op, ValueRange indices, ArrayRef<int64_t> shape,
-           const Evaluation &e) {
+static FailureOr<SmallVector<int64_t>> positionOf(Operation *op,
+                                                  ValueRange indices,
+                                                  ArrayRef<int64_t> shape,
+                                                  const Evaluation &e) {
   SmallVector<int64_t> position;
   for (auto [value, size] : llvm::zip_equal(indices, shape)) {
     int64_t i = e.getIndex(value);
@@ -149,8 +150,7 @@ positionOf(Operation *op, ValueRange indices, ArrayRef<int64_t> shape,
 }
 
 static LogicalResult evaluateExtract(tensor::ExtractOp op, Evaluation &e) {
-  auto position =
-      positionOf(op, op.getIndices(), e.operand(0).getShape(), e);
+  auto position = positionOf(op, op.getIndices(), e.operand(0).getShape(), e);
   if (failed(position))
     return failure();
   Tensor result = e.makeResult();

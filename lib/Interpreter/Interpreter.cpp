@@ -43,8 +43,8 @@ std::optional<ScalarOp> Registry::lookupScalar(Operation *op) const {
     return std::nullopt;
   ScalarOp scalar;
   scalar.fn = fn;
-  scalar.in = ElementType(
-      getElementTypeOrSelf(op->getOperands().back().getType()));
+  scalar.in =
+      ElementType(getElementTypeOrSelf(op->getOperands().back().getType()));
   scalar.out = ElementType(getElementTypeOrSelf(op->getResult(0).getType()));
   if (auto predicate = op->getAttrOfType<IntegerAttr>("predicate"))
     scalar.predicate = predicate.getInt();
@@ -153,8 +153,7 @@ static LogicalResult checkResults(Operation *op, ArrayRef<TensorRef> results) {
            << results.size() << " results";
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), results)) {
     auto shaped = dyn_cast<ShapedType>(value.getType());
-    ArrayRef<int64_t> shape =
-        shaped ? shaped.getShape() : ArrayRef<int64_t>();
+    ArrayRef<int64_t> shape = shaped ? shaped.getShape() : ArrayRef<int64_t>();
     if (tensor->getElementType().getType() !=
             getElementTypeOrSelf(value.getType()) ||
         tensor->getShape() != shape)
@@ -201,8 +200,7 @@ LogicalResult Machine::evaluateLocal(Operation *op, LocalFn fn) {
       continue;
     }
     Evaluation evaluation(op, inputs, tensors);
-    if (failed(fn(evaluation)) ||
-        failed(checkResults(op, evaluation.results)))
+    if (failed(fn(evaluation)) || failed(checkResults(op, evaluation.results)))
       return failure();
     for (auto [result, tensor] : llvm::zip_equal(results, evaluation.results))
       result[rank] = tensor;

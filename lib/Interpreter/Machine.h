@@ -101,9 +101,8 @@ public:
   }
   template <typename Op, mlir::LogicalResult (*fn)(Op, Evaluation &)>
   void addLocal() {
-    addLocal(Op::getOperationName(), [](Evaluation &e) {
-      return fn(mlir::cast<Op>(e.op), e);
-    });
+    addLocal(Op::getOperationName(),
+             [](Evaluation &e) { return fn(mlir::cast<Op>(e.op), e); });
   }
   template <typename Op, mlir::LogicalResult (*fn)(Op, Machine &)>
   void addRank() {

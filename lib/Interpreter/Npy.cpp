@@ -75,8 +75,9 @@ llvm::Error tessera::interp::writeNpy(StringRef path, const Tensor &tensor) {
   const ElementType &type = tensor.getElementType();
   StringRef descriptor = descriptorOf(type);
   if (descriptor.empty())
-    return llvm::createStringError(path + ": expects integers of 1, 8, 16, 32 "
-                                          "or 64 bits but got " +
+    return llvm::createStringError(path +
+                                   ": expects integers of 1, 8, 16, 32 "
+                                   "or 64 bits but got " +
                                    std::to_string(type.getWidth()));
   std::error_code code;
   llvm::raw_fd_ostream os(path, code);

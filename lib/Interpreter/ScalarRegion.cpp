@@ -66,8 +66,8 @@ void ScalarRegion::keepAccumulatorsExact(Block &block, unsigned first) {
     Operation *op = value.getDefiningOp();
     BlockArgument accumulator = block.getArgument(first + i);
     if (!op || !value.hasOneUse() || !isa<FloatType>(value.getType()) ||
-        !isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp,
-             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) ||
+        !isa<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp>(op) ||
         !accumulator.hasOneUse() || *accumulator.user_begin() != op)
       continue;
     for (Step &step : steps)

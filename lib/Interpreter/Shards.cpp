@@ -109,8 +109,8 @@ RankTensors interp::shardTensor(const TensorRef &global, const Sharding &s,
     } else if (!block) {
       auto tensor =
           std::make_shared<Tensor>(global->getElementType(), localShape);
-      SmallVector<int64_t> sizes = clip(offsets, localShape,
-                                        global->getShape());
+      SmallVector<int64_t> sizes =
+          clip(offsets, localShape, global->getShape());
       if (!whole)
         tensor->fill(neutralElement(global->getElementType(), s.reduction));
       else if (!llvm::is_contained(sizes, 0))
@@ -127,8 +127,7 @@ llvm::Expected<TensorRef> interp::assembleTensor(ArrayRef<TensorRef> blocks,
                                                  const Sharding &s,
                                                  const Mesh &mesh,
                                                  ArrayRef<int64_t> shape) {
-  auto result =
-      std::make_shared<Tensor>(blocks[0]->getElementType(), shape);
+  auto result = std::make_shared<Tensor>(blocks[0]->getElementType(), shape);
   SmallVector<int64_t> zeros(shape.size(), 0);
   // The first device that holds each block.
   std::map<std::vector<int64_t>, std::pair<int64_t, TensorRef>> first;
@@ -147,8 +146,8 @@ llvm::Expected<TensorRef> interp::assembleTensor(ArrayRef<TensorRef> blocks,
         parts.push_back(blocks[other]);
       block = std::make_shared<Tensor>(reduceTensors(parts, s.reduction));
     }
-    auto [it, isNew] = first.insert(
-        {{offsets.begin(), offsets.end()}, {device, block}});
+    auto [it, isNew] =
+        first.insert({{offsets.begin(), offsets.end()}, {device, block}});
     if (!isNew) {
       if (it->second.second != block &&
           !it->second.second->slice(zeros, sizes)

@@ -49,9 +49,8 @@ Cell ElementType::roundSlow(Cell value) const {
     if (width == 1)
       return intCell(value.i & 1);
     unsigned shift = 64 - width;
-    return intCell(static_cast<int64_t>(static_cast<uint64_t>(value.i)
-                                        << shift) >>
-                   shift);
+    return intCell(
+        static_cast<int64_t>(static_cast<uint64_t>(value.i) << shift) >> shift);
   }
   double x = value.f;
   if (x == 0 || !std::isfinite(x))
@@ -251,9 +250,8 @@ TensorRef tessera::interp::fromAttribute(Attribute attr) {
   } else if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
     int64_t i = 0;
     if (dense.isSplat() && result->getNumElements())
-      result->fill(type.isFloat()
-                       ? cellOf(dense.getSplatValue<APFloat>())
-                       : cellOf(type, dense.getSplatValue<APInt>()));
+      result->fill(type.isFloat() ? cellOf(dense.getSplatValue<APFloat>())
+                                  : cellOf(type, dense.getSplatValue<APInt>()));
     else if (type.isFloat())
       for (APFloat value : dense.getValues<APFloat>())
         (*result)[i++] = cellOf(value);

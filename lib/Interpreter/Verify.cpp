@@ -65,8 +65,8 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
   std::vector<RankTensors> arguments(numRanks);
   for (auto [i, input] : llvm::enumerate(inputs)) {
     Type type = function.getArgumentTypes()[i];
-    Sharding sharding = shardingOf(dist::getSharding(function.getArgument(i)),
-                                   type, *mesh);
+    Sharding sharding =
+        shardingOf(dist::getSharding(function.getArgument(i)), type, *mesh);
     SmallVector<int64_t> shape = globalShapeOf(
         function.getArgAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
     if (input->getShape() != ArrayRef(shape))
@@ -85,9 +85,9 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     Sharding sharding =
         shardingOf(dist::getResultSharding(function, i), type, *mesh);
-    SmallVector<int64_t> shape = globalShapeOf(
-        function.getResultAttr(i, DistDialect::kGlobalShapeAttr), type,
-        sharding);
+    SmallVector<int64_t> shape =
+        globalShapeOf(function.getResultAttr(i, DistDialect::kGlobalShapeAttr),
+                      type, sharding);
     RankTensors blocks;
     for (const RankTensors &rank : *results)
       blocks.push_back(rank[i]);
@@ -110,9 +110,8 @@ FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
            << function.getNumArguments();
   if (function->hasAttr(DistDialect::kLocalAttr))
     return interpretLocal(function, inputs, statistics);
-  FailureOr<std::vector<RankTensors>> results =
-      interpret(function, RankTensors(inputs.begin(), inputs.end()),
-                statistics);
+  FailureOr<std::vector<RankTensors>> results = interpret(
+      function, RankTensors(inputs.begin(), inputs.end()), statistics);
   if (failed(results))
     return failure();
   return results->front();
@@ -127,9 +126,9 @@ double interp::relativeDifference(const Tensor &actual,
   double difference = 0, largest = 0;
   for (int64_t i = 0, n = expected.getNumElements(); i < n; ++i) {
     if (!expected.getElementType().isFloat()) {
-      difference = std::max(
-          difference, std::fabs(static_cast<double>(actual[i].i) -
-                                static_cast<double>(expected[i].i)));
+      difference =
+          std::max(difference, std::fabs(static_cast<double>(actual[i].i) -
+                                         static_cast<double>(expected[i].i)));
       continue;
     }
     double a = actual[i].f, b = expected[i].f;
@@ -239,7 +238,7 @@ void interp::printReport(const VerifyReport &report, llvm::raw_ostream &os) {
   }
   rows = {{"collective", "count", "bytes a rank"}};
   for (auto &[name, entry] : report.statistics.collectives)
-    rows.push_back({name.str(), std::to_string(entry.count),
-                    std::to_string(entry.bytes)});
+    rows.push_back(
+        {name.str(), std::to_string(entry.count), std::to_string(entry.bytes)});
   printTable(rows, os);
 }

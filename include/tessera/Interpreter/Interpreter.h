@@ -42,8 +42,7 @@ struct Statistics {
 /// the op: an op that the interpreter does not know, a value that an op does
 /// not allow (an id outside an embedding table), a mesh of another size.
 mlir::FailureOr<std::vector<RankTensors>>
-interpret(mlir::func::FuncOp function,
-          llvm::ArrayRef<RankTensors> arguments,
+interpret(mlir::func::FuncOp function, llvm::ArrayRef<RankTensors> arguments,
           Statistics *statistics = nullptr);
 
 } // namespace tessera::interp

@@ -26,9 +26,9 @@ mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
 /// results assembled by their `dist.sharding` and `dist.global_shape`; those
 /// without are copies. Any other runs on one rank. Failure, with an error: see
 /// `interpret` and `assembleTensor`.
-mlir::FailureOr<RankTensors>
-interpretGlobal(mlir::func::FuncOp function, llvm::ArrayRef<TensorRef> inputs,
-                Statistics *statistics = nullptr);
+mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
+                                             llvm::ArrayRef<TensorRef> inputs,
+                                             Statistics *statistics = nullptr);
 
 /// Largest difference of two tensors of one shape, relative to the largest
 /// element of `expected`; absolute where that is 0 and for integers. Infinite

@@ -31,8 +31,7 @@ TEST(ArithTest, integers) {
   Elements a{7, -7, 7, -7}, c{2, 2, -2, -2};
   EXPECT_EQ(apply("arith.divsi", "i32", {a, c}), (Elements{3, -3, -3, 3}));
   EXPECT_EQ(apply("arith.ceildivsi", "i32", {a, c}), (Elements{4, -3, -3, 4}));
-  EXPECT_EQ(apply("arith.floordivsi", "i32", {a, c}),
-            (Elements{3, -4, -4, 3}));
+  EXPECT_EQ(apply("arith.floordivsi", "i32", {a, c}), (Elements{3, -4, -4, 3}));
   EXPECT_EQ(apply("arith.remsi", "i32", {a, c}), (Elements{1, -1, 1, -1}));
   EXPECT_EQ(apply("arith.divui", "i8", {{-1, 4}, {2, 3}}), (Elements{127, 1}));
   EXPECT_EQ(apply("arith.ceildivui", "i8", {{-1, 4}, {2, 3}}),
@@ -114,9 +113,9 @@ TEST(ArithTest, comparisons) {
 TEST(ArithTest, casts) {
   auto cast = [](std::string op, std::string from, std::string to, Elements x) {
     std::string n = "tensor<" + std::to_string(x.size()) + "x";
-    TestProgram p(oneOp("arith." + op + " %a0 : " + n + from + "> to " + n +
-                            to + ">",
-                        {n + from + ">"}, n + to + ">"));
+    TestProgram p(
+        oneOp("arith." + op + " %a0 : " + n + from + "> to " + n + to + ">",
+              {n + from + ">"}, n + to + ">"));
     return p.runOne({x});
   };
   EXPECT_EQ(cast("extsi", "i8", "i32", {-1}), (Elements{-1}));
@@ -135,8 +134,7 @@ TEST(ArithTest, casts) {
   EXPECT_EQ(cast("bitcast", "i32", "f32", {0x3f800000}), (Elements{1}));
   EXPECT_EQ(cast("bitcast", "i16", "bf16", {0x3f80}), (Elements{1}));
   EXPECT_EQ(cast("index_cast", "i32", "index", {-4}), (Elements{-4}));
-  EXPECT_EQ(cast("index_castui", "i32", "index", {-4}),
-            (Elements{4294967292}));
+  EXPECT_EQ(cast("index_castui", "i32", "index", {-4}), (Elements{4294967292}));
 }
 
 TEST(ArithTest, select_with_scalar_condition) {
@@ -194,7 +192,8 @@ TEST(MathTest, functions) {
 }
 
 TEST(TensorOpsTest, slices) {
-  TestProgram p(R"(func.func @f(%a: tensor<4x4xi32>, %i: index) -> tensor<2xi32> {
+  TestProgram p(
+      R"(func.func @f(%a: tensor<4x4xi32>, %i: index) -> tensor<2xi32> {
     %0 = tensor.extract_slice %a[%i, 1] [1, 2] [1, 2] : tensor<4x4xi32> to tensor<2xi32>
     return %0 : tensor<2xi32>
   })");
@@ -203,7 +202,8 @@ TEST(TensorOpsTest, slices) {
     a[i] = i;
   EXPECT_EQ(p.runOne({a, {2}}), (Elements{9, 11}));
   EXPECT_TRUE(failed(p.run({{a, {4}}})));
-  EXPECT_EQ(p.error, "'tensor.extract_slice' op expects a slice inside dimension 0 of size 4 but got "
+  EXPECT_EQ(p.error, "'tensor.extract_slice' op expects a slice inside "
+                     "dimension 0 of size 4 but got "
                      "offset 4, size 1, stride 1");
 
   TestProgram insert(oneOp(
@@ -214,10 +214,10 @@ TEST(TensorOpsTest, slices) {
 }
 
 TEST(TensorOpsTest, shapes_and_elements) {
-  TestProgram concat(
-      oneOp("tensor.concat dim(1) %a0, %a1 : (tensor<2x1xi32>, "
-            "tensor<2x2xi32>) -> tensor<2x3xi32>",
-            {"tensor<2x1xi32>", "tensor<2x2xi32>"}, "tensor<2x3xi32>"));
+  TestProgram concat(oneOp("tensor.concat dim(1) %a0, %a1 : (tensor<2x1xi32>, "
+                           "tensor<2x2xi32>) -> tensor<2x3xi32>",
+                           {"tensor<2x1xi32>", "tensor<2x2xi32>"},
+                           "tensor<2x3xi32>"));
   EXPECT_EQ(concat.runOne({{1, 2}, {3, 4, 5, 6}}),
             (Elements{1, 3, 4, 2, 5, 6}));
   TestProgram collapse(
@@ -236,7 +236,8 @@ TEST(TensorOpsTest, shapes_and_elements) {
       oneOp("tensor.splat %a0 : tensor<2xf32>", {"f32"}, "tensor<2xf32>"));
   EXPECT_EQ(splat.runOne({{5}}), (Elements{5, 5}));
   // Reading a tensor.empty is found out.
-  TestProgram empty(oneOp("tensor.empty() : tensor<2xf32>", {}, "tensor<2xf32>"));
+  TestProgram empty(
+      oneOp("tensor.empty() : tensor<2xf32>", {}, "tensor<2xf32>"));
   EXPECT_TRUE(std::isnan(empty.runOne()[0]));
 }
 
@@ -270,16 +271,17 @@ TEST(LinalgTest, named_ops) {
                            {m, m, m}, m));
   EXPECT_EQ(matmul.runOne({{1, 2, 3, 4}, {5, 6, 7, 8}, {1, 0, 0, 1}}),
             (Elements{20, 22, 43, 51}));
-  TestProgram fill(oneOp("linalg.fill ins(%a0 : f32) outs(%a1 : " + m +
-                             ") -> " + m,
-                         {"f32", m}, m));
+  TestProgram fill(
+      oneOp("linalg.fill ins(%a0 : f32) outs(%a1 : " + m + ") -> " + m,
+            {"f32", m}, m));
   EXPECT_EQ(fill.runOne({{3}, {0}}), (Elements{3, 3, 3, 3}));
   TestProgram transpose(oneOp("linalg.transpose ins(%a0 : " + m +
                                   ") outs(%a1 : " + m +
                                   ") permutation = [1, 0]",
                               {m, m}, m));
   EXPECT_EQ(transpose.runOne({{1, 2, 3, 4}, {0}}), (Elements{1, 3, 2, 4}));
-  TestProgram reduce(R"(func.func @f(%a: tensor<2x3xf32>, %i: tensor<2xf32>) -> tensor<2xf32> {
+  TestProgram reduce(
+      R"(func.func @f(%a: tensor<2x3xf32>, %i: tensor<2xf32>) -> tensor<2xf32> {
     %0 = linalg.reduce { arith.maximumf } ins(%a : tensor<2x3xf32>)
       outs(%i : tensor<2xf32>) dimensions = [1]
     return %0 : tensor<2xf32>
@@ -315,7 +317,8 @@ TEST(LinalgTest, integer_matmul_wraps) {
 }
 
 TEST(LinalgTest, generic_with_index_capture_and_gather) {
-  TestProgram p(R"(func.func @f(%t: tensor<4xf32>, %o: index) -> tensor<2x3xf32> {
+  TestProgram p(
+      R"(func.func @f(%t: tensor<4xf32>, %o: index) -> tensor<2x3xf32> {
     %e = tensor.empty() : tensor<2x3xf32>
     %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>],
         iterator_types = ["parallel", "parallel"]} outs(%e : tensor<2x3xf32>) {
@@ -331,7 +334,8 @@ TEST(LinalgTest, generic_with_index_capture_and_gather) {
   })");
   EXPECT_EQ(p.runOne({{1, 2, 3, 4}, {0}}), (Elements{1, 2, 3, 2, 3, 4}));
   EXPECT_TRUE(failed(p.run({{{1, 2, 3, 4}, {1}}})));
-  EXPECT_EQ(p.error, "'tensor.extract' op expects an index in [0, 4) but got 4");
+  EXPECT_EQ(p.error,
+            "'tensor.extract' op expects an index in [0, 4) but got 4");
 }
 
 // Maps that are not linear: reading backwards in pairs.
@@ -351,7 +355,8 @@ TEST(LinalgTest, generic_with_modulo_map) {
 // Sums are held in double and rounded once: 1 + 4 * 2^-25 is above 1 in f32,
 // while no single addend changes it.
 TEST(LinalgTest, reductions_round_once) {
-  TestProgram p(R"(func.func @f(%a: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+  TestProgram p(
+      R"(func.func @f(%a: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
     %0 = linalg.reduce { arith.addf } ins(%a : tensor<4xf32>)
       outs(%i : tensor<f32>) dimensions = [0]
     return %0 : tensor<f32>
@@ -383,8 +388,10 @@ TEST(ControlTest, loops_calls_and_branches) {
   EXPECT_EQ(p.runOne({{5}, {1}}), (Elements{40}));
   EXPECT_EQ(p.runOne({{5}, {0}}), (Elements{5}));
   EXPECT_TRUE(failed(p.run({{{5}, {0}}, {{5}, {1}}})));
-  EXPECT_EQ(p.error, "'scf.if' op expects bounds and conditions that are the same on all "
-                     "ranks but got 0 and 1");
+  EXPECT_EQ(
+      p.error,
+      "'scf.if' op expects bounds and conditions that are the same on all "
+      "ranks but got 0 and 1");
 }
 
 TEST(ControlTest, unknown_op_is_an_error) {

@@ -85,8 +85,7 @@ TEST(DecomposeTest, norms) {
 TEST(DecomposeTest, cross_entropy) {
   check("nn.cross_entropy %a0, %a1 ignore -100 : tensor<4x7xf32>, "
         "tensor<4xi32> -> tensor<4xf32>",
-        {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>",
-        {6, -100, 0, 3});
+        {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>", {6, -100, 0, 3});
 }
 
 TEST(DecomposeTest, attention) {

@@ -84,7 +84,8 @@ TEST(DistTest, mesh_must_fit) {
     return %0 : index
   })");
   EXPECT_TRUE(failed(p.run({{}, {}})));
-  EXPECT_EQ(p.error, "'dist.axis_offset' op expects to be interpreted on the 4 devices of @mesh but "
+  EXPECT_EQ(p.error, "'dist.axis_offset' op expects to be interpreted on the 4 "
+                     "devices of @mesh but "
                      "got 2 ranks");
 }
 
@@ -96,8 +97,9 @@ TEST(DistTest, transfers_must_pair) {
     return %0 : tensor<2xf32>
   })");
   EXPECT_TRUE(failed(p.run({{}, {}})));
-  EXPECT_EQ(p.error,
-            "'dist.recv' op expects a dist.send along \"pp\" 0 to 1 tag 7 before it");
+  EXPECT_EQ(
+      p.error,
+      "'dist.recv' op expects a dist.send along \"pp\" 0 to 1 tag 7 before it");
   TestProgram q(R"(
   dist.mesh @mesh ["pp"=2]
   func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {

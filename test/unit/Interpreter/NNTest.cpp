@@ -41,18 +41,17 @@ TEST(NNTest, einsum_of_every_class_of_letter) {
         for (int d = 0; d < 5; ++d)
           for (int k = 0; k < 7; ++k)
             expected[((k * 2 + b) * 2 + h) * 3 + s] +=
-                lhs[((b * 3 + s) * 2 + h) * 5 + d] *
-                rhs[(d * 7 + k) * 2 + b];
+                lhs[((b * 3 + s) * 2 + h) * 5 + d] * rhs[(d * 7 + k) * 2 + b];
   expectNear(p.runOne({lhs, rhs}), expected, 1e-12);
 }
 
 // Larger than the blocks of the multiplication, with remainders.
 TEST(NNTest, einsum_of_large_matrices) {
   constexpr int m = 7, k = 131, n = 301;
-  TestProgram p(oneOp(
-      "nn.einsum \"mk,nk->mn\" %a0, %a1 : tensor<7x131xf32>, "
-      "tensor<301x131xf32> -> tensor<7x301xf32>",
-      {"tensor<7x131xf32>", "tensor<301x131xf32>"}, "tensor<7x301xf32>"));
+  TestProgram p(oneOp("nn.einsum \"mk,nk->mn\" %a0, %a1 : tensor<7x131xf32>, "
+                      "tensor<301x131xf32> -> tensor<7x301xf32>",
+                      {"tensor<7x131xf32>", "tensor<301x131xf32>"},
+                      "tensor<7x301xf32>"));
   Elements lhs = randomElements(m * k, 3), rhs = randomElements(n * k, 4);
   Elements expected(m * n, 0);
   for (int i = 0; i < m; ++i)
@@ -63,15 +62,15 @@ TEST(NNTest, einsum_of_large_matrices) {
 }
 
 TEST(NNTest, einsum_rounds_and_wraps) {
-  TestProgram outer(oneOp(
-      "nn.einsum \"i,j->ij\" %a0, %a1 : tensor<1xi8>, tensor<2xi8> -> "
-      "tensor<1x2xi8>",
-      {"tensor<1xi8>", "tensor<2xi8>"}, "tensor<1x2xi8>"));
+  TestProgram outer(
+      oneOp("nn.einsum \"i,j->ij\" %a0, %a1 : tensor<1xi8>, tensor<2xi8> -> "
+            "tensor<1x2xi8>",
+            {"tensor<1xi8>", "tensor<2xi8>"}, "tensor<1x2xi8>"));
   EXPECT_EQ(outer.runOne({{100}, {2, 1}}), (Elements{-56, 100}));
-  TestProgram widened(oneOp(
-      "nn.einsum \"i,i->\" %a0, %a1 : tensor<2xbf16>, tensor<2xbf16> -> "
-      "tensor<f32>",
-      {"tensor<2xbf16>", "tensor<2xbf16>"}, "tensor<f32>"));
+  TestProgram widened(
+      oneOp("nn.einsum \"i,i->\" %a0, %a1 : tensor<2xbf16>, tensor<2xbf16> -> "
+            "tensor<f32>",
+            {"tensor<2xbf16>", "tensor<2xbf16>"}, "tensor<f32>"));
   EXPECT_EQ(widened.runOne({{256, 1}, {1, 1}}), (Elements{257}));
 }
 
@@ -118,13 +117,14 @@ TEST(NNTest, attention) {
   Elements x = randomElements(96, 5), y = randomElements(80, 6),
            z = randomElements(60, 7);
   NaiveAttention naive{2, 3, 2, 2, 4, 5, 3, false, 0.5, 0, 0, 100};
-  TestProgram full(oneOp("nn.attention scale 0.5 %a0, %a1, %a2" + types,
-                         {q, k, v}, o));
+  TestProgram full(
+      oneOp("nn.attention scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o));
   expectNear(full.runOne({x, y, z}), naive(x, y, z), 1e-12);
-  TestProgram causal(oneOp(
-      "nn.attention causal scale 0.5 keys 6 %a0, %a1, %a2 q_offset %a3 "
-      "k_offset %a4" + types,
-      {q, k, v, "index", "index"}, o));
+  TestProgram causal(
+      oneOp("nn.attention causal scale 0.5 keys 6 %a0, %a1, %a2 q_offset %a3 "
+            "k_offset %a4" +
+                types,
+            {q, k, v, "index", "index"}, o));
   naive.causal = true;
   naive.keySize = 6;
   for (int qOffset : {0, 3, 9})
@@ -140,14 +140,13 @@ TEST(NNTest, attention) {
 
 TEST(NNTest, norms) {
   std::string x = "tensor<2x2xf32>", w = "tensor<2xf32>";
-  TestProgram layer(oneOp("nn.layer_norm %a0, %a1, %a2 eps 3.0 : " + x + ", " +
-                              w + ", " + w,
-                          {x, w, w}, x));
+  TestProgram layer(
+      oneOp("nn.layer_norm %a0, %a1, %a2 eps 3.0 : " + x + ", " + w + ", " + w,
+            {x, w, w}, x));
   // Row 0: mean 2, variance 1, divided by sqrt(1 + 3).
-  expectNear(layer.runOne({{1, 3, 5, 5}, {2, 4}, {10, 20}}),
-             {9, 22, 10, 20});
-  TestProgram rms(oneOp("nn.rms_norm %a0, %a1 eps 4.0 : " + x + ", " + w,
-                        {x, w}, x));
+  expectNear(layer.runOne({{1, 3, 5, 5}, {2, 4}, {10, 20}}), {9, 22, 10, 20});
+  TestProgram rms(
+      oneOp("nn.rms_norm %a0, %a1 eps 4.0 : " + x + ", " + w, {x, w}, x));
   // Row 0: mean square 5, divided by sqrt(5 + 4).
   expectNear(rms.runOne({{1, 3, 0, 0}, {3, 6}}), {1, 6, 0, 0});
 }
@@ -156,8 +155,8 @@ TEST(NNTest, rope) {
   // Positions 1 and 2; theta 4, size 4: frequencies 1 and 1/2. A batch
   // dimension before and heads after the sequence.
   std::string x = "tensor<2x2x2x4xf64>";
-  TestProgram p(oneOp("nn.rope %a0 dim 1 theta 4.0 offset %a1 : " + x,
-                      {x, "index"}, x));
+  TestProgram p(
+      oneOp("nn.rope %a0 dim 1 theta 4.0 offset %a1 : " + x, {x, "index"}, x));
   Elements in = randomElements(32, 8), expected(32);
   for (int b = 0; b < 2; ++b)
     for (int s = 0; s < 2; ++s)
@@ -165,7 +164,8 @@ TEST(NNTest, rope) {
         for (int i = 0; i < 2; ++i) {
           double angle = (s + 1) * (i == 0 ? 1.0 : 0.5);
           int at = ((b * 2 + s) * 2 + h) * 4 + i;
-          expected[at] = in[at] * std::cos(angle) - in[at + 2] * std::sin(angle);
+          expected[at] =
+              in[at] * std::cos(angle) - in[at + 2] * std::sin(angle);
           expected[at + 2] =
               in[at + 2] * std::cos(angle) + in[at] * std::sin(angle);
         }
@@ -173,15 +173,16 @@ TEST(NNTest, rope) {
 }
 
 // Frequencies 1, 0.1, 0.01, 0.001: wavelengths 6.28, 62.8, 628, 6283. With
-// context 1000, low 2 (bound 500) and high 20 (bound 50): the first is kept, the
-// second interpolated, the others divided by 8.
+// context 1000, low 2 (bound 500) and high 20 (bound 50): the first is kept,
+// the second interpolated, the others divided by 8.
 TEST(NNTest, rope_scaling) {
   std::string x = "tensor<1x8xf64>";
-  TestProgram p(oneOp(
-      "nn.rope %a0 dim 0 theta 10000.0 scaling <factor = 8.0 : f64, "
-      "low_freq_factor = 2.0 : f64, high_freq_factor = 20.0 : f64, "
-      "original_context = 1000> offset %a1 : " + x,
-      {x, "index"}, x));
+  TestProgram p(
+      oneOp("nn.rope %a0 dim 0 theta 10000.0 scaling <factor = 8.0 : f64, "
+            "low_freq_factor = 2.0 : f64, high_freq_factor = 20.0 : f64, "
+            "original_context = 1000> offset %a1 : " +
+                x,
+            {x, "index"}, x));
   double wavelength = 2 * M_PI / 0.1;
   double keep = (1000 / wavelength - 2) / 18;
   Elements frequencies{1, (1 - keep) * 0.1 / 8 + keep * 0.1, 0.01 / 8,
@@ -197,8 +198,7 @@ TEST(NNTest, rope_scaling) {
 TEST(NNTest, embedding) {
   std::string types = " : tensor<3x2xf32>, tensor<2xi32> -> tensor<2x2xf32>";
   TestProgram p(oneOp("nn.embedding %a0, %a1" + types,
-                      {"tensor<3x2xf32>", "tensor<2xi32>"},
-                      "tensor<2x2xf32>"));
+                      {"tensor<3x2xf32>", "tensor<2xi32>"}, "tensor<2x2xf32>"));
   Elements table{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(p.runOne({table, {2, 0}}), (Elements{5, 6, 1, 2}));
   EXPECT_TRUE(failed(p.run({{table, {3, 0}}})));
@@ -232,14 +232,14 @@ TEST(NNTest, cross_entropy) {
 }
 
 TEST(NNTest, pick_and_iota) {
-  TestProgram pick(oneOp(
-      "nn.pick %a0, %a1 offset %a2 : tensor<2x2xf32>, tensor<2xi32> -> "
-      "tensor<2xf32>",
-      {"tensor<2x2xf32>", "tensor<2xi32>", "index"}, "tensor<2xf32>"));
+  TestProgram pick(
+      oneOp("nn.pick %a0, %a1 offset %a2 : tensor<2x2xf32>, tensor<2xi32> -> "
+            "tensor<2xf32>",
+            {"tensor<2x2xf32>", "tensor<2xi32>", "index"}, "tensor<2xf32>"));
   EXPECT_EQ(pick.runOne({{1, 2, 3, 4}, {1, 0}, {0}}), (Elements{2, 3}));
   EXPECT_EQ(pick.runOne({{1, 2, 3, 4}, {1, 0}, {1}}), (Elements{1, 0}));
-  TestProgram iota(oneOp("nn.iota offset %a0 : tensor<3xi8>", {"index"},
-                         "tensor<3xi8>"));
+  TestProgram iota(
+      oneOp("nn.iota offset %a0 : tensor<3xi8>", {"index"}, "tensor<3xi8>"));
   EXPECT_EQ(iota.runOne({{126}}), (Elements{126, 127, -128}));
 }
 
@@ -266,27 +266,26 @@ TEST(NNTest, reductions) {
   EXPECT_EQ(reduce("sum", "f32", x), (Elements{4, 8}));
   EXPECT_EQ(reduce("max", "f32", x), (Elements{6, 8}));
   EXPECT_EQ(reduce("min", "i32", x), (Elements{-5, -7}));
-  EXPECT_EQ(reduce("sum", "i8", Elements(8, 100.0)),
-            (Elements{-112, -112}));
+  EXPECT_EQ(reduce("sum", "i8", Elements(8, 100.0)), (Elements{-112, -112}));
   // Booleans: max is or, min is and.
   EXPECT_EQ(reduce("max", "i1", {0, 0, 1, 0, 0, 0, 0, 0}), (Elements{0, 1}));
   EXPECT_EQ(reduce("min", "i1", {1, 1, 1, 0, 1, 1, 1, 1}), (Elements{1, 0}));
 }
 
 TEST(NNTest, shapes) {
-  TestProgram broadcast(oneOp(
-      "nn.broadcast %a0 dims [1] : tensor<2xi32> -> tensor<2x2x2xi32>",
-      {"tensor<2xi32>"}, "tensor<2x2x2xi32>"));
+  TestProgram broadcast(
+      oneOp("nn.broadcast %a0 dims [1] : tensor<2xi32> -> tensor<2x2x2xi32>",
+            {"tensor<2xi32>"}, "tensor<2x2x2xi32>"));
   EXPECT_EQ(broadcast.runOne({{1, 2}}), (Elements{1, 1, 2, 2, 1, 1, 2, 2}));
   TestProgram transpose(oneOp(
       "nn.transpose %a0 [2, 0, 1] : tensor<1x2x3xi32> -> tensor<3x1x2xi32>",
       {"tensor<1x2x3xi32>"}, "tensor<3x1x2xi32>"));
   EXPECT_EQ(transpose.runOne({{1, 2, 3, 4, 5, 6}}),
             (Elements{1, 4, 2, 5, 3, 6}));
-  TestProgram mask(oneOp(
-      "nn.mask_padding %a0 dim 0 size 3 value -1.0 : f32 offset %a1 : "
-      "tensor<2x2xf32>",
-      {"tensor<2x2xf32>", "index"}, "tensor<2x2xf32>"));
+  TestProgram mask(
+      oneOp("nn.mask_padding %a0 dim 0 size 3 value -1.0 : f32 offset %a1 : "
+            "tensor<2x2xf32>",
+            {"tensor<2x2xf32>", "index"}, "tensor<2x2xf32>"));
   EXPECT_EQ(mask.runOne({{1, 2, 3, 4}, {2}}), (Elements{1, 2, -1, -1}));
   EXPECT_EQ(mask.runOne({{1, 2, 3, 4}, {0}}), (Elements{1, 2, 3, 4}));
 }

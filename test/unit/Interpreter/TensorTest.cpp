@@ -26,9 +26,8 @@ struct TensorTest : ::testing::Test {
   TensorRef iota(Type element, ArrayRef<int64_t> shape) {
     auto tensor = std::make_shared<Tensor>(ElementType(element), shape);
     for (int64_t i = 0; i < tensor->getNumElements(); ++i)
-      (*tensor)[i] = tensor->getElementType().isFloat()
-                         ? floatCell(i + 1)
-                         : intCell(i + 1);
+      (*tensor)[i] = tensor->getElementType().isFloat() ? floatCell(i + 1)
+                                                        : intCell(i + 1);
     return tensor;
   }
   std::string print(const Tensor &tensor) {
@@ -43,10 +42,9 @@ struct TensorTest : ::testing::Test {
 // and overflow included.
 TEST_F(TensorTest, rounds_as_apfloat) {
   std::mt19937_64 random(1);
-  std::vector<FloatType> types{
-      b.getBF16Type(),           b.getF16Type(),
-      b.getF32Type(),            Float8E4M3FNType::get(&context),
-      Float8E5M2Type::get(&context)};
+  std::vector<FloatType> types{b.getBF16Type(), b.getF16Type(), b.getF32Type(),
+                               Float8E4M3FNType::get(&context),
+                               Float8E5M2Type::get(&context)};
   for (FloatType type : types) {
     ElementType element(type);
     int low = llvm::APFloat::semanticsMinExponent(type.getFloatSemantics()) -
@@ -107,8 +105,8 @@ TEST_F(TensorTest, shards_pad_and_assemble) {
   EXPECT_TRUE((*whole)->sameAs(*x));
 }
 
-// Blocks that lie wholly in the padding are zero, also where a block is as large
-// as the tensor.
+// Blocks that lie wholly in the padding are zero, also where a block is as
+// large as the tensor.
 TEST_F(TensorTest, blocks_of_padding_are_zero) {
   Mesh mesh{{"x"}, {3}, std::nullopt};
   Sharding s = Sharding::replicatedOf(1);

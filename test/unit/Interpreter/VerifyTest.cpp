@@ -96,7 +96,8 @@ TEST(InputDataTest, integer_floats) {
 }
 
 TEST(VerifyTest, relative_difference) {
-  TestProgram p("func.func @f(%a: tensor<2xf32>, %b: tensor<2xi32>) { return }");
+  TestProgram p(
+      "func.func @f(%a: tensor<2xf32>, %b: tensor<2xi32>) { return }");
   auto difference = [&](std::vector<double> a, std::vector<double> b) {
     return relativeDifference(*p.argument(0, a), *p.argument(0, b));
   };
