@@ -68,7 +68,11 @@ static void assignSlots(Block &block) {
                     .getInt());
     llvm::erase(inFlight, start);
   };
-  for (Operation &op : llvm::make_early_inc_range(block)) {
+  // The order as it was: a wait that moves up has been seen to.
+  SmallVector<Operation *> order;
+  for (Operation &op : block)
+    order.push_back(&op);
+  for (Operation *op : order) {
     if (auto wait = dyn_cast<dist::WaitOp>(op)) {
       auto start = wait.getFuture().getDefiningOp<dist::StartOp>();
       if (llvm::is_contained(inFlight, start))
