@@ -12,6 +12,7 @@
 
 #include "FactorSizes.h"
 #include "dialects/NN/NN.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Partition/Passes.h"
@@ -160,6 +161,28 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
 // Rewrite
 //===----------------------------------------------------------------------===//
 
+/// A constant that is no splat, with zeros behind its elements.
+static FailureOr<Operation *> padConstant(OpBuilder &builder, Operation *op,
+                                          Type type) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  if (!elements)
+    return failure();
+  auto from = cast<RankedTensorType>(elements.getType());
+  auto to = cast<RankedTensorType>(type);
+  SmallVector<Attribute> values(to.getNumElements(),
+                                builder.getZeroAttr(to.getElementType()));
+  SmallVector<int64_t> strides = computeStrides(to.getShape());
+  SmallVector<int64_t> fromStrides = computeStrides(from.getShape());
+  for (auto [i, value] : llvm::enumerate(elements.getValues<Attribute>()))
+    values[linearize(delinearize(i, fromStrides), strides)] = value;
+  auto clone = cast<arith::ConstantOp>(builder.clone(*op));
+  clone.setValueAttr(DenseElementsAttr::get(to, values));
+  clone.getResult().setType(to);
+  return clone.getOperation();
+}
+
 LogicalResult Padder::reportConflict() {
   const FactorSizes::Conflict &c = *sizes.getConflict();
   return c.op->emitOpError("expects dimension ")
@@ -243,6 +266,8 @@ LogicalResult Padder::padOp(Operation *op) {
       iface ? iface.cloneWithShapes(builder, operands, types)
             : FailureOr<Operation *>(
                   cloneWithTypes(builder, op, operands, types));
+  if (failed(clone) && op->getNumOperands() == 0)
+    clone = padConstant(builder, op, types.front());
   if (failed(clone))
     return op->emitOpError("expects a shape that the shardings around it "
                            "divide: it cannot be padded from ")
