@@ -71,8 +71,8 @@ mlir::FailureOr<MeshOp> getOnlyMesh(mlir::ModuleOp module);
 ShardingAttr getSharding(mlir::Value value);
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
-/// Checks that the axes exist in the mesh (label C3) and that their parts divide
-/// them (label C4).
+/// Checks that the axes exist in the mesh (label C3) and that their parts
+/// divide them (label C4).
 mlir::LogicalResult
 verifyRefs(llvm::ArrayRef<AxisRefAttr> refs, const ::tessera::Mesh &mesh,
            mlir::FlatSymbolRefAttr symbol,

@@ -1,4 +1,4 @@
-//===- DistAttrs.cpp - Assembly and verifiers of dist attributes -------------===//
+//===- DistAttrs.cpp - Assembly and verifiers of dist attributes ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,9 +62,9 @@ void AxisRefAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult
-AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                    StringRef name, int64_t preSize, int64_t size) {
+LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef name, int64_t preSize,
+                                  int64_t size) {
   if (size == 0 && preSize == 1)
     return success();
   if (preSize < 1 || size < 2)
@@ -76,9 +76,9 @@ AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 static ParseResult parseAxes(AsmParser &parser,
                              SmallVectorImpl<AxisRefAttr> &refs) {
-  return parser.parseCommaSeparatedList(
-      AsmParser::Delimiter::Braces,
-      [&] { return parseAxisRef(parser, refs.emplace_back()); });
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, [&] {
+    return parseAxisRef(parser, refs.emplace_back());
+  });
 }
 
 static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> refs) {
@@ -112,9 +112,8 @@ static AxisList toPlainAxes(ArrayRef<AxisRefAttr> refs, const Mesh &mesh) {
   return axes;
 }
 
-static SmallVector<AxisRefAttr> fromPlainAxes(MLIRContext *context,
-                                              ArrayRef<AxisRef> axes,
-                                              const Mesh &mesh) {
+static SmallVector<AxisRefAttr>
+fromPlainAxes(MLIRContext *context, ArrayRef<AxisRef> axes, const Mesh &mesh) {
   SmallVector<AxisRefAttr> refs;
   for (const AxisRef &a : axes) {
     bool full = a == mesh.fullAxis(a.axis);
@@ -163,9 +162,9 @@ ParseResult dist::parseMeshAxes(AsmParser &parser, MeshAttr &mesh) {
   SmallVector<MeshAxisAttr> axes;
   StringAttr stage;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&] { return parseMeshAxis(parser, axes.emplace_back()); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parseMeshAxis(parser, axes.emplace_back());
+      }))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("stage")))
     if (parser.parseAttribute(stage))
@@ -319,9 +318,9 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseAttribute(mesh) ||
       parser.parseComma() ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&] { return parseDim(parser, dims.emplace_back()); }))
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parseDim(parser, dims.emplace_back());
+      }))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
     if (succeeded(parser.parseOptionalKeyword("replicated"))) {
@@ -465,9 +464,9 @@ static SmallVector<AxisRefAttr> allRefs(ShardingAttr sharding) {
   return refs;
 }
 
-LogicalResult ShardingAttr::verifyFor(
-    Operation *op, Type type,
-    function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult
+ShardingAttr::verifyFor(Operation *op, Type type,
+                        function_ref<InFlightDiagnostic()> emitError) const {
   MeshOp meshOp = lookupMesh(op, getMesh());
   if (!meshOp)
     return emitError() << "(C3) expects a sharding on a known mesh but got "
@@ -478,11 +477,13 @@ LogicalResult ShardingAttr::verifyFor(
   auto tensor = dyn_cast<RankedTensorType>(type);
   int64_t rank = getDims().size();
   if (!tensor || tensor.getRank() != rank)
-    return emitError() << "(C5) expects a sharding of the tensor's rank but got "
-                       << rank << " dimensions for " << type;
+    return emitError()
+           << "(C5) expects a sharding of the tensor's rank but got " << rank
+           << " dimensions for " << type;
   for (AxisRefAttr ref : allRefs(*this))
     if (mesh.stageAxis && mesh.names[*mesh.stageAxis] == ref.getName())
-      return emitError() << "(C6) expects no stage axis in a sharding but got \""
-                         << ref.getName() << "\"";
+      return emitError()
+             << "(C6) expects no stage axis in a sharding but got \""
+             << ref.getName() << "\"";
   return success();
 }

@@ -1,4 +1,4 @@
-//===- DistCollectives.cpp - What each collective does to a sharding ---------===//
+//===- DistCollectives.cpp - What each collective does to a sharding ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,7 @@ using namespace tessera::dist;
 static LogicalResult verifyCollective(CollectiveOpInterface op) {
   MeshOp meshOp = lookupMesh(op, op.getMeshAttr());
   if (!meshOp)
-    return op->emitOpError("expects a known mesh but got ")
-           << op.getMeshAttr();
+    return op->emitOpError("expects a known mesh but got ") << op.getMeshAttr();
   Mesh mesh = meshOp.getMesh().toMesh();
   if (failed(verifyRefs(op.getAxes().getRefs(), mesh, op.getMeshAttr(),
                         [&] { return op->emitOpError(); })))
@@ -52,8 +51,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op) {
     return op->emitOpError("(C2) expects one global type but got ")
            << in << " and " << out;
   std::string why;
-  FailureOr<Sharding> to = op.applyTo(mesh, op.getFromAttr().toSharding(mesh),
-                                      why);
+  FailureOr<Sharding> to =
+      op.applyTo(mesh, op.getFromAttr().toSharding(mesh), why);
   if (failed(to))
     return op->emitOpError("(C2) cannot be applied: ") << why;
   if (!to->samePlacement(op.getToAttr().toSharding(mesh))) {
@@ -299,8 +298,8 @@ LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {
   int64_t n = numShards(getAxes().toAxes(mesh));
   int64_t root = getRoot();
   if (root < 0 || root >= n)
-    return emitOpError("(C3) expects a root in [0, ") << n << ") but got "
-                                                      << root;
+    return emitOpError("(C3) expects a root in [0, ")
+           << n << ") but got " << root;
   return success();
 }
 FailureOr<Sharding> BroadcastOp::applyTo(const Mesh &mesh, const Sharding &from,

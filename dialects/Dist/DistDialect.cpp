@@ -1,4 +1,4 @@
-//===- DistDialect.cpp - The dialect and the shardings of values -------------===//
+//===- DistDialect.cpp - The dialect and the shardings of values ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,8 +74,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
            << attr.getValue();
   }
   if (attr.getName() != kShardingsAttr)
-    return op->emitError() << "expects no attribute '" << attr.getName().getValue()
-                           << "' on an operation";
+    return op->emitError() << "expects no attribute '"
+                           << attr.getName().getValue() << "' on an operation";
   auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
     return op->emitError() << "dist.shardings: expects one entry a result ("
@@ -128,8 +128,8 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
 //===----------------------------------------------------------------------===//
 
 MeshOp dist::lookupMesh(Operation *op, FlatSymbolRefAttr symbol) {
-  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op)
-                                  : op->getParentOfType<ModuleOp>();
+  auto module =
+      isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
   return module ? module.lookupSymbol<MeshOp>(symbol) : MeshOp();
 }
 
@@ -150,8 +150,8 @@ ShardingAttr dist::getSharding(Value value) {
                                                DistDialect::kShardingAttr);
   }
   auto result = cast<OpResult>(value);
-  auto all = result.getOwner()->getAttrOfType<ArrayAttr>(
-      DistDialect::kShardingsAttr);
+  auto all =
+      result.getOwner()->getAttrOfType<ArrayAttr>(DistDialect::kShardingsAttr);
   return all ? dyn_cast<ShardingAttr>(all[result.getResultNumber()])
              : ShardingAttr();
 }

@@ -1,4 +1,4 @@
-//===- DistOps.cpp - Verifiers of mesh, constraint, reshard, offsets ---------===//
+//===- DistOps.cpp - Verifiers of mesh, constraint, reshard, offsets ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ dist::verifyRefs(ArrayRef<AxisRefAttr> refs, const Mesh &mesh,
       return emitError() << "(C3) expects an axis of mesh " << symbol
                          << " but got \"" << ref.getName() << "\"";
     int64_t end = ref.getPreSize() * ref.getSize();
-    if (ref.getSize() && (mesh.sizes[*axis] % end != 0 ||
-                          ref.getSize() == mesh.sizes[*axis]))
+    if (ref.getSize() &&
+        (mesh.sizes[*axis] % end != 0 || ref.getSize() == mesh.sizes[*axis]))
       return emitError() << "(C4) expects a proper part that divides axis \""
                          << ref.getName() << "\" of size " << mesh.sizes[*axis]
                          << " but got (" << ref.getPreSize() << ")"
@@ -61,8 +61,8 @@ ShardingRule ConstraintOp::getShardingRule() {
 
 LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   for (ShardingAttr s : {getFrom(), getTo()})
-    if (failed(
-            s.verifyFor(*this, getType(), [&] { return emitOpError("(C1) "); })))
+    if (failed(s.verifyFor(*this, getType(),
+                           [&] { return emitOpError("(C1) "); })))
       return failure();
   if (getFrom().getMesh() != getTo().getMesh())
     return emitOpError("(C1) expects shardings of one mesh but got ")

@@ -1,4 +1,4 @@
-//===- NNDecompose.cpp - nn ops as plain reductions --------------------------===//
+//===- NNDecompose.cpp - nn ops as plain reductions -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,8 +38,8 @@ struct TensorBuilder {
     if (auto floatType = dyn_cast<FloatType>(type.getElementType()))
       attr = b.getFloatAttr(floatType, value);
     else
-      attr = b.getIntegerAttr(type.getElementType(),
-                              static_cast<int64_t>(value));
+      attr =
+          b.getIntegerAttr(type.getElementType(), static_cast<int64_t>(value));
     return make<arith::ConstantOp>(SplatElementsAttr::get(type, attr));
   }
   /// The value in f32, or in f64 if it is.
@@ -115,8 +115,8 @@ struct TensorBuilder {
   }
   /// Positions along dimension `dim` of `like`, counted from `offset`.
   Value positions(Value like, int64_t dim, Value offset) {
-    auto type = RankedTensorType::get({typeOf(like).getDimSize(dim)},
-                                      b.getI64Type());
+    auto type =
+        RankedTensorType::get({typeOf(like).getDimSize(dim)}, b.getI64Type());
     Value iota = make<IotaOp>(type, offset);
     return broadcast(iota, like, dim);
   }
@@ -152,24 +152,22 @@ FailureOr<Values> RMSNormOp::decompose(OpBuilder &builder,
   Value x = b.widen(getX());
   double eps = getEps().convertToDouble();
   Value normal = b.mul(x, b.inverseRoot(b.mean(b.mul(x, x)), eps, x));
-  return Values{
-      b.narrow(b.mul(normal, b.alongLast(getGamma(), x)), getType())};
+  return Values{b.narrow(b.mul(normal, b.alongLast(getGamma(), x)), getType())};
 }
 
 FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                                             const llvm::SmallBitVector &) {
   TensorBuilder b{builder, getLoc()};
   Value logits = b.widen(getLogits()), max;
-  auto [e, sum] =
-      b.shiftedExp(logits, b.typeOf(logits).getRank() - 1, max);
+  auto [e, sum] = b.shiftedExp(logits, b.typeOf(logits).getRank() - 1, max);
   Value logSum = b.add(b.make<math::LogOp>(sum), max);
   Value picked =
       b.make<PickOp>(b.typeOf(max), logits, getLabels(), /*offset=*/Value());
   Value loss = b.sub(logSum, picked);
   Value ignored = b.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, getLabels(),
-      b.splat(getLabels(), static_cast<double>(
-                               static_cast<int64_t>(getIgnore()))));
+      b.splat(getLabels(),
+              static_cast<double>(static_cast<int64_t>(getIgnore()))));
   return Values{b.make<arith::SelectOp>(ignored, b.splat(loss, 0.0), loss)};
 }
 
@@ -181,8 +179,8 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   int64_t batch = qs[0], query = qs[1], group = qs[2], head = qs[3],
           key = ks[1];
   constexpr int64_t keyDim = 4, queryDim = 3;
-  Value scores = b.einsum("bsgrd,btgd->bgrst", q, k,
-                          {batch, group, head, query, key});
+  Value scores =
+      b.einsum("bsgrd,btgd->bgrst", q, k, {batch, group, head, query, key});
   scores = b.mul(scores, b.splat(scores, getScale().convertToDouble()));
 
   // What a query does not see gets minus infinity.
@@ -192,8 +190,7 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
     hidden = hidden ? b.make<arith::OrIOp>(hidden, masked) : masked;
   };
   if (getCausal())
-    hide(arith::CmpIPredicate::sgt,
-         b.positions(scores, keyDim, getKOffset()),
+    hide(arith::CmpIPredicate::sgt, b.positions(scores, keyDim, getKOffset()),
          b.positions(scores, queryDim, getQOffset()));
   if (getKeySize()) {
     Value positions = b.positions(scores, keyDim, getKOffset());
@@ -202,8 +199,8 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   }
   double infinity = std::numeric_limits<double>::infinity();
   if (hidden)
-    scores = b.make<arith::SelectOp>(hidden, b.splat(scores, -infinity),
-                                     scores);
+    scores =
+        b.make<arith::SelectOp>(hidden, b.splat(scores, -infinity), scores);
 
   // A finite floor under the maximum and a floor of the sum make a query that
   // sees nothing give 0: its exponentials are all exp(-inf) = 0.
@@ -211,8 +208,8 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   max = b.make<arith::MaximumFOp>(max, b.splat(max, -1.0e30));
   Value e = b.exp(b.sub(scores, b.broadcastAlong(max, scores, keyDim)));
   Value sum = b.reduce(ReduceKind::Sum, e, keyDim);
-  Value isZero = b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum,
-                                       b.splat(sum, 0.0));
+  Value isZero =
+      b.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum, b.splat(sum, 0.0));
   sum = b.make<arith::SelectOp>(isZero, b.splat(sum, 1.0), sum);
   Value out = b.einsum("bgrst,btge->bsgre", e, v,
                        {batch, query, group, head, b.typeOf(v).getDimSize(3)});

@@ -1,4 +1,4 @@
-//===- NNDialect.cpp - The nn dialect ----------------------------------------===//
+//===- NNDialect.cpp - The nn dialect -------------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,8 +49,8 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
   if (attr.getName() == kDimsAttr && op->getNumResults() == 1)
     return verifyDims(op, attr.getValue(), op->getResult(0).getType());
-  return op->emitError() << "expects no attribute '" << attr.getName().getValue()
-                         << "' on this operation";
+  return op->emitError() << "expects no attribute '"
+                         << attr.getName().getValue() << "' on this operation";
 }
 
 LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
@@ -72,7 +72,7 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
   }
   if ((attr.getName() == kParamAttr || attr.getName() == kInputAttr) &&
       !isa<StringAttr>(attr.getValue()))
-    return op->emitError() << attr.getName().getValue() << ": expects a name but got "
-                           << attr.getValue();
+    return op->emitError() << attr.getName().getValue()
+                           << ": expects a name but got " << attr.getValue();
   return success();
 }

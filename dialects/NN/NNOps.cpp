@@ -1,4 +1,4 @@
-//===- NNOps.cpp - Verifiers of nn ops ---------------------------------------===//
+//===- NNOps.cpp - Verifiers of nn ops ------------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,9 +39,8 @@ static LogicalResult verifyShape(Operation *op, StringRef label, StringRef name,
                                  ArrayRef<int64_t> expected, Value value) {
   if (typeOf(value).getShape() == expected)
     return success();
-  return op->emitOpError(label)
-         << " expects " << name << " of shape [" << expected << "] but got "
-         << value.getType();
+  return op->emitOpError(label) << " expects " << name << " of shape ["
+                                << expected << "] but got " << value.getType();
 }
 
 static LogicalResult verifySameElement(Operation *op, StringRef label, Value a,
@@ -132,8 +131,10 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("(C1) expects ranks 5, 4, 4 and 5 but got ")
            << q.getRank() << ", " << k.getRank() << ", " << v.getRank()
            << " and " << r.getRank();
-  if (q.getDimSize(0) != k.getDimSize(0) || q.getDimSize(0) != v.getDimSize(0) ||
-      q.getDimSize(2) != k.getDimSize(2) || q.getDimSize(2) != v.getDimSize(2) ||
+  if (q.getDimSize(0) != k.getDimSize(0) ||
+      q.getDimSize(0) != v.getDimSize(0) ||
+      q.getDimSize(2) != k.getDimSize(2) ||
+      q.getDimSize(2) != v.getDimSize(2) ||
       q.getDimSize(4) != k.getDimSize(3) ||
       r.getShape().drop_back() != q.getShape().drop_back() ||
       r.getDimSize(4) != v.getDimSize(3))

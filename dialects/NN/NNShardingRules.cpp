@@ -1,4 +1,4 @@
-//===- NNShardingRules.cpp - Factors and linearity of nn ops -----------------===//
+//===- NNShardingRules.cpp - Factors and linearity of nn ops --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -183,8 +183,8 @@ ShardingRule SoftmaxOp::getShardingRule() {
 ShardingRule EmbeddingOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, getType());
-  unsigned rows = rule.addFactor(typeOf(getTable()).getDimSize(0),
-                                 FactorKind::Reduction);
+  unsigned rows =
+      rule.addFactor(typeOf(getTable()).getDimSize(0), FactorKind::Reduction);
   rule.factors[rows].positional = true;
   TensorFactors ids(dims.begin(), dims.end() - 1);
   rule.operands = {{{rows}, dims.back()}, ids};
@@ -205,8 +205,9 @@ FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
   Operation *clone =
       cloneWithTypes(builder, getOperation(), operands, resultTypes);
   auto embedding = cast<EmbeddingOp>(clone);
-  bool padsIds = cast<RankedTensorType>(operands[1].getType())
-                     .getNumElements() > typeOf(getIds()).getNumElements();
+  bool padsIds =
+      cast<RankedTensorType>(operands[1].getType()).getNumElements() >
+      typeOf(getIds()).getNumElements();
   if (padsIds && !getOffset()) {
     OpBuilder before(clone);
     embedding.getOffsetMutable().assign(

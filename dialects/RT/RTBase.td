@@ -1,4 +1,4 @@
-//===- RTBase.td - The dialect, its base classes ------*- tablegen -*-===//
+//===- RTBase.td - The dialect, its base classes -----------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

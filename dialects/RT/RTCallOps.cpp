@@ -1,4 +1,4 @@
-//===- RTCallOps.cpp - The arguments of each call of the C ABI --------------===//
+//===- RTCallOps.cpp - The arguments of each call of the C ABI ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,12 @@ using namespace tessera::rt;
 
 using Arguments = SmallVector<CallArgument>;
 
-static CallArgument int32(int64_t value) { return {CallArgument::Int32, value}; }
-static CallArgument int64(int64_t value) { return {CallArgument::Int64, value}; }
+static CallArgument int32(int64_t value) {
+  return {CallArgument::Int32, value};
+}
+static CallArgument int64(int64_t value) {
+  return {CallArgument::Int64, value};
+}
 static CallArgument address(int64_t offset) {
   return {CallArgument::Address, offset};
 }
@@ -97,10 +101,14 @@ Arguments CallCopyOp::getCallArguments() {
   CallArgument starts = null();
   if (getStart())
     starts = {CallArgument::Starts, int64_t(*getDim()), {rank}, {getStart()}};
-  return {int64(getElementSize()), int32(rank),
-          array(getSizes()),       int64(getSource()),
-          array(getSourceStrides()), starts,
-          int64(getTarget()),      array(getTargetStrides()),
+  return {int64(getElementSize()),
+          int32(rank),
+          array(getSizes()),
+          int64(getSource()),
+          array(getSourceStrides()),
+          starts,
+          int64(getTarget()),
+          array(getTargetStrides()),
           null()};
 }
 
@@ -114,12 +122,12 @@ StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }
 Arguments CallMatmulOp::getCallArguments() {
   MatmulLayoutAttr l = getLayout();
   int64_t accumulate = 0;
-  CallArgument desc = array({getRuntimeType(getElement()).value_or(-1),
-                             getRuntimeType(getResultElement()).value_or(-1),
-                             l.getBatch(), l.getM(), l.getN(), l.getK(),
-                             l.getLda(), l.getLdb(), l.getLdc(), l.getStrideA(),
-                             l.getStrideB(), l.getStrideC(), l.getTransA(),
-                             l.getTransB(), accumulate});
+  CallArgument desc =
+      array({getRuntimeType(getElement()).value_or(-1),
+             getRuntimeType(getResultElement()).value_or(-1), l.getBatch(),
+             l.getM(), l.getN(), l.getK(), l.getLda(), l.getLdb(), l.getLdc(),
+             l.getStrideA(), l.getStrideB(), l.getStrideC(), l.getTransA(),
+             l.getTransB(), accumulate});
   return {desc,
           address(getOffsets()[0]),
           address(getOffsets()[1]),
@@ -186,18 +194,16 @@ Arguments AllReduceStartOp::getCallArguments() {
 
 StringRef AllToAllStartOp::getCallee() { return "tessera_rt_all_to_all_start"; }
 Arguments AllToAllStartOp::getCallArguments() {
-  return collective(*this,
-                    {int32(getShape().size()), array(getShape()),
-                     int32(getSplitDim()), int32(getConcatDim()),
-                     int64(getSource()), int64(getTarget())});
+  return collective(*this, {int32(getShape().size()), array(getShape()),
+                            int32(getSplitDim()), int32(getConcatDim()),
+                            int64(getSource()), int64(getTarget())});
 }
 
 StringRef PermuteStartOp::getCallee() { return "tessera_rt_permute_start"; }
 Arguments PermuteStartOp::getCallArguments() {
-  return collective(*this,
-                    {array(getPairs()), int32(getPairs().size() / 2),
-                     int64(getCount()), int64(getSource()),
-                     int64(getTarget())});
+  return collective(*this, {array(getPairs()), int32(getPairs().size() / 2),
+                            int64(getCount()), int64(getSource()),
+                            int64(getTarget())});
 }
 
 StringRef BroadcastStartOp::getCallee() { return "tessera_rt_broadcast_start"; }

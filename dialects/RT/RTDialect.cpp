@@ -1,4 +1,4 @@
-//===- RTDialect.cpp - The dialect, layouts, element types ------------------===//
+//===- RTDialect.cpp - The dialect, layouts, element types ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -75,9 +75,10 @@ LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
     return verifyOffsets(op, attr.getValue());
   if (name == kSlotAttr || name == kManifestAttr)
     return success();
-  bool ofFunction = llvm::is_contained({kKernelAttr, kRowsAttr, kReuseAttr,
-                                        kArenaBytesAttr, kMemoryAttr, kStepAttr},
-                                       name);
+  bool ofFunction =
+      llvm::is_contained({kKernelAttr, kRowsAttr, kReuseAttr, kArenaBytesAttr,
+                          kMemoryAttr, kStepAttr},
+                         name);
   if (!ofFunction || !isa<FunctionOpInterface>(op))
     return op->emitError() << "expects no attribute '" << name
                            << "' on this operation";
@@ -125,11 +126,12 @@ SmallVector<int64_t> rt::getRowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-LogicalResult MatmulLayoutAttr::verify(
-    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t batch,
-    int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-    int64_t strideA, int64_t strideB, int64_t strideC, int64_t transA,
-    int64_t transB) {
+LogicalResult
+MatmulLayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                         int64_t batch, int64_t m, int64_t n, int64_t k,
+                         int64_t lda, int64_t ldb, int64_t ldc, int64_t strideA,
+                         int64_t strideB, int64_t strideC, int64_t transA,
+                         int64_t transB) {
   for (int64_t size : {batch, m, n, k})
     if (size < 1)
       return emitError() << "(C1) expects sizes of at least 1 but got " << size;

@@ -1,4 +1,4 @@
-//===- RTInterfaces.td - Reuse of places, calls of the C ABI *- tablegen -*-===//
+//===- RTInterfaces.td - Reuse of places, calls ------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RTTensorOps.cpp - Verifiers of the records on tensors ----------------===//
+//===- RTTensorOps.cpp - Verifiers of the records on tensors --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,14 +38,13 @@ LogicalResult MatmulOp::verify() {
     int64_t stride, rows, ld, row;
   };
   bool ta = l.getTransA(), tb = l.getTransB();
-  Stored stored[] = {{"lhs", getLhs().getType(), l.getStrideA(),
-                      ta ? l.getK() : l.getM(), l.getLda(),
-                      ta ? l.getM() : l.getK()},
-                     {"rhs", getRhs().getType(), l.getStrideB(),
-                      tb ? l.getN() : l.getK(), l.getLdb(),
-                      tb ? l.getK() : l.getN()},
-                     {"result", getResult().getType(), l.getStrideC(), l.getM(),
-                      l.getLdc(), l.getN()}};
+  Stored stored[] = {
+      {"lhs", getLhs().getType(), l.getStrideA(), ta ? l.getK() : l.getM(),
+       l.getLda(), ta ? l.getM() : l.getK()},
+      {"rhs", getRhs().getType(), l.getStrideB(), tb ? l.getN() : l.getK(),
+       l.getLdb(), tb ? l.getK() : l.getN()},
+      {"result", getResult().getType(), l.getStrideC(), l.getM(), l.getLdc(),
+       l.getN()}};
   for (const Stored &s : stored) {
     int64_t last = reach(l.getBatch(), s.stride, s.rows, s.ld, s.row);
     if (last > s.type.getNumElements())
@@ -165,8 +164,8 @@ LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &tables) {
   func::FuncOp func = lookupKernel(*this, tables, getCalleeAttr());
   if (!func)
     return failure();
-  auto type = FunctionType::get(getContext(), getOperandTypes(),
-                                getResultTypes());
+  auto type =
+      FunctionType::get(getContext(), getOperandTypes(), getResultTypes());
   if (func.getFunctionType() != type)
     return emitOpError("(C2) expects the types of ")
            << getCalleeAttr() << ", " << func.getFunctionType() << ", but got "
@@ -177,9 +176,9 @@ LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &tables) {
 bool KernelOp::mayReuse(unsigned result, unsigned operand) {
   auto func = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       *this, getCalleeAttr());
-  auto pairs = func ? func->getAttrOfType<DenseI64ArrayAttr>(
-                          RTDialect::kReuseAttr)
-                    : DenseI64ArrayAttr();
+  auto pairs =
+      func ? func->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kReuseAttr)
+           : DenseI64ArrayAttr();
   for (int64_t i = 0; pairs && i < pairs.size(); i += 2)
     if (pairs[i] == int64_t(result) && pairs[i + 1] == int64_t(operand))
       return true;

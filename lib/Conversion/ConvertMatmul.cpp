@@ -1,4 +1,4 @@
-//===- ConvertMatmul.cpp - Products and attention to library calls ----------===//
+//===- ConvertMatmul.cpp - Products and attention to library calls --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,17 +58,16 @@ Value buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs, Value rhs,
   if (!isMatmulType(operand, element)) {
     // f16, or f32 to f64: in the wide type.
     Type wide = getWideType(element);
-    Value product =
-        buildMatmul(b, einsum, castTensor(b, lhs, wide),
-                    castTensor(b, rhs, wide),
-                    RankedTensorType::get(type.getShape(), wide));
+    Value product = buildMatmul(b, einsum, castTensor(b, lhs, wide),
+                                castTensor(b, rhs, wide),
+                                RankedTensorType::get(type.getShape(), wide));
     return castTensor(b, product, element);
   }
   MatmulPlan plan = planMatmul(einsum);
   if (plan.copied)
-    remark::missed(b.getLoc(),
-                   remark::RemarkOpts::name("ProductNeedsCopy")
-                       .category("conversion"))
+    remark::missed(
+        b.getLoc(),
+        remark::RemarkOpts::name("ProductNeedsCopy").category("conversion"))
         << remark::reason("dimensions of a group do not lie together")
         << remark::metric("CopiedBytes",
                           plan.copied * rt::getElementBytes(operand));
@@ -126,8 +125,8 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
       rewriter.replaceOp(op, loops(b, op, einsum, type));
       return success();
     }
-    rewriter.replaceOp(
-        op, buildMatmul(b, einsum, op.getLhs(), op.getRhs(), type));
+    rewriter.replaceOp(op,
+                       buildMatmul(b, einsum, op.getLhs(), op.getRhs(), type));
     return success();
   }
 
@@ -135,15 +134,14 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
   static Value loops(GenericBuilder &b, nn::EinsumOp op, const Einsum &e,
                      RankedTensorType type) {
     unsigned n = e.sizes.size();
-    return b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result),
-                    type.getElementType(),
-                    {{op.getLhs(), b.project(n, e.lhs)},
-                     {op.getRhs(), b.project(n, e.rhs)}},
-                    [&](ValueRange v) {
-                      return arith::MulIOp::create(
-                          b, b.cast(v[0], type.getElementType()),
-                          b.cast(v[1], type.getElementType()));
-                    });
+    return b.reduce(
+        Combiner::Sum, e.sizes, b.project(n, e.result), type.getElementType(),
+        {{op.getLhs(), b.project(n, e.lhs)},
+         {op.getRhs(), b.project(n, e.rhs)}},
+        [&](ValueRange v) {
+          return arith::MulIOp::create(b, b.cast(v[0], type.getElementType()),
+                                       b.cast(v[1], type.getElementType()));
+        });
   }
 };
 
@@ -189,10 +187,9 @@ struct ConvertContraction
     Value product = buildMatmul(b, einsum, lhs, rhs, type);
     if (!isZero(init)) {
       AffineMap all = b.identity(type.getRank());
-      product = b.map(type.getShape(), type.getElementType(),
-                      {{product, all}, {init, all}}, [&](ValueRange v) {
-                        return arith::AddFOp::create(b, v[0], v[1]);
-                      });
+      product = b.map(
+          type.getShape(), type.getElementType(), {{product, all}, {init, all}},
+          [&](ValueRange v) { return arith::AddFOp::create(b, v[0], v[1]); });
     }
     rewriter.replaceOp(op, product);
     return success();
@@ -235,8 +232,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     Type element = type.getElementType();
     auto keyType = cast<RankedTensorType>(op.getK().getType());
     int64_t keys = keyType.getDimSize(1);
-    bool padded = op.getKeySize() && (op.getKOffset() ||
-                                      int64_t(*op.getKeySize()) < keys);
+    bool padded = op.getKeySize() &&
+                  (op.getKOffset() || int64_t(*op.getKeySize()) < keys);
     Value k = op.getK(), v = op.getV();
     if (element.isF64() || (padded && op.getKOffset())) {
       rewriter.replaceOp(op, decompose(b, op));
@@ -271,8 +268,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
         IntegerAttr());
   }
 
-  /// Products and a masked softmax: in f64, which the library does not have, and
-  /// where it depends on the device which keys are padding.
+  /// Products and a masked softmax: in f64, which the library does not have,
+  /// and where it depends on the device which keys are padding.
   static Value decompose(GenericBuilder &b, nn::AttentionOp op) {
     auto q = cast<RankedTensorType>(op.getQ().getType());
     auto k = cast<RankedTensorType>(op.getK().getType());
@@ -282,12 +279,11 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
             R = q.getDimSize(3), K = q.getDimSize(4), T = k.getDimSize(1),
             V = type.getDimSize(4);
     // Letters b s g r k t v.
-    Einsum scoresOf{{0, 1, 2, 3, 4}, {0, 5, 2, 4}, {0, 2, 3, 1, 5},
-                    {B, S, G, R, K, T}};
-    Value scores =
-        buildMatmul(b, scoresOf, castTensor(b, op.getQ(), wide),
-                    castTensor(b, op.getK(), wide),
-                    RankedTensorType::get({B, G, R, S, T}, wide));
+    Einsum scoresOf{
+        {0, 1, 2, 3, 4}, {0, 5, 2, 4}, {0, 2, 3, 1, 5}, {B, S, G, R, K, T}};
+    Value scores = buildMatmul(b, scoresOf, castTensor(b, op.getQ(), wide),
+                               castTensor(b, op.getK(), wide),
+                               RankedTensorType::get({B, G, R, S, T}, wide));
     AffineMap all = b.identity(5), row = b.leading(5, 4);
     SmallVector<int64_t> shape{B, G, R, S, T};
     Value masked = b.map(shape, wide, {{scores, all}}, [&](ValueRange v) {
@@ -303,8 +299,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
                                   b.position(3, op.getQOffset())));
       Value scaled = arith::MulFOp::create(
           b, v[0], b.constant(wide, op.getScale().convertToDouble()));
-      Value hidden = arith::ConstantOp::create(
-          b, b.neutral(Combiner::Max, wide));
+      Value hidden =
+          arith::ConstantOp::create(b, b.neutral(Combiner::Max, wide));
       return arith::SelectOp::create(b, seen, scaled, hidden);
     });
     Value largest = b.reduce(Combiner::Max, shape, row, wide, {{masked, all}},
@@ -312,10 +308,10 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     Value exps =
         b.map(shape, wide, {{masked, all}, {largest, row}}, [&](ValueRange v) {
           // A row without keys: -inf everywhere gives 0, not NaN.
-          Value hidden = arith::ConstantOp::create(
-              b, b.neutral(Combiner::Max, wide));
-          Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0],
-                                             hidden);
+          Value hidden =
+              arith::ConstantOp::create(b, b.neutral(Combiner::Max, wide));
+          Value none =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0], hidden);
           Value exp =
               math::ExpOp::create(b, arith::SubFOp::create(b, v[0], v[1]));
           return arith::SelectOp::create(b, none, b.constant(wide, 0), exp);
@@ -330,8 +326,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
           Value share = arith::DivFOp::create(b, v[0], v[1]);
           return arith::SelectOp::create(b, empty, zero, share);
         });
-    Einsum valuesOf{{0, 2, 3, 1, 4}, {0, 4, 2, 5}, {0, 1, 2, 3, 5},
-                    {B, S, G, R, T, V}};
+    Einsum valuesOf{
+        {0, 2, 3, 1, 4}, {0, 4, 2, 5}, {0, 1, 2, 3, 5}, {B, S, G, R, T, V}};
     Value result =
         buildMatmul(b, valuesOf, weights, castTensor(b, op.getV(), wide),
                     RankedTensorType::get(type.getShape(), wide));

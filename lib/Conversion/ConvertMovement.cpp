@@ -1,4 +1,4 @@
-//===- ConvertMovement.cpp - Slices, pads and concatenations ----------------===//
+//===- ConvertMovement.cpp - Slices, pads and concatenations --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -130,13 +130,13 @@ struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
         op.getSourceType().getRank() != type.getRank())
       return failure();
     GenericBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, b.map(type.getShape(), type.getElementType(),
-                  {{op.getDest(), b.identity(type.getRank())}},
-                  [&](ValueRange v) {
-                    return readBlock(b, op.getSource(), op.getStaticOffsets(),
-                                     v[0]);
-                  }));
+    rewriter.replaceOp(op, b.map(type.getShape(), type.getElementType(),
+                                 {{op.getDest(), b.identity(type.getRank())}},
+                                 [&](ValueRange v) {
+                                   return readBlock(b, op.getSource(),
+                                                    op.getStaticOffsets(),
+                                                    v[0]);
+                                 }));
     return success();
   }
 };

@@ -1,4 +1,4 @@
-//===- ConvertNN.cpp - nn ops become records or linalg ----------------------===//
+//===- ConvertNN.cpp - nn ops become records or linalg --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,7 @@ namespace {
 /// here on, and would keep equal kernels apart.
 void dropDiscardableAttrs(func::FuncOp func) {
   func.getBody().walk([](Operation *op) {
-    for (NamedAttribute attr :
-         llvm::to_vector(op->getDiscardableAttrs()))
+    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
       op->removeDiscardableAttr(attr.getName());
   });
 }
@@ -57,8 +56,8 @@ LogicalResult verifyNotEmpty(func::FuncOp func) {
 /// depends on nothing else can then be made once.
 void mergeAxisOffsets(func::FuncOp func) {
   SmallVector<dist::AxisOffsetOp> known;
-  for (auto op : llvm::make_early_inc_range(
-           func.front().getOps<dist::AxisOffsetOp>())) {
+  for (auto op :
+       llvm::make_early_inc_range(func.front().getOps<dist::AxisOffsetOp>())) {
     auto *same = llvm::find_if(known, [&](dist::AxisOffsetOp other) {
       return other->getAttrDictionary() == op->getAttrDictionary();
     });

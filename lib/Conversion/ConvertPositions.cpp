@@ -1,4 +1,4 @@
-//===- ConvertPositions.cpp - rope, embedding, pick, masks to linalg --------===//
+//===- ConvertPositions.cpp - rope, embedding, pick, masks to linalg ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,8 @@ struct ConvertEmbedding : OpRewritePattern<nn::EmbeddingOp> {
     // Without an offset a wrong id is an error: it shows as NaN.
     double outside =
         op.getOffset() ? 0.0 : std::numeric_limits<double>::quiet_NaN();
-    int64_t size = cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
+    int64_t size =
+        cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
     Value result = b.map(
         type.getShape(), type.getElementType(),
         {{op.getIds(), b.leading(rank, rank - 1)}}, [&](ValueRange v) {
@@ -117,8 +118,7 @@ struct ConvertMaskPadding : OpRewritePattern<nn::MaskPaddingOp> {
           Value isTrue = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                                position, b.index(op.getSize()));
           return arith::SelectOp::create(
-              b, isTrue, v[0],
-              arith::ConstantOp::create(b, op.getValue()));
+              b, isTrue, v[0], arith::ConstantOp::create(b, op.getValue()));
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -173,19 +173,19 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
     AffineMap angle =
         b.project(rank + 1, {unsigned(op.getDim()), unsigned(rank)});
-    Value y = b.map(
-        shape, type.getElementType(),
-        {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
-        [&](ValueRange v) {
-          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                              b.loop(rank - 1), b.index(0));
-          Value sine = arith::SelectOp::create(
-              b, first, arith::NegFOp::create(b, v[3]), v[3]);
-          Value rotated = arith::AddFOp::create(
-              b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
-              arith::MulFOp::create(b, b.widen(v[1]), sine));
-          return b.cast(rotated, type.getElementType());
-        });
+    Value y =
+        b.map(shape, type.getElementType(),
+              {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
+              [&](ValueRange v) {
+                Value first = arith::CmpIOp::create(
+                    b, arith::CmpIPredicate::eq, b.loop(rank - 1), b.index(0));
+                Value sine = arith::SelectOp::create(
+                    b, first, arith::NegFOp::create(b, v[3]), v[3]);
+                Value rotated = arith::AddFOp::create(
+                    b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
+                    arith::MulFOp::create(b, b.widen(v[1]), sine));
+                return b.cast(rotated, type.getElementType());
+              });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
     return success();
   }
@@ -209,8 +209,8 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
           position = arith::SIToFPOp::create(b, b.getF64Type(), position);
           Value angle = arith::MulFOp::create(b, position, v[0]);
           Value turns = math::RoundEvenOp::create(
-              b, arith::MulFOp::create(
-                     b, angle, b.constant(b.getF64Type(), 0.5 / M_PI)));
+              b, arith::MulFOp::create(b, angle,
+                                       b.constant(b.getF64Type(), 0.5 / M_PI)));
           angle = arith::SubFOp::create(
               b, angle,
               arith::MulFOp::create(b, turns,
@@ -235,14 +235,14 @@ struct ConvertToPartial : OpRewritePattern<dist::ToPartialOp> {
     Value coordinate = dist::AxisOffsetOp::create(
         b, b.getIndexType(), op.getAxes(), /*local_size=*/1, op.getMesh());
     TypedAttr neutral = b.neutral(combiner, type.getElementType());
-    Value result = b.map(
-        type.getShape(), type.getElementType(),
-        {{op.getInput(), b.identity(type.getRank())}}, [&](ValueRange v) {
-          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                              coordinate, b.index(0));
-          return arith::SelectOp::create(b, first, v[0],
-                                         arith::ConstantOp::create(b, neutral));
-        });
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getInput(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                    coordinate, b.index(0));
+                return arith::SelectOp::create(
+                    b, first, v[0], arith::ConstantOp::create(b, neutral));
+              });
     rewriter.replaceOp(op, result);
     return success();
   }

@@ -1,4 +1,4 @@
-//===- ConvertRTToLLVM.cpp - Everything becomes LLVM dialect ----------------===//
+//===- ConvertRTToLLVM.cpp - Everything becomes LLVM dialect --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -99,7 +99,8 @@ Value StepToLLVM::table(ArrayRef<int64_t> values) {
     b.setInsertionPointToStart(module.getBody());
     auto type = LLVM::LLVMArrayType::get(b.getI64Type(), values.size());
     auto data = DenseElementsAttr::get(
-        RankedTensorType::get({int64_t(values.size())}, b.getI64Type()), values);
+        RankedTensorType::get({int64_t(values.size())}, b.getI64Type()),
+        values);
     auto global = LLVM::GlobalOp::create(
         b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
         "descriptor_" + std::to_string(tables.size() - 1), data,
@@ -170,8 +171,8 @@ void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
   SmallVector<Value> arguments{context};
   for (const CallArgument &argument : op.getCallArguments())
     arguments.push_back(lower(argument));
-  LLVM::LLVMFuncOp callee = declare(op.getCallee(), b.getI32Type(),
-                                    ValueRange(arguments).getTypes());
+  LLVM::LLVMFuncOp callee =
+      declare(op.getCallee(), b.getI32Type(), ValueRange(arguments).getTypes());
   Value status = LLVM::CallOp::create(b, callee, arguments).getResult();
   Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
   Value good = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, status, zero);
@@ -188,12 +189,11 @@ void StepToLLVM::lower(rt::AxisOffsetOp op) {
   b.setInsertionPoint(op);
   SmallVector<Value> arguments{
       context, table(op.getDigits()),
-      LLVM::ConstantOp::create(
-          b, b.getI32Type(), b.getI32IntegerAttr(op.getDigits().size() / 2)),
+      LLVM::ConstantOp::create(b, b.getI32Type(),
+                               b.getI32IntegerAttr(op.getDigits().size() / 2)),
       constant(op.getLocalSize())};
-  LLVM::LLVMFuncOp callee =
-      declare("tessera_rt_axis_offset", b.getI64Type(),
-              ValueRange(arguments).getTypes());
+  LLVM::LLVMFuncOp callee = declare("tessera_rt_axis_offset", b.getI64Type(),
+                                    ValueRange(arguments).getTypes());
   Value value = LLVM::CallOp::create(b, callee, arguments).getResult();
   Value index = arith::IndexCastOp::create(b, b.getIndexType(), value);
   op.replaceAllUsesWith(index);
@@ -209,11 +209,10 @@ void StepToLLVM::run() {
     if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op)) {
       ops.push_back(op);
       for (const CallArgument &argument : call.getCallArguments())
-        maxWords = std::max(
-            maxWords, argument.kind == CallArgument::Starts
-                          ? argument.array[0]
-                          : int64_t(argument.array.size() +
-                                    argument.scalars.size()));
+        maxWords = std::max(maxWords, argument.kind == CallArgument::Starts
+                                          ? argument.array[0]
+                                          : int64_t(argument.array.size() +
+                                                    argument.scalars.size()));
     }
   });
   step.setName("tessera_program_step");
@@ -221,8 +220,8 @@ void StepToLLVM::run() {
   Block &entry = step.front();
   context = entry.addArgument(pointer, step.getLoc());
   b.setInsertionPointToStart(&entry);
-  words = LLVM::AllocaOp::create(b, pointer, b.getI64Type(),
-                                 constant(maxWords));
+  words =
+      LLVM::AllocaOp::create(b, pointer, b.getI64Type(), constant(maxWords));
   arena = LLVM::CallOp::create(b, declare("tessera_rt_arena", pointer, pointer),
                                context)
               .getResult();
@@ -267,9 +266,9 @@ static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   SmallVector<Value> arguments;
   ArrayRef<Type> types = kernel.getFunctionType().getParams();
   for (auto [i, type] : llvm::enumerate(types.drop_back(2))) {
-    Value place = LLVM::GEPOp::create(b, pointer, b.getI64Type(),
-                                      block->getArgument(0),
-                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value place =
+        LLVM::GEPOp::create(b, pointer, b.getI64Type(), block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{int32_t(i)});
     Value word = LLVM::LoadOp::create(b, b.getI64Type(), place);
     arguments.push_back(isa<LLVM::LLVMPointerType>(type)
                             ? LLVM::IntToPtrOp::create(b, type, word)

@@ -1,4 +1,4 @@
-//===- ConvertRows.cpp - Norms, softmax, loss, activations to linalg --------===//
+//===- ConvertRows.cpp - Norms, softmax, loss, activations to linalg ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,36 +42,36 @@ struct ConvertLayerNorm : OpRewritePattern<nn::LayerNormOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Rows r(b, op.getX());
     double inverse = 1.0 / r.size();
-    Value sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
-                         {{op.getX(), r.all}},
-                         [&](ValueRange v) { return b.widen(v[0]); });
+    Value sum =
+        b.reduce(Combiner::Sum, r.shape, r.row, r.wide, {{op.getX(), r.all}},
+                 [&](ValueRange v) { return b.widen(v[0]); });
     Value mean = b.map(r.outer, r.wide, {{sum, r.rowOnly}}, [&](ValueRange v) {
       return arith::MulFOp::create(b, v[0], b.constant(r.wide, inverse));
     });
-    Value squares = b.reduce(
-        Combiner::Sum, r.shape, r.row, r.wide,
-        {{op.getX(), r.all}, {mean, r.row}}, [&](ValueRange v) {
-          Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-          return arith::MulFOp::create(b, d, d);
-        });
+    Value squares =
+        b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
+                 {{op.getX(), r.all}, {mean, r.row}}, [&](ValueRange v) {
+                   Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+                   return arith::MulFOp::create(b, d, d);
+                 });
     Value scale =
         b.map(r.outer, r.wide, {{squares, r.rowOnly}}, [&](ValueRange v) {
           return inverseRoot(b, r, v[0], op.getEps().convertToDouble());
         });
-    Value result = b.map(
-        r.shape, r.type.getElementType(),
-        {{op.getX(), r.all},
-         {mean, r.row},
-         {scale, r.row},
-         {op.getGamma(), r.last},
-         {op.getBeta(), r.last}},
-        [&](ValueRange v) {
-          Value y = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-          y = arith::MulFOp::create(b, y, v[2]);
-          y = arith::MulFOp::create(b, y, b.widen(v[3]));
-          y = arith::AddFOp::create(b, y, b.widen(v[4]));
-          return b.cast(y, r.type.getElementType());
-        });
+    Value result = b.map(r.shape, r.type.getElementType(),
+                         {{op.getX(), r.all},
+                          {mean, r.row},
+                          {scale, r.row},
+                          {op.getGamma(), r.last},
+                          {op.getBeta(), r.last}},
+                         [&](ValueRange v) {
+                           Value y =
+                               arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+                           y = arith::MulFOp::create(b, y, v[2]);
+                           y = arith::MulFOp::create(b, y, b.widen(v[3]));
+                           y = arith::AddFOp::create(b, y, b.widen(v[4]));
+                           return b.cast(y, r.type.getElementType());
+                         });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -103,14 +103,14 @@ struct ConvertRMSNorm : OpRewritePattern<nn::RMSNormOp> {
           return ConvertLayerNorm::inverseRoot(b, r, v[0],
                                                op.getEps().convertToDouble());
         });
-    Value result = b.map(
-        r.shape, r.type.getElementType(),
-        {{op.getX(), r.all}, {scale, r.row}, {op.getGamma(), r.last}},
-        [&](ValueRange v) {
-          Value y = arith::MulFOp::create(b, b.widen(v[0]), v[1]);
-          y = arith::MulFOp::create(b, y, b.widen(v[2]));
-          return b.cast(y, r.type.getElementType());
-        });
+    Value result =
+        b.map(r.shape, r.type.getElementType(),
+              {{op.getX(), r.all}, {scale, r.row}, {op.getGamma(), r.last}},
+              [&](ValueRange v) {
+                Value y = arith::MulFOp::create(b, b.widen(v[0]), v[1]);
+                y = arith::MulFOp::create(b, y, b.widen(v[2]));
+                return b.cast(y, r.type.getElementType());
+              });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -129,12 +129,11 @@ struct ConvertSoftmax : OpRewritePattern<nn::SoftmaxOp> {
     Value largest =
         b.reduce(Combiner::Max, shape, row, wide, {{op.getX(), all}},
                  [&](ValueRange v) { return b.widen(v[0]); });
-    Value exps = b.map(shape, wide, {{op.getX(), all}, {largest, row}},
-                       [&](ValueRange v) {
-                         Value d =
-                             arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-                         return math::ExpOp::create(b, d);
-                       });
+    Value exps = b.map(
+        shape, wide, {{op.getX(), all}, {largest, row}}, [&](ValueRange v) {
+          Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+          return math::ExpOp::create(b, d);
+        });
     Value sum = b.reduce(Combiner::Sum, shape, row, wide, {{exps, all}},
                          [](ValueRange v) { return v[0]; });
     Value result = b.map(shape, type.getElementType(),
@@ -157,12 +156,12 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
     Value largest =
         b.reduce(Combiner::Max, r.shape, r.row, r.wide, {{x, r.all}},
                  [&](ValueRange v) { return b.widen(v[0]); });
-    Value sum = b.reduce(
-        Combiner::Sum, r.shape, r.row, r.wide, {{x, r.all}, {largest, r.row}},
-        [&](ValueRange v) {
-          Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-          return math::ExpOp::create(b, d);
-        });
+    Value sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
+                         {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
+                           Value d =
+                               arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+                           return math::ExpOp::create(b, d);
+                         });
     auto labelType = op.getLabels().getType().getElementType();
     Value result = b.map(
         r.outer, r.wide,
@@ -181,8 +180,8 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
               arith::IndexCastOp::create(b, b.getIndexType(), label));
           Value picked =
               b.widen(tensor::ExtractOp::create(b, x, position).getResult());
-          Value loss = arith::AddFOp::create(b, math::LogOp::create(b, v[1]),
-                                             v[0]);
+          Value loss =
+              arith::AddFOp::create(b, math::LogOp::create(b, v[1]), v[0]);
           loss = arith::SubFOp::create(b, loss, picked);
           return arith::SelectOp::create(b, ignored, b.constant(r.wide, 0),
                                          loss);
@@ -198,19 +197,19 @@ struct ConvertGelu : OpRewritePattern<nn::GeluOp> {
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getX().getType();
-    Value result = b.map(
-        type.getShape(), type.getElementType(),
-        {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
-          Value x = b.widen(v[0]);
-          Value inner = op.getKind() == nn::GeluKind::Tanh
-                            ? Value(math::TanhOp::create(b, cubic(b, x)))
-                            : Value(math::ErfOp::create(
-                                  b, scaled(b, x, 1 / std::sqrt(2.0))));
-          Value one = b.constant(x.getType(), 1.0);
-          Value y = arith::MulFOp::create(b, scaled(b, x, 0.5),
-                                          arith::AddFOp::create(b, inner, one));
-          return b.cast(y, type.getElementType());
-        });
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value x = b.widen(v[0]);
+                Value inner = op.getKind() == nn::GeluKind::Tanh
+                                  ? Value(math::TanhOp::create(b, cubic(b, x)))
+                                  : Value(math::ErfOp::create(
+                                        b, scaled(b, x, 1 / std::sqrt(2.0))));
+                Value one = b.constant(x.getType(), 1.0);
+                Value y = arith::MulFOp::create(
+                    b, scaled(b, x, 0.5), arith::AddFOp::create(b, inner, one));
+                return b.cast(y, type.getElementType());
+              });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -222,8 +221,7 @@ struct ConvertGelu : OpRewritePattern<nn::GeluOp> {
   static Value cubic(GenericBuilder &b, Value x) {
     Value square = arith::MulFOp::create(b, x, x);
     Value term = arith::MulFOp::create(b, scaled(b, x, 0.044715), square);
-    return scaled(b, arith::AddFOp::create(b, x, term),
-                  std::sqrt(2.0 / M_PI));
+    return scaled(b, arith::AddFOp::create(b, x, term), std::sqrt(2.0 / M_PI));
   }
 };
 
@@ -233,16 +231,16 @@ struct ConvertSilu : OpRewritePattern<nn::SiluOp> {
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getX().getType();
-    Value result = b.map(
-        type.getShape(), type.getElementType(),
-        {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
-          Value x = b.widen(v[0]);
-          Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
-          Value sum =
-              arith::AddFOp::create(b, exp, b.constant(x.getType(), 1.0));
-          return b.cast(arith::DivFOp::create(b, x, sum),
-                        type.getElementType());
-        });
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value x = b.widen(v[0]);
+                Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+                Value sum =
+                    arith::AddFOp::create(b, exp, b.constant(x.getType(), 1.0));
+                return b.cast(arith::DivFOp::create(b, x, sum),
+                              type.getElementType());
+              });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -263,10 +261,10 @@ struct ConvertReduce : OpRewritePattern<nn::ReduceOp> {
     Combiner combiner = op.getKind() == nn::ReduceKind::Sum   ? Combiner::Sum
                         : op.getKind() == nn::ReduceKind::Max ? Combiner::Max
                                                               : Combiner::Min;
-    Value result = b.reduce(
-        combiner, type.getShape(), b.project(type.getRank(), kept), wide,
-        {{op.getX(), b.identity(type.getRank())}},
-        [&](ValueRange v) { return b.widen(v[0]); });
+    Value result =
+        b.reduce(combiner, type.getShape(), b.project(type.getRank(), kept),
+                 wide, {{op.getX(), b.identity(type.getRank())}},
+                 [&](ValueRange v) { return b.widen(v[0]); });
     if (wide != type.getElementType())
       result = b.map(resultType.getShape(), type.getElementType(),
                      {{result, b.identity(kept.size())}}, [&](ValueRange v) {
@@ -300,10 +298,10 @@ struct ConvertTranspose : OpRewritePattern<nn::TransposeOp> {
     SmallVector<unsigned> loops(type.getRank());
     for (auto [i, dim] : llvm::enumerate(op.getPermutation()))
       loops[dim] = i;
-    rewriter.replaceOp(
-        op, b.map(type.getShape(), type.getElementType(),
-                  {{op.getX(), b.project(type.getRank(), loops)}},
-                  [](ValueRange v) { return v[0]; }));
+    rewriter.replaceOp(op,
+                       b.map(type.getShape(), type.getElementType(),
+                             {{op.getX(), b.project(type.getRank(), loops)}},
+                             [](ValueRange v) { return v[0]; }));
     return success();
   }
 };

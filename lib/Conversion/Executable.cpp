@@ -1,4 +1,4 @@
-//===- Executable.cpp - From LLVM dialect to a linked program ---------------===//
+//===- Executable.cpp - From LLVM dialect to a linked program -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -64,8 +64,9 @@ createMachine(const ObjectOptions &options) {
                                    "'");
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_));
-  machine->setOptLevel(options.optLevel == 0 ? llvm::CodeGenOptLevel::None
-                                             : llvm::CodeGenOptLevel::Aggressive);
+  machine->setOptLevel(options.optLevel == 0
+                           ? llvm::CodeGenOptLevel::None
+                           : llvm::CodeGenOptLevel::Aggressive);
   return machine;
 }
 
@@ -118,8 +119,8 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
   std::error_code failure;
   llvm::raw_fd_ostream os(path, failure);
   if (failure)
-    return llvm::createStringError(path + ": cannot be written: " +
-                                   failure.message());
+    return llvm::createStringError(path +
+                                   ": cannot be written: " + failure.message());
   llvm::legacy::PassManager backend;
   if ((*machine)->addPassesToEmitFile(backend, os, nullptr,
                                       llvm::CodeGenFileType::ObjectFile))
@@ -127,8 +128,8 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
   backend.run(*code);
   os.close();
   if (os.has_error())
-    return llvm::createStringError(path + ": cannot be written: " +
-                                   os.error().message());
+    return llvm::createStringError(
+        path + ": cannot be written: " + os.error().message());
   return Error::success();
 }
 
@@ -167,7 +168,7 @@ Error tessera::linkExecutable(StringRef object, StringRef library,
     return llvm::createStringError("no temporary file: " + failure.message());
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
-  StringRef arguments[] = {driver, object, library,   "-o",
+  StringRef arguments[] = {driver, object,     library, "-o",
                            output, "-pthread", "-lm"};
   std::string message;
   int status = llvm::sys::ExecuteAndWait(driver, arguments, std::nullopt,

@@ -1,4 +1,4 @@
-//===- FuseElementwise.cpp - Elementwise ops move into their consumers ------===//
+//===- FuseElementwise.cpp - Elementwise ops move into their consumers ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,8 @@ static bool mayFuse(OpOperand *operand) {
   // Computed once for each element: not along a dimension that the consumer
   // broadcasts.
   AffineMap map = consumer.getMatchingIndexingMap(operand);
-  return producer.getNumResults() == 1 &&
-         producer.getResult(0).hasOneUse() && map.isPermutation();
+  return producer.getNumResults() == 1 && producer.getResult(0).hasOneUse() &&
+         map.isPermutation();
 }
 
 /// The loop that each dimension of a pure copy's source is read at, if the
@@ -76,8 +76,8 @@ static void convertToCopy(linalg::GenericOp op) {
     return;
   auto sourceType = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> strides(type.getRank(), 0);
-  for (auto [loop, stride] : llvm::zip(
-           *loops, rt::getRowMajorStrides(sourceType.getShape())))
+  for (auto [loop, stride] :
+       llvm::zip(*loops, rt::getRowMajorStrides(sourceType.getShape())))
     strides[loop] += stride;
   OpBuilder builder(op);
   Value copy = rt::CopyOp::create(builder, op.getLoc(), type, source, strides,
@@ -115,9 +115,9 @@ static void materialize(func::FuncOp func) {
       value = b.map(type.getShape(), type.getElementType(), {},
                     [&](ValueRange) { return fill.getInputs()[0]; });
     else
-      value = b.map(type.getShape(), type.getElementType(),
-                    {{op->getResult(0), all}},
-                    [](ValueRange v) { return v[0]; });
+      value =
+          b.map(type.getShape(), type.getElementType(),
+                {{op->getResult(0), all}}, [](ValueRange v) { return v[0]; });
     op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) {
       return use.getOwner() != value.getDefiningOp() && needsPlace(use);
     });
@@ -125,7 +125,8 @@ static void materialize(func::FuncOp func) {
 }
 
 namespace {
-struct FuseElementwisePass : tessera::impl::FuseElementwisePassBase<FuseElementwisePass> {
+struct FuseElementwisePass
+    : tessera::impl::FuseElementwisePassBase<FuseElementwisePass> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))

@@ -1,4 +1,4 @@
-//===- FusionGroups.cpp - Which ops become one kernel -----------------------===//
+//===- FusionGroups.cpp - Which ops become one kernel ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -72,8 +72,8 @@ int64_t Planner::bestRows(ArrayRef<int64_t> counts, int64_t preferred) {
   return best;
 }
 
-SmallVector<int64_t>
-Planner::countsAfterJoining(const Group &group, linalg::GenericOp op) const {
+SmallVector<int64_t> Planner::countsAfterJoining(const Group &group,
+                                                 linalg::GenericOp op) const {
   SmallVector<int64_t> own = getRowCounts(op), kept;
   for (int64_t rows : group.counts) {
     if (!llvm::is_contained(own, rows))
@@ -187,8 +187,8 @@ void Planner::sort(FusionPlan &plan) const {
   for (auto [number, group] : llvm::enumerate(groups)) {
     for (linalg::GenericOp op : group.ops)
       nodeOf[op] = nodes.size();
-    nodes.push_back({{nullptr, unsigned(number)},
-                     position.lookup(group.ops.back())});
+    nodes.push_back(
+        {{nullptr, unsigned(number)}, position.lookup(group.ops.back())});
   }
   std::optional<unsigned> lastWithEffects;
   SmallVector<std::pair<unsigned, unsigned>> edges;
@@ -202,9 +202,9 @@ void Planner::sort(FusionPlan &plan) const {
       if (Operation *def = value.getDefiningOp())
         if (def != &op && nodeOf.count(def) && nodeOf[def] != node)
           edges.push_back({nodeOf[def], node});
-    bool isOrdered = !groupOf.count(&op) &&
-                     (!isMemoryEffectFree(&op) ||
-                      op.getName().getDialectNamespace() == "dist");
+    bool isOrdered =
+        !groupOf.count(&op) && (!isMemoryEffectFree(&op) ||
+                                op.getName().getDialectNamespace() == "dist");
     if (isOrdered) {
       if (lastWithEffects)
         edges.push_back({*lastWithEffects, node});
@@ -240,8 +240,7 @@ FusionPlan Planner::run() {
       place(generic);
   FusionPlan plan;
   for (const Group &group : groups)
-    plan.groups.push_back(
-        {group.ops, bestRows(group.counts, group.preferred)});
+    plan.groups.push_back({group.ops, bestRows(group.counts, group.preferred)});
   sort(plan);
   return plan;
 }

@@ -1,4 +1,4 @@
-//===- GenericBuilder.cpp - Builds linalg.generic on tensors ----------------===//
+//===- GenericBuilder.cpp - Builds linalg.generic on tensors --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

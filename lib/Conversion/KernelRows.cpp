@@ -1,4 +1,4 @@
-//===- KernelRows.cpp - The rows that ops of a kernel share -----------------===//
+//===- KernelRows.cpp - The rows that ops of a kernel share ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,9 +76,9 @@ int64_t tessera::getPreferredRows(linalg::GenericOp op) {
     (i < loops ? rows : elements) *= size;
   // Without a reduction, the last dimension is what a row holds.
   bool hasReduction = loops < sizes.size();
-  while (loops > 1 && ((!hasReduction && loops == sizes.size()) ||
-                       (elements < kElements &&
-                        rows / sizes[loops - 1] >= kRows))) {
+  while (loops > 1 &&
+         ((!hasReduction && loops == sizes.size()) ||
+          (elements < kElements && rows / sizes[loops - 1] >= kRows))) {
     --loops;
     rows /= sizes[loops];
     elements *= sizes[loops];

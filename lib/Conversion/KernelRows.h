@@ -5,9 +5,9 @@
 //
 // A kernel runs row by row. The rows of an op are its leading loops: all
 // parallel, and indexing the leading dimensions of each result as they are. An
-// op with loops [4, 8, 16] can be seen as 1, 4, 32 or 512 rows. Ops with equally
-// many rows fit together, where a value that one makes and another reads is read
-// only in the row that made it.
+// op with loops [4, 8, 16] can be seen as 1, 4, 32 or 512 rows. Ops with
+// equally many rows fit together, where a value that one makes and another
+// reads is read only in the row that made it.
 //
 //===----------------------------------------------------------------------===//
 

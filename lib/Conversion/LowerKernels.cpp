@@ -1,14 +1,15 @@
-//===- LowerKernels.cpp - A kernel on tensors as loops on memory ------------===//
+//===- LowerKernels.cpp - A kernel on tensors as loops on memory ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One loop over rows; in it, op by op, loops over what is left of each op's
 // iteration space, parallel dimensions outside and reductions inside, their
-// accumulators in registers; except that the last dimension stays innermost. All memory is flat and indexed linearly, so that
-// LLVM sees unit strides. Floating-point ops get the flag `contract`; the op
-// that accumulates a sum gets `reassoc` too, without which no reduction becomes
-// vectors. No flag speaks of NaN or infinity: masks are -inf.
+// accumulators in registers; except that the last dimension stays innermost.
+// All memory is flat and indexed linearly, so that LLVM sees unit strides.
+// Floating-point ops get the flag `contract`; the op that accumulates a sum
+// gets `reassoc` too, without which no reduction becomes vectors. No flag
+// speaks of NaN or infinity: masks are -inf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,8 +150,8 @@ void KernelLowering::createConstant(arith::ConstantOp op) {
   // A table in the program's read-only data.
   auto module = kernel->getParentOfType<ModuleOp>();
   auto values = cast<DenseElementsAttr>(op.getValue());
-  auto flatType = RankedTensorType::get({type.getNumElements()},
-                                        type.getElementType());
+  auto flatType =
+      RankedTensorType::get({type.getNumElements()}, type.getElementType());
   Attribute data = values.isSplat() ? Attribute(values.resizeSplat(flatType))
                                     : Attribute(values.reshape(flatType));
   std::string name;
@@ -163,8 +164,7 @@ void KernelLowering::createConstant(arith::ConstantOp op) {
     int64_t count = llvm::range_size(module.getOps<memref::GlobalOp>());
     name = "table_" + std::to_string(count);
     memref::GlobalOp::create(b, name, b.getStringAttr("private"), flat(type),
-                             data, /*constant=*/true,
-                             b.getI64IntegerAttr(64));
+                             data, /*constant=*/true, b.getI64IntegerAttr(64));
   }
   Value memref = memref::GetGlobalOp::create(b, flat(type), name);
   storage[op.getResult()] = {memref, SmallVector<int64_t>(type.getShape())};
@@ -198,16 +198,18 @@ void KernelLowering::createBuffers() {
 //===----------------------------------------------------------------------===//
 
 Value KernelLowering::add(Value a, Value other) {
-  auto flags = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  auto flags =
+      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
   return a ? arith::AddIOp::create(b, a, other, flags) : other;
 }
 
 Value KernelLowering::scale(Value a, int64_t factor) {
-  auto flags = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  auto flags =
+      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
   if (factor == 1)
     return a;
-  return arith::MulIOp::create(
-      b, a, arith::ConstantIndexOp::create(b, factor), flags);
+  return arith::MulIOp::create(b, a, arith::ConstantIndexOp::create(b, factor),
+                               flags);
 }
 
 /// Loop number `loop` of the row: a digit of the row's number.
@@ -218,8 +220,8 @@ Value KernelLowering::coordinate(unsigned rowLoops, unsigned loop,
     below *= sizes[i];
   Value value = row;
   if (below != 1)
-    value = arith::DivUIOp::create(
-        b, value, arith::ConstantIndexOp::create(b, below));
+    value = arith::DivUIOp::create(b, value,
+                                   arith::ConstantIndexOp::create(b, below));
   if (loop != 0)
     value = arith::RemUIOp::create(
         b, value, arith::ConstantIndexOp::create(b, sizes[loop]));
@@ -330,8 +332,8 @@ SmallVector<Value> KernelLowering::body(Loops &loops, ValueRange accumulators) {
     if (isInit && !accumulators.empty())
       mapping.map(argument, accumulators[number]);
     else
-      mapping.map(argument, isInit ? startValue(loops, operand)
-                                   : load(loops, operand));
+      mapping.map(argument,
+                  isInit ? startValue(loops, operand) : load(loops, operand));
   }
   auto isAccumulator = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
@@ -396,8 +398,8 @@ void KernelLowering::storeResults(const Loops &loops, ValueRange values) {
 }
 
 /// A reduction whose innermost loop is parallel, as a sum of rows: accumulators
-/// are in memory and the parallel loops innermost, or each element would be read
-/// from a column.
+/// are in memory and the parallel loops innermost, or each element would be
+/// read from a column.
 void KernelLowering::lowerColumns(Loops &loops) {
   linalg::GenericOp op = loops.op;
   nest(loops, loops.parallel, [&] {

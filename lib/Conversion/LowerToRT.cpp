@@ -1,4 +1,4 @@
-//===- LowerToRT.cpp - The step becomes calls on offsets --------------------===//
+//===- LowerToRT.cpp - The step becomes calls on offsets ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -76,7 +76,8 @@ LogicalResult StepLowering::recordOffsets() {
        llvm::zip(step.getArguments(), ofArguments.asArrayRef()))
     offsets[argument] = offset;
   for (Operation &op : step.front()) {
-    auto ofResults = op.getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
+    auto ofResults =
+        op.getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
     for (auto [i, result] : llvm::enumerate(op.getResults())) {
       if (!isa<RankedTensorType, dist::FutureType>(result.getType()))
         continue;
@@ -149,13 +150,9 @@ void StepLowering::lowerAttention(rt::AttentionOp op) {
   SmallVector<Value> positions;
   for (Value offset : op.getPositionOffsets())
     positions.push_back(scalars.lookup(offset));
-  SmallVector<int64_t> sizes{q[0],
-                             q[1],
-                             op.getK().getType().getDimSize(1),
-                             q[2],
-                             q[3],
-                             q[4],
-                             op.getV().getType().getDimSize(3)};
+  SmallVector<int64_t> sizes{
+      q[0], q[1], op.getK().getType().getDimSize(1), q[2],
+      q[3], q[4], op.getV().getType().getDimSize(3)};
   rt::CallAttentionOp::create(
       b, op.getCausal(), op.getScale(), op.getQ().getType().getElementType(),
       sizes,
@@ -169,10 +166,10 @@ void StepLowering::lowerCopy(rt::CopyOp op) {
   int64_t bytes = rt::getElementBytes(type.getElementType());
   SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
   Value start = op.getStart() ? scalars.lookup(op.getStart()) : Value();
-  rt::CallCopyOp::create(b, bytes, type.getShape(),
-                         offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes,
-                         op.getStrides(), offsetOf(op.getResult()), target,
-                         start, op.getDimAttr());
+  rt::CallCopyOp::create(
+      b, bytes, type.getShape(),
+      offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes, op.getStrides(),
+      offsetOf(op.getResult()), target, start, op.getDimAttr());
 }
 
 void StepLowering::lowerConcat(rt::ConcatOp op) {
@@ -215,10 +212,9 @@ void StepLowering::lowerStart(dist::StartOp op) {
   llvm::TypeSwitch<Operation *>(inner)
       .Case([&](dist::AllGatherOp g) {
         int64_t dim = g.getDim();
-        rt::AllGatherStartOp::create(b, slot, number, digits,
-                                     product(shape, 0, dim),
-                                     product(shape, dim, rank), source, target,
-                                     element);
+        rt::AllGatherStartOp::create(
+            b, slot, number, digits, product(shape, 0, dim),
+            product(shape, dim, rank), source, target, element);
       })
       .Case([&](dist::ReduceScatterOp r) {
         int64_t dim = r.getDim();
@@ -256,9 +252,9 @@ void StepLowering::atCoordinate(AxisDigit digit, int64_t coordinate,
                                 llvm::function_ref<void()> otherwise) {
   Value here = rt::AxisOffsetOp::create(
       b, b.getIndexType(), ArrayRef<int64_t>{digit.stride, digit.size}, 1);
-  Value isHere = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::eq, here,
-      arith::ConstantIndexOp::create(b, coordinate));
+  Value isHere =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, here,
+                            arith::ConstantIndexOp::create(b, coordinate));
   auto branch = scf::IfOp::create(b, isHere, /*withElse=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -296,11 +292,10 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
   atCoordinate(
       digit, op.getTo(),
       [&] {
-        rt::RecvStartOp::create(b, kTransferSlot, number,
-                                ArrayRef<int64_t>{digit.stride, digit.size},
-                                op.getFrom(), op.getTag(),
-                                type.getNumElements(), target,
-                                type.getElementType());
+        rt::RecvStartOp::create(
+            b, kTransferSlot, number,
+            ArrayRef<int64_t>{digit.stride, digit.size}, op.getFrom(),
+            op.getTag(), type.getNumElements(), target, type.getElementType());
         rt::WaitOp::create(b, kTransferSlot);
       },
       [&] {
@@ -329,14 +324,13 @@ LogicalResult StepLowering::lower(Operation *op) {
           .Case([&](dist::RecvOp o) { return lowerRecv(o), true; })
           .Case([&](dist::WaitOp o) {
             rt::WaitOp::create(
-                b, o->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt());
+                b,
+                o->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt());
             return true;
           })
           .Case([&](dist::AxisOffsetOp o) {
-            Value offset =
-                rt::AxisOffsetOp::create(b, b.getIndexType(),
-                                         digitsOf(o.getAxes()),
-                                         o.getLocalSize());
+            Value offset = rt::AxisOffsetOp::create(
+                b, b.getIndexType(), digitsOf(o.getAxes()), o.getLocalSize());
             scalars.map(o.getOffset(), offset);
             return true;
           })

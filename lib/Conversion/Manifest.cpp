@@ -1,4 +1,4 @@
-//===- Manifest.cpp - What a program says of itself -------------------------===//
+//===- Manifest.cpp - What a program says of itself -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,8 +49,7 @@ static json::Value getInit(nn::InitAttr init) {
   case nn::InitKind::Normal:
     break;
   }
-  double stddev =
-      init.getStddev() ? init.getStddev().getValueAsDouble() : 1.0;
+  double stddev = init.getStddev() ? init.getStddev().getValueAsDouble() : 1.0;
   return json::Object{{"kind", "normal"}, {"mean", 0.0}, {"std", stddev}};
 }
 
@@ -112,8 +111,8 @@ static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
 
 static FailureOr<json::Array> describeArguments(func::FuncOp step,
                                                 const Mesh &mesh) {
-  auto offsets = step->getAttrOfType<DenseI64ArrayAttr>(
-      rt::RTDialect::kOffsetsAttr);
+  auto offsets =
+      step->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kOffsetsAttr);
   json::Array arguments;
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
@@ -124,14 +123,14 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
     std::string name = param   ? param.str()
                        : input ? input.str()
                                : "arg" + std::to_string(i);
-    FailureOr<json::Object> value = describe(
-        step, mesh,
-        {makeUnique(name, taken), step.getArgumentTypes()[i],
-         step.getArgAttrOfType<dist::ShardingAttr>(
-             i, dist::DistDialect::kShardingAttr),
-         step.getArgAttrOfType<DenseI64ArrayAttr>(
-             i, dist::DistDialect::kGlobalShapeAttr),
-         offsets[i]});
+    FailureOr<json::Object> value =
+        describe(step, mesh,
+                 {makeUnique(name, taken), step.getArgumentTypes()[i],
+                  step.getArgAttrOfType<dist::ShardingAttr>(
+                      i, dist::DistDialect::kShardingAttr),
+                  step.getArgAttrOfType<DenseI64ArrayAttr>(
+                      i, dist::DistDialect::kGlobalShapeAttr),
+                  offsets[i]});
     if (failed(value))
       return failure();
     Type element =
@@ -139,8 +138,8 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
     bool isText = (name == "tokens" || name == "labels") &&
                   (element.isInteger(32) || element.isInteger(64));
     (*value)["role"] = param ? "param" : isText && input ? name : "input";
-    if (auto init = step.getArgAttrOfType<nn::InitAttr>(
-            i, nn::NNDialect::kInitAttr))
+    if (auto init =
+            step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))
       (*value)["init"] = getInit(init);
     else if (param)
       (*value)["init"] = json::Object{{"kind", "zeros"}};
@@ -157,8 +156,7 @@ static json::Array describePlan(func::FuncOp step, const Mesh &mesh) {
   for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
     line += " " + name + "=" + std::to_string(size);
   json::Array lines{line};
-  auto memory =
-      step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
+  auto memory = step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
   if (memory) {
     std::string text = "memory per rank, bytes at the peak:";
     for (NamedAttribute entry : memory)

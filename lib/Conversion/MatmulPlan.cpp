@@ -1,4 +1,4 @@
-//===- MatmulPlan.cpp - An einsum as one library call -----------------------===//
+//===- MatmulPlan.cpp - An einsum as one library call ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,8 @@ struct View {
 
 /// Stride of `group` in a tensor with these letters; none if its letters do not
 /// lie together in order. An empty group has stride 0.
-std::optional<int64_t> strideOf(const Einsum &e, llvm::ArrayRef<unsigned> tensor,
+std::optional<int64_t> strideOf(const Einsum &e,
+                                llvm::ArrayRef<unsigned> tensor,
                                 llvm::ArrayRef<unsigned> group) {
   if (group.empty())
     return 0;
@@ -151,7 +152,9 @@ MatmulPlan tessera::planMatmul(const Einsum &full) {
   auto inLhs = [&](unsigned l) { return llvm::is_contained(e.lhs, l); };
   auto inRhs = [&](unsigned l) { return llvm::is_contained(e.rhs, l); };
   auto inResult = [&](unsigned l) { return llvm::is_contained(e.result, l); };
-  auto isBatch = [&](unsigned l) { return inLhs(l) && inRhs(l) && inResult(l); };
+  auto isBatch = [&](unsigned l) {
+    return inLhs(l) && inRhs(l) && inResult(l);
+  };
   auto isRow = [&](unsigned l) { return inLhs(l) && !inRhs(l); };
   auto isColumn = [&](unsigned l) { return inRhs(l) && !inLhs(l); };
   auto isContracted = [&](unsigned l) { return !inResult(l); };
@@ -161,9 +164,10 @@ MatmulPlan tessera::planMatmul(const Einsum &full) {
     for (const Letters *rows : {&e.result, &e.lhs})
       for (const Letters *columns : {&e.result, &e.rhs})
         for (const Letters *contracted : {&e.rhs, &e.lhs}) {
-          MatmulPlan plan = planFor(
-              e, {filter(*batch, isBatch), filter(*rows, isRow),
-                  filter(*columns, isColumn), filter(*contracted, isContracted)});
+          MatmulPlan plan =
+              planFor(e, {filter(*batch, isBatch), filter(*rows, isRow),
+                          filter(*columns, isColumn),
+                          filter(*contracted, isContracted)});
           if (!best || plan.copied < best->copied)
             best = plan;
         }

@@ -1,4 +1,4 @@
-//===- OutlineKernels.cpp - Groups of linalg ops become kernels -------------===//
+//===- OutlineKernels.cpp - Groups of linalg ops become kernels -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,9 @@
 #include "FusionGroups.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
+#include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "tessera/Conversion/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -288,7 +288,8 @@ FailureOr<func::FuncOp> tessera::getStepFunction(ModuleOp module) {
 }
 
 namespace {
-struct OutlineKernelsPass : tessera::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+struct OutlineKernelsPass
+    : tessera::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> step = getStepFunction(getOperation());
     if (failed(step) || failed(Outliner(getOperation()).run(*step)))

@@ -1,4 +1,4 @@
-//===- StartCollectives.cpp - Splits collectives into start and wait --------===//
+//===- StartCollectives.cpp - Splits collectives into start and wait ------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Collectives that the runtime has in flight at one time, at most, but one: the
-/// last slot is that of sends and receives.
+/// Collectives that the runtime has in flight at one time, at most, but one:
+/// the last slot is that of sends and receives.
 static constexpr unsigned kNumSlots = 63;
 
 /// The first op of the block that uses the value, in program order.
@@ -41,7 +41,8 @@ static void split(dist::CollectiveOpInterface op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto start = dist::StartOp::create(
       builder, loc, dist::FutureType::get(op.getContext(), type), source);
-  Block *body = builder.createBlock(&start.getBody(), {}, source.getType(), loc);
+  Block *body =
+      builder.createBlock(&start.getBody(), {}, source.getType(), loc);
   IRMapping mapping;
   mapping.map(source, body->getArgument(0));
   Operation *inner = builder.clone(*op, mapping);
@@ -60,12 +61,12 @@ static void assignSlots(Block &block) {
   llvm::SmallBitVector taken(kNumSlots);
   SmallVector<dist::StartOp> inFlight;
   auto slotAttr = [&](unsigned slot) {
-    return IntegerAttr::get(IntegerType::get(block.getParentOp()->getContext(), 64),
-                            slot);
+    return IntegerAttr::get(
+        IntegerType::get(block.getParentOp()->getContext(), 64), slot);
   };
   auto release = [&](dist::StartOp start) {
-    taken.reset(start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr)
-                    .getInt());
+    taken.reset(
+        start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr).getInt());
     llvm::erase(inFlight, start);
   };
   // The order as it was: a wait that moves up has been seen to.

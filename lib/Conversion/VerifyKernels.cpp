@@ -1,4 +1,4 @@
-//===- VerifyKernels.cpp - The contract of phase `kernels` ------------------===//
+//===- VerifyKernels.cpp - The contract of phase `kernels` ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ using namespace tessera;
 /// Calls, views, communication and arithmetic on scalars.
 static bool belongsInStep(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
-  if (dialect == "rt" || isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-                             func::ReturnOp>(op))
+  if (dialect == "rt" ||
+      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp>(op))
     return true;
   if (dialect == "dist")
     return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,
@@ -33,8 +33,8 @@ static bool belongsInStep(Operation *op) {
 }
 
 static LogicalResult verifyStep(func::FuncOp step) {
-  for (Type type : llvm::concat<const Type>(step.getArgumentTypes(),
-                                            step.getResultTypes()))
+  for (Type type :
+       llvm::concat<const Type>(step.getArgumentTypes(), step.getResultTypes()))
     if (!isa<RankedTensorType>(type))
       return step.emitError("expects tensors as arguments and results but got ")
              << type;
@@ -66,7 +66,8 @@ static LogicalResult verifyKernel(func::FuncOp func) {
 }
 
 namespace {
-struct VerifyKernelsPass : tessera::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
+struct VerifyKernelsPass
+    : tessera::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> step = getStepFunction(getOperation());
     if (failed(step) || failed(verifyStep(*step)))

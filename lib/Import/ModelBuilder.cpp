@@ -78,8 +78,8 @@ private:
   void createFunction() {
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> attrs;
-    auto batchType =
-        RankedTensorType::get({options.batch, options.seq}, builder.getI32Type());
+    auto batchType = RankedTensorType::get({options.batch, options.seq},
+                                           builder.getI32Type());
     SmallVector<StringRef> inputs = {"tokens"};
     if (options.train)
       inputs.push_back("labels");
@@ -152,8 +152,8 @@ private:
 
   Value embeddings() {
     locate("wte");
-    Value x = nn::EmbeddingOp::create(builder, residualType(),
-                                      parameter("wte"), tokens, Value());
+    Value x = nn::EmbeddingOp::create(builder, residualType(), parameter("wte"),
+                                      tokens, Value());
     if (Value table = parameter("wpe")) {
       locate("wpe");
       Value positions = nn::IotaOp::create(

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every key of the file is either read, known to have no influence on the graph,
-// required to have the value at which it has none, or an error: a misspelt key
-// must not silently become a default.
+// Every key of the file is either read, known to have no influence on the
+// graph, required to have the value at which it has none, or an error: a
+// misspelt key must not silently become a default.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,55 +40,125 @@ constexpr int64_t kMaxLayers = 10000;
 constexpr int kMaxNesting = 100;
 
 /// Keys that any Hugging Face config may have and that do not change the graph.
-constexpr StringRef kCommonIgnored[] = {
-    "_attn_implementation_autoset", "_commit_hash", "_name_or_path",
-    "architectures", "attn_implementation", "auto_map", "bad_words_ids",
-    "begin_suppress_tokens", "bos_token_id", "chunk_size_feed_forward",
-    "cross_attention_hidden_size", "decoder_start_token_id",
-    "diversity_penalty", "do_sample", "dtype", "early_stopping",
-    "encoder_no_repeat_ngram_size", "eos_token_id",
-    "exponential_decay_length_penalty", "finetuning_task",
-    "forced_bos_token_id", "forced_eos_token_id", "gradient_checkpointing",
-    "id2label", "is_decoder", "label2id", "length_penalty", "max_length",
-    "min_length", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
-    "num_return_sequences", "output_attentions", "output_hidden_states",
-    "output_past", "output_scores", "pad_token_id", "prefix", "problem_type",
-    "remove_invalid_values", "repetition_penalty", "return_dict",
-    "return_dict_in_generate", "sep_token_id", "suppress_tokens",
-    "task_specific_params", "temperature", "tf_legacy_loss",
-    "tie_encoder_decoder", "tokenizer_class", "top_k", "top_p", "torch_dtype",
-    "torchscript", "transformers_version", "typical_p", "use_bfloat16",
-    "use_cache"};
+constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
+                                        "_commit_hash",
+                                        "_name_or_path",
+                                        "architectures",
+                                        "attn_implementation",
+                                        "auto_map",
+                                        "bad_words_ids",
+                                        "begin_suppress_tokens",
+                                        "bos_token_id",
+                                        "chunk_size_feed_forward",
+                                        "cross_attention_hidden_size",
+                                        "decoder_start_token_id",
+                                        "diversity_penalty",
+                                        "do_sample",
+                                        "dtype",
+                                        "early_stopping",
+                                        "encoder_no_repeat_ngram_size",
+                                        "eos_token_id",
+                                        "exponential_decay_length_penalty",
+                                        "finetuning_task",
+                                        "forced_bos_token_id",
+                                        "forced_eos_token_id",
+                                        "gradient_checkpointing",
+                                        "id2label",
+                                        "is_decoder",
+                                        "label2id",
+                                        "length_penalty",
+                                        "max_length",
+                                        "min_length",
+                                        "no_repeat_ngram_size",
+                                        "num_beam_groups",
+                                        "num_beams",
+                                        "num_return_sequences",
+                                        "output_attentions",
+                                        "output_hidden_states",
+                                        "output_past",
+                                        "output_scores",
+                                        "pad_token_id",
+                                        "prefix",
+                                        "problem_type",
+                                        "remove_invalid_values",
+                                        "repetition_penalty",
+                                        "return_dict",
+                                        "return_dict_in_generate",
+                                        "sep_token_id",
+                                        "suppress_tokens",
+                                        "task_specific_params",
+                                        "temperature",
+                                        "tf_legacy_loss",
+                                        "tie_encoder_decoder",
+                                        "tokenizer_class",
+                                        "top_k",
+                                        "top_p",
+                                        "torch_dtype",
+                                        "torchscript",
+                                        "transformers_version",
+                                        "typical_p",
+                                        "use_bfloat16",
+                                        "use_cache"};
 
 /// The same for GPT-2. Dropout is not in the graph; reorder_and_upcast_attn
 /// asks for f32 scores, which attention has anyway.
-constexpr StringRef kGPT2Ignored[] = {
-    "attn_pdrop", "embd_pdrop", "n_ctx", "reorder_and_upcast_attn",
-    "resid_pdrop", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj"};
+constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
+                                      "embd_pdrop",
+                                      "n_ctx",
+                                      "reorder_and_upcast_attn",
+                                      "resid_pdrop",
+                                      "summary_activation",
+                                      "summary_first_dropout",
+                                      "summary_proj_to_labels",
+                                      "summary_type",
+                                      "summary_use_proj"};
 
 /// The same for Llama. pretraining_tp splits matmuls and changes no value.
 constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "pretraining_tp"};
 
-constexpr StringRef kGPT2Read[] = {
-    "activation_function", "initializer_range", "layer_norm_epsilon",
-    "model_type", "n_embd", "n_head", "n_inner", "n_layer", "n_positions",
-    "scale_attn_by_inverse_layer_idx", "scale_attn_weights",
-    "tie_word_embeddings", "vocab_size"};
+constexpr StringRef kGPT2Read[] = {"activation_function",
+                                   "initializer_range",
+                                   "layer_norm_epsilon",
+                                   "model_type",
+                                   "n_embd",
+                                   "n_head",
+                                   "n_inner",
+                                   "n_layer",
+                                   "n_positions",
+                                   "scale_attn_by_inverse_layer_idx",
+                                   "scale_attn_weights",
+                                   "tie_word_embeddings",
+                                   "vocab_size"};
 
-constexpr StringRef kLlamaRead[] = {
-    "attention_bias", "head_dim", "hidden_act", "hidden_size",
-    "initializer_range", "intermediate_size", "max_position_embeddings",
-    "mlp_bias", "model_type", "num_attention_heads", "num_hidden_layers",
-    "num_key_value_heads", "rms_norm_eps", "rope_parameters", "rope_scaling",
-    "rope_theta", "tie_word_embeddings", "vocab_size"};
+constexpr StringRef kLlamaRead[] = {"attention_bias",
+                                    "head_dim",
+                                    "hidden_act",
+                                    "hidden_size",
+                                    "initializer_range",
+                                    "intermediate_size",
+                                    "max_position_embeddings",
+                                    "mlp_bias",
+                                    "model_type",
+                                    "num_attention_heads",
+                                    "num_hidden_layers",
+                                    "num_key_value_heads",
+                                    "rms_norm_eps",
+                                    "rope_parameters",
+                                    "rope_scaling",
+                                    "rope_theta",
+                                    "tie_word_embeddings",
+                                    "vocab_size"};
 
-constexpr StringRef kRopeRead[] = {
-    "factor", "high_freq_factor", "low_freq_factor",
-    "original_max_position_embeddings", "rope_theta", "rope_type", "type"};
+constexpr StringRef kRopeRead[] = {"factor",
+                                   "high_freq_factor",
+                                   "low_freq_factor",
+                                   "original_max_position_embeddings",
+                                   "rope_theta",
+                                   "rope_type",
+                                   "type"};
 
-/// Keys that would change the graph into one that is not built here: null, false
-/// or an empty list or object leaves it as it is.
+/// Keys that would change the graph into one that is not built here: null,
+/// false or an empty list or object leaves it as it is.
 constexpr StringRef kMustBeOff[] = {"add_cross_attention", "is_encoder_decoder",
                                     "pruned_heads", "quantization_config"};
 
@@ -143,8 +213,8 @@ public:
   void fail(StringRef key, const Twine &text) {
     if (error)
       return;
-    error = llvm::createStringError(file + ": key '" + path + key + "': " +
-                                    text);
+    error =
+        llvm::createStringError(file + ": key '" + path + key + "': " + text);
   }
 
   /// The value of a key; null when it is absent or a JSON null.
@@ -241,8 +311,8 @@ public:
     llvm::sort(keys);
     for (StringRef key : keys)
       if (!llvm::is_contained(known, key))
-        return fail(escape(key), "unknown key " + where +
-                                     didYouMean(key, known));
+        return fail(escape(key),
+                    "unknown key " + where + didYouMean(key, known));
     for (StringRef key : kMustBeOff)
       if (const json::Value *value = find(key); value && !isOff(*value))
         return wrong(key, "null, false or nothing (it is not supported)",
@@ -294,9 +364,9 @@ void readGPT2(Reader &reader, ModelConfig &config) {
   config.normEps = reader.positive("layer_norm_epsilon", 1e-5);
   config.initializerRange = reader.positive("initializer_range", 0.02);
   // "gelu_fast" and "gelu_pytorch_tanh" are the tanh formula under other names.
-  size_t activation = reader.choice(
-      "activation_function",
-      {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
+  size_t activation =
+      reader.choice("activation_function",
+                    {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
   config.activation =
       activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
   config.tiedHead = reader.boolean("tie_word_embeddings", true);
@@ -397,17 +467,15 @@ llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
   // The parser recurses without a limit.
   if (isNestedDeeper(text, kMaxNesting))
     return llvm::createStringError(fileName + ": expects JSON of at most " +
-                                   Twine(kMaxNesting) +
-                                   " levels but got more");
+                                   Twine(kMaxNesting) + " levels but got more");
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
-    return llvm::createStringError(fileName + ": is not JSON: " +
-                                   llvm::toString(value.takeError()));
+    return llvm::createStringError(
+        fileName + ": is not JSON: " + llvm::toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
-    return llvm::createStringError(fileName +
-                                   ": expects a JSON object but got " +
-                                   print(*value));
+    return llvm::createStringError(
+        fileName + ": expects a JSON object but got " + print(*value));
 
   llvm::Error error = llvm::Error::success();
   Reader reader(*object, fileName, error);
@@ -432,7 +500,7 @@ llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
 llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return llvm::createStringError(path + ": cannot be read: " +
-                                   buffer.getError().message());
+    return llvm::createStringError(
+        path + ": cannot be read: " + buffer.getError().message());
   return parseModelConfig((*buffer)->getBuffer(), path);
 }

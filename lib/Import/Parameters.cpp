@@ -5,9 +5,9 @@
 //
 // The one list of parameters: the graph's arguments and the count come from it.
 //
-// The head dimension of a projection is two: key/value heads, and query heads of
-// one of them. So a tensor-parallel degree may exceed the number of key/value
-// heads, and Q, K and V are never columns of one tensor.
+// The head dimension of a projection is two: key/value heads, and query heads
+// of one of them. So a tensor-parallel degree may exceed the number of
+// key/value heads, and Q, K and V are never columns of one tensor.
 //
 //===----------------------------------------------------------------------===//
 

@@ -149,8 +149,7 @@ bool tessera::isPrefix(ArrayRef<AxisRef> prefix, ArrayRef<AxisRef> axes) {
          prefix.size() <= axes.size();
 }
 
-AxisList tessera::dropPrefix(ArrayRef<AxisRef> prefix,
-                             ArrayRef<AxisRef> axes) {
+AxisList tessera::dropPrefix(ArrayRef<AxisRef> prefix, ArrayRef<AxisRef> axes) {
   assert(isPrefix(prefix, axes) && "not a prefix");
   AxisList out(axes.begin(), axes.end());
   for (auto [i, p] : llvm::enumerate(prefix)) {
@@ -211,7 +210,8 @@ std::optional<AxisList> tessera::subtractAxes(ArrayRef<AxisRef> axes,
                                               ArrayRef<AxisRef> remove) {
   AxisList left(axes.begin(), axes.end());
   for (const AxisRef &r : remove) {
-    auto *it = llvm::find_if(left, [&](const AxisRef &a) { return a.contains(r); });
+    auto *it =
+        llvm::find_if(left, [&](const AxisRef &a) { return a.contains(r); });
     if (it == left.end())
       return std::nullopt;
     AxisRef a = *it;
@@ -272,8 +272,7 @@ bool Sharding::samePlacement(const Sharding &o) const {
          (a.empty() || reduction == o.reduction);
 }
 
-llvm::SmallVector<int64_t>
-Sharding::localShape(ArrayRef<int64_t> shape) const {
+llvm::SmallVector<int64_t> Sharding::localShape(ArrayRef<int64_t> shape) const {
   llvm::SmallVector<int64_t> local(shape.begin(), shape.end());
   for (auto [i, d] : llvm::enumerate(dims)) {
     assert(local[i] % numShards(d.axes) == 0 && "dimension does not divide");

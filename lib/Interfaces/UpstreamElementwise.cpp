@@ -1,4 +1,4 @@
-//===- UpstreamElementwise.cpp - Rules of arith and math ops -----------------===//
+//===- UpstreamElementwise.cpp - Rules of arith and math ops --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -90,7 +90,8 @@ DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
         return std::get<0>(sizes) > std::get<1>(sizes);
       }))
     return {};
-  Attribute zero = Builder(type.getContext()).getZeroAttr(type.getElementType());
+  Attribute zero =
+      Builder(type.getContext()).getZeroAttr(type.getElementType());
   SmallVector<Attribute> elements(type.getNumElements(), zero);
   SmallVector<int64_t> index(from.size(), 0);
   for (Attribute element : dense.getValues<Attribute>()) {
@@ -161,16 +162,16 @@ void tessera::registerElementwiseModels(DialectRegistry &registry) {
     attach<Linearity::Min, MinimumFOp, MinNumFOp, MinSIOp, MinUIOp>(context);
     attach<Linearity::None, AndIOp, OrIOp, XOrIOp, DivSIOp, DivUIOp, RemSIOp,
            RemUIOp, RemFOp, ShLIOp, ShRSIOp, ShRUIOp, CmpFOp, CmpIOp, SelectOp,
-           FPToSIOp, FPToUIOp, TruncIOp, IndexCastOp, IndexCastUIOp,
-           BitcastOp>(context);
+           FPToSIOp, FPToUIOp, TruncIOp, IndexCastOp, IndexCastUIOp, BitcastOp>(
+        context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     using namespace math;
     attach<Linearity::Monotone, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op,
            Log1pOp, SqrtOp, TanhOp, ErfOp, CbrtOp, AtanOp, SinhOp, FloorOp,
            CeilOp, RoundOp, RoundEvenOp, TruncOp>(context);
-    attach<Linearity::None, AbsFOp, AbsIOp, RsqrtOp, SinOp, CosOp, TanOp, CoshOp,
-           Atan2Op, PowFOp, IPowIOp, FPowIOp, FmaOp, CopySignOp,
+    attach<Linearity::None, AbsFOp, AbsIOp, RsqrtOp, SinOp, CosOp, TanOp,
+           CoshOp, Atan2Op, PowFOp, IPowIOp, FPowIOp, FmaOp, CopySignOp,
            IsNaNOp, IsInfOp, IsFiniteOp>(context);
   });
 }

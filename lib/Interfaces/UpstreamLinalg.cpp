@@ -1,4 +1,4 @@
-//===- UpstreamLinalg.cpp - Rules of linalg ops ------------------------------===//
+//===- UpstreamLinalg.cpp - Rules of linalg ops ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,10 +79,10 @@ struct LinalgModel
     std::optional<ReductionKind> kind = getReductionKind(op);
     SmallVector<int64_t> sizes = op.getStaticLoopRanges();
     for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray())) {
-      FactorKind factorKind =
-          type == utils::IteratorType::parallel ? FactorKind::Parallel
-          : kind                                ? FactorKind::Reduction
-                                                : FactorKind::Replicated;
+      FactorKind factorKind = type == utils::IteratorType::parallel
+                                  ? FactorKind::Parallel
+                              : kind ? FactorKind::Reduction
+                                     : FactorKind::Replicated;
       rule.addFactor(sizes[loop], factorKind,
                      kind.value_or(ReductionKind::Sum));
     }
@@ -139,19 +139,19 @@ struct LinalgModel
       Operation *combiner = getCombiner(op, i);
       BlockArgument running =
           op.getBlock()->getArgument(op.getNumDpsInputs() + i);
-      OpOperand &added = combiner->getOpOperand(
-          combiner->getOperand(0) == running ? 1 : 0);
+      OpOperand &added =
+          combiner->getOpOperand(combiner->getOperand(0) == running ? 1 : 0);
       OpBuilder builder(combiner);
       Location loc = combiner->getLoc();
       Value index = linalg::IndexOp::create(builder, loc, factor);
       Value end = arith::ConstantIndexOp::create(builder, loc, size);
       Value isTrue = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::slt, index, end);
-      TypedAttr neutral = getNeutralElement(
-          added.get().getType(), *getReductionKind(combiner));
+      TypedAttr neutral =
+          getNeutralElement(added.get().getType(), *getReductionKind(combiner));
       Value other = arith::ConstantOp::create(builder, loc, neutral);
-      added.set(arith::SelectOp::create(builder, loc, isTrue, added.get(),
-                                        other));
+      added.set(
+          arith::SelectOp::create(builder, loc, isTrue, added.get(), other));
     }
     return true;
   }

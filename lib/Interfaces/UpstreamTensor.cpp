@@ -1,4 +1,4 @@
-//===- UpstreamTensor.cpp - Rules of tensor ops ------------------------------===//
+//===- UpstreamTensor.cpp - Rules of tensor ops ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,8 +47,7 @@ struct CastModel : Base<CastModel, tensor::CastOp> {
 
 /// expand_shape and collapse_shape: a dimension of the one is made of a group
 /// of dimensions of the other.
-template <typename Op>
-struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
+template <typename Op> struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<Op>(operation);
     constexpr bool expands = std::is_same_v<Op, tensor::ExpandShapeOp>;
@@ -105,9 +104,9 @@ sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
     bool full = size == whole.getDimSize(dim) &&
                 op.getStaticOffsets()[dim] == 0 &&
                 op.getStaticStrides()[dim] == 1;
-    unsigned factor = rule.addFactor(
-        whole.getDimSize(dim),
-        full ? FactorKind::Parallel : FactorKind::Replicated);
+    unsigned factor =
+        rule.addFactor(whole.getDimSize(dim),
+                       full ? FactorKind::Parallel : FactorKind::Replicated);
     wholeDims.push_back({factor});
     if (dropped.test(dim))
       continue;
@@ -155,9 +154,8 @@ struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
                                          ValueRange operands,
                                          TypeRange resultTypes) const {
     auto op = cast<tensor::ExtractSliceOp>(operation);
-    auto sizes =
-        resizeSlice(op, builder, op.getSourceType(),
-                    cast<RankedTensorType>(operands[0].getType()));
+    auto sizes = resizeSlice(op, builder, op.getSourceType(),
+                             cast<RankedTensorType>(operands[0].getType()));
     if (failed(sizes))
       return failure();
     Operation *clone = tensor::ExtractSliceOp::create(
@@ -234,8 +232,8 @@ void tessera::registerTensorModels(DialectRegistry &registry) {
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
     tensor::SplatOp::attachInterface<SplatModel>(*context);
     tensor::CastOp::attachInterface<CastModel>(*context);
-    tensor::ExpandShapeOp::attachInterface<
-        ReshapeModel<tensor::ExpandShapeOp>>(*context);
+    tensor::ExpandShapeOp::attachInterface<ReshapeModel<tensor::ExpandShapeOp>>(
+        *context);
     tensor::CollapseShapeOp::attachInterface<
         ReshapeModel<tensor::CollapseShapeOp>>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);

@@ -28,8 +28,7 @@ static LogicalResult verifyStatic(Operation *op, TypeRange types,
 }
 
 namespace {
-struct VerifyInputPass
-    : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
+struct VerifyInputPass : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](Operation *op) {
       auto func = dyn_cast<FunctionOpInterface>(op);

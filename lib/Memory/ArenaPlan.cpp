@@ -1,4 +1,4 @@
-//===- ArenaPlan.cpp - Places for blocks with lifetimes ---------------------===//
+//===- ArenaPlan.cpp - Places for blocks with lifetimes -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,8 @@ int64_t ArenaProblem::lowerBound(int64_t *step) const {
   int64_t live = 0, most = 0;
   for (size_t i = 0; i < events.size(); ++i) {
     live += events[i].bytes;
-    bool isLast = i + 1 == events.size() || events[i + 1].step != events[i].step;
+    bool isLast =
+        i + 1 == events.size() || events[i + 1].step != events[i].step;
     if (isLast && live > most) {
       most = live;
       if (step)
@@ -115,7 +116,8 @@ static ArenaPlan placeInOrder(const ArenaProblem &problem,
 ArenaPlan tessera::planArena(const ArenaProblem &problem) {
   llvm::ArrayRef<ArenaBlock> blocks = problem.blocks;
   auto area = [&](unsigned i) {
-    return double(blocks[i].bytes) * double(blocks[i].end - blocks[i].begin + 1);
+    return double(blocks[i].bytes) *
+           double(blocks[i].end - blocks[i].begin + 1);
   };
   auto bySize = [&](unsigned a, unsigned b) {
     return blocks[a].bytes > blocks[b].bytes;

@@ -1,4 +1,4 @@
-//===- PlanArena.cpp - Offsets for the tensors of a step function -----------===//
+//===- PlanArena.cpp - Offsets for the tensors of a step function ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,8 +84,8 @@ int64_t StepBlocks::lastUse(Value value) const {
 unsigned StepBlocks::addBlock(Value value, Category category, int64_t begin) {
   auto type = cast<RankedTensorType>(value.getType());
   unsigned block = problem.blocks.size();
-  problem.blocks.push_back({rt::getTensorBytes(type), begin,
-                            std::max(begin, lastUse(value))});
+  problem.blocks.push_back(
+      {rt::getTensorBytes(type), begin, std::max(begin, lastUse(value))});
   categories.push_back(category);
   blockOf[value] = block;
   return block;
@@ -93,8 +93,8 @@ unsigned StepBlocks::addBlock(Value value, Category category, int64_t begin) {
 
 void StepBlocks::addArguments() {
   for (BlockArgument argument : func.getArguments()) {
-    bool isParameter = bool(func.getArgAttr(argument.getArgNumber(),
-                                            nn::NNDialect::kParamAttr));
+    bool isParameter = bool(
+        func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr));
     unsigned block = addBlock(argument, isParameter ? Parameters : Inputs, 0);
     // Arguments keep their values from step to step.
     problem.blocks[block].end = numSteps;
@@ -162,8 +162,7 @@ void StepBlocks::addResults(Operation &op) {
   }
   if (isa<dist::WaitOp>(op))
     return;
-  bool isCollective =
-      isa<dist::CollectiveOpInterface, dist::RecvOp>(op);
+  bool isCollective = isa<dist::CollectiveOpInterface, dist::RecvOp>(op);
   for (OpResult result : op.getResults()) {
     if (!isa<RankedTensorType>(result.getType()))
       continue;
@@ -212,8 +211,8 @@ void StepBlocks::annotate(const ArenaPlan &plan) {
       bytes[category] += llvm::alignTo(block.bytes, problem.alignment);
   SmallVector<NamedAttribute> memory;
   for (int c = 0; c < NumCategories; ++c)
-    memory.push_back(builder.getNamedAttr(
-        kCategoryNames[c], builder.getI64IntegerAttr(bytes[c])));
+    memory.push_back(builder.getNamedAttr(kCategoryNames[c],
+                                          builder.getI64IntegerAttr(bytes[c])));
   memory.push_back(builder.getNamedAttr(
       "gaps", builder.getI64IntegerAttr(plan.bytes - peak)));
   func->setAttr(RTDialect::kMemoryAttr, builder.getDictionaryAttr(memory));
@@ -237,8 +236,9 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
       return signalPassFailure();
     }
     blocks.annotate(plan);
-    remark::analysis(func.getLoc(), remark::RemarkOpts::name("ArenaPlanned")
-                                        .category("memory"))
+    remark::analysis(
+        func.getLoc(),
+        remark::RemarkOpts::name("ArenaPlanned").category("memory"))
         << remark::metric("ArenaBytes", plan.bytes)
         << remark::metric("LowerBoundBytes", blocks.problem.lowerBound())
         << remark::metric("Blocks", int64_t(blocks.problem.blocks.size()));

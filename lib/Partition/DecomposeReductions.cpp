@@ -1,4 +1,4 @@
-//===- DecomposeReductions.cpp - Reductions of an op's own become plain ------===//
+//===- DecomposeReductions.cpp - Reductions of an op's own become plain ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,9 +23,8 @@ using namespace tessera;
 /// The factors of kind Decomposed that are sharded: over axes that no other
 /// factor of the result has. Another factor's claim comes first, and the
 /// operand is gathered instead.
-static llvm::SmallBitVector getShardedFactors(Operation *op,
-                                              const ShardingRule &rule,
-                                              const Mesh &mesh) {
+static llvm::SmallBitVector
+getShardedFactors(Operation *op, const ShardingRule &rule, const Mesh &mesh) {
   llvm::SmallBitVector sharded(rule.factors.size());
   AxisList taken;
   auto mark = [&](Value value, const TensorFactors &tensor) {
@@ -121,9 +120,9 @@ struct DecomposeReductionsPass
             return factor.kind == FactorKind::Decomposed;
           }))
         continue;
-      llvm::SmallBitVector factors =
-          forPadding ? getPaddedFactors(op, rule, *sizes)
-                     : getShardedFactors(op, rule, mesh);
+      llvm::SmallBitVector factors = forPadding
+                                         ? getPaddedFactors(op, rule, *sizes)
+                                         : getShardedFactors(op, rule, mesh);
       if (factors.none())
         continue;
       if (failed(decompose(op, factors)))

@@ -1,4 +1,4 @@
-//===- FactorSizes.cpp - Padded sizes of factors -----------------------------===//
+//===- FactorSizes.cpp - Padded sizes of factors --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,8 +17,8 @@ FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh)
   Block &block = func.getFunctionBody().front();
   auto addShardings = [&](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    dist::ShardingAttr attr = type ? dist::getSharding(value)
-                                   : dist::ShardingAttr();
+    dist::ShardingAttr attr =
+        type ? dist::getSharding(value) : dist::ShardingAttr();
     if (!attr)
       return;
     Sharding sharding = attr.toSharding(mesh);
@@ -180,8 +180,8 @@ void FactorSizes::findConflict(Operation *op) {
     for (auto [dim, factors] : llvm::enumerate(tensor)) {
       auto report = [&](int64_t size, int64_t padded, const char *why) {
         if (!conflict && size != padded)
-          conflict = Conflict{op,   value,  static_cast<int64_t>(dim),
-                              size, padded, why};
+          conflict =
+              Conflict{op, value, static_cast<int64_t>(dim), size, padded, why};
       };
       if (factors.empty())
         report(cast<RankedTensorType>(value.getType()).getDimSize(dim),

@@ -1,4 +1,4 @@
-//===- FactorSizes.h - Padded sizes of factors -------------------------------===//
+//===- FactorSizes.h - Padded sizes of factors ----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

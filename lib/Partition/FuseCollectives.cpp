@@ -1,4 +1,4 @@
-//===- FuseCollectives.cpp - Joins and cancels collectives -------------------===//
+//===- FuseCollectives.cpp - Joins and cancels collectives ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,8 +29,9 @@ using namespace mlir;
 using namespace tessera;
 
 static void remarkFused(Operation *op, StringRef what) {
-  remark::passed(op->getLoc(), remark::RemarkOpts::name("FuseCollectives")
-                                   .category("partition"))
+  remark::passed(
+      op->getLoc(),
+      remark::RemarkOpts::name("FuseCollectives").category("partition"))
       << remark::add("{0}", what.str());
 }
 
@@ -109,7 +110,8 @@ struct FuseCollectivesPass
       bool changed = true;
       while (changed) {
         changed = mergeEqual(block);
-        for (auto op : llvm::make_early_inc_range(block.getOps<dist::SliceOp>()))
+        for (auto op :
+             llvm::make_early_inc_range(block.getOps<dist::SliceOp>()))
           changed |= cancelGather(op);
         SmallVector<dist::AllReduceOp> reductions(
             block.getOps<dist::AllReduceOp>());

@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
-#include "tessera/Partition/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera {
@@ -99,10 +99,9 @@ Value Localizer::getOffset(ArrayRef<AxisRef> axes, int64_t localSize) {
   if (offsets.size() > 1)
     builder.setInsertionPointAfterValue(
         offsets.begin()[offsets.size() - 2].second);
-  offset = dist::AxisOffsetOp::create(builder, func.getLoc(),
-                                      builder.getIndexType(), attr,
-                                      builder.getI64IntegerAttr(localSize),
-                                      context.getSymbol());
+  offset = dist::AxisOffsetOp::create(
+      builder, func.getLoc(), builder.getIndexType(), attr,
+      builder.getI64IntegerAttr(localSize), context.getSymbol());
   return offset;
 }
 
@@ -141,10 +140,10 @@ FailureOr<Value> Localizer::sliceConstant(Operation *op) {
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[i] /= numShards(dim.axes);
-    value = dist::SliceOp::create(
-        builder, op->getLoc(), type.clone(shape), value,
-        builder.getI64IntegerAttr(i), context.toAttr(dim.axes),
-        context.getSymbol(), dist::ShardingAttr(), dist::ShardingAttr());
+    value = dist::SliceOp::create(builder, op->getLoc(), type.clone(shape),
+                                  value, builder.getI64IntegerAttr(i),
+                                  context.toAttr(dim.axes), context.getSymbol(),
+                                  dist::ShardingAttr(), dist::ShardingAttr());
   }
   return value;
 }
@@ -175,8 +174,8 @@ LogicalResult Localizer::localize(Operation *op) {
     return success();
   }
   if (failed(local)) {
-    InFlightDiagnostic error =
-        op->emitError("partition: cannot cut ") << op->getName() << " to ";
+    InFlightDiagnostic error = op->emitError("partition: cannot cut ")
+                               << op->getName() << " to ";
     llvm::interleaveComma(types, error);
     return error;
   }
@@ -189,8 +188,7 @@ LogicalResult Localizer::localize(Operation *op) {
           operand.set(value);
     });
   setOffsets(op, *local);
-  for (auto [old, result] :
-       llvm::zip(op->getResults(), (*local)->getResults()))
+  for (auto [old, result] : llvm::zip(op->getResults(), (*local)->getResults()))
     locals[old] = result;
   return success();
 }
@@ -219,9 +217,8 @@ LogicalResult Localizer::setSignature() {
     argTypes.push_back(arg.getType());
     if (!getTensorType(arg))
       continue;
-    FailureOr<Type> type =
-        localize(arg.getType(), context.getSharding(arg), argAttrs.back(),
-                 "argument " + Twine(i));
+    FailureOr<Type> type = localize(arg.getType(), context.getSharding(arg),
+                                    argAttrs.back(), "argument " + Twine(i));
     if (failed(type))
       return failure();
     argTypes.back() = *type;
@@ -231,9 +228,8 @@ LogicalResult Localizer::setSignature() {
     resultTypes.push_back(type);
     if (!isa<RankedTensorType>(type))
       continue;
-    FailureOr<Type> local =
-        localize(type, context.getResultSharding(func, i), resultAttrs.back(),
-                 "result " + Twine(i));
+    FailureOr<Type> local = localize(type, context.getResultSharding(func, i),
+                                     resultAttrs.back(), "result " + Twine(i));
     if (failed(local))
       return failure();
     resultTypes.back() = *local;

@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
-#include "tessera/Partition/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Partition/Passes.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <map>
 
@@ -209,10 +209,9 @@ void ReshardInserter::fitInits(Operation *op, const Decision &decision) {
       continue;
     builder.setInsertionPoint(op);
     Value partial = dist::ToPartialOp::create(
-        builder, op->getLoc(), init.get(),
-        context.toAttr(made.unreduced),
+        builder, op->getLoc(), init.get(), context.toAttr(made.unreduced),
         dist::ReductionKindAttr::get(op->getContext(),
-                                 dist::fromPlain(made.reduction)),
+                                     dist::fromPlain(made.reduction)),
         context.getSymbol());
     dist::setSharding(partial, context.toAttr(made));
     init.set(partial);
@@ -257,8 +256,7 @@ void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
 }
 
 void ReshardInserter::report(Operation *op, const Decision &decision) {
-  if (decision.choice.bytes == 0 ||
-      !op->getContext()->getRemarkEngine())
+  if (decision.choice.bytes == 0 || !op->getContext()->getRemarkEngine())
     return;
   std::string axes;
   llvm::raw_string_ostream os(axes);
@@ -270,8 +268,8 @@ void ReshardInserter::report(Operation *op, const Decision &decision) {
     os << ' ' << context.print(list);
   }
   auto remark = remark::analysis(
-      op->getLoc(), remark::RemarkOpts::name("FactorSharding")
-                        .category("partition"));
+      op->getLoc(),
+      remark::RemarkOpts::name("FactorSharding").category("partition"));
   remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
                         axes.empty() ? "nothing sharded" : axes)
          << remark::metric("bytes", decision.choice.bytes);
@@ -355,8 +353,8 @@ LogicalResult ReshardInserter::visitCall(func::CallOp call) {
           call));
   for (OpResult result : call->getResults())
     if (getTensorType(result))
-      fitResult(result, context.getResultSharding(callee,
-                                                  result.getResultNumber()));
+      fitResult(result,
+                context.getResultSharding(callee, result.getResultNumber()));
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- PadFactors.cpp - Pads what a mesh does not divide ---------------------===//
+//===- PadFactors.cpp - Pads what a mesh does not divide ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,9 +79,8 @@ static std::optional<int64_t> findDim(const TensorFactors &tensor,
 // Masks
 //===----------------------------------------------------------------------===//
 
-Value Padder::mask(OpBuilder &builder, Value value,
-                   dist::ShardingAttr sharding, Padding padding,
-                   ReductionKind kind) {
+Value Padder::mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
+                   Padding padding, ReductionKind kind) {
   auto type = cast<RankedTensorType>(value.getType());
   Value masked = nn::MaskPaddingOp::create(
       builder, value.getLoc(), type, value, /*offset=*/Value(), padding.dim,
@@ -110,8 +109,8 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
                      isZeroPadded(op->getOperand(i), *dim);
       if (!dim || neutral)
         continue;
-      int64_t size = cast<RankedTensorType>(op->getOperand(i).getType())
-                         .getDimSize(*dim);
+      int64_t size =
+          cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(*dim);
       // The operand may be a stand-in for an argument, which carries none.
       operands[i] =
           mask(builder, operands[i], dist::getSharding(op->getOperand(i)),
@@ -140,13 +139,12 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
     auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
       return iface.commutesWithReduction(ReductionKind::Sum, operands);
     };
-    return having.any() &&
-           (isLinearIn(having) ||
-            llvm::any_of(having.set_bits(), [&](unsigned i) {
-              llvm::SmallBitVector one(op->getNumOperands());
-              one.set(i);
-              return isLinearIn(one);
-            }));
+    return having.any() && (isLinearIn(having) ||
+                            llvm::any_of(having.set_bits(), [&](unsigned i) {
+                              llvm::SmallBitVector one(op->getNumOperands());
+                              one.set(i);
+                              return isLinearIn(one);
+                            }));
   };
   for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
     for (auto [dim, factors] : llvm::enumerate(tensor))

@@ -20,8 +20,8 @@ namespace tessera {
 /// The mesh of a module and plain copies of its sharding attributes.
 class PartitionContext {
 public:
-  /// Failure, with an error, if the module has several meshes, or a function that
-  /// the partitioner cannot take: one of several blocks.
+  /// Failure, with an error, if the module has several meshes, or a function
+  /// that the partitioner cannot take: one of several blocks.
   static mlir::FailureOr<PartitionContext> get(mlir::ModuleOp module);
 
   const Mesh &getMesh() const { return mesh; }

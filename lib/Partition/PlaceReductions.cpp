@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/FactorProjection.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -94,7 +94,8 @@ bool Delay::fitFactors() {
     const TensorFactors &dims = rule.operands[i];
     const Sharding &sharding =
         partial.test(i)
-            ? context.toPlain(operand.getDefiningOp<dist::ReshardOp>().getFrom())
+            ? context.toPlain(
+                  operand.getDefiningOp<dist::ReshardOp>().getFrom())
             : context.getSharding(operand);
     if (static_cast<int64_t>(dims.size()) != type.getRank() ||
         (!partial.test(i) && !sharding.unreduced.empty()))
@@ -155,8 +156,8 @@ void Delay::apply() {
     to = context.toAttr(context.getSharding(value));
   dist::ShardingAttr from = context.toAttr(result);
   for (int i : partial.set_bits())
-    op->setOperand(i,
-                   op->getOperand(i).getDefiningOp<dist::ReshardOp>().getInput());
+    op->setOperand(
+        i, op->getOperand(i).getDefiningOp<dist::ReshardOp>().getInput());
   dist::setSharding(value, from);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
@@ -164,8 +165,9 @@ void Delay::apply() {
       dist::ReshardOp::create(builder, op->getLoc(), value, from, to);
   dist::setSharding(reshard.getResult(), to);
   value.replaceAllUsesExcept(reshard.getResult(), reshard);
-  remark::passed(op->getLoc(), remark::RemarkOpts::name("DelayedReduction")
-                                   .category("partition"))
+  remark::passed(
+      op->getLoc(),
+      remark::RemarkOpts::name("DelayedReduction").category("partition"))
       << remark::add("reduction over {0} moved behind {1}",
                      context.print(result.unreduced),
                      op->getName().getStringRef().str())

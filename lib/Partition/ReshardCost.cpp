@@ -57,8 +57,8 @@ public:
           ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results,
           ArrayRef<AxisList> pinned)
       : mesh(mesh), rule(rule), operands(operands), results(results),
-        pinned(pinned),
-        candidates(rule.factors.size()), resultAxes(rule.factors.size()) {}
+        pinned(pinned), candidates(rule.factors.size()),
+        resultAxes(rule.factors.size()) {}
 
   FactorChoice run();
 
@@ -166,9 +166,9 @@ int64_t Chooser::getBytes(const FactorAxes &axes) const {
           tensor.shape, tensor.elementBytes);
   for (auto [dims, tensor] : llvm::zip(rule.results, results))
     if (tensor.sharding)
-      bytes += getReshardBytes(mesh, getResultSharding(rule, dims, axes),
-                               *tensor.sharding, tensor.shape,
-                               tensor.elementBytes);
+      bytes +=
+          getReshardBytes(mesh, getResultSharding(rule, dims, axes),
+                          *tensor.sharding, tensor.shape, tensor.elementBytes);
   return bytes;
 }
 
@@ -228,8 +228,7 @@ void Chooser::descend() {
 
 FactorChoice Chooser::pick() const {
   auto sorted = best;
-  llvm::stable_sort(sorted,
-                    [](auto &a, auto &b) { return a.first > b.first; });
+  llvm::stable_sort(sorted, [](auto &a, auto &b) { return a.first > b.first; });
   FactorChoice choice = sorted.front().second;
   for (auto &[shards, other] : llvm::drop_begin(sorted)) {
     if (other.bytes * kRepeatedWork < choice.bytes) {
@@ -254,8 +253,8 @@ FactorChoice Chooser::run() {
   for (unsigned f = 0; f < candidates.size(); ++f) {
     if (!llvm::is_contained(candidates[f], AxisList()))
       candidates[f].push_back({});
-    combinations = std::min(combinations * candidates[f].size(),
-                            kMaxCombinations + 1);
+    combinations =
+        std::min(combinations * candidates[f].size(), kMaxCombinations + 1);
   }
   FactorAxes axes(rule.factors.size());
   if (combinations <= kMaxCombinations)

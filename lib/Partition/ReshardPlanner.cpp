@@ -65,7 +65,8 @@ struct AxisBorders {
   }
 };
 
-void forEachAxis(const Sharding &s, llvm::function_ref<void(const AxisRef &)> f) {
+void forEachAxis(const Sharding &s,
+                 llvm::function_ref<void(const AxisRef &)> f) {
   for (const DimSharding &dim : s.dims)
     llvm::for_each(dim.axes, f);
   llvm::for_each(s.unreduced, f);
@@ -183,7 +184,12 @@ void Planner::collapseUnnested() {
   if (!partial.empty()) {
     int64_t n = numShards(partial), size = localSize();
     removeUnreduced(partial);
-    emit({Kind::AllReduce, partial, 0, 0, {}, {},
+    emit({Kind::AllReduce,
+          partial,
+          0,
+          0,
+          {},
+          {},
           static_cast<int64_t>(llvm::divideCeil(2 * (n - 1) * size, n))});
   }
   for (size_t d = 0; d < state.dims.size(); ++d) {
@@ -212,7 +218,12 @@ void Planner::gatherWhole(size_t dim, size_t keep) {
     return;
   int64_t size = localSize();
   axes.resize(keep);
-  emit({Kind::AllGather, gathered, static_cast<int64_t>(dim), 0, {}, {},
+  emit({Kind::AllGather,
+        gathered,
+        static_cast<int64_t>(dim),
+        0,
+        {},
+        {},
         (numShards(gathered) - 1) * size});
 }
 
@@ -232,15 +243,21 @@ void Planner::reduce() {
   AxisList kept = atomsOf(target.unreduced);
   for (size_t d = 0; d < state.dims.size(); ++d) {
     AxisList scattered;
-    llvm::copy_if(goal[d], std::back_inserter(scattered), [&](const AxisRef &a) {
-      return llvm::is_contained(state.unreduced, a);
-    });
+    llvm::copy_if(goal[d], std::back_inserter(scattered),
+                  [&](const AxisRef &a) {
+                    return llvm::is_contained(state.unreduced, a);
+                  });
     if (scattered.empty())
       continue;
     int64_t size = localSize(), n = numShards(scattered);
     removeUnreduced(scattered);
     state.dims[d].axes.append(scattered);
-    emit({Kind::ReduceScatter, scattered, static_cast<int64_t>(d), 0, {}, {},
+    emit({Kind::ReduceScatter,
+          scattered,
+          static_cast<int64_t>(d),
+          0,
+          {},
+          {},
           size / n * (n - 1)});
   }
   AxisList rest;
@@ -250,7 +267,12 @@ void Planner::reduce() {
     return;
   removeUnreduced(rest);
   int64_t size = localSize(), n = numShards(rest);
-  emit({Kind::AllReduce, rest, 0, 0, {}, {},
+  emit({Kind::AllReduce,
+        rest,
+        0,
+        0,
+        {},
+        {},
         static_cast<int64_t>(llvm::divideCeil(2 * (n - 1) * size, n))});
 }
 
@@ -262,8 +284,7 @@ void Planner::move() {
   for (size_t d = 0; d < state.dims.size(); ++d) {
     llvm::copy_if(state.dims[d].axes, std::back_inserter(arranged[d]),
                   [&](const AxisRef &a) { return !isWanted(a); });
-    sameCounts &=
-        numShards(arranged[d]) == numShards(state.dims[d].axes);
+    sameCounts &= numShards(arranged[d]) == numShards(state.dims[d].axes);
   }
   if (!sameCounts)
     allToAll(arranged);
@@ -276,8 +297,7 @@ void Planner::allToAll(ArrayRef<AxisList> arranged) {
   size_t rank = state.dims.size();
   // Atoms that leave a dimension, by where they go; first bring them to the
   // minor side, the last to leave most major.
-  std::vector<std::vector<AxisList>> leaving(rank,
-                                             std::vector<AxisList>(rank));
+  std::vector<std::vector<AxisList>> leaving(rank, std::vector<AxisList>(rank));
   std::vector<AxisList> before(rank);
   for (size_t d = 0; d < rank; ++d) {
     for (const AxisRef &atom : state.dims[d].axes) {
@@ -311,7 +331,8 @@ void Planner::allToAll(ArrayRef<AxisList> arranged) {
       return now.size() >= atoms.size() &&
              now.take_back(atoms.size()) == ArrayRef<AxisRef>(atoms) &&
              shape[m.second] % (numShards(state.dims[m.second].axes) *
-                                numShards(atoms)) == 0;
+                                numShards(atoms)) ==
+                 0;
     });
     if (it == moves.end()) {
       // Something has arrived behind atoms that must leave: bring those to the
@@ -338,8 +359,13 @@ void Planner::allToAll(ArrayRef<AxisList> arranged) {
     state.dims[to].axes.append(atoms);
     int64_t size = localSize();
     moves.erase(it);
-    emit({Kind::AllToAll, atoms, static_cast<int64_t>(d),
-          static_cast<int64_t>(to), {}, {}, size / n * (n - 1)});
+    emit({Kind::AllToAll,
+          atoms,
+          static_cast<int64_t>(d),
+          static_cast<int64_t>(to),
+          {},
+          {},
+          size / n * (n - 1)});
   }
 }
 

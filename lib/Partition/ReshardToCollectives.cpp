@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
+#include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Partition/ReshardPlanner.h"
-#include "mlir/IR/Remarks.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_RESHARDTOCOLLECTIVESPASS
@@ -52,7 +52,7 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
   FlatSymbolRefAttr mesh = context.getSymbol();
   auto kindOf = [&](dist::ShardingAttr sharding) {
     return dist::ReductionKindAttr::get(builder.getContext(),
-                                    sharding.getReduction());
+                                        sharding.getReduction());
   };
   IntegerAttr dim = builder.getI64IntegerAttr(step.dim);
   switch (step.kind) {
@@ -87,8 +87,8 @@ void StepBuilder::report(const ReshardStep &step) {
   if (!builder.getContext()->getRemarkEngine())
     return;
   Operation *source = reshard.getInput().getDefiningOp();
-  remark::passed(reshard.getLoc(), remark::RemarkOpts::name("Collective")
-                                       .category("partition"))
+  remark::passed(reshard.getLoc(),
+                 remark::RemarkOpts::name("Collective").category("partition"))
       << remark::add("{0} over {1}", stringifyReshardStep(step.kind).str(),
                      context.print(step.axes))
       << remark::reason("{0} is {1} and wanted {2}",
@@ -97,8 +97,7 @@ void StepBuilder::report(const ReshardStep &step) {
                         context.print(context.toPlain(reshard.getFrom())),
                         context.print(context.toPlain(reshard.getTo())))
       << remark::metric("bytes",
-                        step.elements *
-                            getElementBytes(reshard.getType()));
+                        step.elements * getElementBytes(reshard.getType()));
 }
 
 void StepBuilder::build(const ReshardStep &step) {
@@ -112,15 +111,16 @@ void StepBuilder::build(const ReshardStep &step) {
 static LogicalResult expand(PartitionContext &context, dist::ReshardOp op) {
   const Sharding &from = context.toPlain(op.getFrom());
   const Sharding &to = context.toPlain(op.getTo());
-  ReshardPlan plan = planReshard(context.getMesh(), from, to,
-                                 op.getType().getShape());
+  ReshardPlan plan =
+      planReshard(context.getMesh(), from, to, op.getType().getShape());
   if (!plan.error.empty())
     return op.emitError("reshard: ")
            << plan.error << ": " << op.getType() << " from "
            << context.print(from) << " to " << context.print(to);
   if (plan.gatheredWhole)
-    remark::missed(op.getLoc(), remark::RemarkOpts::name("WholeGather")
-                                    .category("partition"))
+    remark::missed(
+        op.getLoc(),
+        remark::RemarkOpts::name("WholeGather").category("partition"))
         << remark::reason("parts of an axis that do not nest, or sizes that do "
                           "not divide, from {0} to {1}",
                           context.print(from), context.print(to));

@@ -1,4 +1,4 @@
-//===- VerifyLocal.cpp - Checks the border of the phase partition ------------===//
+//===- VerifyLocal.cpp - Checks the border of the phase partition ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,9 @@ static LogicalResult verifyBoundary(FunctionOpInterface func) {
          attrs.contains(dist::DistDialect::kGlobalShapeAttr)))
       return success();
     return LogicalResult(func->emitError()
-                         << where << ": expects dist.sharding and "
-                                     "dist.global_shape in a local function");
+                         << where
+                         << ": expects dist.sharding and "
+                            "dist.global_shape in a local function");
   };
   for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
     if (failed(check(type, func.getArgAttrDict(i), "argument " + Twine(i))))

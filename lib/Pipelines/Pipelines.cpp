@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Pipelines/Pipelines.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Memory/Passes.h"
@@ -120,7 +120,9 @@ std::optional<Phase> tessera::parsePhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
-std::string tessera::listPhases() { return llvm::join(std::begin(phaseNames), std::end(phaseNames), ", "); }
+std::string tessera::listPhases() {
+  return llvm::join(std::begin(phaseNames), std::end(phaseNames), ", ");
+}
 
 //===----------------------------------------------------------------------===//
 // Registration

@@ -25,10 +25,9 @@
 using namespace mlir;
 
 void tessera::registerDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, func::FuncDialect,
-                  linalg::LinalgDialect, math::MathDialect,
-                  tensor::TensorDialect, dist::DistDialect, nn::NNDialect,
-                  rt::RTDialect>();
+  registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                  math::MathDialect, tensor::TensorDialect, dist::DistDialect,
+                  nn::NNDialect, rt::RTDialect>();
   registerUpstreamShardingRules(registry);
 }
 

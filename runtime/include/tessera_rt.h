@@ -1,4 +1,5 @@
-/*===-- tessera_rt.h - The C ABI between generated code and runtime -- C -*-===*\
+/*===-- tessera_rt.h - The C ABI between generated code and runtime -- C
+-*-===*\
 |*                                                                            *|
 |* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
 |* Exceptions. See LICENSE for license information.                           *|
@@ -90,7 +91,8 @@ enum tessera_rt_reduction {
   TESSERA_RT_MIN = 2
 };
 
-/*===--- What a program defines --------------------------------------------===*/
+/*===--- What a program defines
+ * --------------------------------------------===*/
 
 /// The program's manifest: NUL-terminated JSON. See "Manifest" at the end.
 extern const char tessera_program_manifest[];
@@ -100,7 +102,8 @@ extern const char tessera_program_manifest[];
 /// first failing status.
 int32_t tessera_program_step(tessera_rt_context *ctx);
 
-/*===--- This rank ---------------------------------------------------------===*/
+/*===--- This rank
+ * ---------------------------------------------------------===*/
 
 /// This rank's number, 0 .. ranks-1. Row-major in the mesh: the last axis is
 /// innermost, so the coordinate along an axis is (rank / stride) % size.
@@ -114,7 +117,8 @@ uint8_t *tessera_rt_arena(tessera_rt_context *ctx);
 int64_t tessera_rt_axis_offset(tessera_rt_context *ctx, const int64_t *axes,
                                int32_t num_axes, int64_t local_size);
 
-/*===--- Kernels -----------------------------------------------------------===*/
+/*===--- Kernels
+ * -----------------------------------------------------------===*/
 
 /// A generated kernel: does the iterations [begin, end) of its outermost loop.
 /// `words` are 64-bit words: absolute addresses or index scalars.
@@ -146,32 +150,33 @@ int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
 int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
                         int64_t dst_offset, int64_t count, int64_t bits);
 
-/*===--- Library calls -----------------------------------------------------===*/
+/*===--- Library calls
+ * -----------------------------------------------------===*/
 
 /// Describes C = op(A) * op(B) (+ C). All fields are int64_t, so that a
 /// constant array of 15 words in this order is a descriptor.
 typedef struct tessera_rt_matmul_desc {
-  int64_t dtype;   ///< [0] of A and B: F32, BF16 or F64.
-  int64_t c_dtype; ///< [1] of C: as dtype, or F32 with BF16 operands.
-  int64_t batch;   ///< [2] number of independent products.
-  int64_t m;       ///< [3] rows of op(A) and C.
-  int64_t n;       ///< [4] columns of op(B) and C.
-  int64_t k;       ///< [5] columns of op(A), rows of op(B); 0 gives C = 0.
-  int64_t lda;     ///< [6] elements between rows of A as it is stored.
-  int64_t ldb;     ///< [7] elements between rows of B as it is stored.
-  int64_t ldc;     ///< [8] elements between rows of C.
-  int64_t stride_a; ///< [9] elements between batches of A; 0: A is shared.
-  int64_t stride_b; ///< [10] elements between batches of B; 0: B is shared.
-  int64_t stride_c; ///< [11] elements between batches of C.
-  int64_t trans_a;  ///< [12] 0: A is stored [m, k]. 1: A is stored [k, m].
-  int64_t trans_b;  ///< [13] 0: B is stored [k, n]. 1: B is stored [n, k].
+  int64_t dtype;      ///< [0] of A and B: F32, BF16 or F64.
+  int64_t c_dtype;    ///< [1] of C: as dtype, or F32 with BF16 operands.
+  int64_t batch;      ///< [2] number of independent products.
+  int64_t m;          ///< [3] rows of op(A) and C.
+  int64_t n;          ///< [4] columns of op(B) and C.
+  int64_t k;          ///< [5] columns of op(A), rows of op(B); 0 gives C = 0.
+  int64_t lda;        ///< [6] elements between rows of A as it is stored.
+  int64_t ldb;        ///< [7] elements between rows of B as it is stored.
+  int64_t ldc;        ///< [8] elements between rows of C.
+  int64_t stride_a;   ///< [9] elements between batches of A; 0: A is shared.
+  int64_t stride_b;   ///< [10] elements between batches of B; 0: B is shared.
+  int64_t stride_c;   ///< [11] elements between batches of C.
+  int64_t trans_a;    ///< [12] 0: A is stored [m, k]. 1: A is stored [k, m].
+  int64_t trans_b;    ///< [13] 0: B is stored [k, n]. 1: B is stored [n, k].
   int64_t accumulate; ///< [14] 0: C = A*B. 1: C += A*B.
 } tessera_rt_matmul_desc;
 
 /// Matrix product on the rank's threads; operands are absolute addresses. f32
 /// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
-/// summation over k depends neither on the number of threads nor on m. Where the
-/// processor has matrix units for bf16 they are used; they take subnormal
+/// summation over k depends neither on the number of threads nor on m. Where
+/// the processor has matrix units for bf16 they are used; they take subnormal
 /// numbers as zero.
 ///
 /// `epilogue` may be null. Otherwise it is called over disjoint ranges of the
@@ -179,17 +184,16 @@ typedef struct tessera_rt_matmul_desc {
 /// are final and while they are likely still in cache; calls may be concurrent.
 int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const tessera_rt_matmul_desc *desc, const void *a,
-                          const void *b, void *c,
-                          tessera_rt_kernel_fn epilogue,
+                          const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
 
 /// Describes an attention call; a constant array of 10 words is a descriptor.
 typedef struct tessera_rt_attention_desc {
-  int64_t dtype;  ///< [0] of q, k, v and out: F32 or BF16.
-  int64_t batch;  ///< [1] B
-  int64_t q_len;  ///< [2] S, query positions held here.
-  int64_t kv_len; ///< [3] T, key positions held here.
-  int64_t groups; ///< [4] G, key/value heads.
+  int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
+  int64_t batch;      ///< [1] B
+  int64_t q_len;      ///< [2] S, query positions held here.
+  int64_t kv_len;     ///< [3] T, key positions held here.
+  int64_t groups;     ///< [4] G, key/value heads.
   int64_t per_group;  ///< [5] R, query heads per key/value head.
   int64_t head_dim;   ///< [6] K, of queries and keys.
   int64_t v_head_dim; ///< [7] Kv, of values.
@@ -207,16 +211,19 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              const void *q, const void *k, const void *v,
                              void *out, int64_t q_offset, int64_t k_offset);
 
-/*===--- Groups ------------------------------------------------------------===*/
+/*===--- Groups
+ * ------------------------------------------------------------===*/
 
 /// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.
 /// A pair stands for a digit of the rank: (rank / stride) % size. The group of
-/// a rank is the set of ranks that differ from it in these digits only; its index
-/// in the group is the mixed-radix number of the digits in the listed order. An
-/// axis of a row-major mesh is such a digit, and so is a part of an axis. With
-/// num_axes 0 the group is the rank itself. Every member passes the same pairs.
+/// a rank is the set of ranks that differ from it in these digits only; its
+/// index in the group is the mixed-radix number of the digits in the listed
+/// order. An axis of a row-major mesh is such a digit, and so is a part of an
+/// axis. With num_axes 0 the group is the rank itself. Every member passes the
+/// same pairs.
 
-/*===--- Collectives -------------------------------------------------------===*/
+/*===--- Collectives
+ * -------------------------------------------------------===*/
 
 /// Each collective has two forms. `X_start` posts it: the source is ready, the
 /// destination may be written, and the call returns. tessera_rt_wait(slot)
@@ -227,8 +234,8 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 /// Common parameters.
 ///   slot         a number in 0..TESSERA_RT_MAX_SLOTS-1, not in flight.
 ///   sequence_id  the static number of the operation, unique in the whole
-///                program (over all stages) and always used with one group; it is
-///                compared between ranks and appears in errors.
+///                program (over all stages) and always used with one group; it
+///                is compared between ranks and appears in errors.
 ///   axes         the group.
 ///   dtype        tessera_rt_dtype of the elements.
 ///   src_offset   byte offset of the local source in the arena.
@@ -239,8 +246,8 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
 ///
 /// Members must post the collectives of one group in the same order; a member
 /// that posts another operation, type, count or sequence_id is a mismatch,
-/// which is an error on all ranks. Order between different groups is free, and so is
-/// the order of waits.
+/// which is an error on all ranks. Order between different groups is free, and
+/// so is the order of waits.
 ///
 /// Reductions run in ascending group index, whatever the timing: results are
 /// equal bit for bit on all members and in all runs.
@@ -287,8 +294,8 @@ int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
                               int64_t src_offset, int64_t dst_offset);
 
 /// `shape` (of `rank` dimensions, 1..8) is the local source's. The source is
-/// cut along split_dim into n equal pieces; piece j goes to member j; the pieces
-/// received are concatenated along concat_dim in ascending index. So the
+/// cut along split_dim into n equal pieces; piece j goes to member j; the
+/// pieces received are concatenated along concat_dim in ascending index. So the
 /// destination's shape is the source's with split_dim divided by n and
 /// concat_dim multiplied by n. The two dimensions may be equal.
 int32_t tessera_rt_all_to_all_start(tessera_rt_context *ctx, int32_t slot,
@@ -359,7 +366,8 @@ int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
 /// flight is TESSERA_RT_INVALID.
 int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
 
-/*===--- Manifest ----------------------------------------------------------===*/
+/*===--- Manifest
+ * ----------------------------------------------------------===*/
 /*
  * The manifest is one JSON object:
  *

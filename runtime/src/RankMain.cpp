@@ -1,7 +1,6 @@
-//===-- RankMain.cpp - What every rank does -------------------------------===//
+//===- RankMain.cpp - What every rank does --------------------------------===//
 //
-// Part of the Tessera Project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

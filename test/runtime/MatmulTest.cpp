@@ -1,7 +1,6 @@
-//===-- MatmulTest.cpp - Matrix products against a naive reference --------===//
+//===- MatmulTest.cpp - Matrix products against a naive reference ---------===//
 //
-// Part of the Tessera Project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,6 @@
-//===-- Ranks.h - Ranks for tests and measurements --------------*- C++ -*-===//
+//===- Ranks.h - Ranks for tests and measurements ---------------*- C++ -*-===//
 //
-// Part of the Tessera Project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

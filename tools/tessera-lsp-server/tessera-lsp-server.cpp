@@ -1,4 +1,4 @@
-//===- tessera-lsp-server.cpp - Editor support for Tessera's IR --------------===//
+//===- tessera-lsp-server.cpp - Editor support for Tessera's IR -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- tessera-opt.cpp - Runs passes over IR ---------------------------------===//
+//===- tessera-opt.cpp - Runs passes over IR ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

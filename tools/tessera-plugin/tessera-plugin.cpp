@@ -1,4 +1,4 @@
-//===- tessera-plugin.cpp - Tessera in a stock mlir-opt ----------------------===//
+//===- tessera-plugin.cpp - Tessera in a stock mlir-opt -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options, progress, and the files at both ends. What each phase does is decided
-// in lib/Pipelines; what becomes of LLVM dialect in lib/Conversion.
+// Options, progress, and the files at both ends. What each phase does is
+// decided in lib/Pipelines; what becomes of LLVM dialect in lib/Conversion.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,10 +59,12 @@ constexpr CommandSpec kCommand = {
     "compile",
     "PROGRAM.mlir [options]",
     "Compiles a program to an executable of one process per device.",
-    "Partitions the program over the mesh, outlines kernels, plans the memory of\n"
+    "Partitions the program over the mesh, outlines kernels, plans the memory "
+    "of\n"
     "a rank, generates code and links it with Tessera's runtime. A program of\n"
     "local functions (dist.local) is partitioned already. Needs a C++\n"
-    "compiler on PATH to link. The executable needs nothing of Tessera, MLIR or\n"
+    "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
+    "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
     kOptions,
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
@@ -89,10 +91,10 @@ private:
 /// The peak memory of a rank by category, in MB (10^6 bytes).
 void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
   for (auto func : module.getOps<mlir::func::FuncOp>()) {
-    auto memory = func->getAttrOfType<mlir::DictionaryAttr>(
-        rt::RTDialect::kMemoryAttr);
-    auto total = func->getAttrOfType<mlir::IntegerAttr>(
-        rt::RTDialect::kArenaBytesAttr);
+    auto memory =
+        func->getAttrOfType<mlir::DictionaryAttr>(rt::RTDialect::kMemoryAttr);
+    auto total =
+        func->getAttrOfType<mlir::IntegerAttr>(rt::RTDialect::kArenaBytesAttr);
     if (!memory || !total)
       continue;
     os << "memory of a rank at its peak:\n";

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Looks for each part that a compiled program or the compiler can use, and tries
-// it: a library is loaded and asked for its version, a compiler driver links a
-// program. Nothing missing is an error: the exit status is 0.
+// Looks for each part that a compiled program or the compiler can use, and
+// tries it: a library is loaded and asked for its version, a compiler driver
+// links a program. Nothing missing is an error: the exit status is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ constexpr CommandSpec kCommand = {
     "  missing   it was not found\n"
     "CUDA is looked for in $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and PATH.\n"
     "The host target needs the linker only. The exit status is 0 in any case.",
-    kOptions, "  tessera doctor\n  tessera doctor --json"};
+    kOptions,
+    "  tessera doctor\n  tessera doctor --json"};
 
 enum class Status { Usable, Broken, Missing };
 
@@ -108,7 +109,8 @@ std::string wordAfter(StringRef text, StringRef marker) {
       .str();
 }
 
-std::string findProgram(StringRef name, llvm::ArrayRef<StringRef> folders = {}) {
+std::string findProgram(StringRef name,
+                        llvm::ArrayRef<StringRef> folders = {}) {
   // First the given folders, then PATH.
   if (!folders.empty())
     if (auto path = llvm::sys::findProgramByName(name, folders))
@@ -129,8 +131,7 @@ struct Library {
   /// A file was found but could not be loaded.
   std::string error;
 
-  template <typename Function>
-  Function *symbol(const char *name) const {
+  template <typename Function> Function *symbol(const char *name) const {
     return reinterpret_cast<Function *>(dlsym(handle, name));
   }
 };
@@ -220,8 +221,7 @@ Finding findToolkit() {
     finding.version = wordAfter(output.text, "release ");
     bool libdevice =
         llvm::sys::fs::exists(root + "/nvvm/libdevice/libdevice.10.bc");
-    finding.status =
-        output.ok && libdevice ? Status::Usable : Status::Broken;
+    finding.status = output.ok && libdevice ? Status::Usable : Status::Broken;
     if (!output.ok)
       finding.note = "ptxas does not run";
     else if (!libdevice)
@@ -268,8 +268,8 @@ Finding findGPU() {
 }
 
 Finding findCublasLt() {
-  Library library = load({"libcublasLt.so.13", "libcublasLt.so"},
-                         cudaLibraryFolders());
+  Library library =
+      load({"libcublasLt.so.13", "libcublasLt.so"}, cudaLibraryFolders());
   return describe("cuBLASLt", "matmul on GPUs", library, [&] {
     auto *get = library.symbol<size_t()>("cublasLtGetVersion");
     return get ? decodeVersion(get(), 10000) : "";
@@ -277,7 +277,8 @@ Finding findCublasLt() {
 }
 
 Finding findCudnn() {
-  Library library = load({"libcudnn.so.9", "libcudnn.so"}, cudaLibraryFolders());
+  Library library =
+      load({"libcudnn.so.9", "libcudnn.so"}, cudaLibraryFolders());
   return describe("cuDNN", "attention on GPUs", library, [&] {
     auto *get = library.symbol<size_t()>("cudnnGetVersion");
     return get ? decodeVersion(get(), 10000) : "";
@@ -320,7 +321,8 @@ Finding findLinker() {
   }
   if (finding.path.empty())
     return finding;
-  finding.version = firstLine(execute(finding.path, {"-dumpversion"}).text).str();
+  finding.version =
+      firstLine(execute(finding.path, {"-dumpversion"}).text).str();
 
   llvm::SmallString<64> source, program;
   int descriptor;
@@ -335,11 +337,11 @@ Finding findLinker() {
   llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true)
       << "int main(void) { return 0; }\n";
   Output output = execute(finding.path, {source, "-o", program});
-  finding.status = output.ok && execute(program, {}).ok ? Status::Usable
-                                                        : Status::Broken;
+  finding.status =
+      output.ok && execute(program, {}).ok ? Status::Usable : Status::Broken;
   if (finding.status == Status::Broken)
-    finding.note = output.ok ? "what it links does not run"
-                             : firstLine(output.text).str();
+    finding.note =
+        output.ok ? "what it links does not run" : firstLine(output.text).str();
   return finding;
 }
 
@@ -348,7 +350,8 @@ Finding findRuntime() {
   Finding finding("runtime", "running host programs");
   std::string self = llvm::sys::fs::getMainExecutable(
       nullptr, reinterpret_cast<void *>(&findRuntime));
-  StringRef root = llvm::sys::path::parent_path(llvm::sys::path::parent_path(self));
+  StringRef root =
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(self));
   llvm::SmallString<128> path(root);
   llvm::sys::path::append(path, "lib", "libtessera_rt_host.a");
   if (llvm::sys::fs::exists(path)) {
@@ -407,9 +410,9 @@ int tessera::runDoctor(Arguments arguments) {
     return reportError(kCommand.name,
                        "unexpected '" + parsed->positional[0] + "'");
 
-  const Finding findings[] = {findLinker(),   findRuntime(),  findMpi(),      findToolkit(),
-                              findGPU(),      findCublasLt(), findCudnn(),
-                              findNccl()};
+  const Finding findings[] = {findLinker(),  findRuntime(), findMpi(),
+                              findToolkit(), findGPU(),     findCublasLt(),
+                              findCudnn(),   findNccl()};
   llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
     parsed->has("--json") ? printJson(findings, os) : printTable(findings, os);
   });

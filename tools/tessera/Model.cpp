@@ -104,26 +104,26 @@ void printSummary(const ModelConfig &config, const ModelOptions &options,
                     (config.layers == layers
                          ? ""
                          : " (" + withSeparators(layers) + " in the config)"));
-  row("width", withSeparators(config.hidden) + ", ffn " +
-                   withSeparators(config.ffn));
-  row("heads", withSeparators(config.heads) + " of width " +
-                   withSeparators(config.headDim) +
-                   (config.kvHeads == config.heads
-                        ? ""
-                        : ", key/value heads " +
-                              withSeparators(config.kvHeads)));
-  row("vocabulary", withSeparators(config.vocab) +
-                        (config.tiedHead ? ", tied head" : ""));
+  row("width",
+      withSeparators(config.hidden) + ", ffn " + withSeparators(config.ffn));
+  row("heads",
+      withSeparators(config.heads) + " of width " +
+          withSeparators(config.headDim) +
+          (config.kvHeads == config.heads
+               ? ""
+               : ", key/value heads " + withSeparators(config.kvHeads)));
+  row("vocabulary",
+      withSeparators(config.vocab) + (config.tiedHead ? ", tied head" : ""));
   row("parameters", withSeparators(parameters) + " (" + dtype + ", " +
                         readableBytes(double(parameters) * bytes) + ")");
   row("batch", withSeparators(options.batch) + " x " +
                    withSeparators(options.seq) + " = " +
                    withSeparators(options.batch * options.seq) + " tokens");
-  row("returns", options.train ? "loss, f32"
-                               : "logits, " + dtype + " [" +
-                                     llvm::Twine(options.batch) + ", " +
-                                     llvm::Twine(options.seq) + ", " +
-                                     llvm::Twine(config.vocab) + "]");
+  row("returns", options.train
+                     ? "loss, f32"
+                     : "logits, " + dtype + " [" + llvm::Twine(options.batch) +
+                           ", " + llvm::Twine(options.seq) + ", " +
+                           llvm::Twine(config.vocab) + "]");
 }
 
 } // namespace
@@ -164,10 +164,8 @@ int tessera::runModel(Arguments arguments) {
   auto module = buildModel(context, *config, *options);
   if (!module)
     return 1;
-  if (llvm::Error error =
-          writeOutput(parsed->get("-o"), [&](llvm::raw_ostream &os) {
-            module->print(os);
-          }))
+  if (llvm::Error error = writeOutput(
+          parsed->get("-o"), [&](llvm::raw_ostream &os) { module->print(os); }))
     return fail(std::move(error));
   if (!parsed->has("--quiet"))
     printSummary(effective, *options, config->layers, llvm::errs());

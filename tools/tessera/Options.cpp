@@ -53,8 +53,8 @@ ParsedOptions::getChoice(StringRef name, llvm::ArrayRef<StringRef> choices,
                                  value + "'");
 }
 
-llvm::Expected<ParsedOptions>
-tessera::parseOptions(const CommandSpec &command, Arguments arguments) {
+llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
+                                                    Arguments arguments) {
   ParsedOptions parsed;
   while (!arguments.empty()) {
     StringRef argument = arguments.front();
@@ -70,17 +70,15 @@ tessera::parseOptions(const CommandSpec &command, Arguments arguments) {
 
     size_t equals = argument.find('=');
     StringRef name = argument.substr(0, equals);
-    const OptionSpec *option =
-        llvm::find_if(command.options,
-                      [&](const OptionSpec &o) { return o.name == name; });
+    const OptionSpec *option = llvm::find_if(
+        command.options, [&](const OptionSpec &o) { return o.name == name; });
     if (option == command.options.end()) {
       llvm::SmallVector<StringRef> known;
       for (const OptionSpec &o : command.options)
         known.push_back(o.name);
-      return llvm::createStringError("unknown option '" + name + "'" +
-                                     didYouMean(name, known) +
-                                     "; see tessera " + command.name +
-                                     " --help");
+      return llvm::createStringError(
+          "unknown option '" + name + "'" + didYouMean(name, known) +
+          "; see tessera " + command.name + " --help");
     }
     StringRef value;
     if (option->value.empty()) {
@@ -132,8 +130,8 @@ static void printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
 }
 
 int tessera::showHelp(const CommandSpec &command) {
-  llvm::Error error = writeOutput(
-      "", [&](llvm::raw_ostream &os) { printHelp(command, os); });
+  llvm::Error error =
+      writeOutput("", [&](llvm::raw_ostream &os) { printHelp(command, os); });
   return error ? reportError(command.name, std::move(error)) : 0;
 }
 
@@ -162,8 +160,8 @@ tessera::writeOutput(StringRef path,
   }
   StringRef shown = path.empty() || path == "-" ? "standard output" : path;
   if (code)
-    return llvm::createStringError(shown + ": cannot be written: " +
-                                   code.message());
+    return llvm::createStringError(shown +
+                                   ": cannot be written: " + code.message());
   file.keep();
   return llvm::Error::success();
 }

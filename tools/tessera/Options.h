@@ -69,8 +69,8 @@ public:
   llvm::SmallVector<llvm::StringRef> positional;
 
 private:
-  friend llvm::Expected<ParsedOptions>
-  parseOptions(const CommandSpec &command, Arguments arguments);
+  friend llvm::Expected<ParsedOptions> parseOptions(const CommandSpec &command,
+                                                    Arguments arguments);
   llvm::StringMap<llvm::StringRef> values;
 };
 

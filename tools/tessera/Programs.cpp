@@ -20,8 +20,8 @@ char Reported::ID = 0;
 
 void tessera::printDiagnostic(mlir::Diagnostic &diagnostic) {
   llvm::outs().flush();
-  if (auto place = diagnostic.getLocation()
-                       ->findInstanceOf<mlir::FileLineColLoc>())
+  if (auto place =
+          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
     llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
                  << ":" << place.getColumn() << ": ";
   constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiled program contains its launcher: this subcommand only sees to it that
-// the file is such a program, and then becomes it.
+// A compiled program contains its launcher: this subcommand only sees to it
+// that the file is such a program, and then becomes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +55,8 @@ llvm::Error checkProgram(StringRef path) {
                  StringRef(llvm::sys::fs::is_directory(status)
                                ? "a directory"
                                : "something that is no file"));
-  auto buffer = llvm::MemoryBuffer::getFile(
-      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
   if (!buffer)
     return error("cannot be read: " + buffer.getError().message());
   StringRef content = (*buffer)->getBuffer();
@@ -98,6 +98,6 @@ int tessera::runRun(Arguments arguments) {
     argv.push_back(const_cast<char *>(argument.data()));
   argv.push_back(nullptr);
   execv(argv[0], argv.data());
-  return reportError(kCommand.name, arguments.front() + ": cannot be run: " +
-                                        strerror(errno));
+  return reportError(kCommand.name,
+                     arguments.front() + ": cannot be run: " + strerror(errno));
 }

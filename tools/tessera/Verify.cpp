@@ -57,7 +57,8 @@ constexpr CommandSpec kCommand = {
     "verify",
     "PROGRAM.mlir [options]",
     "Interprets a program before and after partitioning and compares them.",
-    "Both run on the same data in this process, the partitioned program on all\n"
+    "Both run on the same data in this process, the partitioned program on "
+    "all\n"
     "ranks of its mesh, in lockstep. Prints the largest difference of each\n"
     "output and the collectives by kind. Exit status 1 on a mismatch.",
     kOptions,
@@ -205,8 +206,10 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
 /// Two ways to say what to compare with are one too many.
 llvm::Error checkConflicts(const ParsedOptions &options) {
   constexpr std::pair<StringRef, StringRef> kConflicts[] = {
-      {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
-      {"--partitioned", "--strategy"}, {"--pipeline", "--mesh"},
+      {"--partitioned", "--pipeline"},
+      {"--partitioned", "--mesh"},
+      {"--partitioned", "--strategy"},
+      {"--pipeline", "--mesh"},
       {"--pipeline", "--strategy"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
@@ -304,9 +307,9 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   if (!functions)
     return functions.takeError();
   if (parsed.has("--dump") && functions->size() > 1)
-    return llvm::createStringError(
-        "--dump expects one function but got " +
-        llvm::Twine(functions->size()) + "; choose it by --function");
+    return llvm::createStringError("--dump expects one function but got " +
+                                   llvm::Twine(functions->size()) +
+                                   "; choose it by --function");
   if (llvm::Error error = checkConflicts(parsed))
     return std::move(error);
   auto compiled = makeCompiled(original, parsed);

@@ -1,4 +1,4 @@
-//===- Passes.td - From local programs to calls of the runtime -*- tablegen -*-===//
+//===- Passes.td - To calls of the runtime -----------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

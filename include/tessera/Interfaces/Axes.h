@@ -45,16 +45,15 @@ struct AxisRef {
   }
   bool operator!=(const AxisRef &o) const { return !(*this == o); }
   bool operator<(const AxisRef &o) const {
-    return std::tie(axis, preSize, size) <
-           std::tie(o.axis, o.preSize, o.size);
+    return std::tie(axis, preSize, size) < std::tie(o.axis, o.preSize, o.size);
   }
   /// True if both are parts of one axis and cannot stand side by side: they
   /// share some of it, or no way to split the axis has both (of an axis of 6,
   /// (1)2 belongs to 2 x 3 and (3)2 to 3 x 2).
   bool overlaps(const AxisRef &o) const {
-    bool apart = end() <= o.preSize ? o.preSize % end() == 0
-                                    : o.end() <= preSize &&
-                                          preSize % o.end() == 0;
+    bool apart = end() <= o.preSize
+                     ? o.preSize % end() == 0
+                     : o.end() <= preSize && preSize % o.end() == 0;
     return axis == o.axis && !apart;
   }
   /// True if `o` lies wholly inside this part.

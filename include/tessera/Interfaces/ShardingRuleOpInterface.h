@@ -8,8 +8,8 @@
 #ifndef TESSERA_INTERFACES_SHARDINGRULEOPINTERFACE_H
 #define TESSERA_INTERFACES_SHARDINGRULEOPINTERFACE_H
 
-#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 #include "tessera/Interfaces/ShardingRule.h"

@@ -1,5 +1,4 @@
-//===- InputData.h - Deterministic data for a function's arguments -*- C++
-//-*-===//
+//===- InputData.h - Deterministic input data -------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LLVMAbi.h - Keep the packaged LLVM's ABI under our asserts -*- C++ -*-===//
+//===- LLVMAbi.h - The packaged LLVM's ABI ----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-/// "; did you mean 'x'?" with the first of the nearest `known` names, or "" when
-/// none is within two edits.
+/// "; did you mean 'x'?" with the first of the nearest `known` names, or ""
+/// when none is within two edits.
 inline std::string didYouMean(llvm::StringRef name,
                               llvm::ArrayRef<llvm::StringRef> known) {
   llvm::StringRef best;

@@ -1,8 +1,6 @@
-//===-- HotKernels.h - Inner loops compiled for several processors --*- C++
-//-*-===//
+//===- HotKernels.h - Inner loops by processor ------------------*- C++ -*-===//
 //
-// Part of the Tessera Project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

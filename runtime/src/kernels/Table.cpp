@@ -1,7 +1,6 @@
-//===-- Table.cpp - The kernels of one instruction set --------------------===//
+//===- Table.cpp - The kernels of one instruction set ---------------------===//
 //
-// Part of the Tessera Project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,10 +1,10 @@
-//===- MatmulPlanTest.cpp - An einsum as one library call -------------------===//
+//===- MatmulPlanTest.cpp - An einsum as one library call -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Besides the layouts that are expected of common einsums, every plan is carried
-// out on small integers, and compared with the sum over letters.
+// Besides the layouts that are expected of common einsums, every plan is
+// carried out on small integers, and compared with the sum over letters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ int64_t locate(const Einsum &e, const Letters &tensor,
 /// Calls `body` with all values of all letters.
 template <typename Body> void forAll(const Einsum &e, Body body) {
   llvm::SmallVector<int64_t> values(e.sizes.size(), 0);
-  for (int64_t i = 0, n = e.size(llvm::to_vector(llvm::seq<unsigned>(
-                          0, e.sizes.size())));
+  for (int64_t i = 0, n = e.size(llvm::to_vector(
+                          llvm::seq<unsigned>(0, e.sizes.size())));
        i < n; ++i) {
     int64_t rest = i;
     for (size_t l = values.size(); l-- > 0;) {
@@ -120,9 +120,8 @@ MatmulPlan planAndTry(const Einsum &e) {
   return plan;
 }
 
-const std::map<char, int64_t> kSizes = {{'b', 2}, {'s', 3}, {'d', 4},
-                                        {'g', 5}, {'r', 2}, {'k', 3},
-                                        {'t', 4}, {'f', 6}};
+const std::map<char, int64_t> kSizes = {{'b', 2}, {'s', 3}, {'d', 4}, {'g', 5},
+                                        {'r', 2}, {'k', 3}, {'t', 4}, {'f', 6}};
 
 TEST(MatmulPlan, linear_layers_need_no_copy) {
   for (const char *spec :

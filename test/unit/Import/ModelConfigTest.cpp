@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is read, what is refused and how, and which parameters follow. The counts
-// of the published models are in test/Import.
+// What is read, what is refused and how, and which parameters follow. The
+// counts of the published models are in test/Import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,12 +132,12 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
       "high_freq_factor": 4.0, "original_max_position_embeddings": 8192)";
   RopeScaling expected{8.0, 1.0, 4.0, 8192};
   for (const char *type : {"rope_type", "type"})
-    EXPECT_EQ(read(llama(llvm::formatv(
-                       R"(, "rope_scaling": {{"{0}": "llama3", {1}})", type,
-                       factors)
-                             .str()))
-                  .ropeScaling,
-              expected);
+    EXPECT_EQ(
+        read(llama(llvm::formatv(R"(, "rope_scaling": {{"{0}": "llama3", {1}})",
+                                 type, factors)
+                       .str()))
+            .ropeScaling,
+        expected);
   // Newer files have one object for all of it.
   ModelConfig config = read(llama(
       llvm::formatv(
@@ -186,10 +186,12 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
       {gpt2(R"(, "n_inner": 0)"),
        "m.json: key 'n_inner': expects a positive integer but got 0"},
       {gpt2(R"(, "n_inner": 4294967296)"),
-       "m.json: key 'n_inner': expects an integer of at most 2147483647 but got "
+       "m.json: key 'n_inner': expects an integer of at most 2147483647 but "
+       "got "
        "4294967296"},
       {gpt2(R"(, "layer_norm_epsilon": -1)"),
-       "m.json: key 'layer_norm_epsilon': expects a positive number but got -1"},
+       "m.json: key 'layer_norm_epsilon': expects a positive number but got "
+       "-1"},
       {gpt2(R"(, "tie_word_embeddings": 1)"),
        "m.json: key 'tie_word_embeddings': expects true or false but got 1"},
       {gpt2(R"(, "activation_function": "relu")"),
@@ -244,7 +246,8 @@ TEST(ModelConfig, sizes_that_do_not_divide_are_errors) {
 
 TEST(ModelConfig, bad_json_is_an_error_with_its_place) {
   std::string error = errorOf("{\"model_type\": \n oops}");
-  EXPECT_TRUE(StringRef(error).starts_with("m.json: is not JSON: [2:")) << error;
+  EXPECT_TRUE(StringRef(error).starts_with("m.json: is not JSON: [2:"))
+      << error;
 }
 
 TEST(ModelConfig, deep_nesting_is_an_error_and_no_crash) {
@@ -277,27 +280,38 @@ TEST(ModelConfig, keys_without_influence_are_accepted) {
 TEST(Parameters, gpt2_has_these_in_this_order) {
   ModelConfig config = read(gpt2());
   config.layers = 1;
-  EXPECT_EQ(namesOf(config),
-            (std::vector<std::string>{
-                "wte", "wpe", "blocks.0.ln1.gamma", "blocks.0.ln1.beta",
-                "blocks.0.attn.wq", "blocks.0.attn.wk", "blocks.0.attn.wv",
-                "blocks.0.attn.wo", "blocks.0.attn.bq", "blocks.0.attn.bk",
-                "blocks.0.attn.bv", "blocks.0.attn.bo", "blocks.0.ln2.gamma",
-                "blocks.0.ln2.beta", "blocks.0.mlp.w1", "blocks.0.mlp.b1",
-                "blocks.0.mlp.w2", "blocks.0.mlp.b2", "ln_f.gamma",
-                "ln_f.beta"}));
+  EXPECT_EQ(namesOf(config), (std::vector<std::string>{"wte",
+                                                       "wpe",
+                                                       "blocks.0.ln1.gamma",
+                                                       "blocks.0.ln1.beta",
+                                                       "blocks.0.attn.wq",
+                                                       "blocks.0.attn.wk",
+                                                       "blocks.0.attn.wv",
+                                                       "blocks.0.attn.wo",
+                                                       "blocks.0.attn.bq",
+                                                       "blocks.0.attn.bk",
+                                                       "blocks.0.attn.bv",
+                                                       "blocks.0.attn.bo",
+                                                       "blocks.0.ln2.gamma",
+                                                       "blocks.0.ln2.beta",
+                                                       "blocks.0.mlp.w1",
+                                                       "blocks.0.mlp.b1",
+                                                       "blocks.0.mlp.w2",
+                                                       "blocks.0.mlp.b2",
+                                                       "ln_f.gamma",
+                                                       "ln_f.beta"}));
 }
 
 TEST(Parameters, llama_has_these_in_this_order) {
   ModelConfig config = read(llama());
   config.layers = 1;
-  EXPECT_EQ(namesOf(config),
-            (std::vector<std::string>{
-                "wte", "blocks.0.ln1.gamma", "blocks.0.attn.wq",
-                "blocks.0.attn.wk", "blocks.0.attn.wv", "blocks.0.attn.wo",
-                "blocks.0.ln2.gamma", "blocks.0.mlp.w_gate",
-                "blocks.0.mlp.w_up", "blocks.0.mlp.w_down", "ln_f.gamma",
-                "lm_head"}));
+  EXPECT_EQ(
+      namesOf(config),
+      (std::vector<std::string>{
+          "wte", "blocks.0.ln1.gamma", "blocks.0.attn.wq", "blocks.0.attn.wk",
+          "blocks.0.attn.wv", "blocks.0.attn.wo", "blocks.0.ln2.gamma",
+          "blocks.0.mlp.w_gate", "blocks.0.mlp.w_up", "blocks.0.mlp.w_down",
+          "ln_f.gamma", "lm_head"}));
 }
 
 TEST(Parameters, optional_parts_add_exactly_theirs) {
@@ -323,8 +337,8 @@ TEST(Parameters, grouped_queries_have_a_dimension_of_their_own) {
       read(llama(R"(, "num_key_value_heads": 2, "head_dim": 6)"));
   Parameter wq = find(config, "blocks.1.attn.wq");
   EXPECT_EQ(wq.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 2, 6}));
-  EXPECT_EQ(wq.dims, (llvm::SmallVector<StringRef, 4>{
-                         "embed", "kv_heads", "q_per_kv", "head_dim"}));
+  EXPECT_EQ(wq.dims, (llvm::SmallVector<StringRef, 4>{"embed", "kv_heads",
+                                                      "q_per_kv", "head_dim"}));
   Parameter wk = find(config, "blocks.1.attn.wk");
   EXPECT_EQ(wk.shape, (llvm::SmallVector<int64_t, 4>{16, 2, 6}));
   Parameter wo = find(config, "blocks.1.attn.wo");

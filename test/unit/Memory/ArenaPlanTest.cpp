@@ -1,4 +1,4 @@
-//===- ArenaPlanTest.cpp - Places for blocks with lifetimes -----------------===//
+//===- ArenaPlanTest.cpp - Places for blocks with lifetimes ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -99,8 +99,8 @@ TEST(ArenaPlan, small_cases_are_near_the_optimum) {
     problem.alignment = 8;
     for (int b = 0; b < 6; ++b) {
       int64_t begin = random() % 6;
-      problem.blocks.push_back({int64_t(1 + random() % 100), begin,
-                                begin + int64_t(random() % 4)});
+      problem.blocks.push_back(
+          {int64_t(1 + random() % 100), begin, begin + int64_t(random() % 4)});
     }
     ArenaPlan plan = planArena(problem);
     ASSERT_EQ(plan.verify(problem), std::nullopt);
@@ -118,9 +118,8 @@ TEST(ArenaPlan, large_cases_are_near_the_bound) {
   ArenaProblem problem;
   // A chain of layers: most values die soon, some live on.
   for (int i = 0; i < 1000; ++i)
-    problem.blocks.push_back(
-        {int64_t(64 * (1 + random() % 64)), i,
-         i + 1 + int64_t(random() % (i % 10 ? 3 : 40))});
+    problem.blocks.push_back({int64_t(64 * (1 + random() % 64)), i,
+                              i + 1 + int64_t(random() % (i % 10 ? 3 : 40))});
   ArenaPlan plan = planArena(problem);
   EXPECT_EQ(plan.verify(problem), std::nullopt);
   EXPECT_LE(plan.bytes, problem.lowerBound() * 6 / 5);

@@ -53,7 +53,8 @@ TEST(ReshardCost, bytes_are_those_of_the_plan) {
   Sharding partial = whole;
   partial.unreduced = {m.x};
   EXPECT_EQ(getReshardBytes(m.mesh, partial, onX, {16, 16}, 4), 3 * 64 * 4);
-  EXPECT_EQ(getReshardBytes(m.mesh, partial, whole, {16, 16}, 4), 2 * 3 * 64 * 4);
+  EXPECT_EQ(getReshardBytes(m.mesh, partial, whole, {16, 16}, 4),
+            2 * 3 * 64 * 4);
 }
 
 TEST(ReshardCost, agreed_contraction_is_reduced) {

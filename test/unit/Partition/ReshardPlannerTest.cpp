@@ -295,13 +295,11 @@ TEST_P(Fuzz, plan_is_right) {
   EXPECT_EQ(whole > 0, hasSix);
 }
 
-INSTANTIATE_TEST_SUITE_P(ReshardPlanner, Fuzz,
-                         testing::Values(std::vector<int64_t>{2, 2},
-                                         std::vector<int64_t>{4, 2},
-                                         std::vector<int64_t>{2, 2, 2},
-                                         std::vector<int64_t>{2, 3},
-                                         std::vector<int64_t>{6},
-                                         std::vector<int64_t>{8}));
+INSTANTIATE_TEST_SUITE_P(
+    ReshardPlanner, Fuzz,
+    testing::Values(std::vector<int64_t>{2, 2}, std::vector<int64_t>{4, 2},
+                    std::vector<int64_t>{2, 2, 2}, std::vector<int64_t>{2, 3},
+                    std::vector<int64_t>{6}, std::vector<int64_t>{8}));
 
 // Shapes that the shardings in between need not divide.
 TEST(ReshardPlanner, tight_shapes) {
@@ -312,8 +310,8 @@ TEST(ReshardPlanner, tight_shapes) {
     Sharding to = randomSharding(mesh, 2, false, rng);
     Shape shape;
     for (int d = 0; d < 2; ++d)
-      shape.push_back(std::lcm(numShards(from.dims[d].axes),
-                               numShards(to.dims[d].axes)));
+      shape.push_back(
+          std::lcm(numShards(from.dims[d].axes), numShards(to.dims[d].axes)));
     ReshardPlan plan;
     ASSERT_EQ(runPlan(mesh, from, to, shape, rng, plan), "")
         << print(mesh, from, to, plan);
@@ -329,9 +327,8 @@ TEST(ReshardPlanner, examples) {
             R"(all_gather{"y", "z"})");
   EXPECT_EQ(summary(mesh, dims({{}, {}}), dims({{x}, {y, z}}), two),
             R"(slice{"x"} slice{"y", "z"})");
-  EXPECT_EQ(
-      summary(mesh, dims({{x}, {y}, {}}), dims({{}, {y}, {x}}), three),
-      R"(all_to_all{"x"})");
+  EXPECT_EQ(summary(mesh, dims({{x}, {y}, {}}), dims({{}, {y}, {x}}), three),
+            R"(all_to_all{"x"})");
   EXPECT_EQ(summary(mesh, dims({{x}, {}}), dims({{}, {y}}), two),
             R"(slice{"y"} all_gather{"x"})");
   EXPECT_EQ(summary(mesh, dims({{x}, {y}}), dims({{y}, {x}}), two),
