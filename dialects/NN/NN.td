@@ -26,8 +26,8 @@ def NN_Dialect : Dialect {
     work on tensors of static shape and have no side effects.
 
     Function arguments carry three attributes: `nn.param = "blocks.3.attn.wq"`,
-    the name of a parameter (or `nn.input = "tokens"`, of a batch input, and
-    `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
+    the name of a parameter (or `nn.input = "tokens"`, of a batch input, with
+    `nn.vocab`, the number of its ids, and `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
     on ops that stand at a seam (the residual stream); and `nn.init`.
   }];
@@ -42,6 +42,9 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
     /// Name of a batch input ("tokens", "labels"), on a function argument.
     static constexpr ::llvm::StringLiteral kInputAttr = "nn.input";
+    /// Number of ids that a batch input may hold, on a function argument: they
+    /// are below it (a label may be negative: ignored).
+    static constexpr ::llvm::StringLiteral kVocabAttr = "nn.vocab";
     /// Name of a result, on a function result.
     static constexpr ::llvm::StringLiteral kOutputAttr = "nn.output";
     /// Names of the dimensions, on arguments and on ops at a seam.
@@ -255,8 +258,9 @@ def NN_EmbeddingOp : NN_Op<"embedding",
   let summary = "rows of a table";
   let description = [{
     result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
-    the table gives zeros (its row lies on another device); without one it is an
-    error at run time.
+    the table gives zeros (its row lies on another device); without one every id
+    must be a row (the interpreter checks it; a program checks the ids of a token
+    file against `nn.vocab` when it reads them).
     (C1) the table has rank 2; (C2) the result has the shape of ids and the
     table's width; (C3) element types of table and result agree.
 

@@ -70,6 +70,15 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
                              << attr.getValue();
     return success();
   }
+  if (attr.getName() == kVocabAttr) {
+    auto vocab = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!vocab || vocab.getInt() < 1)
+      return op->emitError()
+             << "nn.vocab: expects a number of ids, at least 1, "
+                "but got "
+             << attr.getValue();
+    return success();
+  }
   if ((attr.getName() == kParamAttr || attr.getName() == kInputAttr) &&
       !isa<StringAttr>(attr.getValue()))
     return op->emitError() << attr.getName().getValue()

@@ -137,6 +137,9 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
         cast<RankedTensorType>(step.getArgumentTypes()[i]).getElementType();
     bool isText = (name == "tokens" || name == "labels") &&
                   (element.isInteger(32) || element.isInteger(64));
+    if (auto vocab =
+            step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
+      (*value)["vocab"] = vocab.getInt();
     (*value)["role"] = param ? "param" : isText && input ? name : "input";
     if (auto init =
             step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))

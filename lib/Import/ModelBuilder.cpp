@@ -88,7 +88,9 @@ private:
       attrs.push_back(builder.getDictionaryAttr(
           {named(nn::NNDialect::kInputAttr, builder.getStringAttr(name)),
            named(nn::NNDialect::kDimsAttr,
-                 builder.getStrArrayAttr({"batch", "seq"}))}));
+                 builder.getStrArrayAttr({"batch", "seq"})),
+           named(nn::NNDialect::kVocabAttr,
+                 builder.getI64IntegerAttr(config.vocab))}));
     }
     std::vector<Parameter> parameters = listParameters(config);
     for (const Parameter &parameter : parameters) {

@@ -68,12 +68,12 @@ void FactorSizes::unite(unsigned a, unsigned b) {
   if (nodes[b].size < nodes[a].size)
     std::swap(a, b);
   nodes[b].parent = a;
-  for (auto &[size, axes] : nodes[b].uses)
-    for (const AxisRef &axis : axes) {
-      auto *it = llvm::find_if(nodes[a].uses,
-                               [&](auto &use) { return use.first == size; });
+  for (const std::pair<int64_t, AxisList> &added : nodes[b].uses)
+    for (const AxisRef &axis : added.second) {
+      auto *it = llvm::find_if(
+          nodes[a].uses, [&](auto &use) { return use.first == added.first; });
       if (it == nodes[a].uses.end()) {
-        nodes[a].uses.push_back({size, {axis}});
+        nodes[a].uses.push_back({added.first, {axis}});
         continue;
       }
       if (!overlapsAny(it->second, axis))
@@ -177,11 +177,11 @@ void FactorSizes::findConflict(Operation *op) {
     return;
   ShardingRule rule = getShardingRule(op);
   auto check = [&](Value value, const TensorFactors &tensor) {
-    for (auto [dim, factors] : llvm::enumerate(tensor)) {
+    for (int64_t dim = 0, e = tensor.size(); dim < e; ++dim) {
+      const DimFactors &factors = tensor[dim];
       auto report = [&](int64_t size, int64_t padded, const char *why) {
         if (!conflict && size != padded)
-          conflict =
-              Conflict{op, value, static_cast<int64_t>(dim), size, padded, why};
+          conflict = Conflict{op, value, dim, size, padded, why};
       };
       if (factors.empty())
         report(cast<RankedTensorType>(value.getType()).getDimSize(dim),

@@ -13,6 +13,9 @@ func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<ones, 1.0 : f32>}) { re
 // expected-error @+1 {{nn.param: expects a name but got 3 : i64}}
 func.func @param(%w: tensor<16x4xf32> {nn.param = 3}) { return }
 // -----
+// expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
+func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }
+// -----
 func.func @op(%x: tensor<4xf32>) {
   // expected-error @+1 {{expects no attribute 'nn.param' on this operation}}
   %0 = nn.silu %x {nn.param = "w"} : tensor<4xf32>
