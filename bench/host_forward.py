@@ -10,11 +10,11 @@ TESSERA_TORCH_PYTHON; without either one is made in .env/torch.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
-import sys
+
+import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -57,18 +57,6 @@ print(json.dumps({"version": torch.__version__, "seconds": times, "cpu": cpu}))
 """
 
 
-def torch_python(given):
-    """The Python of an environment with PyTorch, made where there is none."""
-    if given:
-        return given
-    python = ROOT / ".env" / "torch" / "bin" / "python"
-    if not python.exists():
-        print("host_forward: installing PyTorch in .env/torch", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "torch==2.13.*"], check=True)
-    return python
-
-
 def compile_program(build, graph, name, *options):
     program = build / "bench" / name
     subprocess.run([build / "bin" / "tessera", "compile", graph, "--quiet", "-o", program,
@@ -94,7 +82,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5, help="steps a round")
-    parser.add_argument("--torch-python", default=os.environ.get("TESSERA_TORCH_PYTHON"))
+    parser.add_argument("--torch-python", help="a Python with PyTorch")
     parser.add_argument("--no-torch", action="store_true", help="only the compiled programs")
     options = parser.parse_args()
     build = (ROOT / options.build).resolve()
@@ -108,7 +96,7 @@ def main():
                            "--strategy", "dp,tp,sp")
     case = {"model": config.stem, "batch": options.batch, "seq": options.seq, "dtype": "f32"}
 
-    python = None if options.no_torch else torch_python(options.torch_python)
+    python = None if options.no_torch else peer.torch_python(options.torch_python)
     ours, theirs, version = [], [], None
     our_cpu, their_cpu = [], []
     for _ in range(options.rounds):

@@ -4,12 +4,13 @@ Prints one JSON line a shape: our best and median milliseconds, the peer's, and
 the ratio (below 1: we are faster). Rounds of both alternate. The peer gets its
 own favourite layout, [B, H, S, K].
 
-usage: runtime_attention.py PATH/TO/runtime_attention [--threads 2] [--dtype f32]
 """
 import argparse
 import json
 import subprocess
 import time
+
+import peer
 
 SHAPES = [  # B, S, T, G, R, K, causal
     (4, 256, 256, 12, 1, 64, 1),
@@ -40,17 +41,20 @@ def peer_times(shape, dtype, threads, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default="build-release", help="build folder")
+    parser.add_argument("--torch-python", help="a Python with PyTorch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="f32")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    peer.run_under_torch(options.torch_python)
+    program = peer.ROOT / options.build / "bin" / "runtime_attention"
     for shape in SHAPES:
         ours, peers = [], []
         for _ in range(options.rounds):
             line = subprocess.run(
-                [options.program, str(options.threads), options.dtype]
+                [program, str(options.threads), options.dtype]
                 + [str(x) for x in shape] + ["20"],
                 check=True, capture_output=True, text=True).stdout
             ours.append(json.loads(line))
