@@ -2,17 +2,18 @@
 
 Interprets the graph that `tessera model` builds, loads the same weights into
 GPT2LMHeadModel or LlamaForCausalLM of the same config.json, and compares.
-Needs torch, transformers and numpy in the environment of --python (or of the
-Python that runs this).
+--torch-python names a Python with torch, transformers and numpy; without it one
+is made in .env/torch.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
+
+import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -101,12 +102,10 @@ def reference(model, folder, config):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build-release", help="build folder")
-    parser.add_argument("--python", help="Python with torch and transformers")
+    parser.add_argument("--torch-python", help="a Python with torch and transformers")
     parser.add_argument("--models", nargs="*", default=["tiny-gpt2", "tiny-llama"])
     options = parser.parse_args()
-    if options.python and os.path.realpath(options.python) != os.path.realpath(sys.executable):
-        os.execv(options.python, [options.python, __file__, "--build", options.build,
-                                  "--models", *options.models])
+    peer.run_under_torch(options.torch_python, ("torch", "transformers", "numpy"))
     build = (ROOT / options.build).resolve()
     tessera = build / "bin" / "tessera"
     worst = 0.0
@@ -117,7 +116,7 @@ def main():
         path = ROOT / "share" / "models" / f"{model}.json"
         subprocess.run([tessera, "model", path, "--batch", "2", "--seq", "24",
                         "-o", folder / "g.mlir"], check=True, stderr=subprocess.DEVNULL)
-        subprocess.run([tessera, "verify", folder / "g.mlir", "--partitioned", folder / "g.mlir",
+        subprocess.run([tessera, "verify", folder / "g.mlir", "--mesh", "dp=2,tp=2", "--strategy", "dp,tp,sp",
                         "--dump", folder], check=True, stdout=subprocess.DEVNULL)
         expected = reference(model, folder, json.loads(path.read_text()))
         ours = load(folder / "expected", "logits").double()

@@ -3,11 +3,8 @@
 Prints one JSON line a shape: our best and median milliseconds, the peer's, and
 the ratio (below 1: we are faster). Rounds of both alternate. The peer gets its
 own favourite layout, [B, H, S, K].
-
 """
 import argparse
-import json
-import subprocess
 import time
 
 import peer
@@ -42,34 +39,12 @@ def peer_times(shape, dtype, threads, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build-release", help="build folder")
-    parser.add_argument("--torch-python", help="a Python with PyTorch")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--dtype", default="f32")
-    parser.add_argument("--rounds", type=int, default=3)
+    peer.add_options(parser)
     options = parser.parse_args()
     peer.run_under_torch(options.torch_python)
-    program = peer.ROOT / options.build / "bin" / "runtime_attention"
     for shape in SHAPES:
-        ours, peers = [], []
-        for _ in range(options.rounds):
-            line = subprocess.run(
-                [program, str(options.threads), options.dtype]
-                + [str(x) for x in shape] + ["20"],
-                check=True, capture_output=True, text=True).stdout
-            ours.append(json.loads(line))
-            peers += peer_times(shape, options.dtype, options.threads, 20)
-        best = min(o["best_ms"] for o in ours)
-        print(json.dumps({
-            "name": ours[0]["name"],
-            "threads": options.threads,
-            "ms": best,
-            "median_ms": sorted(o["median_ms"] for o in ours)[len(ours) // 2],
-            "peer": "torch",
-            "peer_ms": round(min(peers), 3),
-            "peer_median_ms": round(sorted(peers)[len(peers) // 2], 3),
-            "ratio": round(best / min(peers), 3),
-        }), flush=True)
+        peer.compare(options, "runtime_attention", [*shape, 20],
+                     lambda: peer_times(shape, options.dtype, options.threads, 20))
 
 
 if __name__ == "__main__":

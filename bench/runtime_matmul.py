@@ -3,11 +3,8 @@
 Prints one JSON line a shape: our best and median milliseconds, the peer's, and
 the ratio (below 1: we are faster). Rounds of both alternate, so that a busy
 machine treats them alike.
-
 """
 import argparse
-import json
-import subprocess
 import time
 
 import peer
@@ -41,36 +38,14 @@ def peer_times(m, n, k, transposed, dtype, threads, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build-release", help="build folder")
-    parser.add_argument("--torch-python", help="a Python with PyTorch")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--dtype", default="f32")
-    parser.add_argument("--rounds", type=int, default=3)
+    peer.add_options(parser)
     options = parser.parse_args()
     peer.run_under_torch(options.torch_python)
-    program = peer.ROOT / options.build / "bin" / "runtime_matmul"
     for m, n, k, transposed in SHAPES:
         repeats = 3 if n > 10000 else 20
-        ours, peers = [], []
-        for _ in range(options.rounds):
-            line = subprocess.run(
-                [program, str(options.threads), options.dtype]
-                + [str(x) for x in (m, n, k, transposed, repeats)],
-                check=True, capture_output=True, text=True).stdout
-            ours.append(json.loads(line))
-            peers += peer_times(m, n, k, transposed, options.dtype,
-                                options.threads, repeats)
-        best = min(o["best_ms"] for o in ours)
-        print(json.dumps({
-            "name": ours[0]["name"],
-            "threads": options.threads,
-            "ms": best,
-            "median_ms": sorted(o["median_ms"] for o in ours)[len(ours) // 2],
-            "peer": "torch",
-            "peer_ms": round(min(peers), 3),
-            "peer_median_ms": round(sorted(peers)[len(peers) // 2], 3),
-            "ratio": round(best / min(peers), 3),
-        }), flush=True)
+        peer.compare(options, "runtime_matmul", [m, n, k, transposed, repeats],
+                     lambda: peer_times(m, n, k, transposed, options.dtype,
+                                        options.threads, repeats))
 
 
 if __name__ == "__main__":
