@@ -15,10 +15,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
-#include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FUSECOLLECTIVESPASS

@@ -37,7 +37,8 @@ mlir::TypedAttr getNeutralElement(mlir::Type element, ReductionKind kind);
 
 /// Attaches the interface to the upstream ops that have a rule: elementwise
 /// arith and math, arith.constant, tensor.{empty, splat, expand_shape,
-/// collapse_shape, extract_slice, concat, cast}, and every linalg op.
+/// collapse_shape, extract_slice, insert_slice, concat, cast}, and every linalg
+/// op.
 void registerUpstreamShardingRules(mlir::DialectRegistry &registry);
 
 } // namespace tessera
