@@ -1,0 +1,110 @@
+//===- ClusterSpec.h - What a cluster can do --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A cluster as data: the device, the links from the inside out, the host. Every
+// number says where it is from. Peaks are dense ones and links are one
+// direction. Reading and checking is here; what a program costs is not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CLUSTER_CLUSTERSPEC_H
+#define TESSERA_CLUSTER_CLUSTERSPEC_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// Where a number is from, from the surest to the least sure.
+enum class Provenance { Measured, Fitted, Datasheet, Guess };
+
+/// "measured", "fitted", "datasheet" or "guess".
+llvm::StringRef stringify(Provenance provenance);
+
+/// A number with its origin.
+struct Quantity {
+  double value = 0;
+  Provenance provenance = Provenance::Guess;
+  /// Publication, data sheet or file.
+  std::string source;
+};
+
+/// One kind of device. Rates are for one device, in units of 1/s and bytes/s.
+struct DeviceSpec {
+  std::string name;
+  /// Dense peak FLOP/s of the matrix units by operand type: "f32" (TF32 where
+  /// the device has it), "bf16" (also f16), "fp8".
+  std::vector<std::pair<std::string, Quantity>> peakFlops;
+  Quantity memoryBytes;
+  Quantity memoryBandwidth;
+  /// Streaming multiprocessors: how many tiles of a product run at once.
+  Quantity multiprocessors;
+  /// The model's constants of this device, by name; Constants.h of the cost
+  /// model says which there are and what they mean.
+  std::vector<std::pair<std::string, Quantity>> constants;
+
+  /// Null if there is none of that name.
+  const Quantity *findPeak(llvm::StringRef dtype) const;
+  const Quantity *findConstant(llvm::StringRef name) const;
+};
+
+/// Links that join groups of the level below (devices at the innermost).
+struct LevelSpec {
+  /// "nvlink", "rack", "infiniband", ...
+  std::string name;
+  /// Devices in one group of this level.
+  int64_t devices = 1;
+  /// Seconds of one step of a collective between neighbours.
+  Quantity latency;
+  /// Bytes a second and device in one direction, as the hardware states.
+  Quantity bandwidth;
+  /// Share of `bandwidth` that large transfers reach.
+  Quantity efficiency;
+  /// "ring", "tree".
+  std::vector<std::string> algorithms;
+};
+
+/// What stands around the devices, for one device.
+struct HostSpec {
+  Quantity memoryBytes;
+  /// Device to host memory, one direction.
+  Quantity linkBandwidth;
+  Quantity diskBytes;
+  Quantity diskBandwidth;
+};
+
+struct ClusterSpec {
+  std::string name;
+  DeviceSpec device;
+  /// From the inside out; each joins whole groups of the one before.
+  std::vector<LevelSpec> levels;
+  HostSpec host;
+
+  /// One line for each number that cannot be: missing, negative, not finite, in
+  /// the wrong unit (a bandwidth of 450, a latency of 5), sizes that do not
+  /// nest. Each names its field, what is expected and what is there.
+  std::vector<std::string> validate() const;
+  /// Devices of the outermost level.
+  int64_t numDevices() const;
+  /// Devices of one group of the innermost level.
+  int64_t innerDevices() const;
+};
+
+/// Reads a cluster and validates it. Errors are one line with `fileName` and
+/// the field.
+llvm::Expected<ClusterSpec> parseClusterSpec(llvm::StringRef text,
+                                             llvm::StringRef fileName);
+llvm::Expected<ClusterSpec> readClusterSpec(llvm::StringRef path);
+/// What parseClusterSpec reads.
+llvm::json::Value toJson(const ClusterSpec &spec);
+
+} // namespace tessera
+
+#endif // TESSERA_CLUSTER_CLUSTERSPEC_H

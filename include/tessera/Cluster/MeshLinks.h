@@ -1,0 +1,65 @@
+//===- MeshLinks.h - The links under the axes of a mesh ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For each axis of a mesh, which links its groups span and how fast they are.
+// An axis may span several levels of a cluster: a data axis of 16 over nodes of
+// 8 has 8 devices on near links and 2 groups of them on far ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CLUSTER_MESHLINKS_H
+#define TESSERA_CLUSTER_MESHLINKS_H
+
+#include "tessera/Interfaces/Axes.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tessera {
+
+struct ClusterSpec;
+
+/// The part of an axis, or of a group of devices, that lies on one level.
+struct LinkSpan {
+  /// Parts of the level below that are joined here; devices at the innermost.
+  int64_t size = 1;
+  /// Seconds of one step between neighbours.
+  double latency = 0;
+  /// Bytes a second that one device sends while it receives as many.
+  double bandwidth = 0;
+  /// Index into the cluster's levels, 0 innermost.
+  unsigned level = 0;
+
+  bool operator==(const LinkSpan &o) const {
+    return size == o.size && latency == o.latency &&
+           bandwidth == o.bandwidth && level == o.level;
+  }
+};
+
+/// Spans from the innermost level outwards; their sizes multiply to the number
+/// of devices.
+using LinkSpans = llvm::SmallVector<LinkSpan, 2>;
+
+struct MeshLinks {
+  /// One entry for each mesh axis. A span of size 1 is left out.
+  llvm::SmallVector<LinkSpans, 4> axes;
+
+  /// The same link under every axis: what is assumed when no cluster is given.
+  static MeshLinks uniform(const Mesh &mesh, double latency = 5e-6,
+                           double bandwidth = 100e9);
+
+  /// The spans of a group of devices that differ in `group`, a list of axes or
+  /// parts of axes. Parts that cut a span at no border of it count as wholly on
+  /// the outer level that they touch.
+  LinkSpans spansOf(const Mesh &mesh, llvm::ArrayRef<AxisRef> group) const;
+};
+
+/// The links of a mesh on a cluster: device numbers are row-major over the mesh
+/// (last axis innermost), and neighbouring numbers fill the cluster's levels
+/// from the inside out. A group that cuts a level at no border of it is counted
+/// on the outer level.
+MeshLinks makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_CLUSTER_MESHLINKS_H

@@ -1,0 +1,184 @@
+//===- Work.h - What a program does on one device ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plain records of the work of a partitioned program: kernels, collectives,
+// tensors kept for the backward pass, parameters. They are all that the cost
+// and memory models know of a program; sizes are those of one device. Layers
+// that do the same work are one record with a count.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_WORK_H
+#define TESSERA_COST_WORK_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::cost {
+
+/// Element type of a kernel's operands.
+enum class DType { F32, BF16, F16, FP8, I32, I8 };
+
+/// "f32", "bf16", "f16", "fp8", "i32", "i8".
+const char *stringify(DType type);
+/// Bytes of an element.
+int64_t byteWidth(DType type);
+
+/// When in a training step something runs. Recompute is forward work that is
+/// done again because its result was not kept.
+enum class Pass { Forward, Recompute, BackwardInput, BackwardWeight, Optimizer };
+
+/// "forward", "recompute", "backward", "weight_gradient", "optimizer".
+const char *stringify(Pass pass);
+
+/// What bounds a kernel and by which efficiency it is priced.
+enum class OpClass {
+  /// A product on the matrix units, with dims.
+  Product,
+  /// Attention in one kernel (scores are never written), with dims.
+  Attention,
+  /// One pass over its operands and results: elementwise chains, casts, copies.
+  Elementwise,
+  /// Reads a row, reduces it and writes: norms, softmax, cross entropy.
+  RowReduction,
+  /// Gathers or scatters rows of a table.
+  Embedding,
+  /// The optimizer's pass over its state.
+  Optimizer,
+};
+
+/// "product", "attention", ...
+const char *stringify(OpClass kind);
+
+/// Dimensions of a product: `batch` independent [m, k] x [k, n]. Attention: m
+/// queries, n keys, k head dims, batch x heads independent ones.
+struct ProductDims {
+  int64_t batch = 0, m = 0, n = 0, k = 0;
+  bool operator==(const ProductDims &o) const {
+    return batch == o.batch && m == o.m && n == o.n && k == o.k;
+  }
+};
+
+/// One kernel.
+struct OpWork {
+  OpClass kind = OpClass::Elementwise;
+  Pass pass = Pass::Forward;
+  DType dtype = DType::BF16;
+  /// Floating-point operations, a multiply-add counted as two.
+  double flops = 0;
+  /// Bytes of all operands and of all results.
+  double bytesRead = 0, bytesWritten = 0;
+  /// Of Product and Attention.
+  ProductDims product;
+  /// Kernels that this record stands for; each pays the launch floor.
+  int64_t kernels = 1;
+  /// Op name, for reports.
+  std::string name;
+};
+
+enum class CommKind {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  /// Each device sends to one other (ring attention, halo).
+  Permute,
+  Broadcast,
+  /// To the next pipeline stage.
+  SendRecv,
+};
+
+/// "all_reduce", ...
+const char *stringify(CommKind kind);
+
+/// One collective.
+struct CommWork {
+  CommKind kind = CommKind::AllReduce;
+  Pass pass = Pass::Forward;
+  /// Bytes of the whole tensor of one group: what an all-gather ends with, what
+  /// a reduce-scatter starts with, what an all-reduce reduces; for the others
+  /// what one device holds before.
+  double bytes = 0;
+  /// Mesh axes of the group, major to minor, and its devices.
+  std::vector<std::string> axes;
+  int64_t ranks = 1;
+  /// What follows does not need the result at once: gradients, prefetched
+  /// parameters. Such a collective runs beside kernels.
+  bool overlappable = false;
+  std::string name;
+};
+
+/// An entry of a program, in the order in which it runs.
+struct WorkItem {
+  enum class Kind { Op, Comm } kind;
+  /// Index into LayerWork::ops or LayerWork::comms.
+  size_t index;
+};
+
+/// A tensor that the forward pass leaves for the backward pass.
+struct SavedTensor {
+  std::string name;
+  double bytes = 0;
+};
+
+/// A parameter, one device's part of it.
+struct ParameterWork {
+  std::string name;
+  /// Elements after all axes but the data axes have cut it.
+  double elements = 0;
+  /// Devices that hold the same part and share gradients and, with ZeRO, state.
+  int64_t dataRanks = 1;
+};
+
+/// What one layer does with one micro-batch: its passes one after the other.
+struct LayerWork {
+  /// "embedding", "block", "head", "loss".
+  std::string name;
+  std::vector<OpWork> ops;
+  std::vector<CommWork> comms;
+  std::vector<WorkItem> items;
+  std::vector<SavedTensor> saved;
+  std::vector<ParameterWork> parameters;
+  /// Bytes of the activation that goes to the next layer, also what one
+  /// pipeline stage sends to the next.
+  double outputBytes = 0;
+  /// FLOPs per device and micro-batch that the model itself asks for: products
+  /// and attention of forward and backward, nothing computed twice.
+  double modelFlops = 0;
+  /// Largest bytes alive at once inside the layer that are not in `saved`.
+  double workspaceBytes = 0;
+
+  void add(OpWork op);
+  void add(CommWork comm);
+  /// Bytes of `saved`.
+  double savedBytes() const;
+  /// Elements of `parameters`.
+  double parameterElements() const;
+  /// FLOPs of the ops of one pass.
+  double flops(Pass pass) const;
+};
+
+/// A model: kinds of layers and how many of each stand in a row.
+struct ModelWork {
+  struct Run {
+    /// Index into `kinds`.
+    size_t kind;
+    int64_t count;
+  };
+  std::vector<LayerWork> kinds;
+  /// From the embedding to the loss.
+  std::vector<Run> layers;
+  /// Parameters of the whole model, tied ones once.
+  double modelParameters = 0;
+  /// Model FLOPs of one token, forward and backward, over all devices.
+  double modelFlopsPerToken = 0;
+
+  int64_t numLayers() const;
+};
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_WORK_H
