@@ -8,7 +8,7 @@ import sys
 LAYERS = [
     "Support", "Interfaces", "dialects", "Cluster", "Schedule", "Cost", "Memory",
     "Propagation", "Partition", "Training", "Pipeline", "Search", "Interpreter",
-    "Import", "Conversion", "Pipelines", "Registration", "tools",
+    "Import", "Conversion", "Pipelines", "Planning", "Registration", "tools",
 ]
 INCLUDE = re.compile(r'^\s*#include\s*[<"]([^">]+)[">]', re.M)
 

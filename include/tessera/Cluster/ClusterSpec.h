@@ -91,6 +91,8 @@ struct ClusterSpec {
   /// the wrong unit (a bandwidth of 450, a latency of 5), sizes that do not
   /// nest. Each names its field, what is expected and what is there.
   std::vector<std::string> validate() const;
+  /// Why the cluster is too small for a number of devices; empty if it is not.
+  std::string checkSize(int64_t numDevices) const;
   /// Devices of the outermost level.
   int64_t numDevices() const;
   /// Devices of one group of the innermost level.

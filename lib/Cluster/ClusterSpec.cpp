@@ -1,0 +1,322 @@
+//===- ClusterSpec.cpp - Reading clusters -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The JSON form of a cluster, both ways. Whether the numbers can be is
+// ClusterValidate.cpp's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <set>
+
+using namespace llvm;
+using namespace tessera;
+
+StringRef tessera::stringify(Provenance provenance) {
+  switch (provenance) {
+  case Provenance::Measured:
+    return "measured";
+  case Provenance::Fitted:
+    return "fitted";
+  case Provenance::Datasheet:
+    return "datasheet";
+  case Provenance::Guess:
+    return "guess";
+  }
+  return "";
+}
+
+static const Quantity *
+findIn(const std::vector<std::pair<std::string, Quantity>> &list,
+       StringRef name) {
+  for (const auto &[key, value] : list)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+const Quantity *DeviceSpec::findPeak(StringRef dtype) const {
+  return findIn(peakFlops, dtype);
+}
+
+const Quantity *DeviceSpec::findConstant(StringRef constant) const {
+  return findIn(constants, constant);
+}
+
+int64_t ClusterSpec::numDevices() const {
+  return levels.empty() ? 1 : levels.back().devices;
+}
+
+int64_t ClusterSpec::innerDevices() const {
+  return levels.empty() ? 1 : levels.front().devices;
+}
+
+namespace {
+
+/// One object of the file. Keeps the first error, names fields by their path,
+/// and knows which keys were asked for.
+class Reader {
+public:
+  Reader(const json::Object &object, std::string path, std::string &error)
+      : object(object), path(std::move(path)), error(error) {}
+
+  /// Records `field: expects <what> but got <found>` unless there is an error
+  /// already.
+  void fail(StringRef key, StringRef what, const json::Value *found) {
+    if (!error.empty())
+      return;
+    std::string text = "nothing";
+    if (found)
+      text = formatv("{0}", *found).str();
+    error = formatv("{0}: expects {1} but got {2}", field(key), what, text);
+  }
+
+  const json::Value *get(StringRef key) {
+    known.push_back(key);
+    return object.get(key);
+  }
+
+  std::string string(StringRef key) {
+    const json::Value *value = get(key);
+    if (value)
+      if (auto text = value->getAsString())
+        return text->str();
+    fail(key, "a string", value);
+    return "";
+  }
+
+  int64_t integer(StringRef key) {
+    const json::Value *value = get(key);
+    if (value)
+      if (auto number = value->getAsInteger())
+        return *number;
+    fail(key, "an integer", value);
+    return 0;
+  }
+
+  /// {"value": 1.0, "from": "measured", "source": "..."}.
+  Quantity quantity(StringRef key) {
+    const json::Value *value = get(key);
+    const json::Object *fields = value ? value->getAsObject() : nullptr;
+    if (!fields) {
+      fail(key, "an object with value, from and source", value);
+      return {};
+    }
+    Reader reader(*fields, field(key), error);
+    Quantity result;
+    const json::Value *number = reader.get("value");
+    if (number && number->getAsNumber())
+      result.value = *number->getAsNumber();
+    else
+      reader.fail("value", "a number", number);
+    std::string from = reader.string("from");
+    bool found = false;
+    for (Provenance p : {Provenance::Measured, Provenance::Fitted,
+                         Provenance::Datasheet, Provenance::Guess})
+      if (stringify(p) == from) {
+        result.provenance = p;
+        found = true;
+      }
+    if (!found)
+      reader.fail("from", "'measured', 'fitted', 'datasheet' or 'guess'",
+                  fields->get("from"));
+    result.source = reader.string("source");
+    reader.finish();
+    return result;
+  }
+
+  /// An object of quantities, in the order of their names.
+  std::vector<std::pair<std::string, Quantity>> quantities(StringRef key) {
+    std::vector<std::pair<std::string, Quantity>> result;
+    const json::Object *fields = objectAt(key);
+    if (!fields)
+      return result;
+    Reader reader(*fields, field(key), error);
+    std::set<std::string> names;
+    for (const auto &entry : *fields)
+      names.insert(entry.first.str());
+    for (const std::string &name : names)
+      result.emplace_back(name, reader.quantity(name));
+    return result;
+  }
+
+  const json::Object *objectAt(StringRef key) {
+    const json::Value *value = get(key);
+    if (value && value->getAsObject())
+      return value->getAsObject();
+    fail(key, "an object", value);
+    return nullptr;
+  }
+
+  const json::Array *arrayAt(StringRef key) {
+    const json::Value *value = get(key);
+    if (value && value->getAsArray())
+      return value->getAsArray();
+    fail(key, "a list", value);
+    return nullptr;
+  }
+
+  /// Keys that were not asked for are errors.
+  void finish() {
+    std::set<std::string> names;
+    for (const auto &entry : object)
+      names.insert(entry.first.str());
+    for (const std::string &name : names)
+      if (error.empty() && !is_contained(known, StringRef(name)))
+        error = formatv("{0}: expects a known field but got '{1}'{2}",
+                        path.empty() ? "top level" : path, name,
+                        didYouMean(name, known));
+  }
+
+  std::string field(StringRef key) const {
+    return path.empty() ? key.str() : path + "." + key.str();
+  }
+
+private:
+  const json::Object &object;
+  std::string path;
+  std::string &error;
+  SmallVector<StringRef, 8> known;
+};
+
+} // namespace
+
+static DeviceSpec readDevice(const json::Object &object, std::string &error) {
+  Reader reader(object, "device", error);
+  DeviceSpec device;
+  device.name = reader.string("name");
+  device.peakFlops = reader.quantities("peak_flops");
+  device.memoryBytes = reader.quantity("memory_bytes");
+  device.memoryBandwidth = reader.quantity("memory_bytes_per_s");
+  device.multiprocessors = reader.quantity("multiprocessors");
+  device.constants = reader.quantities("constants");
+  reader.finish();
+  return device;
+}
+
+static LevelSpec readLevel(const json::Object &object, size_t index,
+                           std::string &error) {
+  Reader reader(object, formatv("levels[{0}]", index), error);
+  LevelSpec level;
+  level.name = reader.string("name");
+  level.devices = reader.integer("devices");
+  level.latency = reader.quantity("latency_s");
+  level.bandwidth = reader.quantity("bytes_per_s");
+  level.efficiency = reader.quantity("efficiency");
+  if (const json::Array *list = reader.arrayAt("algorithms"))
+    for (const json::Value &value : *list) {
+      auto name = value.getAsString();
+      if (!name || (*name != "ring" && *name != "tree"))
+        reader.fail("algorithms", "'ring' or 'tree'", &value);
+      else
+        level.algorithms.push_back(name->str());
+    }
+  reader.finish();
+  return level;
+}
+
+static HostSpec readHost(const json::Object &object, std::string &error) {
+  Reader reader(object, "host", error);
+  HostSpec host;
+  host.memoryBytes = reader.quantity("memory_bytes");
+  host.linkBandwidth = reader.quantity("link_bytes_per_s");
+  host.diskBytes = reader.quantity("disk_bytes");
+  host.diskBandwidth = reader.quantity("disk_bytes_per_s");
+  reader.finish();
+  return host;
+}
+
+static ClusterSpec readCluster(const json::Object &object,
+                               std::string &error) {
+  Reader reader(object, "", error);
+  ClusterSpec spec;
+  spec.name = reader.string("name");
+  if (const json::Object *device = reader.objectAt("device"))
+    spec.device = readDevice(*device, error);
+  if (const json::Array *list = reader.arrayAt("levels"))
+    for (auto [index, value] : llvm::enumerate(*list)) {
+      if (const json::Object *level = value.getAsObject())
+        spec.levels.push_back(readLevel(*level, index, error));
+      else
+        reader.fail(formatv("levels[{0}]", index).str(), "an object", &value);
+    }
+  if (const json::Object *host = reader.objectAt("host"))
+    spec.host = readHost(*host, error);
+  reader.finish();
+  return spec;
+}
+
+Expected<ClusterSpec> tessera::parseClusterSpec(StringRef text,
+                                                StringRef fileName) {
+  auto fail = [&](const Twine &message) {
+    return createStringError(fileName + ": " + message);
+  };
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return fail("expects JSON but got " + toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return fail("expects a JSON object");
+  std::string error;
+  ClusterSpec spec = readCluster(*object, error);
+  if (!error.empty())
+    return fail(error);
+  std::vector<std::string> problems = spec.validate();
+  if (!problems.empty())
+    return fail(problems.front());
+  return spec;
+}
+
+Expected<ClusterSpec> tessera::readClusterSpec(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return createStringError(path + ": " + buffer.getError().message());
+  return parseClusterSpec((*buffer)->getBuffer(), path);
+}
+
+static json::Object write(const Quantity &quantity) {
+  return json::Object{{"value", quantity.value},
+                      {"from", stringify(quantity.provenance)},
+                      {"source", quantity.source}};
+}
+
+static json::Object
+write(const std::vector<std::pair<std::string, Quantity>> &list) {
+  json::Object object;
+  for (const auto &[name, quantity] : list)
+    object[name] = write(quantity);
+  return object;
+}
+
+json::Value tessera::toJson(const ClusterSpec &spec) {
+  json::Array levels;
+  for (const LevelSpec &level : spec.levels)
+    levels.push_back(
+        json::Object{{"name", level.name},
+                     {"devices", level.devices},
+                     {"latency_s", write(level.latency)},
+                     {"bytes_per_s", write(level.bandwidth)},
+                     {"efficiency", write(level.efficiency)},
+                     {"algorithms", json::Array(level.algorithms)}});
+  const DeviceSpec &device = spec.device;
+  const HostSpec &host = spec.host;
+  return json::Object{
+      {"name", spec.name},
+      {"device",
+       json::Object{{"name", device.name},
+                    {"peak_flops", write(device.peakFlops)},
+                    {"memory_bytes", write(device.memoryBytes)},
+                    {"memory_bytes_per_s", write(device.memoryBandwidth)},
+                    {"multiprocessors", write(device.multiprocessors)},
+                    {"constants", write(device.constants)}}},
+      {"levels", std::move(levels)},
+      {"host", json::Object{{"memory_bytes", write(host.memoryBytes)},
+                            {"link_bytes_per_s", write(host.linkBandwidth)},
+                            {"disk_bytes", write(host.diskBytes)},
+                            {"disk_bytes_per_s", write(host.diskBandwidth)}}}};
+}

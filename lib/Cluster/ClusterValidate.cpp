@@ -1,0 +1,121 @@
+//===- ClusterValidate.cpp - Numbers that cannot be -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ranges are wide: they find a swapped unit or a slip of three orders of
+// magnitude, not a wrong data sheet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+
+/// What a number may be, with a hint at the usual mistake on either side.
+struct Range {
+  double low, high;
+  const char *unit;
+  const char *tooLow;
+  const char *tooHigh;
+};
+
+} // namespace
+
+static const Range kFlops{1e9, 1e18, "FLOP/s", "is it TFLOP/s?", ""};
+static const Range kRate{1e7, 1e14, "bytes per second", "is it GB/s?",
+                         "is it in bits?"};
+static const Range kBytes{1e6, 1e16, "bytes", "is it GB?", ""};
+static const Range kLatency{1e-9, 1e-2, "seconds", "", "is it microseconds?"};
+static const Range kShare{1e-3, 1, "a share of 1", "", "is it percent?"};
+static const Range kCount{1, 1e5, "a count", "", ""};
+
+static void check(std::vector<std::string> &errors, const Twine &field,
+                  const Quantity &quantity, const Range &range) {
+  double value = quantity.value;
+  if (std::isfinite(value) && value >= range.low && value <= range.high)
+    return;
+  bool low = value > 0 && value < range.low;
+  StringRef hint = low ? range.tooLow : value > range.high ? range.tooHigh : "";
+  errors.push_back(formatv("{0}: expects {1} from {2:e2} to {3:e2} but got {4:e2}{5}{6}",
+                           field.str(), range.unit, range.low, range.high,
+                           value, hint.empty() ? "" : "; ", hint));
+}
+
+static void checkDevice(std::vector<std::string> &errors,
+                        const DeviceSpec &device) {
+  if (device.name.empty())
+    errors.push_back("device.name: expects a name but got ''");
+  if (!device.findPeak("bf16") && !device.findPeak("f32"))
+    errors.push_back(
+        "device.peak_flops: expects an entry 'bf16' or 'f32' but got none");
+  for (const auto &[dtype, peak] : device.peakFlops)
+    check(errors, "device.peak_flops." + dtype, peak, kFlops);
+  check(errors, "device.memory_bytes", device.memoryBytes, kBytes);
+  check(errors, "device.memory_bytes_per_s", device.memoryBandwidth, kRate);
+  check(errors, "device.multiprocessors", device.multiprocessors, kCount);
+  for (const auto &[name, constant] : device.constants)
+    if (!std::isfinite(constant.value) || constant.value < 0)
+      errors.push_back(formatv("device.constants.{0}: expects a number of 0 or "
+                               "more but got {1}",
+                               name, constant.value));
+}
+
+static void checkLevels(std::vector<std::string> &errors,
+                        ArrayRef<LevelSpec> levels) {
+  if (levels.empty())
+    errors.push_back("levels: expects at least one level but got none");
+  for (auto [index, level] : llvm::enumerate(levels)) {
+    std::string path = formatv("levels[{0}]", index);
+    if (level.name.empty())
+      errors.push_back(path + ".name: expects a name but got ''");
+    if (level.devices < 1)
+      errors.push_back(formatv("{0}.devices: expects a number of 1 or more but "
+                               "got {1}",
+                               path, level.devices));
+    check(errors, path + ".latency_s", level.latency, kLatency);
+    check(errors, path + ".bytes_per_s", level.bandwidth, kRate);
+    check(errors, path + ".efficiency", level.efficiency, kShare);
+    if (index == 0 || levels[index - 1].devices < 1)
+      continue;
+    const LevelSpec &inner = levels[index - 1];
+    if (level.devices <= inner.devices || level.devices % inner.devices)
+      errors.push_back(formatv(
+          "{0}.devices: expects a larger multiple of the {1} devices of '{2}' "
+          "but got {3}",
+          path, inner.devices, inner.name, level.devices));
+    if (level.latency.value < inner.latency.value)
+      errors.push_back(formatv("{0}.latency_s: expects at least the {1:e2} of "
+                               "'{2}' inside it but got {3:e2}; are the levels "
+                               "from the inside out?",
+                               path, inner.latency.value, inner.name,
+                               level.latency.value));
+  }
+}
+
+std::vector<std::string> ClusterSpec::validate() const {
+  std::vector<std::string> errors;
+  if (name.empty())
+    errors.push_back("name: expects a name but got ''");
+  checkDevice(errors, device);
+  checkLevels(errors, levels);
+  check(errors, "host.memory_bytes", host.memoryBytes, kBytes);
+  check(errors, "host.link_bytes_per_s", host.linkBandwidth, kRate);
+  check(errors, "host.disk_bytes", host.diskBytes, kBytes);
+  check(errors, "host.disk_bytes_per_s", host.diskBandwidth, kRate);
+  return errors;
+}
+
+std::string ClusterSpec::checkSize(int64_t wanted) const {
+  if (wanted <= numDevices())
+    return "";
+  return formatv("levels: expects a level of at least {0} devices but the "
+                 "outermost, '{1}', has {2}",
+                 wanted, levels.empty() ? "none" : levels.back().name,
+                 numDevices());
+}

@@ -1,0 +1,158 @@
+//===- Layout.cpp - How a model is to be trained on a cluster ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The checks of a layout, against itself and against a model. Its JSON form is
+// LayoutJson.cpp's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/Layout.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+static const StringRef kSchedules[] = {"gpipe", "1f1b",  "interleaved",
+                                       "zb-h1", "zb-h2", "zb-1p",
+                                       "zb-2p", "zb-v",  "dualpipe"};
+
+static void checkSizes(std::vector<std::string> &errors, const Layout &l) {
+  const std::pair<const char *, int64_t> sizes[] = {
+      {"gpus", l.gpus},
+      {"dp", l.dp},
+      {"tp", l.tp},
+      {"pp", l.pp},
+      {"cp", l.cp},
+      {"ep", l.ep},
+      {"seq", l.seq},
+      {"micro-batch", l.microBatch},
+      {"global-batch", l.globalBatch},
+      {"vpp", l.vpp},
+      {"checkpoint-every", l.checkpointEvery}};
+  for (const auto &[name, value] : sizes)
+    if (value < 1 || value > (int64_t(1) << 31))
+      errors.push_back(
+          formatv("{0}: expects 1 to 2^31 but got {1}", name, value));
+  if (l.zero < 0 || l.zero > 3)
+    errors.push_back(formatv("zero: expects 0 to 3 but got {0}", l.zero));
+}
+
+static void checkAxes(std::vector<std::string> &errors, const Layout &l) {
+  double product = double(l.dp) * l.tp * l.pp * l.cp;
+  if (product != double(l.gpus))
+    errors.push_back(formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x "
+                             "{2} x {3} = {4:F0} but got {5}",
+                             l.dp, l.tp, l.pp, l.cp, product, l.gpus));
+  if (l.dp % l.ep)
+    errors.push_back(
+        formatv("ep: expects a divisor of dp = {0} but got {1}", l.dp, l.ep));
+  if (l.globalBatch % (l.dp * l.microBatch))
+    errors.push_back(formatv(
+        "global-batch: expects a multiple of dp x micro-batch = {0} x {1} but "
+        "got {2}",
+        l.dp, l.microBatch, l.globalBatch));
+  int64_t shards = l.dp * l.cp;
+  if (l.shardRanks && (l.shardRanks < 1 || shards % l.shardRanks))
+    errors.push_back(
+        formatv("shard-ranks: expects a divisor of dp x cp = {0} but got {1}",
+                shards, l.shardRanks));
+  if (l.seq % (l.cp * (l.sp ? l.tp : 1)))
+    errors.push_back(formatv("seq: expects a multiple of cp{0} = {1} but got "
+                             "{2}",
+                             l.sp ? " x tp" : "", l.cp * (l.sp ? l.tp : 1),
+                             l.seq));
+}
+
+static void checkSchedule(std::vector<std::string> &errors, const Layout &l) {
+  if (!is_contained(kSchedules, StringRef(l.schedule))) {
+    errors.push_back(formatv("schedule: expects one of {0} but got '{1}'{2}",
+                             join(ArrayRef(kSchedules), ", "), l.schedule,
+                             didYouMean(l.schedule, kSchedules)));
+    return;
+  }
+  if (l.vpp > 1 && l.schedule != "interleaved")
+    errors.push_back(formatv("vpp: expects 1 with schedule {0} but got {1}",
+                             l.schedule, l.vpp));
+  if (l.schedule == "interleaved" && l.pp == 1 && l.vpp > 1)
+    errors.push_back(formatv("vpp: expects 1 with one stage but got {0}",
+                             l.vpp));
+  if (l.schedule == "interleaved" && l.vpp > 1 && l.microBatches() % l.pp)
+    errors.push_back(formatv("schedule: interleaved expects a multiple of pp = "
+                             "{0} micro-batches but got {1}",
+                             l.pp, l.microBatches()));
+  if (l.schedule == "dualpipe" &&
+      (l.pp % 2 || l.microBatches() % 2 || l.microBatches() < 2 * l.pp))
+    errors.push_back(formatv("schedule: dualpipe expects an even pp and an "
+                             "even number of at least 2 pp micro-batches but "
+                             "got pp = {0} and {1} micro-batches",
+                             l.pp, l.microBatches()));
+  if (!l.stageLayers.empty() &&
+      int64_t(l.stageLayers.size()) != l.pp * l.vpp)
+    errors.push_back(formatv("stage-layers: expects pp x vpp = {0} numbers but "
+                             "got {1}",
+                             l.pp * l.vpp, l.stageLayers.size()));
+}
+
+std::vector<std::string> Layout::check() const {
+  std::vector<std::string> errors;
+  checkSizes(errors, *this);
+  if (!errors.empty())
+    return errors;
+  checkAxes(errors, *this);
+  if (errors.empty())
+    checkSchedule(errors, *this);
+  return errors;
+}
+
+std::vector<std::string> Layout::checkModel(int64_t heads, int64_t kvHeads,
+                                            int64_t ffn,
+                                            int64_t layers) const {
+  std::vector<std::string> errors;
+  auto divides = [&](const char *what, int64_t size) {
+    if (size % tp)
+      errors.push_back(formatv("tp: expects a divisor of the {0} {1} but got "
+                               "{2}",
+                               size, what, tp));
+  };
+  divides("heads", heads);
+  divides("columns of the MLP", ffn);
+  // More ranks than groups of heads share each group evenly.
+  if (kvHeads % tp && tp % kvHeads)
+    errors.push_back(formatv("tp: expects a divisor or a multiple of the {0} "
+                             "KV heads but got {1}",
+                             kvHeads, tp));
+  if (layers < pp * vpp)
+    errors.push_back(formatv("pp: expects pp x vpp of at most the {0} layers "
+                             "but got {1} x {2}",
+                             layers, pp, vpp));
+  int64_t given = std::accumulate(stageLayers.begin(), stageLayers.end(),
+                                  int64_t(0));
+  if (!stageLayers.empty() && given != layers)
+    errors.push_back(formatv("stage-layers: expects a sum of {0} but got {1}",
+                             layers, given));
+  return errors;
+}
+
+std::string Layout::summary() const {
+  std::string text = formatv("dp{0} tp{1} pp{2}", dp, tp, pp);
+  auto addSize = [&](const char *name, int64_t value, int64_t none) {
+    if (value != none)
+      text += formatv(" {0}{1}", name, value);
+  };
+  addSize("cp", cp, 1);
+  addSize("ep", ep, 1);
+  addSize("vpp", vpp, 1);
+  addSize("mb", microBatch, 0);
+  addSize("zero", zero, 0);
+  if (sp)
+    text += " sp";
+  if (recompute != Recompute::None)
+    text += std::string(" recompute=") + stringify(recompute);
+  return text;
+}

@@ -1,0 +1,138 @@
+//===- Work.cpp - What a program does on one device -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names and sums of the records of work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/Work.h"
+
+using namespace tessera::cost;
+
+const char *tessera::cost::stringify(DType type) {
+  switch (type) {
+  case DType::F32:
+    return "f32";
+  case DType::BF16:
+    return "bf16";
+  case DType::F16:
+    return "f16";
+  case DType::FP8:
+    return "fp8";
+  case DType::I32:
+    return "i32";
+  case DType::I8:
+    return "i8";
+  }
+  return "";
+}
+
+int64_t tessera::cost::byteWidth(DType type) {
+  switch (type) {
+  case DType::F32:
+  case DType::I32:
+    return 4;
+  case DType::BF16:
+  case DType::F16:
+    return 2;
+  case DType::FP8:
+  case DType::I8:
+    return 1;
+  }
+  return 0;
+}
+
+const char *tessera::cost::stringify(Pass pass) {
+  switch (pass) {
+  case Pass::Forward:
+    return "forward";
+  case Pass::Recompute:
+    return "recompute";
+  case Pass::BackwardInput:
+    return "backward";
+  case Pass::BackwardWeight:
+    return "weight_gradient";
+  case Pass::Optimizer:
+    return "optimizer";
+  }
+  return "";
+}
+
+const char *tessera::cost::stringify(OpClass kind) {
+  switch (kind) {
+  case OpClass::Product:
+    return "product";
+  case OpClass::Attention:
+    return "attention";
+  case OpClass::Elementwise:
+    return "elementwise";
+  case OpClass::RowReduction:
+    return "row_reduction";
+  case OpClass::Embedding:
+    return "embedding";
+  case OpClass::Optimizer:
+    return "optimizer";
+  }
+  return "";
+}
+
+const char *tessera::cost::stringify(CommKind kind) {
+  switch (kind) {
+  case CommKind::AllReduce:
+    return "all_reduce";
+  case CommKind::AllGather:
+    return "all_gather";
+  case CommKind::ReduceScatter:
+    return "reduce_scatter";
+  case CommKind::AllToAll:
+    return "all_to_all";
+  case CommKind::Permute:
+    return "permute";
+  case CommKind::Broadcast:
+    return "broadcast";
+  case CommKind::SendRecv:
+    return "send_recv";
+  }
+  return "";
+}
+
+void LayerWork::add(OpWork op) {
+  items.push_back({WorkItem::Kind::Op, ops.size()});
+  ops.push_back(std::move(op));
+}
+
+void LayerWork::add(CommWork comm) {
+  items.push_back({WorkItem::Kind::Comm, comms.size()});
+  comms.push_back(std::move(comm));
+}
+
+double LayerWork::savedBytes() const {
+  double sum = 0;
+  for (const SavedTensor &tensor : saved)
+    sum += tensor.bytes;
+  return sum;
+}
+
+double LayerWork::parameterElements() const {
+  double sum = 0;
+  for (const ParameterWork &parameter : parameters)
+    sum += parameter.elements;
+  return sum;
+}
+
+double LayerWork::flops(Pass pass) const {
+  double sum = 0;
+  for (const OpWork &op : ops)
+    if (op.pass == pass)
+      sum += op.flops;
+  return sum;
+}
+
+int64_t ModelWork::numLayers() const {
+  int64_t sum = 0;
+  for (const Run &run : layers)
+    sum += run.count;
+  return sum;
+}
