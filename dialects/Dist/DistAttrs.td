@@ -47,6 +47,10 @@ def Dist_Dialect : Dialect {
     /// seeds of an earlier priority: an array of #dist.axes. Other factors may
     /// not use them.
     static constexpr ::llvm::StringLiteral kFactorsAttr = "dist.factors";
+    /// On a function argument: the number of the result that takes its place. The
+    /// argument's memory is the result's; it must not be read after the result
+    /// is written.
+    static constexpr ::llvm::StringLiteral kDonateAttr = "dist.donate";
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";

@@ -196,10 +196,11 @@ def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
   let hasRegionVerifier = 1;
 }
 
-def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator, HasParent<"StartOp">]> {
-  let summary = "ends the region of dist.start";
-  let arguments = (ins AnyRankedTensor:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["StartOp", "AccumulateOp"]>]> {
+  let summary = "ends the region of dist.start or dist.accumulate";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 def Dist_WaitOp : Dist_Op<"wait", []> {

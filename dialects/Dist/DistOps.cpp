@@ -129,24 +129,56 @@ LogicalResult StartOp::verifyRegions() {
   Block &block = getBody().front();
   if (block.getNumArguments() != 1 ||
       llvm::range_size(block.without_terminator()) != 1 ||
-      !isa<YieldOp>(block.back()))
+      !isa<YieldOp>(block.back()) || block.back().getNumOperands() != 1)
     return emitOpError("(C1) expects a region of one argument, one collective "
                        "and a dist.yield");
   auto collective = dyn_cast<CollectiveOpInterface>(block.front());
   auto yield = cast<YieldOp>(block.back());
   if (!collective || collective.getFromAttr() ||
       collective->getOperand(0) != block.getArgument(0) ||
-      yield.getValue() != collective->getResult(0))
+      yield.getOperand(0) != collective->getResult(0))
     return emitOpError("(C1) expects a local collective of the region's "
                        "argument and a dist.yield of its result");
   if (block.getArgument(0).getType() != getInput().getType() ||
-      yield.getValue().getType() != getFuture().getType().getResult())
+      yield.getOperand(0).getType() != getFuture().getType().getResult())
     return emitOpError("(C2) expects the region to take ")
            << getInput().getType() << " and to yield "
            << getFuture().getType().getResult() << " but got "
            << block.getArgument(0).getType() << " and "
-           << yield.getValue().getType();
+           << yield.getOperand(0).getType();
   return success();
+}
+
+LogicalResult AccumulateOp::verifyRegions() {
+  Block &block = getBody().front();
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("(C3) expects the region to yield the results' types");
+  if (block.getNumArguments() != getSlices().size())
+    return emitOpError("(C2) expects a region argument for each operand but "
+                       "got ")
+           << block.getNumArguments() << " for " << getSlices().size();
+  for (auto [i, slice, argument] :
+       llvm::enumerate(getSlices(), block.getArguments())) {
+    auto type = cast<RankedTensorType>(slice.getType());
+    if (type.getRank() < 1 || type.getDimSize(0) != getCount())
+      return emitOpError("(C1) expects operand ")
+             << i << " to have " << getCount()
+             << " micro-batches in its first dimension but got " << type;
+    auto part = RankedTensorType::get(type.getShape().drop_front(),
+                                      type.getElementType());
+    if (argument.getType() != part)
+      return emitOpError("(C2) expects region argument ")
+             << i << " of type " << part << " but got " << argument.getType();
+  }
+  return success();
+}
+
+LogicalResult AccumulateOp::verify() {
+  if (getCount() >= 1)
+    return success();
+  return emitOpError("(C1) expects at least one micro-batch but got ")
+         << getCount();
 }
 
 LogicalResult WaitOp::verify() {

@@ -128,4 +128,36 @@ def Dist_AxisOffsetOp : Dist_Op<"axis_offset", [Pure,
   }];
 }
 
+def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
+    RecursiveMemoryEffects]> {
+  let summary = "sums what a region computes over micro-batches";
+  let description = [{
+    Runs the region `count` times, in order; its arguments are the operands'
+    slices along their first dimension, of size `count`, which no sharding may
+    spread. Each result is the sum of what the region yields, in the yielded
+    type, added up in order. Values from outside may be used inside. A yielded
+    value that is partial over some axes makes a partial result: the reduction
+    may wait until after the last micro-batch.
+    (C1) count is at least 1 and the first dimension of each operand; (C2) the
+    region's arguments are the slices; (C3) it yields the results' types.
+
+    ```mlir
+    %sum = dist.accumulate 4 (%tokens) : (tensor<4x2x8xi32>) -> tensor<64x16xf32> {
+    ^bb0(%part: tensor<2x8xi32>):
+      %g = nn.embedding_backward %x, %part
+          : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+      dist.yield %g : tensor<64x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$slices);
+  let results = (outs Variadic<AnyRankedTensor>:$sums);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count `(` $slices `)` attr-dict `:` functional-type($slices, $sums) $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 #endif // TESSERA_DIALECTS_DIST_DISTOPS_TD

@@ -29,7 +29,9 @@ def NN_Dialect : Dialect {
     the name of a parameter (or `nn.input = "tokens"`, of a batch input, with
     `nn.vocab`, the number of its ids, and `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
-    on ops that stand at a seam (the residual stream); and `nn.init`.
+    on ops that stand at a seam (the residual stream); and `nn.init`. State of
+    training carries `nn.state`, its own name, and `nn.of`, the name of the
+    parameter that it belongs to.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -49,7 +51,15 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kOutputAttr = "nn.output";
     /// Names of the dimensions, on arguments and on ops at a seam.
     static constexpr ::llvm::StringLiteral kDimsAttr = "nn.dims";
-    /// How a parameter starts, on a function argument: #nn.init.
+    /// Name of a tensor of training state ("blocks.3.attn.wq.m"), on a function
+    /// argument of a training step.
+    static constexpr ::llvm::StringLiteral kStateAttr = "nn.state";
+    /// Name of the parameter that a tensor of training state belongs to, on the
+    /// same argument; state of the whole step (its count) has none. A normal
+    /// `nn.init` draws the numbers of that parameter: a master copy starts as
+    /// its parameter does.
+    static constexpr ::llvm::StringLiteral kOfAttr = "nn.of";
+    /// How a parameter or state starts, on a function argument: #nn.init.
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
   }];
 }
@@ -60,7 +70,8 @@ def NN_Dialect : Dialect {
 
 def NN_InitKind : I32EnumAttr<"InitKind", "distribution of initial values", [
     I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">,
-    I32EnumAttrCase<"Normal", 2, "normal">]> {
+    I32EnumAttrCase<"Normal", 2, "normal">,
+    I32EnumAttrCase<"Constant", 3, "constant">]> {
   let cppNamespace = "::tessera::nn";
   let genSpecializedAttr = 0;
 }
@@ -70,11 +81,12 @@ def NN_InitAttr : AttrDef<NN_Dialect, "Init"> {
   let summary = "how a parameter starts";
   let description = [{
     `#nn.init<normal, 2.0e-02>` has mean 0 and the given standard deviation;
-    `#nn.init<zeros>` and `#nn.init<ones>` take none.
+    `#nn.init<constant, 6.5536e+04>` is that number everywhere; `#nn.init<zeros>`
+    and `#nn.init<ones>` take no number.
   }];
   let parameters = (ins EnumParameter<NN_InitKind>:$kind,
-                        OptionalParameter<"::mlir::FloatAttr">:$stddev);
-  let assemblyFormat = "`<` $kind (`,` $stddev^)? `>`";
+                        OptionalParameter<"::mlir::FloatAttr">:$number);
+  let assemblyFormat = "`<` $kind (`,` $number^)? `>`";
 }
 
 def NN_RopeScalingAttr : AttrDef<NN_Dialect, "RopeScaling"> {
@@ -166,8 +178,12 @@ def NN_AttentionOp : NN_Op<"attention",
     `k_offset` are the positions of the first query and key (0 without them);
     keys at positions from `key_size` on are padding. A query that sees no key
     gives 0. Softmax is in f32 at least.
+    With `stats` it also returns, for the backward, the logarithm of each query's
+    sum of exponentials, of scaled scores, [batch, query, group, head]: minus
+    infinity for a query that sees no key.
     (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
-    v have one key size; (C4) all have one element type.
+    v have one key size; (C4) all have one element type; (C5) there is no stat or
+    one: of the result's shape without the last dimension, f32 (f64 for f64).
 
     ```mlir
     %o = nn.attention causal scale 0.125 %q, %k, %v
@@ -179,11 +195,13 @@ def NN_AttentionOp : NN_Op<"attention",
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
                        UnitAttr:$causal, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$key_size);
-  let results = (outs NN_FloatTensor:$result);
+  let results = (outs NN_FloatTensor:$result,
+                       Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
     (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
     (`q_offset` $q_offset^)? (`k_offset` $k_offset^)? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
+    (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
@@ -194,7 +212,11 @@ def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
   let description = [{
     (x - mean) / sqrt(variance + eps) * gamma + beta. Statistics are in f32 at
     least.
-    (C1) gamma and beta have rank 1 and the size of the last dimension.
+    With `stats` it also returns the mean and 1 / sqrt(variance + eps) of each row,
+    for the backward.
+    (C1) gamma and beta have rank 1 and the size of the last dimension; (C2) there
+    are no stats or two: of x's shape without the last dimension, f32 (f64 for
+    f64).
 
     ```mlir
     %y = nn.layer_norm %x, %gamma, %beta eps 1.0e-5
@@ -203,10 +225,11 @@ def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$gamma,
                        NN_FloatTensor:$beta, F64Attr:$eps);
-  let results = (outs NN_FloatTensor:$result);
+  let results = (outs NN_FloatTensor:$result,
+                       Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
     $x `,` $gamma `,` $beta `eps` $eps attr-dict `:` type($x) `,` type($gamma)
-    `,` type($beta)
+    `,` type($beta) (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
@@ -216,16 +239,21 @@ def NN_RMSNormOp : NN_Op<"rms_norm", ["decompose"],
   let summary = "divides the last dimension by its root mean square";
   let description = [{
     x / sqrt(mean(x*x) + eps) * gamma. Statistics are in f32 at least.
-    (C1) gamma has rank 1 and the size of the last dimension.
+    With `stats` it also returns 1 / sqrt(mean(x*x) + eps) of each row, for the
+    backward.
+    (C1) gamma has rank 1 and the size of the last dimension; (C2) there is no stat
+    or one: of x's shape without the last dimension, f32 (f64 for f64).
 
     ```mlir
     %y = nn.rms_norm %x, %gamma eps 1.0e-5 : tensor<2x8x16xf32>, tensor<16xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$gamma, F64Attr:$eps);
-  let results = (outs NN_FloatTensor:$result);
+  let results = (outs NN_FloatTensor:$result,
+                       Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
     $x `,` $gamma `eps` $eps attr-dict `:` type($x) `,` type($gamma)
+    (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
@@ -236,7 +264,7 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
   let description = [{
     Rotates pairs (i, i + n/2) of the last dimension, of size n, by the angle
     position * theta^(-2i/n), i < n/2; positions count along `dim` from `offset`
-    (0 without it).
+    (0 without it). `inverse` rotates back: it is the gradient of the op.
     (C1) dim is a dimension other than the last; (C2) the last dimension is even.
 
     ```mlir
@@ -244,10 +272,11 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
-                       F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling);
+                       F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling,
+                       UnitAttr:$inverse);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    $x `dim` $dim `theta` $theta (`scaling` $scaling^)? (`offset` $offset^)?
+    (`inverse` $inverse^)? $x `dim` $dim `theta` $theta (`scaling` $scaling^)? (`offset` $offset^)?
     attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
@@ -302,8 +331,11 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"]> {
   let description = [{
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
     where the label is `ignore`.
+    With `stats` it also returns log(sum(exp(logits))) of each row, for the
+    backward.
     (C1) the labels have the shape of the logits without the last dimension, the
-    result the shape of the labels and element type f32 (f64 for f64 logits).
+    result the shape of the labels and element type f32 (f64 for f64 logits);
+    (C2) there is no stat or one, of the result's type.
 
     ```mlir
     %l = nn.cross_entropy %logits, %labels ignore -100
@@ -312,10 +344,11 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"]> {
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IntTensor:$labels,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore);
-  let results = (outs NN_FloatTensor:$result);
+  let results = (outs NN_FloatTensor:$result,
+                       Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
     $logits `,` $labels `ignore` $ignore attr-dict `:` type($logits) `,`
-    type($labels) `->` type($result)
+    type($labels) `->` type($result) (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
@@ -460,5 +493,7 @@ def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
   }];
   let hasVerifier = 1;
 }
+
+include "dialects/NN/NNTraining.td"
 
 #endif // TESSERA_DIALECTS_NN_NN_TD

@@ -143,7 +143,7 @@ FailureOr<Values> LayerNormOp::decompose(OpBuilder &builder,
   double eps = getEps().convertToDouble();
   Value normal = b.mul(centered, b.inverseRoot(variance, eps, x));
   Value scaled = b.mul(normal, b.alongLast(getGamma(), x));
-  return Values{b.narrow(b.add(scaled, b.alongLast(getBeta(), x)), getType())};
+  return Values{b.narrow(b.add(scaled, b.alongLast(getBeta(), x)), getResult().getType())};
 }
 
 FailureOr<Values> RMSNormOp::decompose(OpBuilder &builder,
@@ -152,7 +152,35 @@ FailureOr<Values> RMSNormOp::decompose(OpBuilder &builder,
   Value x = b.widen(getX());
   double eps = getEps().convertToDouble();
   Value normal = b.mul(x, b.inverseRoot(b.mean(b.mul(x, x)), eps, x));
-  return Values{b.narrow(b.mul(normal, b.alongLast(getGamma(), x)), getType())};
+  return Values{b.narrow(b.mul(normal, b.alongLast(getGamma(), x)), getResult().getType())};
+}
+
+FailureOr<Values>
+LayerNormBackwardOp::decompose(OpBuilder &builder,
+                               const llvm::SmallBitVector &) {
+  TensorBuilder b{builder, getLoc()};
+  Value x = b.widen(getX());
+  int64_t last = b.typeOf(x).getRank() - 1;
+  auto alongRows = [&](Value stat) { return b.broadcastAlong(stat, x, last); };
+  Value g = b.mul(b.widen(getGrad()), b.alongLast(getGamma(), x));
+  Value rstd = alongRows(getRstd());
+  Value normal = b.mul(b.sub(x, alongRows(getMean())), rstd);
+  Value along = b.mul(normal, alongRows(b.mean(b.mul(g, normal))));
+  Value dx = b.mul(rstd, b.sub(b.sub(g, alongRows(b.mean(g))), along));
+  return Values{b.narrow(dx, getType())};
+}
+
+FailureOr<Values> RMSNormBackwardOp::decompose(OpBuilder &builder,
+                                               const llvm::SmallBitVector &) {
+  TensorBuilder b{builder, getLoc()};
+  Value x = b.widen(getX());
+  int64_t last = b.typeOf(x).getRank() - 1;
+  auto alongRows = [&](Value stat) { return b.broadcastAlong(stat, x, last); };
+  Value g = b.mul(b.widen(getGrad()), b.alongLast(getGamma(), x));
+  Value rstd = alongRows(getRstd());
+  Value normal = b.mul(x, rstd);
+  Value along = b.mul(normal, alongRows(b.mean(b.mul(g, normal))));
+  return Values{b.narrow(b.mul(rstd, b.sub(g, along)), getType())};
 }
 
 FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
@@ -219,5 +247,5 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
                             b.typeOf(sum).getElementType()),
       sum, order);
   out = b.div(out, b.broadcastAlong(divisor, out, 4));
-  return Values{b.narrow(out, getType())};
+  return Values{b.narrow(out, getResult().getType())};
 }

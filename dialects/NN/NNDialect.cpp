@@ -64,9 +64,11 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
     return verifyDims(op, attr.getValue(), func.getArgumentTypes()[argument]);
   if (attr.getName() == kInitAttr) {
     auto init = dyn_cast<InitAttr>(attr.getValue());
-    if (!init || (init.getKind() == InitKind::Normal) != bool(init.getStddev()))
-      return op->emitError() << "nn.init: expects #nn.init with a standard "
-                                "deviation for normal alone but got "
+    bool takesNumber = init && (init.getKind() == InitKind::Normal ||
+                                init.getKind() == InitKind::Constant);
+    if (!init || takesNumber != bool(init.getNumber()))
+      return op->emitError() << "nn.init: expects #nn.init with a number for "
+                                "normal and constant alone but got "
                              << attr.getValue();
     return success();
   }
@@ -79,7 +81,8 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op,
              << attr.getValue();
     return success();
   }
-  if ((attr.getName() == kParamAttr || attr.getName() == kInputAttr) &&
+  if ((attr.getName() == kParamAttr || attr.getName() == kInputAttr ||
+       attr.getName() == kStateAttr || attr.getName() == kOfAttr) &&
       !isa<StringAttr>(attr.getValue()))
     return op->emitError() << attr.getName().getValue()
                            << ": expects a name but got " << attr.getValue();

@@ -5,14 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/NN/NN.h"
+#include "Verifiers.h"
 
 using namespace mlir;
 using namespace tessera::nn;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Checks that dimension `dim` exists (label C1).
 static LogicalResult verifyDim(Operation *op, int64_t dim, int64_t rank) {
@@ -22,9 +18,8 @@ static LogicalResult verifyDim(Operation *op, int64_t dim, int64_t rank) {
          << rank << ") but got " << dim;
 }
 
-/// Checks that a vector has the size of x's last dimension (label C1).
-static LogicalResult verifyNormVector(Operation *op, StringRef name, Value x,
-                                      Value vector) {
+LogicalResult tessera::nn::verifyNormVector(Operation *op, StringRef name,
+                                            Value x, Value vector) {
   RankedTensorType xType = typeOf(x), type = typeOf(vector);
   if (xType.getRank() > 0 && type.getRank() == 1 &&
       type.getDimSize(0) == xType.getShape().back())
@@ -34,21 +29,46 @@ static LogicalResult verifyNormVector(Operation *op, StringRef name, Value x,
          << " but got " << type;
 }
 
-/// Checks a shape that must be another one's with changes.
-static LogicalResult verifyShape(Operation *op, StringRef label, StringRef name,
-                                 ArrayRef<int64_t> expected, Value value) {
+LogicalResult tessera::nn::verifyShape(Operation *op, StringRef label,
+                                       StringRef name,
+                                       ArrayRef<int64_t> expected,
+                                       Value value) {
   if (typeOf(value).getShape() == expected)
     return success();
   return op->emitOpError(label) << " expects " << name << " of shape ["
                                 << expected << "] but got " << value.getType();
 }
 
-static LogicalResult verifySameElement(Operation *op, StringRef label, Value a,
-                                       Value b) {
+LogicalResult tessera::nn::verifySameElement(Operation *op, StringRef label,
+                                             Value a, Value b) {
   if (typeOf(a).getElementType() == typeOf(b).getElementType())
     return success();
   return op->emitOpError(label) << " expects one element type but got "
                                 << a.getType() << " and " << b.getType();
+}
+
+LogicalResult tessera::nn::verifyStat(Operation *op, StringRef label,
+                                      Value stat, RankedTensorType rows) {
+  if (failed(verifyShape(op, label, "a stat", rows.getShape().drop_back(),
+                         stat)))
+    return failure();
+  Type element = typeOf(stat).getElementType();
+  if (rows.getElementType().isF64() ? element.isF64() : element.isF32())
+    return success();
+  return op->emitOpError(label)
+         << " expects stats of f32 (f64 for f64) but got " << stat.getType();
+}
+
+LogicalResult tessera::nn::verifyStats(Operation *op, StringRef label,
+                                       ValueRange stats, unsigned count,
+                                       RankedTensorType rows) {
+  if (!stats.empty() && stats.size() != count)
+    return op->emitOpError(label) << " expects no stats or " << count
+                                  << " but got " << stats.size();
+  for (Value stat : stats)
+    if (failed(verifyStat(op, label, stat, rows)))
+      return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,12 +143,13 @@ LogicalResult EinsumOp::verify() {
 // attention and rope
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionOp::verify() {
-  RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV()),
-                   r = getType();
+LogicalResult tessera::nn::verifyAttention(Operation *op, Value query,
+                                           Value key, Value value, Value out) {
+  RankedTensorType q = typeOf(query), k = typeOf(key), v = typeOf(value),
+                   r = typeOf(out);
   if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4 ||
       r.getRank() != 5)
-    return emitOpError("(C1) expects ranks 5, 4, 4 and 5 but got ")
+    return op->emitOpError("(C1) expects ranks 5, 4, 4 and 5 but got ")
            << q.getRank() << ", " << k.getRank() << ", " << v.getRank()
            << " and " << r.getRank();
   if (q.getDimSize(0) != k.getDimSize(0) ||
@@ -138,16 +159,22 @@ LogicalResult AttentionOp::verify() {
       q.getDimSize(4) != k.getDimSize(3) ||
       r.getShape().drop_back() != q.getShape().drop_back() ||
       r.getDimSize(4) != v.getDimSize(3))
-    return emitOpError("(C2) expects batch, group and dim sizes that agree but "
+    return op->emitOpError("(C2) expects batch, group and dim sizes that agree but "
                        "got ")
            << q << ", " << k << ", " << v << " and " << r;
   if (k.getDimSize(1) != v.getDimSize(1))
-    return emitOpError("(C3) expects keys and values of one length but got ")
+    return op->emitOpError("(C3) expects keys and values of one length but got ")
            << k.getDimSize(1) << " and " << v.getDimSize(1);
-  for (Value value : {getK(), getV(), getResult()})
-    if (failed(verifySameElement(*this, "(C4)", getQ(), value)))
+  for (Value other : {key, value, out})
+    if (failed(verifySameElement(op, "(C4)", query, other)))
       return failure();
   return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())))
+    return failure();
+  return verifyStats(*this, "(C5)", getStats(), 1, typeOf(getResult()));
 }
 
 LogicalResult RopeOp::verify() {
@@ -167,11 +194,15 @@ LogicalResult RopeOp::verify() {
 LogicalResult LayerNormOp::verify() {
   if (failed(verifyNormVector(*this, "gamma", getX(), getGamma())))
     return failure();
-  return verifyNormVector(*this, "beta", getX(), getBeta());
+  if (failed(verifyNormVector(*this, "beta", getX(), getBeta())))
+    return failure();
+  return verifyStats(*this, "(C2)", getStats(), 2, typeOf(getX()));
 }
 
 LogicalResult RMSNormOp::verify() {
-  return verifyNormVector(*this, "gamma", getX(), getGamma());
+  if (failed(verifyNormVector(*this, "gamma", getX(), getGamma())))
+    return failure();
+  return verifyStats(*this, "(C2)", getStats(), 1, typeOf(getX()));
 }
 
 LogicalResult SoftmaxOp::verify() {
@@ -202,12 +233,12 @@ LogicalResult CrossEntropyOp::verify() {
   if (failed(verifyShape(*this, "(C1)", "labels", shape, getLabels())) ||
       failed(verifyShape(*this, "(C1)", "a result", shape, getResult())))
     return failure();
-  Type element = getType().getElementType();
-  if (logits.getElementType().isF64() ? element.isF64() : element.isF32())
-    return success();
-  return emitOpError("(C1) expects a result of f32 (f64 for f64 logits) but "
-                     "got ")
-         << getType();
+  Type element = typeOf(getResult()).getElementType();
+  if (logits.getElementType().isF64() ? !element.isF64() : !element.isF32())
+    return emitOpError("(C1) expects a result of f32 (f64 for f64 logits) but "
+                       "got ")
+           << getResult().getType();
+  return verifyStats(*this, "(C2)", getStats(), 1, logits);
 }
 
 LogicalResult PickOp::verify() {

@@ -5,51 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/NN/NN.h"
+#include "RuleHelpers.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
 using Bits = llvm::SmallBitVector;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-/// One new factor for each dimension of a tensor.
-static TensorFactors newDims(ShardingRule &rule, RankedTensorType type,
-                             FactorKind kind = FactorKind::Parallel) {
-  TensorFactors dims;
-  for (int64_t size : type.getShape())
-    dims.push_back({rule.addFactor(size, kind)});
-  return dims;
-}
-
-static void setKind(ShardingRule &rule, const TensorFactors &dims, int64_t dim,
-                    FactorKind kind) {
-  rule.factors[dims[dim].front()].kind = kind;
-}
-
-static void setPositional(ShardingRule &rule, const TensorFactors &dims,
-                          int64_t dim) {
-  rule.factors[dims[dim].front()].positional = true;
-}
-
-/// Adds `offset` to what the op has already.
-static void addOffset(Operation *op, MutableOperandRange operand,
-                      Value offset) {
-  if (!operand.empty()) {
-    OpBuilder builder(op);
-    offset = arith::AddIOp::create(builder, op->getLoc(),
-                                   operand.begin()->get(), offset);
-  }
-  operand.assign(offset);
-}
-
-static bool onlyPartial(const Bits &partial, unsigned operand) {
-  return partial.count() == 1 && partial.test(operand);
-}
 
 //===----------------------------------------------------------------------===//
 // einsum
@@ -105,6 +67,7 @@ ShardingRule AttentionOp::getShardingRule() {
                    {{Batch}, {Key}, {Group}, {ValueDim}}};
   rule.operands.resize(getNumOperands());
   rule.results = {{{Batch}, {Query}, {Group}, {Head}, {ValueDim}}};
+  rule.results.resize(getNumResults(), {{Batch}, {Query}, {Group}, {Head}});
   return rule;
 }
 
@@ -161,6 +124,7 @@ static ShardingRule getNormRule(Operation *op) {
   for (unsigned i = 1; i < op->getNumOperands(); ++i)
     rule.operands.push_back({dims.back()});
   rule.results = {dims};
+  rule.results.resize(op->getNumResults(), {dims.begin(), dims.end() - 1});
   return rule;
 }
 
@@ -222,7 +186,7 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   setKind(rule, dims, dims.size() - 1, FactorKind::Decomposed);
   TensorFactors tokens(dims.begin(), dims.end() - 1);
   rule.operands = {dims, tokens};
-  rule.results = {tokens};
+  rule.results.assign(getNumResults(), tokens);
   return rule;
 }
 

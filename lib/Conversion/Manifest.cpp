@@ -46,11 +46,15 @@ static json::Value getInit(nn::InitAttr init) {
     return json::Object{{"kind", "zeros"}};
   case nn::InitKind::Ones:
     return json::Object{{"kind", "ones"}};
+  case nn::InitKind::Constant:
+    return json::Object{{"kind", "constant"},
+                        {"value", init.getNumber().getValueAsDouble()}};
   case nn::InitKind::Normal:
     break;
   }
-  double stddev = init.getStddev() ? init.getStddev().getValueAsDouble() : 1.0;
-  return json::Object{{"kind", "normal"}, {"mean", 0.0}, {"std", stddev}};
+  return json::Object{{"kind", "normal"},
+                      {"mean", 0.0},
+                      {"std", init.getNumber().getValueAsDouble()}};
 }
 
 namespace {

@@ -190,11 +190,11 @@ private:
         config.scaleAttention ? 1.0 / std::sqrt(double(config.headDim)) : 1.0;
     if (config.scaleByInverseLayer)
       scale /= double(index + 1);
-    Value mixed = nn::AttentionOp::create(
+    auto mixed = nn::AttentionOp::create(
         builder, q.getType(), q, k, v, /*q_offset=*/Value(),
         /*k_offset=*/Value(), /*causal=*/builder.getUnitAttr(),
         builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr());
-    return linear("bsgrk,grkd->bsd", mixed, "attn.wo", "attn.bo");
+    return linear("bsgrk,grkd->bsd", mixed.getResult(), "attn.wo", "attn.bo");
   }
 
   Value mlp(Value x) {
@@ -220,15 +220,15 @@ private:
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
     auto perToken = labelsType.clone(builder.getF32Type());
-    Value losses = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
-                                              kIgnoredLabel);
+    auto losses = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
+                                             kIgnoredLabel);
     auto ignoredAttr = DenseElementsAttr::get(
         labelsType, builder.getI32IntegerAttr(kIgnoredLabel).getValue());
     Value ignored = arith::ConstantOp::create(builder, ignoredAttr);
     Value counts = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
                                          labels, ignored);
     counts = arith::UIToFPOp::create(builder, perToken, counts);
-    Value total = sum(losses), count = sum(counts);
+    Value total = sum(losses.getResult()), count = sum(counts);
     return arith::DivFOp::create(builder, total, count);
   }
 
@@ -241,8 +241,10 @@ private:
     FloatAttr eps = builder.getF64FloatAttr(config.normEps);
     Value gamma = parameter((name + ".gamma").str());
     if (Value beta = parameter((name + ".beta").str()))
-      return nn::LayerNormOp::create(builder, x.getType(), x, gamma, beta, eps);
-    return nn::RMSNormOp::create(builder, x.getType(), x, gamma, eps);
+      return nn::LayerNormOp::create(builder, x.getType(), x, gamma, beta, eps)
+          .getResult();
+    return nn::RMSNormOp::create(builder, x.getType(), x, gamma, eps)
+        .getResult();
   }
 
   /// Turns by the position in the sequence, dimension 1.

@@ -10,12 +10,21 @@
 
 using namespace tessera;
 
+static bool hasFactor(const TensorFactors &tensor, unsigned factor) {
+  return llvm::any_of(tensor, [&](const DimFactors &dim) {
+    return llvm::is_contained(dim, factor);
+  });
+}
+
 bool ShardingRule::isReduced(unsigned factor) const {
   return llvm::none_of(results, [&](const TensorFactors &tensor) {
-    return llvm::any_of(tensor, [&](const DimFactors &dim) {
-      return llvm::is_contained(dim, factor);
-    });
+    return hasFactor(tensor, factor);
   });
+}
+
+bool ShardingRule::isReducedIn(unsigned factor, unsigned result) const {
+  return factors[factor].kind == FactorKind::Reduction &&
+         !hasFactor(results[result], factor);
 }
 
 /// i, j, k, ... z, then f18, f19, ...

@@ -146,9 +146,13 @@ static void fillFloats(Tensor &tensor, const Random &random, nn::InitAttr init,
     constexpr double kAroundConstants = 0.1;
     mean = init.getKind() == nn::InitKind::Ones ? 1 : 0;
     deviation = kAroundConstants;
+    if (init.getKind() == nn::InitKind::Constant) {
+      mean = init.getNumber().getValueAsDouble();
+      deviation = 0;
+    }
     if (init.getKind() == nn::InitKind::Normal)
       deviation =
-          std::max(init.getStddev() ? init.getStddev().getValueAsDouble() : 1,
+          std::max(init.getNumber().getValueAsDouble(),
                    std::pow(tensor.getNumElements(), -0.25));
   }
   const ElementType &type = tensor.getElementType();

@@ -25,7 +25,8 @@ namespace tessera {
 enum class FactorKind {
   /// Each device computes its own part of the result; nothing to do.
   Parallel,
-  /// Each device gets a partial result, combined by the factor's reduction.
+  /// In each result that does not have the factor a device gets a partial value,
+  /// combined by the factor's reduction; a result that has it is sharded.
   Reduction,
   /// A reduction of the op's own (softmax over its dimension, a norm over
   /// hidden): may be sharded once `decompose` has rewritten the op into ops
@@ -76,6 +77,9 @@ struct ShardingRule {
   }
   /// True if no dimension of `factor` occurs in any result.
   bool isReduced(unsigned factor) const;
+  /// True if sharding `factor` makes result `result` partial: it is a reduction
+  /// and the result does not have it.
+  bool isReducedIn(unsigned factor, unsigned result) const;
   bool operator==(const ShardingRule &o) const {
     return factors == o.factors && operands == o.operands &&
            results == o.results;

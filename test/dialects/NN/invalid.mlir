@@ -4,10 +4,10 @@
 // expected-error @+1 {{nn.dims: expects one name for each dimension of 'tensor<16x4xf32>' but got ["embed"]}}
 func.func @dims(%w: tensor<16x4xf32> {nn.dims = ["embed"]}) { return }
 // -----
-// expected-error @+1 {{nn.init: expects #nn.init with a standard deviation for normal alone but got #nn.init<normal>}}
+// expected-error @+1 {{nn.init: expects #nn.init with a number for normal and constant alone but got #nn.init<normal>}}
 func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<normal>}) { return }
 // -----
-// expected-error @+1 {{nn.init: expects #nn.init with a standard deviation for normal alone but got #nn.init<ones, 1.000000e+00 : f32>}}
+// expected-error @+1 {{nn.init: expects #nn.init with a number for normal and constant alone but got #nn.init<ones, 1.000000e+00 : f32>}}
 func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<ones, 1.0 : f32>}) { return }
 // -----
 // expected-error @+1 {{nn.param: expects a name but got 3 : i64}}

@@ -1,0 +1,172 @@
+//===- NNTrainingRules.cpp - Factors of gradients and optimizers ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuleHelpers.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+using Bits = llvm::SmallBitVector;
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Numbers of the factors of attention's gradients.
+enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
+} // namespace
+
+/// Given the logsumexp, each score stands for itself: dq sums over keys, dk and
+/// dv over queries and the heads of a group.
+ShardingRule AttentionBackwardOp::getShardingRule() {
+  RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
+  ShardingRule rule;
+  for (int64_t size : q.getShape())
+    rule.addFactor(size);
+  rule.addFactor(v.getDimSize(1), FactorKind::Reduction);
+  rule.addFactor(v.getDimSize(3), FactorKind::Replicated);
+  rule.factors[Query].kind = rule.factors[Head].kind = FactorKind::Reduction;
+  rule.factors[Dim].kind = FactorKind::Replicated;
+  rule.factors[Query].positional = rule.factors[Key].positional = getCausal();
+  TensorFactors queries = {{Batch}, {Query}, {Group}, {Head}, {Dim}};
+  TensorFactors keys = {{Batch}, {Key}, {Group}, {Dim}};
+  TensorFactors values = {{Batch}, {Key}, {Group}, {ValueDim}};
+  TensorFactors out = {{Batch}, {Query}, {Group}, {Head}, {ValueDim}};
+  rule.operands = {out,    queries, keys,
+                   values, out,     {{Batch}, {Query}, {Group}, {Head}}};
+  rule.operands.resize(getNumOperands());
+  rule.results = {queries, keys, values};
+  return rule;
+}
+
+void AttentionBackwardOp::setPositionOffset(unsigned factor, Value offset) {
+  addOffset(*this, factor == Query ? getQOffsetMutable() : getKOffsetMutable(),
+            offset);
+}
+
+/// Scores of padded keys are masked. Padded queries and heads add nothing to dk
+/// and dv where grad is zero, which the caller must see to.
+bool AttentionBackwardOp::absorbPadding(unsigned factor, int64_t size) {
+  if (factor != Key)
+    return false;
+  if (!getKeySize())
+    setKeySize(size);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// grad and x with a reduction of their own over the last dimension, gamma
+/// along it, and stats of rows.
+static ShardingRule getNormBackwardRule(Operation *op) {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(op->getResult(0)));
+  setKind(rule, dims, dims.size() - 1, FactorKind::Decomposed);
+  TensorFactors rows(dims.begin(), dims.end() - 1);
+  rule.operands = {dims, dims, {dims.back()}};
+  rule.operands.resize(op->getNumOperands(), rows);
+  rule.results = {dims};
+  return rule;
+}
+
+ShardingRule LayerNormBackwardOp::getShardingRule() {
+  return getNormBackwardRule(*this);
+}
+ShardingRule RMSNormBackwardOp::getShardingRule() {
+  return getNormBackwardRule(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Lookups and the loss
+//===----------------------------------------------------------------------===//
+
+ShardingRule EmbeddingBackwardOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getGrad()), FactorKind::Reduction);
+  setKind(rule, dims, dims.size() - 1, FactorKind::Parallel);
+  unsigned rows = rule.addFactor(getType().getDimSize(0));
+  rule.factors[rows].positional = true;
+  rule.operands = {dims, {dims.begin(), dims.end() - 1}};
+  rule.operands.resize(getNumOperands());
+  rule.results = {{{rows}, dims.back()}};
+  return rule;
+}
+
+void EmbeddingBackwardOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+ShardingRule CrossEntropyBackwardOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setPositional(rule, dims, dims.size() - 1);
+  TensorFactors tokens(dims.begin(), dims.end() - 1);
+  rule.operands = {tokens, dims, tokens, tokens};
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+void CrossEntropyBackwardOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+ShardingRule PickBackwardOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, getType());
+  setPositional(rule, dims, dims.size() - 1);
+  TensorFactors left(dims.begin(), dims.end() - 1);
+  rule.operands = {left, left};
+  rule.operands.resize(getNumOperands());
+  rule.results = {dims};
+  return rule;
+}
+
+bool PickBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                           const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
+}
+
+void PickBackwardOp::setPositionOffset(unsigned, Value offset) {
+  addOffset(*this, getOffsetMutable(), offset);
+}
+
+ShardingRule GeluBackwardOp::getShardingRule() {
+  return getElementwiseRule(*this);
+}
+ShardingRule SiluBackwardOp::getShardingRule() {
+  return getElementwiseRule(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+/// Tensors of the parameter's shape are tied dimension by dimension, scalars to
+/// nothing.
+static ShardingRule getOptimizerRule(Operation *op) {
+  ShardingRule rule;
+  RankedTensorType param = typeOf(op->getResult(0));
+  TensorFactors dims = newDims(rule, param);
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool tied = typeOf(operand.get()).getShape() == param.getShape();
+    rule.operands.push_back(tied ? dims : TensorFactors());
+  }
+  rule.results.assign(op->getNumResults(), dims);
+  return rule;
+}
+
+ShardingRule AdamWOp::getShardingRule() {
+  return getOptimizerRule(*this);
+}
+ShardingRule SGDOp::getShardingRule() {
+  return getOptimizerRule(*this);
+}

@@ -1,0 +1,55 @@
+//===- RuleHelpers.h - What sharding rules of nn ops share ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_NN_RULEHELPERS_H
+#define TESSERA_DIALECTS_NN_RULEHELPERS_H
+
+#include "dialects/NN/NN.h"
+
+namespace tessera::nn {
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// One new factor for each dimension of a tensor.
+inline TensorFactors newDims(ShardingRule &rule, mlir::RankedTensorType type,
+                             FactorKind kind = FactorKind::Parallel) {
+  TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({rule.addFactor(size, kind)});
+  return dims;
+}
+
+inline void setKind(ShardingRule &rule, const TensorFactors &dims, int64_t dim,
+                    FactorKind kind) {
+  rule.factors[dims[dim].front()].kind = kind;
+}
+
+inline void setPositional(ShardingRule &rule, const TensorFactors &dims,
+                          int64_t dim) {
+  rule.factors[dims[dim].front()].positional = true;
+}
+
+/// Adds `offset` to what the op has already.
+inline void addOffset(mlir::Operation *op, mlir::MutableOperandRange operand,
+                      mlir::Value offset) {
+  if (!operand.empty()) {
+    mlir::OpBuilder builder(op);
+    offset = mlir::arith::AddIOp::create(builder, op->getLoc(),
+                                         operand.begin()->get(), offset);
+  }
+  operand.assign(offset);
+}
+
+inline bool onlyPartial(const llvm::SmallBitVector &partial, unsigned operand) {
+  return partial.count() == 1 && partial.test(operand);
+}
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECTS_NN_RULEHELPERS_H

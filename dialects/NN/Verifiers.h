@@ -1,0 +1,50 @@
+//===- Verifiers.h - Checks that verifiers of nn ops share ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECTS_NN_VERIFIERS_H
+#define TESSERA_DIALECTS_NN_VERIFIERS_H
+
+#include "dialects/NN/NN.h"
+
+namespace tessera::nn {
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// Checks that a vector has the size of x's last dimension (label C1).
+mlir::LogicalResult verifyNormVector(mlir::Operation *op, llvm::StringRef name,
+                                     mlir::Value x, mlir::Value vector);
+
+/// Checks a shape that must be another one's with changes.
+mlir::LogicalResult verifyShape(mlir::Operation *op, llvm::StringRef label,
+                                llvm::StringRef name,
+                                llvm::ArrayRef<int64_t> expected,
+                                mlir::Value value);
+
+mlir::LogicalResult verifySameElement(mlir::Operation *op,
+                                      llvm::StringRef label, mlir::Value a,
+                                      mlir::Value b);
+
+/// Checks a number for each row of `rows`: its shape without the last
+/// dimension, f32 (f64 for f64 rows).
+mlir::LogicalResult verifyStat(mlir::Operation *op, llvm::StringRef label,
+                               mlir::Value stat, mlir::RankedTensorType rows);
+
+/// Checks that there are no stats, or as many as `count`, each as above.
+mlir::LogicalResult verifyStats(mlir::Operation *op, llvm::StringRef label,
+                                mlir::ValueRange stats, unsigned count,
+                                mlir::RankedTensorType rows);
+
+/// Checks queries, keys, values and result of attention (labels C1 to C4).
+mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
+                                    mlir::Value key, mlir::Value value,
+                                    mlir::Value out);
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECTS_NN_VERIFIERS_H

@@ -1,0 +1,10 @@
+//===- DifferentiableOpInterface.cpp - How an op is differentiated --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/DifferentiableOpInterface.h"
+
+#include "tessera/Interfaces/DifferentiableOpInterface.cpp.inc"
