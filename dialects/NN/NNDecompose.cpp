@@ -143,7 +143,8 @@ FailureOr<Values> LayerNormOp::decompose(OpBuilder &builder,
   double eps = getEps().convertToDouble();
   Value normal = b.mul(centered, b.inverseRoot(variance, eps, x));
   Value scaled = b.mul(normal, b.alongLast(getGamma(), x));
-  return Values{b.narrow(b.add(scaled, b.alongLast(getBeta(), x)), getResult().getType())};
+  return Values{b.narrow(b.add(scaled, b.alongLast(getBeta(), x)),
+                         getResult().getType())};
 }
 
 FailureOr<Values> RMSNormOp::decompose(OpBuilder &builder,
@@ -152,12 +153,12 @@ FailureOr<Values> RMSNormOp::decompose(OpBuilder &builder,
   Value x = b.widen(getX());
   double eps = getEps().convertToDouble();
   Value normal = b.mul(x, b.inverseRoot(b.mean(b.mul(x, x)), eps, x));
-  return Values{b.narrow(b.mul(normal, b.alongLast(getGamma(), x)), getResult().getType())};
+  return Values{b.narrow(b.mul(normal, b.alongLast(getGamma(), x)),
+                         getResult().getType())};
 }
 
-FailureOr<Values>
-LayerNormBackwardOp::decompose(OpBuilder &builder,
-                               const llvm::SmallBitVector &) {
+FailureOr<Values> LayerNormBackwardOp::decompose(OpBuilder &builder,
+                                                 const llvm::SmallBitVector &) {
   TensorBuilder b{builder, getLoc()};
   Value x = b.widen(getX());
   int64_t last = b.typeOf(x).getRank() - 1;

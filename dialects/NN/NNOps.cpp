@@ -49,8 +49,8 @@ LogicalResult tessera::nn::verifySameElement(Operation *op, StringRef label,
 
 LogicalResult tessera::nn::verifyStat(Operation *op, StringRef label,
                                       Value stat, RankedTensorType rows) {
-  if (failed(verifyShape(op, label, "a stat", rows.getShape().drop_back(),
-                         stat)))
+  if (failed(
+          verifyShape(op, label, "a stat", rows.getShape().drop_back(), stat)))
     return failure();
   Type element = typeOf(stat).getElementType();
   if (rows.getElementType().isF64() ? element.isF64() : element.isF32())
@@ -63,8 +63,8 @@ LogicalResult tessera::nn::verifyStats(Operation *op, StringRef label,
                                        ValueRange stats, unsigned count,
                                        RankedTensorType rows) {
   if (!stats.empty() && stats.size() != count)
-    return op->emitOpError(label) << " expects no stats or " << count
-                                  << " but got " << stats.size();
+    return op->emitOpError(label)
+           << " expects no stats or " << count << " but got " << stats.size();
   for (Value stat : stats)
     if (failed(verifyStat(op, label, stat, rows)))
       return failure();
@@ -159,11 +159,13 @@ LogicalResult tessera::nn::verifyAttention(Operation *op, Value query,
       q.getDimSize(4) != k.getDimSize(3) ||
       r.getShape().drop_back() != q.getShape().drop_back() ||
       r.getDimSize(4) != v.getDimSize(3))
-    return op->emitOpError("(C2) expects batch, group and dim sizes that agree but "
-                       "got ")
+    return op->emitOpError(
+               "(C2) expects batch, group and dim sizes that agree but "
+               "got ")
            << q << ", " << k << ", " << v << " and " << r;
   if (k.getDimSize(1) != v.getDimSize(1))
-    return op->emitOpError("(C3) expects keys and values of one length but got ")
+    return op->emitOpError(
+               "(C3) expects keys and values of one length but got ")
            << k.getDimSize(1) << " and " << v.getDimSize(1);
   for (Value other : {key, value, out})
     if (failed(verifySameElement(op, "(C4)", query, other)))

@@ -75,8 +75,8 @@ LogicalResult PickBackwardOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks that a tensor has the parameter's shape (label C1).
-static LogicalResult verifyLikeParam(Operation *op, StringRef name,
-                                     Value param, Value value) {
+static LogicalResult verifyLikeParam(Operation *op, StringRef name, Value param,
+                                     Value value) {
   return verifyShape(op, "(C1)", name, typeOf(param).getShape(), value);
 }
 
@@ -116,8 +116,8 @@ LogicalResult SGDOp::verify() {
     if (failed(verifyLikeParam(*this, "velocity", getParam(), velocity)))
       return failure();
   }
-  if (failed(verifyOptimizerTypes(*this, getLr(), state,
-                                  {getParam(), getGrad()})))
+  if (failed(
+          verifyOptimizerTypes(*this, getLr(), state, {getParam(), getGrad()})))
     return failure();
   if (getNewVelocity().size() == state.size() &&
       (state.empty() ||
@@ -125,5 +125,6 @@ LogicalResult SGDOp::verify() {
     return success();
   return emitOpError("(C3) expects a new velocity for each velocity, of its "
                      "type, but got ")
-         << getNewVelocity().getTypes() << " for " << TypeRange(ValueRange(state));
+         << getNewVelocity().getTypes() << " for "
+         << TypeRange(ValueRange(state));
 }

@@ -164,9 +164,5 @@ static ShardingRule getOptimizerRule(Operation *op) {
   return rule;
 }
 
-ShardingRule AdamWOp::getShardingRule() {
-  return getOptimizerRule(*this);
-}
-ShardingRule SGDOp::getShardingRule() {
-  return getOptimizerRule(*this);
-}
+ShardingRule AdamWOp::getShardingRule() { return getOptimizerRule(*this); }
+ShardingRule SGDOp::getShardingRule() { return getOptimizerRule(*this); }

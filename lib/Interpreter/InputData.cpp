@@ -151,9 +151,8 @@ static void fillFloats(Tensor &tensor, const Random &random, nn::InitAttr init,
       deviation = 0;
     }
     if (init.getKind() == nn::InitKind::Normal)
-      deviation =
-          std::max(init.getNumber().getValueAsDouble(),
-                   std::pow(tensor.getNumElements(), -0.25));
+      deviation = std::max(init.getNumber().getValueAsDouble(),
+                           std::pow(tensor.getNumElements(), -0.25));
   }
   const ElementType &type = tensor.getElementType();
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {

@@ -1,4 +1,5 @@
-//===- DifferentiableOpInterface.h - How an op is differentiated -*- C++ -*-===//
+//===- DifferentiableOpInterface.h - How an op is differentiated -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,9 +35,7 @@ public:
   mlir::Value ofResult(unsigned result) const {
     return resultGradients[result];
   }
-  bool isNeeded(unsigned operand) const {
-    return bool(gradientTypes[operand]);
-  }
+  bool isNeeded(unsigned operand) const { return bool(gradientTypes[operand]); }
   /// Element type that the gradient of a needed operand shall have. An op that
   /// cannot make it directly may give its operand's: it is cast then.
   mlir::Type elementType(unsigned operand) const {

@@ -25,7 +25,8 @@ namespace tessera {
 enum class FactorKind {
   /// Each device computes its own part of the result; nothing to do.
   Parallel,
-  /// In each result that does not have the factor a device gets a partial value,
+  /// In each result that does not have the factor a device gets a partial
+  /// value,
   /// combined by the factor's reduction; a result that has it is sharded.
   Reduction,
   /// A reduction of the op's own (softmax over its dimension, a norm over
