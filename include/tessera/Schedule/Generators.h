@@ -1,0 +1,96 @@
+//===- Generators.h - The known pipeline schedules --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Makes the schedules that the literature knows by name. p ranks, m
+// micro-batches, v chunks a rank; F, B, W: forward, input gradient, weight
+// gradient of a stage with one micro-batch. docs/plan.md has the table of their
+// bubbles and of the activations that they keep.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_GENERATORS_H
+#define TESSERA_SCHEDULE_GENERATORS_H
+
+#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/Timing.h"
+#include "llvm/Support/Error.h"
+
+namespace tessera::schedule {
+
+enum class ScheduleKind {
+  /// All forwards, then all backwards (Huang et al. 2019).
+  GPipe,
+  /// One forward, one backward in turn; at most p - r micro-batches are alive
+  /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
+  OneFOneB,
+  /// 1F1B with v chunks a rank, round robin (Narayanan et al. 2021). Expects m
+  /// to be a multiple of p.
+  Interleaved,
+  /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;
+  /// at most p, and 2p - 1, micro-batches alive.
+  ZeroBubbleH1,
+  ZeroBubbleH2,
+  /// The automatic scheduler of the same paper, with the memory of p and of 2p
+  /// micro-batches.
+  ZeroBubble1P,
+  ZeroBubble2P,
+  /// Two chunks a rank in the form of a V, at most p alive (Qi et al. 2024,
+  /// "Pipeline Parallelism with Controllable Memory"). Expects m >= 2p.
+  ZeroBubbleV,
+  /// Two streams of micro-batches from both ends, the forward of one beside the
+  /// backward of the other (DeepSeek-V3 report, 2024). Expects p and m even and
+  /// m >= 2p; each rank holds two stages.
+  DualPipe,
+};
+
+/// All kinds, in the order above.
+llvm::ArrayRef<ScheduleKind> allScheduleKinds();
+/// "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-1p", "zb-2p", "zb-v",
+/// "dualpipe".
+llvm::StringRef stringify(ScheduleKind kind);
+std::optional<ScheduleKind> parseScheduleKind(llvm::StringRef name);
+/// The names, as a list for messages.
+std::string listScheduleKinds();
+
+/// True if B and W are separate actions, so that an optimizer step that needs a
+/// global norm must be validated afterwards for the schedule to keep its
+/// bubble.
+bool splitsBackward(ScheduleKind kind);
+
+/// The problem that a kind solves. `chunks` matters to Interleaved only. An
+/// error names the number that does not fit.
+llvm::Expected<ScheduleProblem> makeProblem(ScheduleKind kind, int ranks,
+                                            int chunks, int microBatches);
+
+/// What the automatic schedulers know.
+struct AutoOptions {
+  /// Seconds of one stage, the same on all ranks or, with several entries, of
+  /// each; of a transfer between neighbours.
+  std::vector<ChunkTimes> stages = {{1, 1, 1, -1}};
+  double link = 0;
+  /// Part of a micro-batch's activations that lives until W.
+  double keptForWeightGrad = 1.0;
+  /// Most activations alive on a rank, in micro-batches; 0: p for ZeroBubble1P,
+  /// 2p for ZeroBubble2P.
+  double limit = 0;
+};
+
+/// The schedule of a problem that makeProblem() gave, without transfers.
+/// `options` has influence on ZeroBubble1P and ZeroBubble2P alone.
+Schedule generate(ScheduleKind kind, const ScheduleProblem &problem,
+                  const AutoOptions &options = {});
+
+/// The best of the schedules that a list scheduler finds within a memory limit
+/// (Qi et al. 2024, section 3.1): as many forwards as fit before the first
+/// backward, then one backward and one forward in turn, and W where a rank
+/// would wait or is out of memory. Its choices that may help or hurt are tried
+/// both ways, and the schedule with the shortest span is taken. One chunk a
+/// rank.
+Schedule scheduleWithinMemory(const ScheduleProblem &problem,
+                              const AutoOptions &options);
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_SCHEDULE_GENERATORS_H

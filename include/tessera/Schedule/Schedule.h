@@ -1,0 +1,168 @@
+//===- Schedule.h - Pipeline schedules as data ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A pipeline cuts a model into chunks of layers and puts them on ranks. A
+// micro-batch goes through all chunks forwards and then backwards. The problem
+// says which ranks, chunks and micro-batches there are and where a micro-batch
+// passes; a schedule is, for each rank, the list of its actions in order.
+// Generators.h makes schedules, Timing.h prices them.
+//
+// Plain C++: no IR, no times.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_SCHEDULE_H
+#define TESSERA_SCHEDULE_SCHEDULE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::schedule {
+
+/// Where the chunks of a model lie.
+enum class Placement {
+  /// Stage s on rank s mod ranks: one chunk a rank, or several, round robin.
+  Loop,
+  /// Two chunks a rank: down the ranks with the first, up with the second, so
+  /// that the first and the last stage are on rank 0.
+  Vee,
+  /// Two chunks a rank, two copies of the model: the first half of the
+  /// micro-batches goes down the ranks through chunk 0, the second half goes up
+  /// through chunk 1.
+  Bidirectional,
+};
+
+/// A chunk of a rank.
+struct Slot {
+  int rank = 0, chunk = 0;
+  bool operator==(const Slot &o) const {
+    return rank == o.rank && chunk == o.chunk;
+  }
+};
+
+/// What is to be scheduled.
+struct ScheduleProblem {
+  int ranks = 1;
+  /// Of each rank.
+  int chunks = 1;
+  int microBatches = 1;
+  Placement placement = Placement::Loop;
+
+  /// Chunks that a micro-batch passes.
+  int stages() const {
+    return placement == Placement::Bidirectional ? ranks : ranks * chunks;
+  }
+  /// Where a micro-batch is in its stage `stage`.
+  Slot slotOf(int stage, int microBatch) const;
+  /// The stage that a chunk is.
+  int stageOf(Slot slot) const;
+  /// True if micro-batch `microBatch` passes through the chunk `chunk` of each
+  /// rank.
+  bool passes(int chunk, int microBatch) const;
+  /// Micro-batches that pass through a chunk.
+  int microBatchesOf() const {
+    return placement == Placement::Bidirectional ? microBatches / 2
+                                                 : microBatches;
+  }
+  /// The part that a chunk is of a p-th of the model: activations of a chunk
+  /// count by it.
+  double chunkShare() const {
+    return placement == Placement::Bidirectional ? 1.0 : 1.0 / chunks;
+  }
+  /// Number of the link between the stages `stage` and `stage + 1`: r joins the
+  /// ranks r and r + 1, ranks - 1 the last and the first; none within a rank.
+  std::optional<int> linkOf(int stage, int microBatch) const;
+
+  /// Why this is no problem, or nothing.
+  std::optional<std::string> check() const;
+};
+
+enum class ActionKind {
+  /// F: forward of a chunk and micro-batch.
+  Forward,
+  /// B: gradient of its input.
+  InputGrad,
+  /// W: gradients of its parameters, any time after B.
+  WeightGrad,
+  /// B and W in one.
+  Backward,
+  /// Forward of one chunk beside the whole backward of another.
+  Overlapped,
+  /// Sends the result of a forward to the next stage, of a backward to the one
+  /// before; receives what a forward or backward needs.
+  SendActivation,
+  SendGradient,
+  ReceiveActivation,
+  ReceiveGradient,
+};
+
+/// True for sends and receives.
+bool isTransfer(ActionKind kind);
+
+struct Action {
+  ActionKind kind = ActionKind::Forward;
+  int chunk = 0, microBatch = 0;
+  /// What an Overlapped action goes backward through.
+  int backwardChunk = -1, backwardMicroBatch = -1;
+
+  bool operator==(const Action &o) const {
+    return kind == o.kind && chunk == o.chunk && microBatch == o.microBatch &&
+           backwardChunk == o.backwardChunk &&
+           backwardMicroBatch == o.backwardMicroBatch;
+  }
+};
+
+/// "F0.3": forward of chunk 0 with micro-batch 3. B, W, BW (both), F0.3|BW1.2,
+/// and sA, sG, rA, rG for transfers.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Action &action);
+
+/// The actions of each rank, in order.
+struct Schedule {
+  std::vector<std::vector<Action>> ranks;
+
+  /// True if sends and receives are among the actions.
+  bool hasTransfers() const;
+  bool operator==(const Schedule &o) const { return ranks == o.ranks; }
+  /// One line a rank.
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// How a send behaves.
+enum class SendMode {
+  /// It returns at once.
+  Buffered,
+  /// It returns when the receiver has come to its receive.
+  Blocking,
+};
+
+/// What is wrong with a schedule for a problem that passes check(), or nothing:
+/// an action that is missing, doubled or of a chunk that the micro-batch does
+/// not pass; an order that no execution can follow. Where there are transfers,
+/// each value that crosses ranks needs its send and its receive, and they may
+/// not deadlock in the given mode; where there are none, values travel by
+/// themselves.
+std::optional<std::string> verify(const ScheduleProblem &problem,
+                                  const Schedule &schedule,
+                                  SendMode mode = SendMode::Blocking);
+
+/// Adds sends and receives to a schedule without, which verify() accepts. All
+/// ranks' lists are then parts of one total order, so no send mode deadlocks:
+/// each transfer stands where the value is made if all actions of a kind take
+/// equally long.
+void insertTransfers(const ScheduleProblem &problem, Schedule &schedule);
+
+/// For each rank, the most activations alive at once, in micro-batches of one
+/// stage (a p-th of the model). A forward makes them; InputGrad frees all but
+/// the share `keptForWeightGrad`, WeightGrad and Backward the rest.
+std::vector<double> peakActivations(const ScheduleProblem &problem,
+                                    const Schedule &schedule,
+                                    double keptForWeightGrad = 1.0);
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_SCHEDULE_SCHEDULE_H

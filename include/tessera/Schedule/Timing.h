@@ -1,0 +1,102 @@
+//===- Timing.h - How long a pipeline schedule takes ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prices a schedule by running it: an action starts when its rank is free and
+// its operands have arrived. Transfers take their link's time and no time of a
+// rank; links carry any number of transfers at once. A schedule is compiled
+// once and can then be priced with many sets of times.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_TIMING_H
+#define TESSERA_SCHEDULE_TIMING_H
+
+#include "tessera/Schedule/Schedule.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace tessera::schedule {
+
+/// Seconds of the passes of a chunk with one micro-batch.
+struct ChunkTimes {
+  double forward = 0, inputGrad = 0, weightGrad = 0;
+  /// This chunk's forward beside the backward of the rank's other chunk;
+  /// negative: as long as one after the other.
+  double overlapped = -1;
+};
+
+struct PipelineTimes {
+  /// Of chunk c of rank r at r * chunks + c.
+  std::vector<ChunkTimes> chunks;
+  /// Seconds of a transfer on each link, as numbered by
+  /// ScheduleProblem::linkOf; as many as ranks.
+  std::vector<double> links;
+
+  /// The same times on all ranks. `stage` is for a p-th of the model: a chunk
+  /// takes its share.
+  static PipelineTimes uniform(const ScheduleProblem &problem,
+                               const ChunkTimes &stage, double link = 0);
+};
+
+/// When a rank works, in seconds since the step began.
+struct RankTiming {
+  double first = 0, last = 0, busy = 0;
+};
+
+struct ScheduleTiming {
+  std::vector<RankTiming> ranks;
+
+  /// Until the last rank is done: the step, when all ranks start together.
+  double makespan() const;
+  /// The longest time from a rank's first to its last action: the step, when
+  /// ranks go from step to step without waiting for each other.
+  double span() const;
+  double maxBusy() const;
+  /// Idle time within the longest span, in seconds.
+  double bubble() const { return span() - maxBusy(); }
+  /// The bubble as a part of the whole span.
+  double bubbleRate() const { return bubble() / span(); }
+};
+
+/// A schedule in the order in which it can run.
+class CompiledSchedule {
+public:
+  /// Expects a schedule that verify() accepts; sends and receives in it are
+  /// passed over, since a value travels as soon as it is made.
+  CompiledSchedule(const ScheduleProblem &problem, const Schedule &schedule);
+
+  ScheduleTiming simulate(const PipelineTimes &times) const;
+  /// The same without the ranks: only makespan and span, for inner loops.
+  struct Ends {
+    double makespan, span;
+  };
+  Ends simulateEnds(const PipelineTimes &times) const;
+
+  size_t size() const { return steps.size(); }
+
+  /// An action in the order of execution.
+  struct Step {
+    /// Of the rank that runs it.
+    int32_t rank;
+    /// Which duration it takes: (rank * chunks + chunk) * 5 + kind.
+    int32_t duration;
+    /// Steps that it waits for, and the links between; -1: none.
+    int32_t operands[2] = {-1, -1};
+    int32_t links[2] = {-1, -1};
+  };
+
+private:
+  /// Calls `visit` with each step, its start and its end.
+  template <typename Visit>
+  void run(const PipelineTimes &times, Visit visit) const;
+  std::vector<Step> steps;
+  int numRanks, numChunks;
+
+  friend void insertTransfers(const ScheduleProblem &, Schedule &);
+};
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_SCHEDULE_TIMING_H

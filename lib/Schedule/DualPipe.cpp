@@ -1,0 +1,78 @@
+//===- DualPipe.cpp - Two streams of micro-batches from both ends ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The schedule of the DeepSeek-V3 report (2024, section 3.2.1): each rank holds
+// the stage r of a stream that goes down and the stage p - 1 - r of one that
+// goes up. In the steady state the forward of one stream runs beside the
+// backward of the other, so that each hides the other's communication.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kinds.h"
+
+using namespace tessera::schedule;
+
+/// The two ranks at distance `edge` from either end do the same with the
+/// streams exchanged; `near` is the chunk of the stream that begins closer.
+static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank) {
+  int p = problem.ranks, half = p / 2;
+  int edge = std::min(rank, p - 1 - rank);
+  int near = rank < half ? 0 : 1, far = 1 - near;
+  int inner = half - 1 - edge;
+  RankBuilder builder(problem);
+
+  // Warm-up: the near stream comes first, then forwards of both in turn, then
+  // the far stream's first backwards come by.
+  builder.repeat(2 * inner, [&] { builder.forward(near); });
+  builder.repeat(edge + 1, [&] {
+    builder.forward(near);
+    builder.forward(far);
+  });
+  builder.repeat(inner, [&] {
+    builder.inputGrad(far);
+    builder.weightGrad();
+    builder.forward(far);
+  });
+
+  // Steady state. On the innermost ranks nothing is gained by overlapping the
+  // first pair: the next stage waits for the forward.
+  int steady = problem.microBatchesOf() - p + edge + 1;
+  for (int i = 0; i < steady; ++i) {
+    if (i == 0 && inner == 0) {
+      builder.forward(near);
+      builder.backward(far);
+    } else {
+      builder.overlapped(near, far);
+    }
+    builder.overlapped(far, near);
+  }
+
+  // Cool-down: the near stream has no forwards left. From its middle on,
+  // weight gradients wait, so that backwards go through sooner.
+  builder.repeat(inner, [&] {
+    builder.backward(far);
+    builder.overlapped(far, near);
+  });
+  for (int i = 0; i < 2 * (edge + 1); ++i) {
+    int chunk = i % 2 ? near : far;
+    if (i < edge + 1)
+      builder.backward(chunk);
+    else
+      builder.inputGrad(chunk);
+  }
+  builder.repeat(inner, [&] {
+    builder.weightGrad();
+    builder.inputGrad(near);
+  });
+  builder.repeat(builder.numOwed(), [&] { builder.weightGrad(); });
+  return builder.take();
+}
+
+Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem) {
+  Schedule schedule;
+  for (int rank = 0; rank < problem.ranks; ++rank)
+    schedule.ranks.push_back(makeRank(problem, rank));
+  return schedule;
+}

@@ -1,0 +1,92 @@
+//===- Kinds.h - What the generators share ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SCHEDULE_KINDS_H
+#define TESSERA_LIB_SCHEDULE_KINDS_H
+
+#include "tessera/Schedule/Schedule.h"
+#include <array>
+#include <deque>
+
+namespace tessera::schedule {
+
+/// Appends a rank's actions by kind; each chunk takes its micro-batches in
+/// order. Asking for more than there are does nothing.
+class RankBuilder {
+public:
+  explicit RankBuilder(const ScheduleProblem &problem) : problem(problem) {}
+
+  template <typename Body> void repeat(int times, Body body) {
+    for (int i = 0; i < times; ++i)
+      body();
+  }
+  void forward(int chunk = 0) { add(ActionKind::Forward, forwards, chunk); }
+  void backward(int chunk = 0) { add(ActionKind::Backward, backwards, chunk); }
+  /// B, whose W is left for later.
+  void inputGrad(int chunk = 0) {
+    if (add(ActionKind::InputGrad, backwards, chunk))
+      owed.push_back(actions.back());
+  }
+  /// The oldest W that is left.
+  void weightGrad() {
+    if (owed.empty())
+      return;
+    Action action = owed.front();
+    owed.pop_front();
+    action.kind = ActionKind::WeightGrad;
+    actions.push_back(action);
+  }
+  /// The oldest W that is left of one chunk.
+  void weightGrad(int chunk) {
+    for (auto it = owed.begin(); it != owed.end(); ++it) {
+      if (it->chunk != chunk)
+        continue;
+      actions.push_back({ActionKind::WeightGrad, chunk, it->microBatch});
+      owed.erase(it);
+      return;
+    }
+  }
+  /// The forward of one chunk beside the backward of another.
+  void overlapped(int forwardChunk, int backwardChunk) {
+    Action action{ActionKind::Overlapped, forwardChunk,
+                  number(forwardChunk, forwards[forwardChunk]++), backwardChunk,
+                  number(backwardChunk, backwards[backwardChunk]++)};
+    actions.push_back(action);
+  }
+
+  int numForwards(int chunk = 0) const { return forwards[chunk]; }
+  size_t numOwed() const { return owed.size(); }
+  std::vector<Action> take() { return std::move(actions); }
+
+private:
+  /// The micro-batch that is the k-th of a chunk.
+  int number(int chunk, int k) const {
+    bool isSecondHalf =
+        problem.placement == Placement::Bidirectional && chunk == 1;
+    return k + (isSecondHalf ? problem.microBatchesOf() : 0);
+  }
+  bool add(ActionKind kind, std::array<int, 2> &counts, int chunk) {
+    if (counts[chunk] >= problem.microBatchesOf())
+      return false;
+    actions.push_back({kind, chunk, number(chunk, counts[chunk]++)});
+    return true;
+  }
+
+  const ScheduleProblem &problem;
+  std::vector<Action> actions;
+  std::array<int, 2> forwards{}, backwards{};
+  std::deque<Action> owed;
+};
+
+/// ZB-H1 and ZB-H2, with `depth` 1 and 2.
+Schedule makeZeroBubbleH(const ScheduleProblem &problem, int depth);
+Schedule makeZeroBubbleV(const ScheduleProblem &problem);
+Schedule makeDualPipe(const ScheduleProblem &problem);
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_LIB_SCHEDULE_KINDS_H
