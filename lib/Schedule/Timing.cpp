@@ -7,6 +7,8 @@
 
 #include "tessera/Schedule/Timing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cassert>
 #include <tuple>
 
@@ -181,18 +183,57 @@ double ScheduleTiming::maxBusy() const {
 CompiledSchedule::CompiledSchedule(const ScheduleProblem &problem,
                                    const Schedule &schedule)
     : steps(Compiler(problem, schedule).run()), numRanks(problem.ranks),
-      numChunks(problem.chunks) {}
+      numChunks(problem.chunks) {
+  sortByStart(PipelineTimes::uniform(problem, {1, 1, 1, -1}));
+  firstSteps.assign(numRanks, -1);
+  for (const auto &[i, step] : llvm::enumerate(steps)) {
+    if (firstSteps[step.rank] < 0)
+      firstSteps[step.rank] = i;
+    hasOverlapped |= step.operands[1] >= 0;
+  }
+}
 
-template <typename Visit>
-void CompiledSchedule::run(const PipelineTimes &times, Visit visit) const {
-  assert(times.chunks.size() == size_t(numRanks * numChunks) &&
-         times.links.size() == size_t(numRanks));
+/// Steps next to each other then belong to different ranks, so that a processor
+/// works on several at once.
+void CompiledSchedule::sortByStart(const PipelineTimes &times) {
+  std::vector<double> starts(steps.size());
+  run(times,
+      [&](const Step &, size_t i, double start, double) { starts[i] = start; });
+  auto order = llvm::to_vector(llvm::seq<int32_t>(0, steps.size()));
+  llvm::sort(order, [&](int32_t a, int32_t b) {
+    return std::tie(starts[a], a) < std::tie(starts[b], b);
+  });
+  std::vector<int32_t> newNumber(steps.size());
+  for (const auto &[to, from] : llvm::enumerate(order))
+    newNumber[from] = to;
+  std::vector<Step> sorted;
+  sorted.reserve(steps.size());
+  for (int32_t from : order) {
+    Step step = steps[from];
+    for (int32_t &operand : step.operands)
+      if (operand >= 0)
+        operand = newNumber[operand];
+    sorted.push_back(step);
+  }
+  steps = std::move(sorted);
+}
+
+static llvm::SmallVector<double, 640>
+flattenDurations(const PipelineTimes &times) {
   llvm::SmallVector<double, 640> durations;
   for (const ChunkTimes &t : times.chunks) {
     double both = t.inputGrad + t.weightGrad;
     double overlapped = t.overlapped < 0 ? t.forward + both : t.overlapped;
     durations.append({t.forward, t.inputGrad, t.weightGrad, both, overlapped});
   }
+  return durations;
+}
+
+template <typename Visit>
+void CompiledSchedule::run(const PipelineTimes &times, Visit visit) const {
+  assert(times.chunks.size() == size_t(numRanks * numChunks) &&
+         times.links.size() == size_t(numRanks));
+  auto durations = flattenDurations(times);
   llvm::SmallVector<double, 128> free(numRanks, 0.0);
   std::unique_ptr<double[]> ends(new double[steps.size()]);
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -226,18 +267,31 @@ ScheduleTiming CompiledSchedule::simulate(const PipelineTimes &times) const {
 
 CompiledSchedule::Ends
 CompiledSchedule::simulateEnds(const PipelineTimes &times) const {
-  llvm::SmallVector<double, 128> first(numRanks, -1.0), last(numRanks, 0.0);
-  run(times, [&](const Step &step, size_t, double start, double end) {
-    if (first[step.rank] < 0)
-      first[step.rank] = start;
-    last[step.rank] = end;
-  });
-  Ends ends{0, 0};
-  for (int rank = 0; rank < numRanks; ++rank) {
-    ends.makespan = std::max(ends.makespan, last[rank]);
-    ends.span = std::max(ends.span, last[rank] - first[rank]);
+  auto durations = flattenDurations(times);
+  llvm::SmallVector<double, 128> free(numRanks, 0.0);
+  // Step -1 and link -1 are what waits for nothing.
+  std::unique_ptr<double[]> storage(new double[steps.size() + 1]);
+  double *ends = storage.get() + 1;
+  ends[-1] = 0;
+  llvm::SmallVector<double, 128> withNone{0.0};
+  llvm::append_range(withNone, times.links);
+  const double *links = withNone.data() + 1;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step &step = steps[i];
+    double ready = ends[step.operands[0]] + links[step.links[0]];
+    if (hasOverlapped)
+      ready = std::max(ready, ends[step.operands[1]] + links[step.links[1]]);
+    free[step.rank] = ends[i] =
+        std::max(free[step.rank], ready) + durations[step.duration];
   }
-  return ends;
+  Ends result{0, 0};
+  for (int rank = 0; rank < numRanks; ++rank) {
+    int32_t first = firstSteps[rank];
+    double start = ends[first] - durations[steps[first].duration];
+    result.makespan = std::max(result.makespan, free[rank]);
+    result.span = std::max(result.span, free[rank] - start);
+  }
+  return result;
 }
 
 namespace {

@@ -91,8 +91,14 @@ private:
   /// Calls `visit` with each step, its start and its end.
   template <typename Visit>
   void run(const PipelineTimes &times, Visit visit) const;
+  void sortByStart(const PipelineTimes &times);
+
   std::vector<Step> steps;
   int numRanks, numChunks;
+  /// Of each rank.
+  std::vector<int32_t> firstSteps;
+  /// True if some step waits for two others.
+  bool hasOverlapped = false;
 
   friend void insertTransfers(const ScheduleProblem &, Schedule &);
 };

@@ -1,0 +1,58 @@
+//===- PipelinePricer.h - Pipelines priced in microseconds ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search asks for a million times: how long a pipeline takes. Small
+// pipelines are simulated. Of large ones a smaller one is: once a schedule has
+// reached its steady state, its time grows by the same amount with each
+// micro-batch (or round of them), and with each rank of a pipeline whose inner
+// ranks are alike. So the time is linear in both numbers, and a few small
+// simulations give its coefficients.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_PIPELINEPRICER_H
+#define TESSERA_SCHEDULE_PIPELINEPRICER_H
+
+#include "tessera/Schedule/Generators.h"
+#include <map>
+
+namespace tessera::schedule {
+
+/// Keeps the schedules that it made; not for use by several threads at once.
+/// The same question has the same answer, whatever was asked before.
+class PipelinePricer {
+public:
+  /// Most actions of all simulations for one question; 0: always the whole
+  /// schedule.
+  explicit PipelinePricer(size_t maxSteps = 20000) : maxSteps(maxSteps) {}
+
+  /// Seconds of a step of the problem that makeProblem() gives.
+  /// `keptForWeightGrad` as in AutoOptions.
+  CompiledSchedule::Ends price(ScheduleKind kind,
+                               const ScheduleProblem &problem,
+                               const PipelineTimes &times,
+                               double keptForWeightGrad = 1.0);
+
+private:
+  CompiledSchedule::Ends priceScaled(ScheduleKind kind,
+                                     const ScheduleProblem &problem,
+                                     const PipelineTimes &times, double kept);
+  bool canScale(ScheduleKind kind, const ScheduleProblem &problem,
+                const PipelineTimes &times) const;
+  using Key = std::vector<int>;
+  CompiledSchedule::Ends simulate(ScheduleKind kind,
+                                  const ScheduleProblem &problem,
+                                  const PipelineTimes &times, double kept);
+  const CompiledSchedule &compiled(ScheduleKind kind,
+                                   const ScheduleProblem &problem,
+                                   const PipelineTimes &times, double kept);
+
+  size_t maxSteps;
+  std::map<Key, CompiledSchedule> schedules;
+};
+
+} // namespace tessera::schedule
+
+#endif // TESSERA_SCHEDULE_PIPELINEPRICER_H

@@ -1,0 +1,226 @@
+//===- PipelinePricer.cpp - Pipelines priced in microseconds --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Schedule/PipelinePricer.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace tessera::schedule;
+using Ends = CompiledSchedule::Ends;
+
+namespace {
+
+bool isAutomatic(ScheduleKind kind) {
+  return kind == ScheduleKind::ZeroBubble1P ||
+         kind == ScheduleKind::ZeroBubble2P;
+}
+
+/// Micro-batches after which a schedule's pattern repeats: two neighbours that
+/// wait for each other in turn take two; rounds of the interleaved schedule are
+/// one micro-batch a rank; DualPipe has one in each direction.
+int period(ScheduleKind kind, int ranks) {
+  return kind == ScheduleKind::Interleaved ? ranks : 2;
+}
+
+/// Micro-batches from which on the steady state is part of the schedule.
+int steadyFrom(ScheduleKind kind, int ranks) {
+  switch (kind) {
+  case ScheduleKind::GPipe:
+  case ScheduleKind::OneFOneB:
+  case ScheduleKind::Interleaved:
+  case ScheduleKind::ZeroBubbleH1:
+    return 2 * ranks;
+  case ScheduleKind::DualPipe:
+  case ScheduleKind::ZeroBubbleH2:
+  case ScheduleKind::ZeroBubbleV:
+    return 3 * ranks;
+  case ScheduleKind::ZeroBubble1P:
+  case ScheduleKind::ZeroBubble2P:
+    return 4 * ranks;
+  }
+  return ranks;
+}
+
+size_t numSteps(ScheduleKind kind, const ScheduleProblem &problem) {
+  return size_t(problem.ranks) * problem.chunks * problem.microBatchesOf() *
+         (splitsBackward(kind) ? 3 : 2);
+}
+
+/// True if all ranks but the first and the last, and all links, take the same
+/// times.
+bool hasEqualInnerRanks(const ScheduleProblem &problem,
+                        const PipelineTimes &times) {
+  int v = problem.chunks;
+  for (int rank = 2; rank + 1 < problem.ranks; ++rank)
+    for (int c = 0; c < v; ++c) {
+      const ChunkTimes &a = times.chunks[v + c];
+      const ChunkTimes &b = times.chunks[rank * v + c];
+      if (a.forward != b.forward || a.inputGrad != b.inputGrad ||
+          a.weightGrad != b.weightGrad || a.overlapped != b.overlapped)
+        return false;
+    }
+  return llvm::all_equal(times.links);
+}
+
+/// The times of a pipeline with fewer inner ranks.
+PipelineTimes withRanks(const PipelineTimes &times, int chunks, int before,
+                        int after) {
+  PipelineTimes result;
+  for (int rank = 0; rank < after; ++rank) {
+    int from = rank == 0 ? 0 : rank + 1 == after ? before - 1 : 1;
+    for (int c = 0; c < chunks; ++c)
+      result.chunks.push_back(times.chunks[from * chunks + c]);
+  }
+  result.links.assign(after, times.links.front());
+  return result;
+}
+
+/// a + (b - a) * factor.
+Ends extrapolate(const Ends &a, const Ends &b, double factor) {
+  return {a.makespan + (b.makespan - a.makespan) * factor,
+          a.span + (b.span - a.span) * factor};
+}
+
+ScheduleProblem withSizes(ScheduleProblem problem, int ranks,
+                          int microBatches) {
+  problem.ranks = ranks;
+  problem.microBatches = microBatches;
+  return problem;
+}
+
+} // namespace
+
+/// Automatic schedules depend on the ratios of the times. They are rounded
+/// before the schedule is made, so that near questions share one, and so that
+/// it does not matter which came first.
+static constexpr double kRatioSteps = 256;
+
+static int roundRatio(double value, double unit) {
+  return value <= 0 ? -100000
+                    : int(std::lround(std::log2(value / unit) * kRatioSteps));
+}
+static double ratioOf(int rounded) {
+  return rounded == -100000 ? 0.0 : std::exp2(rounded / kRatioSteps);
+}
+
+const CompiledSchedule &PipelinePricer::compiled(ScheduleKind kind,
+                                                 const ScheduleProblem &problem,
+                                                 const PipelineTimes &times,
+                                                 double kept) {
+  Key key{int(kind), problem.ranks, problem.chunks, problem.microBatches};
+  double link = times.links.empty() ? 0.0 : times.links.front();
+  if (isAutomatic(kind)) {
+    double unit = times.chunks.front().forward;
+    key.push_back(int(std::lround(kept * kRatioSteps)));
+    key.push_back(roundRatio(link, unit));
+    for (const ChunkTimes &t : times.chunks)
+      for (double value : {t.forward, t.inputGrad, t.weightGrad})
+        key.push_back(roundRatio(value, unit));
+  }
+  auto it = schedules.find(key);
+  if (it != schedules.end())
+    return it->second;
+  AutoOptions options;
+  if (isAutomatic(kind)) {
+    options.keptForWeightGrad = key[4] / kRatioSteps;
+    options.link = ratioOf(key[5]);
+    options.stages.clear();
+    for (size_t i = 6; i < key.size(); i += 3)
+      options.stages.push_back(
+          {ratioOf(key[i]), ratioOf(key[i + 1]), ratioOf(key[i + 2]), -1});
+  }
+  CompiledSchedule schedule(problem, generate(kind, problem, options));
+  return schedules.emplace(std::move(key), std::move(schedule)).first->second;
+}
+
+Ends PipelinePricer::simulate(ScheduleKind kind, const ScheduleProblem &problem,
+                              const PipelineTimes &times, double kept) {
+  return compiled(kind, problem, times, kept).simulateEnds(times);
+}
+
+Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
+                           const PipelineTimes &times, double kept) {
+  int p = problem.ranks, m = problem.microBatches;
+  auto steps = [&](int microBatches) {
+    return numSteps(kind, withSizes(problem, p, microBatches));
+  };
+  auto at = [&](int microBatches) {
+    return simulate(kind, withSizes(problem, p, microBatches), times, kept);
+  };
+  if (maxSteps == 0 || steps(m) <= maxSteps)
+    return at(m);
+
+  // A line through two numbers of micro-batches, as far apart as time allows.
+  int step = period(kind, p), start = steadyFrom(kind, p);
+  int fewer = start + (m % step - start % step + step) % step;
+  int more = fewer + (p + step - 1) / step * step;
+  while (more + step < m && steps(fewer) + steps(more + step) <= maxSteps)
+    more += step;
+  bool isShort = more < m && steps(fewer) + steps(more) <= maxSteps;
+  if (!isShort && canScale(kind, problem, times))
+    return priceScaled(kind, problem, times, kept);
+  if (more >= m)
+    return at(m);
+  return extrapolate(at(fewer), at(more), double(m - fewer) / (more - fewer));
+}
+
+/// Shorter pipelines with as many micro-batches a rank. What a schedule does is
+/// then the same in other sizes, and its time is linear in the size. With very
+/// many micro-batches, two such lines give the slope in their number.
+Ends PipelinePricer::priceScaled(ScheduleKind kind,
+                                 const ScheduleProblem &problem,
+                                 const PipelineTimes &times, double kept) {
+  int p = problem.ranks, m = problem.microBatches;
+  // Both directions of DualPipe need the same number of micro-batches.
+  int parity = kind == ScheduleKind::DualPipe ? 2 : 1;
+  auto steps = [&](int ranks, int microBatches) {
+    return numSteps(kind, withSizes(problem, ranks, microBatches));
+  };
+  auto at = [&](int ranks, int microBatches) {
+    return simulate(kind, withSizes(problem, ranks, microBatches),
+                    withRanks(times, problem.chunks, p, ranks), kept);
+  };
+  auto line = [&](int k, int microBatches) {
+    return extrapolate(at(p / k, microBatches / k),
+                       at(2 * p / k, 2 * microBatches / k), k - 1);
+  };
+  int k = 4;
+  auto fewSteps = [&](int microBatches) {
+    return steps(p / k, microBatches / k) +
+           steps(2 * p / k, 2 * microBatches / k);
+  };
+  // Long runs of micro-batches are cut; their own number may not divide by k.
+  int longRun = 2 * steadyFrom(kind, p);
+  int low = m, high = m;
+  for (;; k *= 2) {
+    int unit = k * parity;
+    low = m / unit * unit;
+    high = low == m ? m : low + unit;
+    if (m > longRun + 2 * p) {
+      low = longRun;
+      high = longRun + 2 * p;
+    }
+    size_t total = fewSteps(low) + (high == low ? 0 : fewSteps(high));
+    if (total <= maxSteps || p % (2 * k * parity) || p / (2 * k) < 4)
+      break;
+  }
+  if (low == high)
+    return line(k, m);
+  return extrapolate(line(k, low), line(k, high),
+                     double(m - low) / (high - low));
+}
+
+bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
+                              const PipelineTimes &times) const {
+  int unit = kind == ScheduleKind::DualPipe ? 8 : 4;
+  // Automatic schedules change their shape with the size: one of middle size is
+  // run whole, once it is made.
+  if (isAutomatic(kind) && numSteps(kind, problem) <= 2 * maxSteps)
+    return false;
+  return problem.ranks % unit == 0 && problem.ranks >= 16 &&
+         hasEqualInnerRanks(problem, times);
+}
