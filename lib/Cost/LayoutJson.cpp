@@ -70,6 +70,8 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor.named("offload", l.offload, 3);
   visitor.named("attention", l.attention, 2);
   visitor("dropout", l.dropout);
+  visitor("fused-loss", l.fusedLoss);
+  visitor("frozen", l.frozen);
   visitor("overlap", l.overlap);
   visitor("overlap-tp", l.overlapTp);
 }

@@ -81,6 +81,12 @@ struct Layout {
   AttentionKind attention = AttentionKind::Flash;
   /// Dropout after attention, projections and MLP, as GPT-3 was trained.
   bool dropout = false;
+  /// The loss is computed in one pass over the logits; otherwise kernel by
+  /// kernel in f32.
+  bool fusedLoss = false;
+  /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
+  /// state of the others.
+  bool frozen = false;
   /// Collectives of gradients and of sharded parameters run beside kernels.
   bool overlap = true;
   /// Collectives of tp run beside products (pipelined in chunks).

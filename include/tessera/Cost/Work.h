@@ -75,6 +75,13 @@ struct OpWork {
   ProductDims product;
   /// Kernels that this record stands for; each pays the launch floor.
   int64_t kernels = 1;
+  /// Of a forward product: its right operand is a parameter.
+  bool weight = false;
+  /// The backward of this op needs no tensor of the forward pass.
+  bool linear = false;
+  /// Part of attention between the projections: what selective recomputation
+  /// does again.
+  bool attentionCore = false;
   /// Op name, for reports.
   std::string name;
 };
@@ -108,6 +115,8 @@ struct CommWork {
   /// What follows does not need the result at once: gradients, prefetched
   /// parameters. Such a collective runs beside kernels.
   bool overlappable = false;
+  /// Gathers a parameter where it is used; its gradient is scattered.
+  bool parameter = false;
   std::string name;
 };
 

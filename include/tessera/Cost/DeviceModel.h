@@ -1,0 +1,73 @@
+//===- DeviceModel.h - The constants of a device ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The few numbers, each with a physical meaning, by which kernels and
+// collectives are priced on a device. docs/cost.md says where their values are
+// from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_DEVICEMODEL_H
+#define TESSERA_COST_DEVICEMODEL_H
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cost/Work.h"
+
+namespace tessera::cost {
+
+/// What a data sheet says of a device, and the constants of the model: at most
+/// twelve. The field's name is the name in a cluster file.
+struct DeviceModel {
+  // The data sheet.
+  double peakF32 = 0, peakBF16 = 0, peakFP8 = 0;
+  double memoryBytes = 0;
+  double memoryBandwidth = 0;
+  double multiprocessors = 0;
+
+  /// Share of the 16-bit peak that large products reach.
+  double productRate = 0.8;
+  /// The same for 8-bit operands, with their casts and scaling.
+  double productRateFP8 = 0.7;
+  /// Steps of the contracted dimension that a tile of a product loses to fill
+  /// and drain its pipeline, in elements.
+  double productFill = 128;
+  /// Share of the memory bandwidth that a kernel reaches which passes over
+  /// large tensors once.
+  double memoryRate = 0.8;
+  /// Share of the 16-bit peak that fused attention reaches forward, and
+  /// backward, at a head dimension of 128.
+  double attentionRate = 0.5;
+  double attentionBackwardRate = 0.4;
+  /// Seconds that the device needs to start and drain a kernel.
+  double kernelFloor = 3e-6;
+  /// Seconds that the host needs to issue a kernel. Kernels are issued ahead:
+  /// a pass takes what the slower of host and device needs.
+  double hostLaunch = 8e-6;
+  /// Share of the time of a hidden collective by which it slows the kernels
+  /// beside it.
+  double overlapSlowdown = 0.2;
+  /// Seconds of a step that belong to no layer: reading the batch, clearing
+  /// gradients, reading back the loss.
+  double stepFloor = 5e-3;
+
+  /// Peak FLOP/s for operands of a type.
+  double peak(DType type) const;
+};
+
+/// The model of a cluster's device; constants that its file does not state keep
+/// the defaults above, which are guesses.
+DeviceModel makeDeviceModel(const DeviceSpec &device);
+
+/// A constant of the model by name, as a cluster file has it.
+struct NamedConstant {
+  const char *name;
+  double DeviceModel::*field;
+};
+/// All constants of the model, in the order above.
+const std::vector<NamedConstant> &deviceConstants();
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_DEVICEMODEL_H

@@ -1,0 +1,82 @@
+//===- LayerTime.h - Seconds of a layer -------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prices the records of one layer on a device and its links. What comes out is
+// all that the price of a step needs, so that a layer that repeats, or that
+// many layouts share, is priced once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_LAYERTIME_H
+#define TESSERA_COST_LAYERTIME_H
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cost/ComputeModel.h"
+#include "tessera/Cost/Layout.h"
+
+namespace tessera::cost {
+
+/// A cluster as a layout uses it.
+class Machine {
+public:
+  /// The axes lie on the cluster in the order pp, dp, cp, tp, the last one
+  /// innermost.
+  Machine(const ClusterSpec &cluster, const Layout &layout);
+
+  /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
+  /// to minor.
+  LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
+  double seconds(const CommWork &comm) const;
+  double seconds(CommKind kind, double bytes,
+                 llvm::ArrayRef<std::string> axes) const;
+
+  DeviceModel device;
+  CollectiveConstants collectives;
+  HostSpec host;
+
+private:
+  Mesh mesh;
+  MeshLinks links;
+};
+
+/// Seconds of collectives on the links of one axis.
+struct AxisTime {
+  std::string axis;
+  double seconds = 0;
+};
+
+/// One pass of a layer over one micro-batch.
+struct PassTime {
+  KernelTime kernels;
+  /// Collectives that kernels wait for, by axis.
+  std::vector<AxisTime> inLine;
+  /// Collectives beside kernels: gathers of parameters and scatters of their
+  /// gradients.
+  double beside = 0;
+
+  double inLineSeconds() const;
+  /// What passes. Collectives in line add to the kernels'; the host issues both
+  /// ahead. What runs beside them slows them by a share of its time and is
+  /// exposed as far as it is longer than they are.
+  double seconds(const DeviceModel &device) const;
+  /// The part of seconds() in which nothing but a collective runs.
+  double exposed(const DeviceModel &device) const;
+  PassTime &operator+=(const PassTime &o);
+};
+
+struct LayerTime {
+  /// Recomputation is a part of backwardInput.
+  PassTime forward, backwardInput, backwardWeight;
+  /// Of `forward` and `backwardInput`: the kernels that run again.
+  KernelTime recompute;
+};
+
+/// Seconds of each pass of a layer that has been through buildTrainingWork().
+LayerTime priceLayer(const LayerWork &layer, const Machine &machine);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_LAYERTIME_H

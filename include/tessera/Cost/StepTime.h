@@ -1,0 +1,73 @@
+//===- StepTime.h - Seconds of a training step ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the seconds of layers to those of a step: chunks of layers on stages,
+// the pipeline schedule, the reduction of gradients, the optimizer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_STEPTIME_H
+#define TESSERA_COST_STEPTIME_H
+
+#include "tessera/Cost/LayerTime.h"
+#include "tessera/Schedule/PipelinePricer.h"
+
+namespace tessera::cost {
+
+/// A model whose layers are priced for one machine and one layout of a layer
+/// (tp, cp, sp, micro-batch, recompute, ...).
+struct PricedModel {
+  struct Kind {
+    LayerTime time;
+    /// Elements of parameters on a device, before ZeRO cuts them.
+    double parameters = 0;
+    double outputBytes = 0;
+    double savedBytes = 0;
+  };
+  std::vector<Kind> kinds;
+  std::vector<ModelWork::Run> layers;
+};
+
+PricedModel priceModel(const ModelWork &work, const Machine &machine);
+
+/// Seconds of a step by cause; they sum to `total`.
+struct StepTime {
+  double total = 0;
+  /// Of the busiest stage.
+  double compute = 0, memoryBound = 0;
+  /// Device idle because the host issues kernels too slowly.
+  double hostBound = 0;
+  /// Exposed collectives inside layers (tp, cp, gathers of parameters).
+  double layerComm = 0;
+  /// Transfers between stages and waiting for other stages.
+  double bubble = 0;
+  /// Exposed reduction of gradients and gather of new parameters.
+  double gradComm = 0;
+  double optimizer = 0;
+  /// What belongs to no layer.
+  double fixed = 0;
+};
+
+/// Bytes that the optimizer reads and writes for each parameter on its device.
+double optimizerBytes(const Layout &layout);
+
+/// The layers of each of the pp x vpp chunks, in order of the model: the blocks
+/// as `layout.stageLayers` says or evenly (earlier chunks get what does not
+/// divide; where it does not and the schedule has one chunk a stage, the first
+/// and last get fewer), the embedding on the first and head and loss on the
+/// last. One list of (kind, count) a chunk.
+std::vector<std::vector<ModelWork::Run>>
+assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Layout &layout);
+
+/// Prices a step. `pricer` keeps schedules between calls. An error says why the
+/// schedule cannot run with this many stages, chunks and micro-batches; the
+/// layout must pass check().
+llvm::Expected<StepTime>
+priceStep(const PricedModel &model, const Layout &layout,
+          const Machine &machine, schedule::PipelinePricer &pricer);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_STEPTIME_H

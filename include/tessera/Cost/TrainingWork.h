@@ -1,0 +1,57 @@
+//===- TrainingWork.h - From a forward pass to a training step --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The records of a layer's training step from those of its forward pass, and
+// the ways in which a layer may be run other than its graph says: unfused
+// attention, dropout, 8-bit products, sharded context, recomputation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_TRAININGWORK_H
+#define TESSERA_COST_TRAININGWORK_H
+
+#include "tessera/Cost/Layout.h"
+#include "tessera/Cost/Work.h"
+
+namespace tessera::cost {
+
+/// Replaces attention kernels by what they compute: copies into the layout of
+/// the products, scores, masked softmax, dropout with a mask of one byte an
+/// element, and the product with the values. Each writes its result
+/// (Korthikanti et al. 2022, section 4.1).
+void unfuseAttention(LayerWork &layer, bool dropout);
+
+/// With dropout every residual add also writes a mask of one byte an element.
+void addDropout(LayerWork &layer);
+
+/// Replaces a loss of one pass by kernels in f32: cast, maximum, exponentials,
+/// sum, quotient.
+void unfuseLoss(LayerWork &layer);
+
+/// Products with parameters read 8-bit operands; a cast of the activation, which
+/// also writes its transpose, precedes each.
+void quantizeProducts(LayerWork &layer);
+
+/// Turns the attention of a sequence's part into that of one of `ranks` parts:
+/// keys and values are gathered over the axis "cp", queries stay.
+void shardContext(LayerWork &layer, int64_t ranks);
+
+/// Appends the backward pass to a forward one, and before it what is recomputed
+/// (`recompute`). A product gives two, for its operands; a kernel that is not
+/// linear reads its inputs again; attention computes 5 products where it
+/// computed 2. Collectives turn into their duals: a gathered parameter is
+/// gathered again and its gradient scattered. Gradients of parameters are added
+/// up in `gradBytes` an element, which reads and writes them. `frozen`: no
+/// gradients of parameters.
+void appendBackward(LayerWork &layer, Recompute recompute, int64_t gradBytes,
+                    bool frozen);
+
+/// All of the above as a layout asks for it, on each layer of a model whose
+/// records are those of the forward pass.
+void buildTrainingWork(ModelWork &model, const Layout &layout);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_TRAININGWORK_H

@@ -1,0 +1,108 @@
+//===- ComputeModel.cpp - Seconds of a kernel -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Closed forms over the records of Work.h; nothing here knows of layers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/ComputeModel.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera::cost;
+
+namespace {
+
+struct Tile {
+  double m, n;
+};
+
+} // namespace
+
+static const Tile kTiles[] = {{256, 128}, {128, 256}, {128, 128},
+                              {128, 64},  {64, 128},  {64, 64}};
+static const double kSplits[] = {1, 2, 4, 8};
+
+/// Elements of a tile's operands that a multiprocessor can load while it
+/// multiplies one row of a full tile: sets how much slower small tiles are.
+static const double kTileReuse = 10;
+
+/// Rate of a tile relative to the largest.
+static double tileRate(const Tile &tile) {
+  double reuse = tile.m * tile.n / (tile.m + tile.n);
+  double best = 256.0 * 128.0 / (256.0 + 128.0);
+  return reuse / (reuse + kTileReuse) * (best + kTileReuse) / best;
+}
+
+/// Share of the rate that is left where rows are no multiple of 16 bytes.
+static const double kUnalignedRate = 1.0 / 3;
+
+static bool isAligned(const ProductDims &dims, DType type) {
+  int64_t step = 16 / byteWidth(type);
+  return dims.n % step == 0 && dims.k % step == 0;
+}
+
+static double productRate(const DeviceModel &device, DType type) {
+  bool narrow = type == DType::FP8 || type == DType::I8;
+  return device.peak(type) *
+         (narrow ? device.productRateFP8 : device.productRate);
+}
+
+double tessera::cost::productSeconds(const DeviceModel &device,
+                                     const ProductDims &dims, DType type) {
+  double rate = productRate(device, type) / device.multiprocessors;
+  double best = INFINITY;
+  for (const Tile &tile : kTiles) {
+    double tiles = double(dims.batch) * std::ceil(dims.m / tile.m) *
+                   std::ceil(dims.n / tile.n);
+    double tileFlops = 2 * tile.m * tile.n;
+    for (double splits : kSplits) {
+      if (splits > 1 && (dims.k < 1024 * splits || dims.batch > 1))
+        break;
+      double waves = std::ceil(tiles * splits / device.multiprocessors);
+      double depth = dims.k / splits + device.productFill;
+      best = std::min(best, waves * tileFlops * depth / (rate * tileRate(tile)));
+    }
+  }
+  return isAligned(dims, type) ? best : best / kUnalignedRate;
+}
+
+double tessera::cost::attentionSeconds(const DeviceModel &device,
+                                       const OpWork &op) {
+  bool backward = op.pass == Pass::BackwardInput;
+  double rate = device.peakBF16 *
+                (backward ? device.attentionBackwardRate : device.attentionRate);
+  // Softmax on the vector units costs the same for every head dimension, so
+  // narrow heads are slower.
+  double narrow = 1 + 0.25 * (128.0 / op.product.k - 1);
+  double blocks = double(op.product.batch) * std::ceil(op.product.m / 128.0);
+  double waves = blocks / device.multiprocessors;
+  double quantised = std::ceil(waves) / waves;
+  // Longer runs of blocks even out what quantisation loses.
+  double idle = waves >= 4 ? 1 : quantised;
+  return op.flops / rate * narrow * idle;
+}
+
+double tessera::cost::kernelSeconds(const DeviceModel &device,
+                                    const OpWork &op) {
+  double memory = (op.bytesRead + op.bytesWritten) /
+                  (device.memoryBandwidth * device.memoryRate);
+  double arithmetic = 0;
+  if (op.kind == OpClass::Product)
+    arithmetic = productSeconds(device, op.product, op.dtype);
+  else if (op.kind == OpClass::Attention)
+    arithmetic = attentionSeconds(device, op);
+  return std::max(arithmetic, memory) + op.kernels * device.kernelFloor;
+}
+
+void tessera::cost::addKernel(KernelTime &time, const DeviceModel &device,
+                              const OpWork &op) {
+  double seconds = kernelSeconds(device, op);
+  if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+    time.compute += seconds;
+  else
+    time.memory += seconds;
+  time.host += op.kernels * device.hostLaunch;
+}

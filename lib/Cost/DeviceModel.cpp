@@ -1,0 +1,63 @@
+//===- DeviceModel.cpp - The constants of a device --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the constants of the model from a cluster's device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/DeviceModel.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
+  static const std::vector<NamedConstant> list = {
+      {"product_rate", &DeviceModel::productRate},
+      {"product_rate_fp8", &DeviceModel::productRateFP8},
+      {"product_fill", &DeviceModel::productFill},
+      {"memory_rate", &DeviceModel::memoryRate},
+      {"attention_rate", &DeviceModel::attentionRate},
+      {"attention_backward_rate", &DeviceModel::attentionBackwardRate},
+      {"kernel_floor_s", &DeviceModel::kernelFloor},
+      {"host_launch_s", &DeviceModel::hostLaunch},
+      {"overlap_slowdown", &DeviceModel::overlapSlowdown},
+      {"step_floor_s", &DeviceModel::stepFloor},
+  };
+  return list;
+}
+
+double DeviceModel::peak(DType type) const {
+  switch (type) {
+  case DType::F32:
+  case DType::I32:
+    return peakF32;
+  case DType::BF16:
+  case DType::F16:
+    return peakBF16;
+  case DType::FP8:
+  case DType::I8:
+    return peakFP8;
+  }
+  return peakBF16;
+}
+
+DeviceModel tessera::cost::makeDeviceModel(const DeviceSpec &device) {
+  DeviceModel model;
+  auto peakOf = [&](const char *name, double otherwise) {
+    const Quantity *peak = device.findPeak(name);
+    return peak ? peak->value : otherwise;
+  };
+  // A device without units for a type computes in the next wider one.
+  model.peakF32 = peakOf("f32", peakOf("bf16", 0) / 2);
+  model.peakBF16 = peakOf("bf16", model.peakF32);
+  model.peakFP8 = peakOf("fp8", model.peakBF16);
+  model.memoryBytes = device.memoryBytes.value;
+  model.memoryBandwidth = device.memoryBandwidth.value;
+  model.multiprocessors = device.multiprocessors.value;
+  for (const NamedConstant &constant : deviceConstants())
+    if (const Quantity *quantity = device.findConstant(constant.name))
+      model.*constant.field = quantity->value;
+  return model;
+}

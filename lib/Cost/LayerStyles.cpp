@@ -1,0 +1,165 @@
+//===- LayerStyles.cpp - Other ways to run a layer --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rewrites of the records of a forward pass. Each makes a new list of entries
+// from the old one, in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/TrainingWork.h"
+#include <utility>
+
+using namespace tessera::cost;
+
+/// Rebuilds a layer's program: `rewrite(op)` appends what stands for an op.
+template <typename RewriteT>
+static void rewriteOps(LayerWork &layer, RewriteT rewrite) {
+  LayerWork old = std::move(layer);
+  layer = old;
+  layer.ops.clear();
+  layer.comms.clear();
+  layer.items.clear();
+  for (const WorkItem &item : old.items) {
+    if (item.kind == WorkItem::Kind::Comm)
+      layer.add(old.comms[item.index]);
+    else
+      rewrite(old.ops[item.index]);
+  }
+}
+
+/// A kernel that passes once over its operands and results.
+static OpWork passOver(OpClass kind, const char *name, double read,
+                       double written) {
+  OpWork op;
+  op.kind = kind;
+  op.name = name;
+  op.bytesRead = read;
+  op.bytesWritten = written;
+  return op;
+}
+
+static OpWork activationProduct(const char *name, int64_t batch, int64_t m,
+                                int64_t n, int64_t k, double width,
+                                DType type) {
+  OpWork op;
+  op.kind = OpClass::Product;
+  op.name = name;
+  op.dtype = type;
+  op.product = {batch, m, n, k};
+  op.flops = 2.0 * batch * m * n * k;
+  op.bytesRead = width * batch * (double(m) * k + double(k) * n);
+  op.bytesWritten = width * batch * double(m) * n;
+  op.attentionCore = true;
+  return op;
+}
+
+void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
+  rewriteOps(layer, [&](const OpWork &op) {
+    if (op.kind != OpClass::Attention)
+      return layer.add(op);
+    const ProductDims &d = op.product;
+    double width = byteWidth(op.dtype);
+    double queries = width * d.batch * double(d.m) * d.k;
+    double scores = width * d.batch * double(d.m) * d.n;
+    auto add = [&](OpWork core, bool linear) {
+      core.dtype = op.dtype;
+      core.linear = linear;
+      core.attentionCore = true;
+      layer.add(std::move(core));
+    };
+    OpWork copies = passOver(OpClass::Elementwise, "attention.copies",
+                             op.bytesRead, op.bytesRead);
+    copies.linear = true;
+    layer.add(copies);
+    layer.add(activationProduct("attention.scores", d.batch, d.m, d.n, d.k,
+                                width, op.dtype));
+    add(passOver(OpClass::RowReduction, "attention.softmax", scores, scores),
+        false);
+    double mask = double(d.batch) * d.m * d.n;
+    if (dropout) {
+      add(passOver(OpClass::Elementwise, "attention.dropout", scores,
+                   scores + mask),
+          true);
+      layer.saved.push_back({"attention.dropout_mask", mask});
+      layer.saved.push_back({"attention.dropout", scores});
+    }
+    layer.saved.push_back({"attention.softmax", scores});
+    layer.add(activationProduct("attention.values", d.batch, d.m, d.k, d.n,
+                                width, op.dtype));
+    OpWork merge = passOver(OpClass::Elementwise, "attention.merge", queries,
+                            queries);
+    merge.linear = true;
+    layer.add(merge);
+  });
+}
+
+void tessera::cost::addDropout(LayerWork &layer) {
+  for (OpWork &op : layer.ops) {
+    if (op.name != "residual")
+      continue;
+    double mask = op.bytesWritten / byteWidth(op.dtype);
+    op.bytesWritten += mask;
+    layer.saved.push_back({"residual.dropout_mask", mask});
+  }
+}
+
+void tessera::cost::unfuseLoss(LayerWork &layer) {
+  rewriteOps(layer, [&](const OpWork &op) {
+    if (op.name != "loss")
+      return layer.add(op);
+    double narrow = op.bytesRead;
+    double wide = narrow / byteWidth(op.dtype) * 4;
+    layer.add(passOver(OpClass::Elementwise, "loss.cast", narrow, wide));
+    layer.ops.back().linear = true;
+    OpWork max = passOver(OpClass::RowReduction, "loss.max", wide, 0);
+    max.linear = true;
+    layer.add(max);
+    layer.add(passOver(OpClass::Elementwise, "loss.exp", wide, wide));
+    OpWork sum = passOver(OpClass::RowReduction, "loss.sum", wide, 0);
+    sum.linear = true;
+    layer.add(sum);
+    OpWork quotient =
+        passOver(OpClass::Elementwise, "loss.quotient", wide, wide);
+    quotient.linear = true;
+    layer.add(quotient);
+    layer.saved.push_back({"loss.probabilities", wide});
+  });
+}
+
+void tessera::cost::quantizeProducts(LayerWork &layer) {
+  rewriteOps(layer, [&](OpWork op) {
+    if (op.kind != OpClass::Product || !op.weight)
+      return layer.add(op);
+    double activation = double(op.product.m) * op.product.k;
+    OpWork cast = passOver(OpClass::Elementwise, "cast",
+                           activation * byteWidth(op.dtype), 2 * activation);
+    cast.linear = true;
+    layer.add(cast);
+    op.bytesRead /= byteWidth(op.dtype);
+    op.dtype = DType::FP8;
+    layer.add(op);
+  });
+}
+
+void tessera::cost::shardContext(LayerWork &layer, int64_t ranks) {
+  if (ranks <= 1)
+    return;
+  rewriteOps(layer, [&](OpWork op) {
+    if (op.kind != OpClass::Attention)
+      return layer.add(op);
+    double keysAndValues = op.bytesRead - op.bytesWritten;
+    CommWork gather;
+    gather.kind = CommKind::AllGather;
+    gather.name = "attention.keys_and_values";
+    gather.bytes = keysAndValues * ranks;
+    gather.axes = {"cp"};
+    gather.ranks = ranks;
+    layer.add(gather);
+    op.product.n *= ranks;
+    op.flops *= ranks;
+    op.bytesRead += keysAndValues * (ranks - 1);
+    layer.add(op);
+  });
+}

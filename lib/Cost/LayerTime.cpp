@@ -1,0 +1,112 @@
+//===- LayerTime.cpp - Seconds of a layer -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums the records of a layer by pass.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/LayerTime.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+Machine::Machine(const ClusterSpec &cluster, const Layout &layout)
+    : device(makeDeviceModel(cluster.device)), host(cluster.host) {
+  mesh.names = {"pp", "dp", "cp", "tp"};
+  mesh.sizes = {layout.pp, layout.dp, layout.cp, layout.tp};
+  links = makeMeshLinks(cluster, mesh);
+}
+
+LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
+  SmallVector<AxisRef, 4> group;
+  for (const std::string &axis : axes)
+    if (std::optional<unsigned> position = mesh.find(axis))
+      group.push_back(mesh.fullAxis(*position));
+  return links.spansOf(mesh, group);
+}
+
+double Machine::seconds(CommKind kind, double bytes,
+                        ArrayRef<std::string> axes) const {
+  return collectiveSeconds(kind, bytes, spans(axes), collectives);
+}
+
+double Machine::seconds(const CommWork &comm) const {
+  return seconds(comm.kind, comm.bytes, comm.axes);
+}
+
+double PassTime::inLineSeconds() const {
+  double sum = 0;
+  for (const AxisTime &axis : inLine)
+    sum += axis.seconds;
+  return sum;
+}
+
+static double busySeconds(const PassTime &pass) {
+  double onDevice =
+      pass.kernels.compute + pass.kernels.memory + pass.inLineSeconds();
+  return std::max(onDevice, pass.kernels.host);
+}
+
+double PassTime::seconds(const DeviceModel &device) const {
+  double busy = busySeconds(*this);
+  double slowed = busy + device.overlapSlowdown * std::min(beside, busy);
+  return std::max(slowed, beside);
+}
+
+double PassTime::exposed(const DeviceModel &device) const {
+  return inLineSeconds() + seconds(device) - busySeconds(*this);
+}
+
+PassTime &PassTime::operator+=(const PassTime &o) {
+  kernels += o.kernels;
+  beside += o.beside;
+  for (const AxisTime &axis : o.inLine) {
+    auto same = llvm::find_if(
+        inLine, [&](const AxisTime &mine) { return mine.axis == axis.axis; });
+    if (same == inLine.end())
+      inLine.push_back(axis);
+    else
+      same->seconds += axis.seconds;
+  }
+  return *this;
+}
+
+/// Host time to issue a collective, in kernels: it is set up, launched, and
+/// waited for by the compute stream.
+static const double kLaunchesOfCollective = 2.8;
+
+LayerTime tessera::cost::priceLayer(const LayerWork &layer,
+                                    const Machine &machine) {
+  LayerTime time;
+  auto passOf = [&](Pass pass) -> PassTime & {
+    return pass == Pass::Forward          ? time.forward
+           : pass == Pass::BackwardWeight ? time.backwardWeight
+                                          : time.backwardInput;
+  };
+  for (const OpWork &op : layer.ops) {
+    addKernel(passOf(op.pass).kernels, machine.device, op);
+    if (op.pass == Pass::Recompute)
+      addKernel(time.recompute, machine.device, op);
+  }
+  for (const CommWork &comm : layer.comms) {
+    double seconds = machine.seconds(comm);
+    if (seconds == 0)
+      continue;
+    PassTime &pass = passOf(comm.pass);
+    pass.kernels.host += kLaunchesOfCollective * machine.device.hostLaunch;
+    if (comm.overlappable) {
+      pass.beside += seconds;
+      continue;
+    }
+    PassTime one;
+    std::string axes = llvm::join(comm.axes, "+");
+    one.inLine.push_back({axes, seconds});
+    pass += one;
+  }
+  return time;
+}

@@ -1,0 +1,155 @@
+//===- TrainingWork.cpp - From a forward pass to a training step -*- C++ -*-==//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each forward record gives its backward ones by a rule of its class; what is
+// saved between them was listed when the forward pass was read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/TrainingWork.h"
+#include <utility>
+
+using namespace tessera::cost;
+
+/// The product with the same record's numbers but other dimensions.
+static OpWork derivedProduct(const OpWork &op, Pass pass, int64_t m, int64_t n,
+                             int64_t k) {
+  OpWork derived = op;
+  derived.pass = pass;
+  derived.product = {op.product.batch, m, n, k};
+  double batch = op.product.batch, width = byteWidth(op.dtype);
+  derived.bytesRead = width * batch * (double(m) * k + double(k) * n);
+  // Results are in 16 bits at least.
+  double resultWidth = width < 2 ? 2 : width;
+  derived.bytesWritten = resultWidth * batch * double(m) * n;
+  return derived;
+}
+
+static void appendProductBackward(LayerWork &layer, const OpWork &op,
+                                  int64_t gradBytes, bool frozen) {
+  const ProductDims d = op.product;
+  if (op.dtype == DType::FP8) {
+    // The incoming gradient is cast, with its transpose for the second product.
+    OpWork cast;
+    cast.name = "cast";
+    cast.pass = Pass::BackwardInput;
+    cast.bytesRead = 2.0 * d.m * d.n;
+    cast.bytesWritten = 2.0 * d.m * d.n;
+    layer.add(cast);
+  }
+  layer.add(derivedProduct(op, Pass::BackwardInput, d.m, d.k, d.n));
+  if (!op.weight)
+    return layer.add(derivedProduct(op, Pass::BackwardInput, d.k, d.n, d.m));
+  if (frozen)
+    return;
+  OpWork weight = derivedProduct(op, Pass::BackwardWeight, d.k, d.n, d.m);
+  weight.bytesWritten = 2.0 * gradBytes * d.batch * double(d.k) * d.n;
+  layer.add(weight);
+}
+
+static void appendOpBackward(LayerWork &layer, const OpWork &op,
+                             int64_t gradBytes, bool frozen) {
+  OpWork backward = op;
+  backward.pass = Pass::BackwardInput;
+  switch (op.kind) {
+  case OpClass::Product:
+    return appendProductBackward(layer, op, gradBytes, frozen);
+  case OpClass::Attention:
+    // Scores again, then the gradients of scores, values, queries, keys.
+    backward.flops *= 2.5;
+    backward.bytesRead *= 2;
+    backward.bytesWritten *= 2;
+    return layer.add(backward);
+  case OpClass::Embedding:
+    if (frozen)
+      return;
+    // Rows of the gradient are read, added to and written.
+    backward.bytesRead = op.bytesRead + op.bytesWritten;
+    backward.bytesWritten = 2 * op.bytesRead;
+    return layer.add(backward);
+  case OpClass::Elementwise:
+  case OpClass::RowReduction:
+    backward.bytesRead = op.bytesWritten + (op.linear ? 0 : op.bytesRead);
+    backward.bytesWritten = op.bytesRead;
+    return layer.add(backward);
+  case OpClass::Optimizer:
+    return;
+  }
+}
+
+static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
+  comm.pass = Pass::BackwardInput;
+  CommWork dual = comm;
+  switch (comm.kind) {
+  case CommKind::AllGather:
+    dual.kind = CommKind::ReduceScatter;
+    break;
+  case CommKind::ReduceScatter:
+    dual.kind = CommKind::AllGather;
+    break;
+  default:
+    break;
+  }
+  // What was gathered for the forward pass only (parameters, keys and values)
+  // is gathered again.
+  bool again = comm.parameter ||
+               (comm.kind == CommKind::AllGather && !comm.axes.empty() &&
+                comm.axes.front() == "cp");
+  if (again)
+    layer.add(comm);
+  if (!comm.parameter || !frozen)
+    layer.add(dual);
+}
+
+void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
+                                   int64_t gradBytes, bool frozen) {
+  std::vector<WorkItem> forward = layer.items;
+  for (const OpWork &op : layer.ops)
+    if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+      layer.modelFlops += 3 * op.flops;
+  for (const WorkItem &item : forward) {
+    if (item.kind == WorkItem::Kind::Op) {
+      OpWork op = layer.ops[item.index];
+      // Fused attention never kept its scores: there is nothing to choose.
+      bool again = recompute == Recompute::Full ||
+                   (recompute == Recompute::Selective && op.attentionCore);
+      op.pass = Pass::Recompute;
+      if (again)
+        layer.add(op);
+    } else if (recompute == Recompute::Full) {
+      CommWork comm = layer.comms[item.index];
+      comm.pass = Pass::Recompute;
+      // The gather of a parameter for the backward serves both.
+      if (!comm.parameter)
+        layer.add(comm);
+    }
+  }
+  for (auto item = forward.rbegin(); item != forward.rend(); ++item) {
+    if (item->kind == WorkItem::Kind::Op)
+      appendOpBackward(layer, OpWork(layer.ops[item->index]), gradBytes,
+                       frozen);
+    else
+      appendCommBackward(layer, layer.comms[item->index], frozen);
+  }
+}
+
+void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
+  int64_t gradBytes = layout.gradDType == GradDType::F32 ? 4 : 2;
+  for (LayerWork &layer : model.kinds) {
+    shardContext(layer, layout.cp);
+    if (layout.attention == AttentionKind::Naive)
+      unfuseAttention(layer, layout.dropout);
+    if (layout.dropout)
+      addDropout(layer);
+    if (!layout.fusedLoss)
+      unfuseLoss(layer);
+    if (layout.precision == Precision::FP8 && layer.name == "block")
+      quantizeProducts(layer);
+    // Only blocks are recomputed: there is one embedding and one head.
+    appendBackward(layer,
+                   layer.name == "block" ? layout.recompute : Recompute::None,
+                   gradBytes, layout.frozen);
+  }
+}

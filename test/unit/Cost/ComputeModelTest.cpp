@@ -1,0 +1,117 @@
+//===- ComputeModelTest.cpp - Seconds of a kernel -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/ComputeModel.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+DeviceModel device() {
+  DeviceModel d;
+  d.peakF32 = 150e12;
+  d.peakBF16 = 300e12;
+  d.peakFP8 = 600e12;
+  d.memoryBandwidth = 2e12;
+  d.multiprocessors = 100;
+  d.productRate = 0.8;
+  d.productRateFP8 = 0.7;
+  d.memoryRate = 0.5;
+  d.kernelFloor = 2e-6;
+  d.hostLaunch = 10e-6;
+  return d;
+}
+
+double share(const ProductDims &dims, DType type = DType::BF16) {
+  DeviceModel d = device();
+  double flops = 2.0 * dims.batch * dims.m * dims.n * dims.k;
+  return flops / productSeconds(d, dims, type) / d.peak(type);
+}
+
+TEST(ComputeModel, large_products_reach_the_best_rate) {
+  EXPECT_NEAR(share({1, 25600, 12800, 8192}), 0.8, 0.02);
+  EXPECT_NEAR(share({1, 25600, 12800, 8192}, DType::FP8), 0.7, 0.02);
+}
+
+TEST(ComputeModel, waves_and_short_depth_cost) {
+  // 101 tiles on 100 multiprocessors take two waves.
+  double full = productSeconds(device(), {1, 128 * 100, 128, 512}, DType::BF16);
+  double over = productSeconds(device(), {1, 128 * 101, 128, 512}, DType::BF16);
+  EXPECT_GT(over, 1.2 * full);
+  EXPECT_LT(share({1, 12800, 12800, 64}), 0.5 * share({1, 12800, 12800, 4096}));
+  // One tile of output and a deep sum: splits keep the device busy.
+  EXPECT_GT(share({1, 128, 128, 65536}), 4 * share({1, 128, 128, 1024}));
+}
+
+TEST(ComputeModel, more_work_takes_no_less_time) {
+  double last = 0;
+  for (int64_t m = 8; m < 20000; m += 8) {
+    double seconds = productSeconds(device(), {1, m, 4096, 4096}, DType::BF16);
+    EXPECT_GE(seconds, last) << m;
+    last = seconds;
+  }
+}
+
+TEST(ComputeModel, rows_that_are_no_multiple_of_16_bytes_are_slow) {
+  EXPECT_NEAR(share({1, 1024, 50264, 1024}) / share({1, 1024, 50257, 1024}), 3,
+              0.1);
+}
+
+TEST(ComputeModel, kernels_are_bound_by_memory_or_the_floor) {
+  OpWork op;
+  op.bytesRead = 6e9;
+  op.bytesWritten = 4e9;
+  EXPECT_NEAR(kernelSeconds(device(), op), 10e9 / 1e12, 3e-6);
+  op.bytesRead = op.bytesWritten = 0;
+  op.kernels = 3;
+  EXPECT_DOUBLE_EQ(kernelSeconds(device(), op), 6e-6);
+  // A product of one row moves its matrix.
+  op = OpWork();
+  op.kind = OpClass::Product;
+  op.product = {1, 1, 8192, 8192};
+  op.bytesRead = 2.0 * 8192 * 8192;
+  EXPECT_GE(kernelSeconds(device(), op), op.bytesRead / 1e12);
+}
+
+TEST(ComputeModel, the_slower_of_host_and_device_counts) {
+  KernelTime time;
+  OpWork op;
+  op.bytesRead = 1e6; // 1 us and the floor on the device, 10 us on the host.
+  for (int i = 0; i < 5; ++i)
+    addKernel(time, device(), op);
+  EXPECT_DOUBLE_EQ(time.host, 50e-6);
+  EXPECT_NEAR(time.memory, 15e-6, 1e-9);
+  EXPECT_DOUBLE_EQ(time.seconds(), 50e-6);
+}
+
+TEST(ComputeModel, attention) {
+  OpWork op;
+  op.kind = OpClass::Attention;
+  op.product = {1000, 8192, 8192, 128};
+  op.flops = 4.0 * 1000 * 8192.0 * 8192 * 128 / 2;
+  DeviceModel d = device();
+  double forward = attentionSeconds(d, op);
+  EXPECT_NEAR(op.flops / forward / d.peakBF16, d.attentionRate, 1e-6);
+  op.pass = Pass::BackwardInput;
+  EXPECT_GT(attentionSeconds(d, op), forward);
+}
+
+TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
+  DeviceSpec spec;
+  spec.peakFlops = {{"bf16", {1e14, Provenance::Datasheet, ""}}};
+  spec.constants = {{"memory_rate", {0.25, Provenance::Fitted, ""}}};
+  DeviceModel model = makeDeviceModel(spec);
+  EXPECT_EQ(model.memoryRate, 0.25);
+  EXPECT_EQ(model.productFill, DeviceModel().productFill);
+  EXPECT_EQ(model.peak(DType::FP8), 1e14);
+  EXPECT_EQ(model.peak(DType::F32), 5e13);
+  EXPECT_LE(deviceConstants().size(), 12u);
+}
+
+} // namespace
