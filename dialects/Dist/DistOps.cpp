@@ -55,6 +55,12 @@ ConstraintOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                                  [&] { return emitOpError("(C1) "); });
 }
 
+/// The gradient of a value may be spread otherwise than the value is.
+LogicalResult ConstraintOp::buildGradients(GradientBuilder &gradients) {
+  gradients.setOperand(0, gradients.ofResult(0));
+  return success();
+}
+
 ShardingRule ConstraintOp::getShardingRule() {
   return getElementwiseRule(*this);
 }

@@ -13,6 +13,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "tessera/Interfaces/DifferentiableOpInterface.td"
 include "tessera/Interfaces/ShardingRuleOpInterface.td"
 
 class Dist_Op<string mnemonic, list<Trait> traits = []>
@@ -35,7 +36,8 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 
 def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "the value with a sharding that propagation must keep";
   let description = [{
     The result has the given sharding; open dimensions of it may be sharded

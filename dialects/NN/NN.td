@@ -14,6 +14,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tessera/Interfaces/DifferentiableOpInterface.td"
 include "tessera/Interfaces/ShardingRuleOpInterface.td"
 
 def NN_Dialect : Dialect {
@@ -132,12 +133,19 @@ class NN_Op<string mnemonic, list<string> rules = [], list<Trait> traits = []>
         DeclareOpInterfaceMethods<ShardingRuleOpInterface,
             !listconcat(["getShardingRule"], rules)>])>;
 
+/// An op that builds its gradients (NNGradients.cpp); one that first saves
+/// statistics for them.
+def NN_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def NN_SavesStats
+    : DeclareOpInterfaceMethods<DifferentiableOpInterface, ["saveForBackward"]>;
+
 /// A float tensor or an integer one.
 def NN_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def NN_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
 def NN_IntTensor : StaticShapeTensorOf<[AnySignlessInteger]>;
 
-def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"]> {
+def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"],
+                        [NN_Differentiable]> {
   let summary = "product of two tensors, summed over shared dimensions";
   let description = [{
     Each letter of the spec names a dimension: `"bsd,dhk->bshk"` projects to
@@ -168,7 +176,7 @@ def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"]> {
 
 def NN_AttentionOp : NN_Op<"attention",
     ["decompose", "setPositionOffset", "absorbPadding", "commutesWithReduction"],
-    [AttrSizedOperandSegments]> {
+    [AttrSizedOperandSegments, NN_SavesStats]> {
   let summary = "scaled dot-product attention with grouped queries";
   let description = [{
     q is [batch, query, group, head of the group, dim], k [batch, key, group,
@@ -207,7 +215,7 @@ def NN_AttentionOp : NN_Op<"attention",
 }
 
 def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
-    [AllTypesMatch<["x", "result"]>]> {
+    [AllTypesMatch<["x", "result"]>, NN_SavesStats]> {
   let summary = "normalizes the last dimension to mean 0 and variance 1";
   let description = [{
     (x - mean) / sqrt(variance + eps) * gamma + beta. Statistics are in f32 at
@@ -235,7 +243,7 @@ def NN_LayerNormOp : NN_Op<"layer_norm", ["decompose"],
 }
 
 def NN_RMSNormOp : NN_Op<"rms_norm", ["decompose"],
-    [AllTypesMatch<["x", "result"]>]> {
+    [AllTypesMatch<["x", "result"]>, NN_SavesStats]> {
   let summary = "divides the last dimension by its root mean square";
   let description = [{
     x / sqrt(mean(x*x) + eps) * gamma. Statistics are in f32 at least.
@@ -259,7 +267,7 @@ def NN_RMSNormOp : NN_Op<"rms_norm", ["decompose"],
 }
 
 def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
-    [AllTypesMatch<["x", "result"]>]> {
+    [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates pairs (i, i + n/2) of the last dimension, of size n, by the angle
@@ -283,7 +291,7 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding",
-    ["setPositionOffset", "cloneWithShapes"]> {
+    ["setPositionOffset", "cloneWithShapes"], [NN_Differentiable]> {
   let summary = "rows of a table";
   let description = [{
     result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
@@ -309,7 +317,7 @@ def NN_EmbeddingOp : NN_Op<"embedding",
 }
 
 def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
-    [AllTypesMatch<["x", "result"]>]> {
+    [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "exponentials along a dimension, divided by their sum";
   let description = [{
     (C1) dim is a dimension.
@@ -326,7 +334,7 @@ def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"]> {
+def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"], [NN_SavesStats]> {
   let summary = "loss of each token against its label";
   let description = [{
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
@@ -353,7 +361,8 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"]> {
   let hasVerifier = 1;
 }
 
-def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"]> {
+def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"],
+                      [NN_Differentiable]> {
   let summary = "one element of the last dimension";
   let description = [{
     result[...] = x[..., index[...] - offset], 0 where that lies outside: the
@@ -375,7 +384,7 @@ def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"]> {
   let hasVerifier = 1;
 }
 
-def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType]> {
+def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType, NN_Differentiable]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     x Phi(x), by erf or by the tanh approximation.
@@ -389,7 +398,7 @@ def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType]> {
   let assemblyFormat = "$kind $x attr-dict `:` type($x)";
 }
 
-def NN_SiluOp : NN_Op<"silu", [], [SameOperandsAndResultType]> {
+def NN_SiluOp : NN_Op<"silu", [], [SameOperandsAndResultType, NN_Differentiable]> {
   let summary = "x / (1 + exp(-x))";
   let description = [{
     ```mlir
@@ -401,7 +410,8 @@ def NN_SiluOp : NN_Op<"silu", [], [SameOperandsAndResultType]> {
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def NN_ReduceOp : NN_Op<"reduce", ["commutesWithReduction"]> {
+def NN_ReduceOp : NN_Op<"reduce", ["commutesWithReduction"],
+    [NN_Differentiable]> {
   let summary = "reduces dimensions; no init operand";
   let description = [{
     (C1) dims are ascending dimensions of x; (C2) the result has the others;
@@ -420,7 +430,8 @@ def NN_ReduceOp : NN_Op<"reduce", ["commutesWithReduction"]> {
   let hasVerifier = 1;
 }
 
-def NN_BroadcastOp : NN_Op<"broadcast", ["commutesWithReduction"]> {
+def NN_BroadcastOp : NN_Op<"broadcast", ["commutesWithReduction"],
+    [NN_Differentiable]> {
   let summary = "repeats a tensor along new dimensions; no init operand";
   let description = [{
     Dimension i of x is dimension dims[i] of the result.
@@ -439,7 +450,8 @@ def NN_BroadcastOp : NN_Op<"broadcast", ["commutesWithReduction"]> {
   let hasVerifier = 1;
 }
 
-def NN_TransposeOp : NN_Op<"transpose", ["commutesWithReduction"]> {
+def NN_TransposeOp : NN_Op<"transpose", ["commutesWithReduction"],
+    [NN_Differentiable]> {
   let summary = "permutes dimensions; no init operand";
   let description = [{
     Dimension i of the result is dimension permutation[i] of x.
@@ -473,7 +485,7 @@ def NN_IotaOp : NN_Op<"iota", ["setPositionOffset"]> {
 }
 
 def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
-                             [AllTypesMatch<["x", "result"]>]> {
+    [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "replaces what lies beyond the true size of a dimension";
   let description = [{
     Elements at position `size` and beyond along `dim`, counted from `offset`,

@@ -6,5 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
+#include "UpstreamGradients.h"
 
 #include "tessera/Interfaces/DifferentiableOpInterface.cpp.inc"
+
+void tessera::registerUpstreamGradients(mlir::DialectRegistry &registry) {
+  registerArithGradients(registry);
+  registerTensorGradients(registry);
+}

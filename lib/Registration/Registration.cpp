@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
@@ -29,6 +30,7 @@ void tessera::registerDialects(DialectRegistry &registry) {
                   math::MathDialect, tensor::TensorDialect, dist::DistDialect,
                   nn::NNDialect, rt::RTDialect>();
   registerUpstreamShardingRules(registry);
+  registerUpstreamGradients(registry);
 }
 
 void tessera::registerPasses() {

@@ -59,7 +59,9 @@ private:
 };
 
 /// Attaches the interface to the upstream ops that have a gradient: elementwise
-/// arith and math, and the tensor ops that change shapes.
+/// arith and math, and the tensor ops that change shapes. The gradients are
+/// made of arith, math, tensor and linalg ops: who builds them has these
+/// loaded.
 void registerUpstreamGradients(mlir::DialectRegistry &registry);
 
 } // namespace tessera

@@ -8,6 +8,7 @@
 #ifndef TESSERA_TRAINING_PASSES_H
 #define TESSERA_TRAINING_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -45,4 +45,42 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
   ];
 }
 
+def BuildBackwardPass
+    : Pass<"dist-build-backward", "::mlir::func::FuncOp"> {
+  let summary = "makes a function return its gradients too";
+  let description = [{
+    Appends to a function of one block an argument for each float result, the
+    gradient of what is computed from it (its seed), and a result for each float
+    argument, its gradient: the vector-Jacobian product. An argument without
+    influence has a gradient of zeros. With `params` only those with `nn.param`
+    get one. Works on global types, before shardings are propagated; building a
+    training step uses the same library.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = arith.mulf %x, %y : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %seed: tensor<8xf32>)
+        -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+      %0 = arith.mulf %x, %y : tensor<8xf32>
+      %1 = arith.mulf %seed, %y : tensor<8xf32>
+      %2 = arith.mulf %x, %seed : tensor<8xf32>
+      return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
+    "::tessera::nn::NNDialect"];
+  let options = [
+    Option<"params", "params", "bool", "false",
+           "gradients of nn.param arguments alone">,
+  ];
+}
+
 #endif // TESSERA_TRAINING_PASSES_TD

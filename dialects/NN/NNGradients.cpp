@@ -1,0 +1,289 @@
+//===- NNGradients.cpp - Gradients of nn ops ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op builds the gradients of its operands from those of its results and
+// from what it saved. Sums over repeated dimensions are in the type that is
+// asked for, so the gradient of an f32 master weight never passes through bf16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/TensorBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+static TensorBuilder at(GradientBuilder &g) {
+  return TensorBuilder(g.builder, g.loc);
+}
+
+/// The type of an operand's gradient.
+static RankedTensorType gradientType(GradientBuilder &g, OpOperand &operand) {
+  return cast<RankedTensorType>(operand.get().getType())
+      .clone(g.elementType(operand.getOperandNumber()));
+}
+
+/// The op with `count` statistics of its rows, in its place. `rows` is the
+/// tensor whose rows they are of.
+static Operation *addStats(OpBuilder &builder, Operation *op, Value rows,
+                           unsigned count) {
+  if (op->getNumResults() > 1)
+    return op;
+  auto type = cast<RankedTensorType>(rows.getType());
+  Type element = type.getElementType();
+  if (!element.isF64())
+    element = builder.getF32Type();
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(op->getOperands());
+  state.addTypes(op->getResultTypes());
+  state.types.append(
+      count, RankedTensorType::get(type.getShape().drop_back(), element));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  builder.setInsertionPoint(op);
+  Operation *saving = builder.create(state);
+  op->replaceAllUsesWith(saving->getResults().take_front(1));
+  op->erase();
+  return saving;
+}
+
+/// Statistics are not differentiated again: an error if something that matters
+/// depends on one.
+static LogicalResult checkStats(GradientBuilder &g, Operation *op) {
+  for (unsigned i = 1; i < op->getNumResults(); ++i)
+    if (g.ofResult(i))
+      return op->emitOpError("cannot be differentiated by its statistics: "
+                             "expects result ")
+             << i << " to be used by no op that the loss depends on";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The gradient of one operand is a product of the other one and the result's:
+/// for `a,b->r` it is `r,b->a` and `a,r->b`. It is made in the operands'
+/// element type, summed into the one that is asked for.
+LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
+  TensorBuilder b = at(g);
+  Letters letters = getLetters();
+  Value grad = b.narrow(g.ofResult(0), getLhs().getType());
+  if (g.isNeeded(0)) {
+    std::string spec =
+        (letters.result + "," + letters.rhs + "->" + letters.lhs).str();
+    g.setOperand(0, b.make<EinsumOp>(gradientType(g, getLhsMutable()), spec,
+                                     grad, getRhs()));
+  }
+  if (g.isNeeded(1)) {
+    std::string spec =
+        (letters.lhs + "," + letters.result + "->" + letters.rhs).str();
+    g.setOperand(1, b.make<EinsumOp>(gradientType(g, getRhsMutable()), spec,
+                                     getLhs(), grad));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// attention and rope
+//===----------------------------------------------------------------------===//
+
+Operation *AttentionOp::saveForBackward(OpBuilder &builder) {
+  return addStats(builder, *this, getResult(), 1);
+}
+
+LogicalResult AttentionOp::buildGradients(GradientBuilder &g) {
+  if (failed(checkStats(g, *this)))
+    return failure();
+  auto backward = AttentionBackwardOp::create(
+      g.builder, g.loc, getQ().getType(), getK().getType(), getV().getType(),
+      g.ofResult(0), getQ(), getK(), getV(), getResult(), getStats().front(),
+      getQOffset(), getKOffset(), getCausalAttr(), getScaleAttr(),
+      getKeySizeAttr());
+  for (unsigned i = 0; i < 3; ++i)
+    if (g.isNeeded(i))
+      g.setOperand(i, backward->getResult(i));
+  return success();
+}
+
+LogicalResult RopeOp::buildGradients(GradientBuilder &g) {
+  UnitAttr inverse = getInverse() ? UnitAttr() : g.builder.getUnitAttr();
+  g.setOperand(0, at(g).make<RopeOp>(getType(), g.ofResult(0), getOffset(),
+                                     getDimAttr(), getThetaAttr(),
+                                     getScalingAttr(), inverse));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and softmax
+//===----------------------------------------------------------------------===//
+
+/// Sets the gradients of a norm's gamma and beta: sums over all rows of
+/// grad * normal(grad's wide type) and of grad.
+static void setVectors(GradientBuilder &g, TensorBuilder &b, Value grad,
+                       llvm::function_ref<Value()> buildNormal, bool hasBeta) {
+  Value wide = b.widen(grad);
+  if (g.isNeeded(1))
+    g.setOperand(1, b.sumRows(b.mul(wide, buildNormal())));
+  if (hasBeta && g.isNeeded(2))
+    g.setOperand(2, b.sumRows(wide));
+}
+
+Operation *LayerNormOp::saveForBackward(OpBuilder &builder) {
+  return addStats(builder, *this, getX(), 2);
+}
+
+LogicalResult LayerNormOp::buildGradients(GradientBuilder &g) {
+  if (failed(checkStats(g, *this)))
+    return failure();
+  TensorBuilder b = at(g);
+  Value grad = g.ofResult(0), mean = getStats()[0], rstd = getStats()[1];
+  if (g.isNeeded(0))
+    g.setOperand(0, b.make<LayerNormBackwardOp>(getX().getType(), grad, getX(),
+                                                getGamma(), mean, rstd));
+  auto normal = [&] {
+    Value x = b.widen(getX());
+    return b.mul(b.sub(x, b.alongRows(mean, x)), b.alongRows(rstd, x));
+  };
+  setVectors(g, b, grad, normal, /*hasBeta=*/true);
+  return success();
+}
+
+Operation *RMSNormOp::saveForBackward(OpBuilder &builder) {
+  return addStats(builder, *this, getX(), 1);
+}
+
+LogicalResult RMSNormOp::buildGradients(GradientBuilder &g) {
+  if (failed(checkStats(g, *this)))
+    return failure();
+  TensorBuilder b = at(g);
+  Value grad = g.ofResult(0), rstd = getStats()[0];
+  if (g.isNeeded(0))
+    g.setOperand(0, b.make<RMSNormBackwardOp>(getX().getType(), grad, getX(),
+                                              getGamma(), rstd));
+  auto normal = [&] {
+    Value x = b.widen(getX());
+    return b.mul(x, b.alongRows(rstd, x));
+  };
+  setVectors(g, b, grad, normal, /*hasBeta=*/false);
+  return success();
+}
+
+/// result * (grad - sum of grad * result).
+LogicalResult SoftmaxOp::buildGradients(GradientBuilder &g) {
+  TensorBuilder b = at(g);
+  int64_t dim = getDim();
+  Value grad = b.widen(g.ofResult(0)), y = b.widen(getResult());
+  Value sum = b.reduce(ReduceKind::Sum, b.mul(grad, y), dim);
+  Value dx = b.mul(y, b.sub(grad, b.broadcastAlong(sum, y, dim)));
+  g.setOperand(0, b.cast(dx, g.elementType(0)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lookups and the loss
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::buildGradients(GradientBuilder &g) {
+  g.setOperand(
+      0, at(g).make<EmbeddingBackwardOp>(gradientType(g, getTableMutable()),
+                                         g.ofResult(0), getIds(), getOffset()));
+  return success();
+}
+
+Operation *CrossEntropyOp::saveForBackward(OpBuilder &builder) {
+  return addStats(builder, *this, getLogits(), 1);
+}
+
+LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {
+  if (failed(checkStats(g, *this)))
+    return failure();
+  g.setOperand(0, at(g).make<CrossEntropyBackwardOp>(
+                      getLogits().getType(), g.ofResult(0), getLogits(),
+                      getLabels(), getStats().front(), /*offset=*/Value(),
+                      getIgnoreAttr()));
+  return success();
+}
+
+LogicalResult PickOp::buildGradients(GradientBuilder &g) {
+  g.setOperand(0, at(g).make<PickBackwardOp>(getX().getType(), g.ofResult(0),
+                                             getIndex(), getOffset()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Activations and masks
+//===----------------------------------------------------------------------===//
+
+LogicalResult GeluOp::buildGradients(GradientBuilder &g) {
+  g.setOperand(0, at(g).make<GeluBackwardOp>(getX().getType(), g.ofResult(0),
+                                             getX(), getKind()));
+  return success();
+}
+
+LogicalResult SiluOp::buildGradients(GradientBuilder &g) {
+  g.setOperand(
+      0, at(g).make<SiluBackwardOp>(getX().getType(), g.ofResult(0), getX()));
+  return success();
+}
+
+/// What was replaced has no gradient.
+LogicalResult MaskPaddingOp::buildGradients(GradientBuilder &g) {
+  Type element = getType().getElementType();
+  g.setOperand(0, at(g).make<MaskPaddingOp>(
+                      getType(), g.ofResult(0), getOffset(), getDimAttr(),
+                      getSizeAttr(),
+                      cast<TypedAttr>(g.builder.getZeroAttr(element))));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// A sum spreads its gradient over all that it added. A maximum or minimum
+/// shares it equally between the elements that are it.
+LogicalResult ReduceOp::buildGradients(GradientBuilder &g) {
+  TensorBuilder b = at(g);
+  SmallVector<int64_t> kept;
+  for (int64_t dim = 0, rank = b.typeOf(getX()).getRank(); dim < rank; ++dim)
+    if (!llvm::is_contained(getDims(), dim))
+      kept.push_back(dim);
+  Value x = getX(), grad = g.ofResult(0);
+  if (getKind() == ReduceKind::Sum) {
+    g.setOperand(0, b.broadcast(grad, x, kept));
+    return success();
+  }
+  Value isIt = b.compare(arith::CmpFPredicate::OEQ, x,
+                         b.broadcast(getResult(), x, kept));
+  // The count may exceed what a narrow float can hold.
+  Value zero = b.widen(b.splat(x, 0.0)), one = b.splat(zero, 1.0);
+  Value count = b.reduce(ReduceKind::Sum, b.select(isIt, one, zero), getDims());
+  Value share = b.broadcast(b.div(b.widen(grad), count), x, kept);
+  g.setOperand(0, b.cast(b.select(isIt, share, zero), g.elementType(0)));
+  return success();
+}
+
+/// The sum over what was repeated, in the type that is asked for.
+LogicalResult BroadcastOp::buildGradients(GradientBuilder &g) {
+  TensorBuilder b = at(g);
+  Value grad = b.cast(g.ofResult(0), g.elementType(0));
+  SmallVector<int64_t> added;
+  for (int64_t dim = 0, rank = getType().getRank(); dim < rank; ++dim)
+    if (!llvm::is_contained(getDims(), dim))
+      added.push_back(dim);
+  g.setOperand(0,
+               added.empty() ? grad : b.reduce(ReduceKind::Sum, grad, added));
+  return success();
+}
+
+LogicalResult TransposeOp::buildGradients(GradientBuilder &g) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(getPermutation()))
+    inverse[from] = to;
+  g.setOperand(
+      0, at(g).make<TransposeOp>(getX().getType(), g.ofResult(0), inverse));
+  return success();
+}

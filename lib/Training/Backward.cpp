@@ -1,0 +1,167 @@
+//===- Backward.cpp - Reverse-mode differentiation ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk forward finds the values that depend on what is differentiated by,
+// one walk backward builds the gradients of those that the outputs depend on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Training/Backward.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Interfaces/DifferentiableOpInterface.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// The differentiation of one block.
+class Backward {
+public:
+  Backward(OpBuilder &builder, ArrayRef<Value> wrt, ArrayRef<Type> elementTypes)
+      : builder(builder) {
+    for (auto [value, type] : llvm::zip_equal(wrt, elementTypes))
+      gradientTypes[value] = type;
+  }
+
+  LogicalResult run(ArrayRef<Value> outputs, ArrayRef<Value> seeds);
+  Value getGradient(Value value) { return gradients.lookup(value); }
+
+private:
+  SmallVector<Operation *> findPath(Block *block, Operation *end);
+  LogicalResult differentiate(Operation *op);
+  void addGradient(Value value, Value gradient);
+  void nameDims(Operation *op);
+
+  OpBuilder &builder;
+  /// Element type of the gradient of each value that depends on `wrt`.
+  llvm::DenseMap<Value, Type> gradientTypes;
+  llvm::DenseMap<Value, Value> gradients;
+  /// Ops before the gradients, to know the new ones.
+  Operation *lastForward = nullptr;
+};
+
+} // namespace
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// The ops whose results depend on `wrt`, in order. A result of `wrt` itself is
+/// where the differentiation ends.
+SmallVector<Operation *> Backward::findPath(Block *block, Operation *end) {
+  SmallVector<Operation *> path;
+  for (Operation &op : *block) {
+    if (&op == end)
+      break;
+    // Values that a region uses from outside count as operands.
+    bool depends = false;
+    op.walk([&](Operation *inner) {
+      depends |= llvm::any_of(inner->getOperands(), [&](Value operand) {
+        return gradientTypes.contains(operand);
+      });
+    });
+    if (!depends)
+      continue;
+    bool isPath = false;
+    for (Value result : op.getResults())
+      if (isFloat(result))
+        isPath |=
+            gradientTypes
+                .try_emplace(result, getElementTypeOrSelf(result.getType()))
+                .second;
+    if (isPath)
+      path.push_back(&op);
+  }
+  return path;
+}
+
+/// Adds to the gradient of a value, if it depends on `wrt`.
+void Backward::addGradient(Value value, Value gradient) {
+  Type type = gradientTypes.lookup(value);
+  if (!type)
+    return;
+  ElementwiseBuilder b{builder, gradient.getLoc()};
+  gradient = b.cast(gradient, type);
+  Value &sum = gradients[value];
+  sum = sum ? b.add(sum, gradient) : gradient;
+}
+
+/// The gradient of a value of the residual stream is one too: what is known by
+/// the names of its dimensions holds for both.
+void Backward::nameDims(Operation *op) {
+  Attribute dims = op->getDiscardableAttr(nn::NNDialect::kDimsAttr);
+  Value gradient = dims ? gradients.lookup(op->getResult(0)) : Value();
+  Operation *def = gradient ? gradient.getDefiningOp() : nullptr;
+  bool isNew = def && def->getBlock() == builder.getBlock() &&
+               (!lastForward || lastForward->isBeforeInBlock(def));
+  if (isNew && def->getNumResults() == 1 &&
+      !def->hasAttr(nn::NNDialect::kDimsAttr))
+    def->setDiscardableAttr(nn::NNDialect::kDimsAttr, dims);
+}
+
+LogicalResult Backward::differentiate(Operation *op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(gradients.lookup(result));
+  if (llvm::none_of(resultGradients, [](Value g) { return bool(g); }))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitError("cannot differentiate '")
+           << op->getName() << "': expects an op that knows its gradient";
+  nameDims(op);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    bool isLast = op == lastForward;
+    op = differentiable.saveForBackward(builder);
+    if (isLast)
+      lastForward = op;
+  }
+  // Statistics that were added have no gradient.
+  resultGradients.resize(op->getNumResults());
+  SmallVector<Type> types;
+  for (Value operand : op->getOperands())
+    types.push_back(gradientTypes.lookup(operand));
+  GradientBuilder gradientBuilder(builder, op, resultGradients, types);
+  if (failed(
+          cast<DifferentiableOpInterface>(op).buildGradients(gradientBuilder)))
+    return failure();
+  for (auto [operand, gradient] : llvm::zip_equal(
+           op->getOperands(), gradientBuilder.getOperandGradients()))
+    if (gradient)
+      addGradient(operand, gradient);
+  return success();
+}
+
+LogicalResult Backward::run(ArrayRef<Value> outputs, ArrayRef<Value> seeds) {
+  Block *block = builder.getBlock();
+  auto place = builder.getInsertionPoint();
+  Operation *end = place == block->end() ? nullptr : &*place;
+  SmallVector<Operation *> path = findPath(block, end);
+  lastForward = place == block->begin() ? nullptr : &*std::prev(place);
+  for (auto [output, seed] : llvm::zip_equal(outputs, seeds))
+    if (seed)
+      addGradient(output, seed);
+  for (Operation *op : llvm::reverse(path))
+    if (failed(differentiate(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult tessera::buildBackward(OpBuilder &builder,
+                                     ArrayRef<Value> outputs,
+                                     ArrayRef<Value> seeds, ArrayRef<Value> wrt,
+                                     ArrayRef<Type> elementTypes,
+                                     SmallVectorImpl<Value> &gradients) {
+  Backward backward(builder, wrt, elementTypes);
+  if (failed(backward.run(outputs, seeds)))
+    return failure();
+  gradients.clear();
+  for (Value value : wrt)
+    gradients.push_back(backward.getGradient(value));
+  return success();
+}
