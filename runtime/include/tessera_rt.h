@@ -97,9 +97,9 @@ enum tessera_rt_reduction {
 /// The program's manifest: NUL-terminated JSON. See "Manifest" at the end.
 extern const char tessera_program_manifest[];
 
-/// Runs one step of the program (a forward pass) on this rank: reads arguments
-/// at their offsets in the arena, leaves results at theirs. Returns 0 or the
-/// first failing status.
+/// Runs one step of the program (a forward pass, or a training step) on this
+/// rank: reads arguments at their offsets in the arena, leaves results at
+/// theirs. Returns 0 or the first failing status.
 int32_t tessera_program_step(tessera_rt_context *ctx);
 
 /*===--- This rank
@@ -379,6 +379,8 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
  *   "arena_bytes": 1048576,             // of one rank
  *   "plan": ["line", ...],              // printed before the first step
+ *   "memory": {"parameters": 4096},     // bytes of the arena at the step's peak
+ *                                       // by what they hold; for reports
  *   "arguments": [ value, ... ],
  *   "results":   [ value, ... ]
  * }
@@ -398,18 +400,30 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "local_shape": [768, 384],          // padded_shape / product of digits
  *   "offset": 4096,                     // in the arena, bytes
  *   "bytes": 1179648,                   // of the local block
- *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0}   // role param only
+ *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0},  // param and state
+ *   "of": "blocks.0.attn.wq",           // role state only, optional: see below
+ *   "donate": 3                         // arguments only: see below
  * }
  *
  * A rank's block along a dimension is the one whose index is the mixed-radix
  * number of the dimension's digits of the rank. Ranks that differ in other
  * digits only hold copies.
  *
- * Roles. "param": initialised from `init`, or from --inputs. "tokens" and
- * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
- * the labels of a row are its tokens one position later. "input": from --inputs
- * only, or from `init` when it has one. A value with "vocab": N has ids below
- * N; data with others is refused.
+ * Roles. "param": initialised from `init`, or from --inputs. "state": the same,
+ * and with "of" it starts with the numbers of the parameter of that name (a
+ * master copy): its init draws from that parameter's stream, and it is read from
+ * the parameter's file where it has none of its own. "tokens" and "labels":
+ * [.., sequence] of i32 or i64, filled from --data before every step; the labels
+ * of a row are its tokens one position later. "input": from --inputs only, or
+ * from `init` when it has one. A value with "vocab": N has ids below N; data with
+ * others is refused.
+ *
+ * Steps in a row. An argument with "donate": R takes the value of result R after
+ * every step. The result has its type and sharding; where it also has its offset
+ * nothing is moved, otherwise the block is copied. A program with such arguments
+ * is a training step. Its results with one element and the names "loss",
+ * "grad_norm", "lr", "tokens" and "skipped" (1 where the step changed nothing) are
+ * read after every step, as far as they are there.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the

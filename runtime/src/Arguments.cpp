@@ -16,22 +16,20 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <unistd.h>
 
 using namespace tessera::rt;
 
+/// The file of --inputs that an argument is read from, or nothing.
 static std::string inputPath(const Options &options, const Value &value) {
-  return options.inputs + "/" + value.name + ".npy";
-}
-
-static bool comesFromFile(const Options &options, const Value &value) {
-  return !options.inputs.empty() &&
-         access(inputPath(options, value).c_str(), F_OK) == 0;
-}
-
-static bool isData(const Value &value) {
-  return value.role == Role::Tokens || value.role == Role::Labels;
+  if (options.inputs.empty())
+    return std::string();
+  for (const std::string &name : {value.name, value.of}) {
+    std::string path = options.inputs + "/" + name + ".npy";
+    if (!name.empty() && access(path.c_str(), F_OK) == 0)
+      return path;
+  }
+  return std::string();
 }
 
 /// Runs body(run, block) over all runs of this rank's block, on all threads.
@@ -71,7 +69,7 @@ static void initialise(tessera_rt_context *ctx, const Value &value,
                        uint64_t seed) {
   if (value.init.kind == Initialiser::Zeros)
     return;
-  uint64_t key = randomKey(seed, value.name);
+  uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
   float first = float(value.init.first), second = float(value.init.second);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
     constexpr int64_t piece = 4096;
@@ -128,36 +126,41 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
   return std::string();
 }
 
+/// Fills this rank's block of one argument that stays.
+static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
+                                const Value &value) {
+  memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
+  std::string path = inputPath(options, value);
+  if (!path.empty())
+    return loadFile(ctx, value, path);
+  if (isData(value)) {
+    if (options.data.empty() && !options.randomData)
+      return "argument '" + value.name +
+             "' needs tokens: expects --data FILE, --random-data, or --inputs "
+             "DIR with its file";
+    return std::string();
+  }
+  if (value.init.kind == Initialiser::None)
+    return "argument '" + value.name +
+           "' has no initialiser: expects --inputs DIR with '" + value.name +
+           ".npy'";
+  initialise(ctx, value, options.seed);
+  return std::string();
+}
+
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
-                                  const Options &options,
-                                  const TokenSource &tokens) {
+                                  const Options &options) {
   double begin = monotonicSeconds(), shown = begin;
   if (!options.inputs.empty() && access(options.inputs.c_str(), R_OK) != 0)
     return fail(ctx, TESSERA_RT_SYSTEM,
                 "cannot read the directory '" + options.inputs + "'");
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
-    const Value &value = manifest.arguments[i];
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
-    memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
-    if (comesFromFile(options, value)) {
-      std::string error = loadFile(ctx, value, inputPath(options, value));
-      if (!error.empty())
-        return fail(ctx, TESSERA_RT_SYSTEM, error);
-    } else if (isData(value) && !tokens.isOpen()) {
-      return fail(ctx, TESSERA_RT_INVALID,
-                  "argument '" + value.name +
-                      "' needs tokens: expects --data FILE, --random-data, or "
-                      "--inputs DIR with its file");
-    } else if (!isData(value) && value.init.kind == Initialiser::None) {
-      return fail(ctx, TESSERA_RT_INVALID,
-                  "argument '" + value.name +
-                      "' has no initialiser: expects --inputs DIR with '" +
-                      value.name + ".npy'");
-    } else if (!isData(value)) {
-      initialise(ctx, value, options.seed);
-    }
+    std::string error = fillArgument(ctx, options, manifest.arguments[i]);
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_INVALID, error);
     double now = monotonicSeconds();
     if (ctx->rank == 0 && !options.quiet && now - shown > 2) {
       fprintf(stderr, "arguments: %zu of %zu filled, %.1f s\n", i + 1,
@@ -168,34 +171,30 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
   return TESSERA_RT_OK;
 }
 
-Status tessera::rt::fillTokens(tessera_rt_context *ctx,
-                               const Manifest &manifest, const Options &options,
-                               const TokenSource &tokens, int64_t step) {
-  for (const Value &value : manifest.arguments) {
-    if (!isData(value) || comesFromFile(options, value))
-      continue;
+std::vector<const Value *> tessera::rt::dataArguments(const Manifest &manifest,
+                                                      const Options &options) {
+  std::vector<const Value *> values;
+  for (const Value &value : manifest.arguments)
+    if (isData(value) && inputPath(options, value).empty())
+      values.push_back(&value);
+  return values;
+}
+
+void tessera::rt::fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
+                             const Options &options, const Batch &batch) {
+  for (const Value *value : dataArguments(manifest, options)) {
     // The program may have reused the block, padding included.
-    memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
-    std::mutex lock;
-    std::string error;
-    int64_t length = value.shape.back(), size = dtypeSize(value.dtype);
-    forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    memset(ctx->arena() + value->offset, 0, size_t(value->bytes));
+    int64_t length = value->shape.back(), size = dtypeSize(value->dtype);
+    forEachRun(ctx, *value, [&](const ShardRuns::Run &run, uint8_t *out) {
       // A run may span rows.
       for (int64_t i = 0; i < run.length;) {
         int64_t at = run.global + i;
         int64_t count = std::min(length - at % length, run.length - i);
-        std::string problem = tokens.fill(value, step, at / length, at % length,
-                                          count, out + i * size);
-        if (!problem.empty()) {
-          std::lock_guard<std::mutex> guard(lock);
-          error = problem;
-          return;
-        }
+        batch.source.fill(*value, batch.isHeldOut, batch.first + at / length,
+                          at % length, count, out + i * size);
         i += count;
       }
     });
-    if (!error.empty())
-      return fail(ctx, TESSERA_RT_INVALID, error);
   }
-  return TESSERA_RT_OK;
 }

@@ -25,22 +25,34 @@ namespace tessera::rt {
 /// and whatever is in --inputs. Records a failure for an argument that has no
 /// source at all.
 Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
-                     const Options &options, const TokenSource &tokens);
+                     const Options &options);
 
-/// Fills this rank's blocks of tokens and labels for a step.
-Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
-                  const Options &options, const TokenSource &tokens,
-                  int64_t step);
+/// The tokens and labels that no file of --inputs gives.
+std::vector<const Value *> dataArguments(const Manifest &manifest,
+                                         const Options &options);
+
+/// Fills this rank's blocks of tokens and labels.
+void fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
+                const Options &options, const Batch &batch);
+
+/// Element `index` of an array, widened.
+double readElement(int32_t dtype, const uint8_t *data, int64_t index);
+
+/// The element of a result with one element, on the rank that holds it; the
+/// same on all ranks between the end of a step and the start of the next. NaN
+/// for null.
+double readScalar(tessera_rt_context *ctx, const Value *value);
 
 /// Compares every result with options.compare/NAME.npy. Runs on one rank.
 Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options,
                       std::vector<Comparison> &comparisons);
 
-/// Writes this rank's share of the results (whole values, read from all arenas)
-/// to options.saveOutputs.
-Status writeResults(tessera_rt_context *ctx, const Manifest &manifest,
-                    const Options &options);
+/// Writes this rank's share of `values` (whole, read from all arenas) to
+/// directory/NAME.npy.
+Status writeValues(tessera_rt_context *ctx,
+                   const std::vector<const Value *> &values,
+                   const std::string &directory);
 
 } // namespace tessera::rt
 

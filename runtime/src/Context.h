@@ -83,6 +83,8 @@ struct tessera_rt_context {
   /// Iterations of a wait before it sleeps; few, since ranks share cores.
   int spinIterations = 64;
   tessera::rt::InjectedFault fault;
+  /// Seconds spent waiting for other ranks.
+  double waitSeconds = 0;
 
   uint8_t *arena() const { return memory.arena(rank); }
   tessera::rt::RankBlock &block() { return memory.blocks[rank]; }

@@ -67,6 +67,20 @@ struct Traffic {
   int64_t bytes = 0;
 };
 
+/// Resident bytes of one rank. Pages of other ranks' arenas, which it may have
+/// read, are counted at those.
+struct MemoryUse {
+  /// Private pages now, and before arguments were filled.
+  int64_t privateBytes = 0;
+  int64_t privateAtStart = 0;
+  /// Of the private pages: buffers that library calls pack operands into.
+  int64_t scratchBytes = 0;
+  /// Pages of its own arena.
+  int64_t arenaBytes = 0;
+
+  int64_t total() const { return privateBytes + arenaBytes; }
+};
+
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// One rank's part of the control block. Written by that rank, but for the
@@ -86,6 +100,11 @@ struct alignas(64) RankBlock {
   alignas(64) std::atomic<uint64_t> tickets[numSlots] = {};
   Entry entries[numSlots];
 
+  // Of the last step; valid from its end to the start of the next.
+  /// Seconds that this rank did not wait for others.
+  double busySeconds = 0;
+  MemoryUse memory;
+
   // For the report; valid when the final barrier has passed.
   double cpuSeconds = 0;
   double initSeconds = 0;
@@ -104,6 +123,10 @@ struct ControlBlock {
   std::atomic<uint32_t> ready{0};
   /// Not 0: stop. Set after the failure below is complete.
   std::atomic<uint32_t> aborted{0};
+  /// The signal that asks to end after the current step, or 0. Rank 0 looks at
+  /// it at the end of each step and decides for all.
+  std::atomic<int32_t> stopSignal{0};
+  std::atomic<int32_t> stopDecided{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
   std::atomic<int32_t> failureOwner{0};
   char failure[1536] = {};

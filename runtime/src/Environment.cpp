@@ -200,8 +200,17 @@ std::string Rendezvous::attempt(SharedMemory &memory, bool &retry) {
 
 static tessera_rt_context *interrupted = nullptr;
 
-/// SIGINT or SIGTERM in a joined rank: tell the peers, and go.
+/// SIGINT or SIGTERM in a joined rank: ask for an end after the step. The
+/// second time: tell the peers, and go.
 static void onSignal(int number) {
+  static volatile sig_atomic_t received = 0;
+  if (received == 0) {
+    received = 1;
+    int32_t none = 0;
+    interrupted->memory.control->stopSignal.compare_exchange_strong(none,
+                                                                    number);
+    return;
+  }
   // recordFailure makes only atomic operations and futex calls after the text,
   // which is a constant here.
   ControlBlock &control = *interrupted->memory.control;

@@ -102,6 +102,7 @@ struct Children {
   }
   void markFailed(const std::string &text);
   void reap();
+  void interrupt(int signal);
 };
 } // namespace
 
@@ -132,6 +133,18 @@ void Children::reap() {
                             : "its last collective is " + block.last.describe();
     markFailed(format("rank %zu ", rank) + how + "; " + where);
   }
+}
+
+/// Ranks end by themselves after their step; a second signal does not wait for
+/// that, and a third for nothing at all.
+void Children::interrupt(int signal) {
+  int32_t none = 0;
+  if (memory.control->stopSignal.compare_exchange_strong(none, signal))
+    return;
+  if (interruptedBy)
+    killAll();
+  interruptedBy = signal;
+  markFailed(format("interrupted by %s", strsignal(signal)));
 }
 
 /// What a forked process does; does not return.
@@ -171,12 +184,8 @@ static void watch(Children &children, const sigset_t &watched) {
       second = {0, 50000000};
     int received = sigtimedwait(&watched, nullptr, &second);
     children.reap();
-    if (received == SIGINT || received == SIGTERM) {
-      if (children.interruptedBy)
-        children.killAll();
-      children.interruptedBy = received;
-      children.markFailed(format("interrupted by %s", strsignal(received)));
-    }
+    if (received == SIGINT || received == SIGTERM)
+      children.interrupt(received);
     // A rank that detected a failure has said so in shared memory.
     if (children.memory.control->aborted.load() && !children.failed) {
       children.failed = true;
@@ -190,6 +199,14 @@ static void watch(Children &children, const sigset_t &watched) {
 
 int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
                              RankBody body) {
+  // Better no process at all than ranks that are refused one by one.
+  if (options.memoryLimit && manifest.arenaBytes > options.memoryLimit) {
+    fprintf(stderr,
+            "tessera: error: a rank needs %lld bytes for the arena of its "
+            "plan, but --memory-limit gives %lld\n",
+            (long long)manifest.arenaBytes, (long long)options.memoryLimit);
+    return 1;
+  }
   int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes);
   int fd = memfd_create("tessera", MFD_CLOEXEC);
   SharedMemory memory;

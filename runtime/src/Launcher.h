@@ -39,7 +39,8 @@ using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
 
 /// Forks `manifest.ranks` processes that run `body`, and watches them. Returns
 /// the exit status: 0, 1 after printing one line about the first failure, or
-/// 128 + signal after SIGINT or SIGTERM. No process is left.
+/// 128 + signal. A first SIGINT or SIGTERM is passed on in `stopSignal`, and is
+/// no failure; a second one ends the ranks. No process is left.
 int launchRanks(const Manifest &manifest, const Options &options,
                 RankBody body);
 

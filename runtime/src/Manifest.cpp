@@ -31,6 +31,18 @@ int64_t Value::localElements() const {
   return count;
 }
 
+bool Manifest::isTraining() const {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Value &value) { return value.donate >= 0; });
+}
+
+const Value *Manifest::findScalar(const char *name) const {
+  for (const Value &value : results)
+    if (value.name == name && value.elements() == 1)
+      return &value;
+  return nullptr;
+}
+
 std::string tessera::rt::describeType(int32_t dtype,
                                       const std::vector<int64_t> &shape) {
   std::string text = std::string(dtypeName(dtype)) + "[";
@@ -128,6 +140,8 @@ static std::string readValue(const Json &json, bool isArgument,
     std::string role = json.getString("role");
     if (role == "param")
       value.role = Role::Param;
+    else if (role == "state")
+      value.role = Role::State;
     else if (role == "tokens")
       value.role = Role::Tokens;
     else if (role == "labels")
@@ -135,10 +149,12 @@ static std::string readValue(const Json &json, bool isArgument,
     else if (role == "input")
       value.role = Role::Input;
     else
-      return "expects the role param, tokens, labels or input, but got '" +
+      return "expects the role param, state, tokens, labels or input, but "
+             "got '" +
              role + "'";
-    bool isData = value.role == Role::Tokens || value.role == Role::Labels;
-    if (isData &&
+    value.of = json.getString("of");
+    value.donate = json.getInteger("donate", -1);
+    if (isData(value) &&
         ((value.dtype != TESSERA_RT_I32 && value.dtype != TESSERA_RT_I64) ||
          value.shape.empty()))
       return "expects tokens of i32 or i64 with a sequence dim";
@@ -147,6 +163,30 @@ static std::string readValue(const Json &json, bool isArgument,
       return "expects an init kind zeros, ones, constant, normal or uniform";
   }
   return checkValue(value, manifest);
+}
+
+/// Checks that each donated argument has a result like it, which is no other's.
+static std::string checkDonations(const Manifest &manifest) {
+  std::vector<bool> taken(manifest.results.size());
+  for (const Value &value : manifest.arguments) {
+    if (value.donate == -1)
+      continue;
+    std::string where = "arguments '" + value.name + "' ";
+    if (value.donate < 0 || value.donate >= int64_t(taken.size()) ||
+        taken[size_t(value.donate)])
+      return where +
+             format("expects to be donated to a result that is no other "
+                    "argument's, below %zu, but got %lld",
+                    taken.size(), (long long)value.donate);
+    taken[size_t(value.donate)] = true;
+    const Value &result = manifest.results[size_t(value.donate)];
+    if (value.dtype != result.dtype || value.shape != result.shape ||
+        value.localShape != result.localShape ||
+        value.sharding != result.sharding)
+      return where + "expects the type and sharding of the result '" +
+             result.name + "', which takes its place, but got another";
+  }
+  return std::string();
 }
 
 static std::string readValues(const Json &json, const char *name,
@@ -192,9 +232,14 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   manifest.ranks = int(ranks);
   for (const Json &line : json.getArray("plan"))
     manifest.plan.push_back(line.string);
+  if (const Json *memory = json.find("memory"))
+    for (const auto &member : memory->members)
+      manifest.memory.push_back({member.first, member.second.integer});
   error = readValues(json, "arguments", true, manifest, manifest.arguments);
   if (error.empty())
     error = readValues(json, "results", false, manifest, manifest.results);
+  if (error.empty())
+    error = checkDonations(manifest);
   return error.empty();
 }
 

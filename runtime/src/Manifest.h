@@ -20,7 +20,7 @@
 
 namespace tessera::rt {
 
-enum class Role { Param, Tokens, Labels, Input, Result };
+enum class Role { Param, State, Tokens, Labels, Input, Result };
 
 /// How a value begins.
 struct Initialiser {
@@ -40,6 +40,10 @@ struct Value {
   /// Tokens and labels: ids are below it; 0: not known.
   int64_t vocab = 0;
   Initialiser init;
+  /// State: the parameter with whose numbers it starts, or empty.
+  std::string of;
+  /// Arguments: the result that takes its place after a step, or -1.
+  int64_t donate = -1;
 
   int64_t elements() const;
   int64_t localElements() const;
@@ -51,8 +55,19 @@ struct Manifest {
   int64_t arenaBytes = 0;
   std::vector<MeshAxis> mesh;
   std::vector<std::string> plan;
+  /// Bytes at the peak of a step, by what they hold.
+  std::vector<std::pair<std::string, int64_t>> memory;
   std::vector<Value> arguments, results;
+
+  /// Whether a step changes arguments.
+  bool isTraining() const;
+  /// The result of that name if it has one element, or null.
+  const Value *findScalar(const char *name) const;
 };
+
+inline bool isData(const Value &value) {
+  return value.role == Role::Tokens || value.role == Role::Labels;
+}
 
 /// Reads a manifest; returns false and a message when it is not sound.
 bool parseManifest(const char *text, Manifest &manifest, std::string &error);

@@ -29,7 +29,7 @@ const char *tessera::rt::reductionName(int32_t reduction) {
 }
 
 const char *tessera::rt::barrierName(int64_t id) {
-  static const char *const names[] = {"all ranks started",
+  static const char *const names[] = {"all ranks started",   "all is ready",
                                       "arguments are ready", "step is done",
                                       "outputs are written", "program is done"};
   return id >= 0 && id <= BarrierEnd ? names[id] : "?";

@@ -20,6 +20,10 @@ namespace tessera::rt {
 
 struct Options {
   enum Report { Text, JsonLine };
+  enum Log { TextLog, JsonLog };
+  /// What a loss or a gradient norm that is no number leads to.
+  enum OnNan { Stop, Skip };
+
   /// 0: not given.
   int ranks = 0;
   int threads = 0;
@@ -27,8 +31,20 @@ struct Options {
   uint64_t seed = 0;
   /// 0: 300 s for the first step, 60 s for others.
   double deadline = 0;
-  std::string data, dataFormat, inputs, saveOutputs, compare;
+  /// Bytes that a rank may use; 0: no limit.
+  int64_t memoryLimit = 0;
+
+  std::string data, dataFormat, inputs, evalData;
   bool randomData = false;
+  /// Number of the sequence that the first batch begins with.
+  int64_t dataPosition = 0;
+  /// 0: never.
+  int64_t evalEvery = 0;
+  int64_t evalBatches = 4;
+  OnNan onNan = Stop;
+
+  std::string saveOutputs, saveInitial, compare;
+  Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;
 };

@@ -320,8 +320,10 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
     int missing;
     if (Status status = advanceAll(ctx, slot, missing))
       return status;
-    if (op.stage == Stage::Complete)
+    if (op.stage == Stage::Complete) {
+      ctx->waitSeconds += begin == 0 ? 0 : monotonicSeconds() - begin;
       return TESSERA_RT_OK;
+    }
     block.waitingFor.store(missing);
     double now = monotonicSeconds();
     if (begin == 0)

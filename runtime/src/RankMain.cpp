@@ -13,73 +13,96 @@
 #include "Arguments.h"
 #include "Launcher.h"
 #include "Report.h"
+#include "Residency.h"
+#include "Steps.h"
 
 using namespace tessera::rt;
 
-/// Seconds a wait may last once the first step, in which memory is touched for
-/// the first time, is over.
-static constexpr double stepDeadline = 60;
+/// Checks options against the program. Returns a message, or nothing.
+static std::string checkOptions(const Manifest &manifest,
+                                const Options &options, const RunData &data) {
+  bool isOpen = data.source.isOpen();
+  if (options.evalEvery &&
+      (!manifest.isTraining() || !isOpen || !manifest.findScalar("loss")))
+    return "--eval-every expects a training step with a loss, and --data or "
+           "--random-data";
+  if (options.steps == 0 &&
+      (!options.saveOutputs.empty() || !options.compare.empty()))
+    return "--steps 0 gives no results for --save-outputs or --compare";
+  return std::string();
+}
 
-static Status runSteps(tessera_rt_context *ctx, const Manifest &manifest,
-                       const Options &options, const TokenSource &tokens,
-                       std::vector<double> &stepSeconds) {
-  RankBlock &block = ctx->block();
-  for (int64_t step = 0; step < options.steps; ++step) {
-    if (Status status = fillTokens(ctx, manifest, options, tokens, step))
-      return status;
-    if (Status status = barrier(ctx, BarrierArguments))
-      return status;
-    double begin = monotonicSeconds(), cpu = processCpuSeconds();
-    if (int32_t status = tessera_program_step(ctx)) {
-      // The runtime has recorded why, unless the program failed by itself.
-      if (!ctx->memory.control->aborted.load())
-        fail(
-            ctx, status,
-            format("step %lld failed with status %d", (long long)step, status));
-      return status;
-    }
-    if (Status status = barrier(ctx, BarrierStep))
-      return status;
-    double seconds = monotonicSeconds() - begin;
-    block.cpuSeconds += processCpuSeconds() - cpu;
-    stepSeconds.push_back(seconds);
-    if (ctx->rank == 0 && !options.quiet)
-      fprintf(stderr, "step %lld of %lld: %.2f ms\n", (long long)step + 1,
-              (long long)options.steps, seconds * 1e3);
-    if (options.deadline <= 0)
-      ctx->deadlineSeconds = stepDeadline;
-  }
-  return TESSERA_RT_OK;
+/// Everything before the first step.
+static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
+                      const Options &options, RunData &data) {
+  ctx->block().memory.privateAtStart = privateResidentBytes();
+  std::string error = limitMemory(ctx, manifest, options.memoryLimit);
+  if (error.empty())
+    error = data.open(options, dataArguments(manifest, options));
+  if (error.empty())
+    error = checkOptions(manifest, options, data);
+  // All ranks read one file: one looks at its ids.
+  if (error.empty() && ctx->rank == 0)
+    error = data.check(options, *ctx->pool);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  double begin = monotonicSeconds();
+  if (Status status = fillArguments(ctx, manifest, options))
+    return status;
+  ctx->block().initSeconds = monotonicSeconds() - begin;
+  ControlBlock &control = *ctx->memory.control;
+  if (ctx->rank == 0)
+    control.stopDecided.store(control.stopSignal.load());
+  return barrier(ctx, BarrierReady);
+}
+
+/// Writes arguments as they begin.
+static Status saveInitial(tessera_rt_context *ctx, const Manifest &manifest,
+                          const Options &options) {
+  if (options.saveInitial.empty())
+    return TESSERA_RT_OK;
+  std::vector<const Value *> values;
+  for (const Value &value : manifest.arguments)
+    if (value.role == Role::Param || value.role == Role::State)
+      values.push_back(&value);
+  if (Status status = writeValues(ctx, values, options.saveInitial))
+    return status;
+  return barrier(ctx, BarrierOutputs);
+}
+
+static Status saveOutputs(tessera_rt_context *ctx, const Manifest &manifest,
+                          const Options &options) {
+  if (options.saveOutputs.empty())
+    return TESSERA_RT_OK;
+  std::vector<const Value *> values;
+  for (const Value &value : manifest.results)
+    values.push_back(&value);
+  if (Status status = writeValues(ctx, values, options.saveOutputs))
+    return status;
+  return barrier(ctx, BarrierOutputs);
 }
 
 static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options) {
-  if (ctx->rank == 0 && !options.quiet)
-    for (const std::string &line : manifest.plan)
-      fprintf(stderr, "plan: %s\n", line.c_str());
-  TokenSource tokens;
-  std::string error = tokens.open(options);
-  if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
-  double begin = monotonicSeconds();
-  if (Status status = fillArguments(ctx, manifest, options, tokens))
+  RunData data;
+  if (Status status = prepare(ctx, manifest, options, data))
     return status;
-  ctx->block().initSeconds = monotonicSeconds() - begin;
-  std::vector<double> stepSeconds;
-  if (Status status = runSteps(ctx, manifest, options, tokens, stepSeconds))
+  if (Status status = saveInitial(ctx, manifest, options))
     return status;
-  if (!options.saveOutputs.empty()) {
-    if (Status status = writeResults(ctx, manifest, options))
+  StepLoop loop(ctx, manifest, options, data);
+  if (Status status = loop.run())
+    return status;
+  // A signal may have come before the first step.
+  bool hasResults = !loop.seconds().empty();
+  if (hasResults)
+    if (Status status = saveOutputs(ctx, manifest, options))
       return status;
-    if (Status status = barrier(ctx, BarrierOutputs))
-      return status;
-  }
   if (ctx->rank == 0) {
     std::vector<Comparison> comparisons;
-    if (!options.compare.empty())
+    if (hasResults && !options.compare.empty())
       if (Status status = compareResults(ctx, manifest, options, comparisons))
         return status;
-    printReport(ctx, manifest, options, stepSeconds, comparisons);
+    printReport(ctx, manifest, options, loop.seconds(), comparisons);
   }
   return barrier(ctx, BarrierEnd);
 }

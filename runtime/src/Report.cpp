@@ -48,6 +48,28 @@ static double sum(const std::vector<double> &values) {
   return total;
 }
 
+MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
+                                       const Manifest &manifest) {
+  MemoryReport report{manifest.arenaBytes, {}};
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    const MemoryUse &use = ctx->memory.blocks[rank].memory;
+    if (rank == 0 || use.total() > report.measured.total())
+      report.measured = use;
+  }
+  return report;
+}
+
+static std::string memoryJson(const MemoryReport &memory) {
+  return format("{\"planned_bytes\": %lld, \"measured_bytes\": %lld, "
+                "\"arena_bytes\": %lld, \"private_bytes\": %lld, "
+                "\"private_bytes_at_start\": %lld, \"scratch_bytes\": %lld}",
+                (long long)memory.planned, (long long)memory.ofTheStep(),
+                (long long)memory.measured.arenaBytes,
+                (long long)memory.measured.privateBytes,
+                (long long)memory.measured.privateAtStart,
+                (long long)memory.measured.scratchBytes);
+}
+
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                       const std::vector<double> &stepSeconds,
                       const std::vector<Comparison> &comparisons) {
@@ -66,8 +88,9 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
     init = std::max(init, block.initSeconds);
   }
   line += format("], \"init_seconds\": %.6f, \"arena_bytes\": %lld, "
-                 "\"collectives\": [",
-                 init, (long long)manifest.arenaBytes);
+                 "\"memory\": %s, \"collectives\": [",
+                 init, (long long)manifest.arenaBytes,
+                 memoryJson(reportMemory(ctx, manifest)).c_str());
   const char *comma = "";
   for (const Traffic &traffic : gatherTraffic(ctx)) {
     line += format("%s{\"op\": \"%s\", \"axes\": %s, \"calls\": %lld, "
@@ -95,13 +118,13 @@ static void printText(tessera_rt_context *ctx, const Manifest &manifest,
   for (int rank = 0; rank < ctx->ranks; ++rank)
     cpu += ctx->memory.blocks[rank].cpuSeconds;
   std::sort(stepSeconds.begin(), stepSeconds.end());
+  double median = stepSeconds.empty() ? 0 : stepSeconds[stepSeconds.size() / 2];
   printf("%s: %d rank%s x %d thread%s, %zu step%s in %.3f s (median %.2f ms), "
          "%.3f s CPU, arena %.1f MB per rank\n",
          manifest.program.c_str(), ctx->ranks, ctx->ranks == 1 ? "" : "s",
          ctx->pool->size(), ctx->pool->size() == 1 ? "" : "s",
          stepSeconds.size(), stepSeconds.size() == 1 ? "" : "s", total,
-         stepSeconds[stepSeconds.size() / 2] * 1e3, cpu,
-         double(manifest.arenaBytes) / 1e6);
+         median * 1e3, cpu, double(manifest.arenaBytes) / 1e6);
   for (const Traffic &traffic : gatherTraffic(ctx))
     printf("  %-14s over %-12s %8lld calls %12.3f MB received per rank\n",
            opName(OpKind(traffic.op)), traffic.axes, (long long)traffic.calls,

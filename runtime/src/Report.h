@@ -31,6 +31,18 @@ struct Comparison {
   double magnitude = 0;
 };
 
+/// The largest memory of all ranks, measured and by plan; see measureMemory.
+struct MemoryReport {
+  int64_t planned = 0;
+  MemoryUse measured;
+
+  /// Measured, without what a program has that does nothing.
+  int64_t ofTheStep() const {
+    return measured.total() - measured.privateAtStart;
+  }
+};
+MemoryReport reportMemory(tessera_rt_context *ctx, const Manifest &manifest);
+
 /// Prints the report of all ranks to standard output. `stepSeconds` is the wall
 /// time of each step on rank 0.
 void printReport(tessera_rt_context *ctx, const Manifest &manifest,

@@ -49,27 +49,27 @@ static std::vector<uint8_t> assemble(tessera_rt_context *ctx,
   return whole;
 }
 
-Status tessera::rt::writeResults(tessera_rt_context *ctx,
-                                 const Manifest &manifest,
-                                 const Options &options) {
-  std::string error = makeDirectories(options.saveOutputs);
+Status tessera::rt::writeValues(tessera_rt_context *ctx,
+                                const std::vector<const Value *> &values,
+                                const std::string &directory) {
+  std::string error = makeDirectories(directory);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_SYSTEM, error);
-  for (size_t i = 0; i < manifest.results.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     if (int(i % size_t(ctx->ranks)) != ctx->rank)
       continue;
-    const Value &value = manifest.results[i];
+    const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
-    error = writeNpy(options.saveOutputs + "/" + value.name + ".npy",
-                     value.dtype, value.shape, whole.data());
+    error = writeNpy(directory + "/" + value.name + ".npy", value.dtype,
+                     value.shape, whole.data());
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
   }
   return TESSERA_RT_OK;
 }
 
-/// Element `index` of an array, widened.
-static double elementAt(int32_t dtype, const uint8_t *data, int64_t index) {
+double tessera::rt::readElement(int32_t dtype, const uint8_t *data,
+                                int64_t index) {
   auto load = [&](auto zero) {
     memcpy(&zero, data + index * int64_t(sizeof(zero)), sizeof(zero));
     return zero;
@@ -81,6 +81,8 @@ static double elementAt(int32_t dtype, const uint8_t *data, int64_t index) {
     return load(double());
   case TESSERA_RT_BF16:
     return bf16ToFloat(load(uint16_t()));
+  case TESSERA_RT_F16:
+    return double(load(_Float16()));
   case TESSERA_RT_I32:
     return load(int32_t());
   case TESSERA_RT_I64:
@@ -90,6 +92,13 @@ static double elementAt(int32_t dtype, const uint8_t *data, int64_t index) {
   default:
     return load(uint8_t());
   }
+}
+
+double tessera::rt::readScalar(tessera_rt_context *ctx, const Value *value) {
+  if (!value)
+    return std::nan("");
+  int owner = blockOwners(*value, ctx->ranks).front();
+  return readElement(value->dtype, ctx->memory.arena(owner) + value->offset, 0);
 }
 
 Status tessera::rt::compareResults(tessera_rt_context *ctx,
@@ -103,15 +112,13 @@ Status tessera::rt::compareResults(tessera_rt_context *ctx,
     if (error.empty() && theirs.shape != value.shape)
       error = "expects the shape of result '" + value.name + "' in '" + path +
               "' but got another";
-    if (error.empty() && value.dtype == TESSERA_RT_F16)
-      error = "cannot compare f16 result '" + value.name + "'";
     if (!error.empty())
       return fail(ctx, TESSERA_RT_INVALID, error);
     std::vector<uint8_t> ours = assemble(ctx, value);
     Comparison comparison{value.name};
     for (int64_t i = 0, e = value.elements(); i < e; ++i) {
-      double a = elementAt(value.dtype, ours.data(), i);
-      double b = elementAt(theirs.dtype, theirs.elements, i);
+      double a = readElement(value.dtype, ours.data(), i);
+      double b = readElement(theirs.dtype, theirs.elements, i);
       if (std::isnan(a) && std::isnan(b))
         continue;
       double difference = a == b ? 0 : std::fabs(a - b);

@@ -13,6 +13,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <sys/mman.h>
 
 using namespace tessera::rt;
@@ -33,6 +34,8 @@ void *ScratchBuffer::get(size_t bytes) {
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     // There is no way to go on, and the launcher reports the exit.
+    if (std::new_handler handler = std::get_new_handler())
+      handler();
     fprintf(stderr, "tessera: error: no memory for %zu bytes of scratch\n",
             capacity);
     _Exit(1);

@@ -35,6 +35,7 @@ public:
 
   /// At least `bytes` bytes; aborts the process when there is no memory.
   void *get(size_t bytes);
+  size_t bytes() const { return capacity; }
   float *getFloats(size_t count) {
     return static_cast<float *>(get(count * sizeof(float)));
   }
@@ -49,6 +50,13 @@ private:
 struct ScratchSet {
   ScratchBuffer shared;
   std::vector<ScratchBuffer> perThread;
+
+  size_t bytes() const {
+    size_t total = shared.bytes();
+    for (const ScratchBuffer &buffer : perThread)
+      total += buffer.bytes();
+    return total;
+  }
 };
 
 } // namespace tessera::rt

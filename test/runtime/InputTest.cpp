@@ -169,43 +169,108 @@ TEST(npy, nothing_is_left_of_a_failed_write) {
                   "cannot create"));
 }
 
-TEST(tokens, bytes_and_flat_files) {
+namespace {
+Value dataValue(Role role, std::vector<int64_t> shape, int64_t vocab = 0) {
   Value value;
-  value.role = Role::Tokens;
+  value.name = role == Role::Tokens ? "tokens" : "labels";
+  value.role = role;
   value.dtype = TESSERA_RT_I32;
-  value.shape = {2, 3};
-  Options options;
-  options.data = writeFile("text", "abcdefghijklmnopq");
-  TokenSource source;
-  ASSERT_EQ(source.open(options), "");
-  int32_t ids[3];
-  ASSERT_EQ(source.fill(value, 1, 1, 0, 3, ids), "");
-  EXPECT_EQ(ids[0], 'j');
-  value.role = Role::Labels;
-  ASSERT_EQ(source.fill(value, 1, 1, 1, 2, ids), "");
-  EXPECT_EQ(ids[0], 'l');
-  // The data wraps; the last label still exists.
-  for (int64_t step = 0; step < 50; ++step)
-    ASSERT_EQ(source.fill(value, step, 1, 0, 3, ids), "");
-  value.vocab = 100;
-  EXPECT_TRUE(
-      has(source.fill(value, 0, 1, 0, 3, ids), "expects ids below 100"));
+  value.shape = std::move(shape);
+  value.vocab = vocab;
+  return value;
+}
 
-  Options flat;
-  flat.data = writeFile("data.u16", std::string("\x01\x01\x02\x00\x03\x00", 6));
+std::vector<int32_t> read(const TokenSource &source, const Value &value,
+                          int64_t sequence, bool isHeldOut = false) {
+  std::vector<int32_t> ids(size_t(value.shape.back()));
+  source.fill(value, isHeldOut, sequence, 0, value.shape.back(), ids.data());
+  return ids;
+}
+} // namespace
+
+TEST(tokens, sequences_of_bytes) {
+  Value tokens = dataValue(Role::Tokens, {2, 3});
+  Value labels = dataValue(Role::Labels, {1, 2, 3});
+  BatchShape shape;
+  ASSERT_EQ(findBatchShape({&tokens, &labels}, shape), "");
+  EXPECT_EQ(shape.rows, 2);
+  EXPECT_EQ(shape.length, 3);
+  TokenSource source;
+  // Five sequences, a label, and one byte that is left over.
+  ASSERT_EQ(source.openFile(writeFile("text", "abcdefghijklmnopq"), "", shape),
+            "");
+  using Ids = std::vector<int32_t>;
+  EXPECT_EQ(source.training(), 5);
+  EXPECT_EQ(read(source, tokens, 3), (Ids{'j', 'k', 'l'}));
+  EXPECT_EQ(read(source, labels, 3), (Ids{'k', 'l', 'm'}));
+  EXPECT_EQ(read(source, labels, 4), (Ids{'n', 'o', 'p'}));
+  // After the last comes the first.
+  EXPECT_EQ(read(source, tokens, 5), (Ids{'a', 'b', 'c'}));
+  EXPECT_FALSE(source.wrapsIn(0));
+  EXPECT_FALSE(source.wrapsIn(2));
+  EXPECT_TRUE(source.wrapsIn(4));
+  EXPECT_FALSE(source.wrapsIn(6));
+  EXPECT_FALSE(source.wrapsIn(8));
+  EXPECT_TRUE(source.wrapsIn(10));
+  // What is held out is not trained on.
+  ASSERT_EQ(source.holdOut(2), "");
+  EXPECT_EQ(source.training(), 3);
+  EXPECT_EQ(read(source, tokens, 3), (Ids{'a', 'b', 'c'}));
+  EXPECT_EQ(read(source, tokens, 0, true), (Ids{'j', 'k', 'l'}));
+  EXPECT_TRUE(has(source.holdOut(4), "at least 6 sequences of 3"));
+}
+
+TEST(tokens, flat_files) {
   TokenSource words;
-  ASSERT_EQ(words.open(flat), "");
-  value.shape = {1, 2};
-  value.vocab = 0;
-  value.role = Role::Tokens;
-  ASSERT_EQ(words.fill(value, 0, 0, 0, 2, ids), "");
-  EXPECT_EQ(ids[0], 257);
-  EXPECT_EQ(ids[1], 2);
-  value.shape = {1, 3};
-  EXPECT_TRUE(has(words.fill(value, 0, 0, 0, 3, ids), "at least 4 tokens"));
-  flat.data = writeFile("odd.u16", "abc");
-  TokenSource odd;
-  EXPECT_TRUE(has(odd.open(flat), "ids of 2 bytes"));
+  std::string path = writeFile("data.u16", std::string("\1\1\2\0\3\0", 6));
+  ASSERT_EQ(words.openFile(path, "", {1, 2, 0}), "");
+  Value tokens = dataValue(Role::Tokens, {1, 2});
+  EXPECT_EQ(read(words, tokens, 0), (std::vector<int32_t>{257, 2}));
+  TokenSource bytes;
+  ASSERT_EQ(bytes.openFile(path, "bytes", {1, 2, 0}), "");
+  EXPECT_EQ(read(bytes, tokens, 1), (std::vector<int32_t>{2, 0}));
+}
+
+TEST(tokens, mistakes_are_named) {
+  TokenSource source;
+  std::string path = writeFile("short.u16", std::string(6, '\0'));
+  EXPECT_TRUE(has(source.openFile(path, "", {1, 3, 0}),
+                  "at least 4 tokens (1 sequences of 3, and one), but got 3"));
+  path = writeFile("odd.u16", "abc");
+  EXPECT_TRUE(has(source.openFile(path, "", {1, 1, 0}), "ids of 2 bytes"));
+  EXPECT_TRUE(has(source.openFile("/nonexistent", "", {1, 1, 0}), "cannot"));
+  EXPECT_TRUE(has(source.openFile("/", "", {1, 1, 0}), "to be a file"));
+  Value tokens = dataValue(Role::Tokens, {2, 3});
+  Value labels = dataValue(Role::Labels, {2, 4});
+  BatchShape shape;
+  EXPECT_TRUE(has(findBatchShape({&tokens, &labels}, shape),
+                  "'labels' expects 2 sequences of 3"));
+}
+
+TEST(tokens, ids_beyond_the_vocabulary) {
+  // Ids 0..999 but for two that are too large.
+  std::string content;
+  for (int i = 0; i < 1000; ++i)
+    content += {char(i == 700 || i == 401 ? 99 : i % 50), '\0'};
+  std::string path = writeFile("large.u16", content);
+  ThreadPool pool(3, 0);
+  TokenSource source;
+  ASSERT_EQ(source.openFile(path, "", {2, 10, 50}), "");
+  EXPECT_TRUE(
+      has(source.check(pool, 0, 99), "ids below 50, the vocabulary, in '"));
+  EXPECT_TRUE(has(source.check(pool, 0, 99), "but got 99 at token 401"));
+  // Only what is read counts: sequence 40 has 401, as label 39 has not.
+  EXPECT_EQ(source.check(pool, 0, 40), "");
+  EXPECT_NE(source.check(pool, 0, 41), "");
+  EXPECT_EQ(source.check(pool, 41, 28), "");
+  EXPECT_TRUE(has(source.check(pool, 60, 12), "at token 700"));
+  EXPECT_NE(source.check(pool, 95, 10), "") << "it wraps";
+  // The label of the last token counts too.
+  content[2 * 400] = 99;
+  TokenSource label;
+  ASSERT_EQ(label.openFile(writeFile("label.u16", content), "", {2, 10, 50}),
+            "");
+  EXPECT_TRUE(has(label.check(pool, 0, 40), "at token 400"));
 }
 
 TEST(environment, families) {

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Programs.h"
 #include "Ranks.h"
 
 #include "Json.h"
@@ -17,72 +18,19 @@
 #include "Random.h"
 #include "kernels/HotKernels.h"
 
-#include <algorithm>
-#include <cstring>
 #include <dirent.h>
-#include <fstream>
-#include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 using namespace tessera::rt;
 
 namespace {
-struct Outcome {
-  int status = -1;
-  std::string out, err;
-};
-
-std::string readFile(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string((std::istreambuf_iterator<char>(in)),
-                     std::istreambuf_iterator<char>());
-}
-
-std::string temporary(const char *name) {
-  return testing::TempDir() + "/tessera-program-" + name;
-}
-
-/// Runs the program through a shell: `before` sets variables.
 Outcome run(const std::string &arguments, const std::string &before = "") {
-  std::string out = temporary("out"), err = temporary("err");
-  std::string command = "( " + before + " " + MESH4_PROGRAM + " " + arguments +
-                        "\n) >" + out + " 2>" + err;
-  // Orphans would become ours, and be found.
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int status = system(command.c_str());
-  Outcome outcome;
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  outcome.out = readFile(out);
-  outcome.err = readFile(err);
-  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
-  prctl(PR_SET_CHILD_SUBREAPER, 0);
-  return outcome;
+  return runProgram(MESH4_PROGRAM, arguments, before);
 }
 
 std::string dataFile() {
-  std::string path = temporary("text");
-  std::ofstream(path) << "It was the best of times, it was the worst of times, "
-                         "it was the age of wisdom.";
-  return path;
-}
-
-/// Expects exit status 1 and one line of error with that text.
-void expectError(const Outcome &outcome, const char *text) {
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
-      << outcome.err;
-  EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
-}
-
-std::vector<float> floatsOf(const NpyArray &array) {
-  int64_t count = 1;
-  for (int64_t extent : array.shape)
-    count *= extent;
-  std::vector<float> values(static_cast<size_t>(count));
-  memcpy(values.data(), array.elements, size_t(count) * 4);
-  return values;
+  return writeText("text", "It was the best of times, it was the worst of "
+                           "times, it was the age of wisdom.");
 }
 } // namespace
 
@@ -198,13 +146,23 @@ TEST(program, faults_at_a_collective) {
 
 TEST(program, signals_end_it_cleanly) {
   for (const char *signal : {"INT", "TERM"}) {
-    // Rank 1 sleeps, so that the program is still there.
-    std::string command = std::string("--quiet --random-data & pid=$!; ") +
-                          "sleep 0.3; kill -" + signal +
-                          " $pid; wait $pid; exit $?";
-    // A shell ignores SIGINT in background jobs: make it default again.
-    Outcome outcome = run(command, "TESSERA_RT_FAULT=1:2:sleep env "
-                                   "--default-signal=INT");
+    auto interrupt = [&](const std::string &arguments, const char *fault,
+                         const std::string &more) {
+      std::string command = arguments + " --random-data & pid=$!; sleep 0.3; " +
+                            "kill -" + signal + " $pid; " + more +
+                            "wait $pid; exit $?";
+      // A shell ignores SIGINT in background jobs: make it default again.
+      return run(command, std::string(fault) + " env --default-signal=INT");
+    };
+    // After the step that is running.
+    Outcome outcome = interrupt("--steps 100000000", "", "");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find(format("stopped by SIG%s after step ", signal)),
+              std::string::npos);
+    EXPECT_NE(outcome.out.find("4 ranks x"), std::string::npos);
+    // Rank 1 sleeps, so that the step does not end: a second signal ends it.
+    std::string again = std::string("sleep 0.2; kill -") + signal + " $pid; ";
+    outcome = interrupt("--quiet", "TESSERA_RT_FAULT=1:2:sleep", again);
     EXPECT_EQ(outcome.status, strcmp(signal, "INT") == 0 ? 130 : 143)
         << outcome.err;
   }

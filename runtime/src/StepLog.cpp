@@ -1,0 +1,143 @@
+//===- StepLog.cpp - Lines about steps ------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See StepLog.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepLog.h"
+
+#include "Json.h"
+
+using namespace tessera::rt;
+
+bool StepRecord::isSound() const {
+  // A step that leaves everything as it is may have any norm: a loss that was
+  // scaled too far.
+  return (!hasLoss || std::isfinite(loss)) &&
+         (!hasGradNorm || isSkipped || std::isfinite(gradNorm));
+}
+
+std::string StepRecord::describeFault() const {
+  if (hasLoss && !std::isfinite(loss))
+    return format("the loss is %g", loss);
+  return format("the norm of the gradients is %g", gradNorm);
+}
+
+StepLog::StepLog(tessera_rt_context *ctx, const Manifest &manifest,
+                 const Options &options)
+    : ctx(ctx), manifest(manifest), options(options), isFirst(ctx->rank == 0),
+      isTraining(manifest.isTraining()), out(isTraining ? stdout : stderr) {}
+
+void StepLog::plan() {
+  if (!speaks() || isJson())
+    return;
+  for (const std::string &line : manifest.plan)
+    fprintf(out, "plan: %s\n", line.c_str());
+  fflush(out);
+}
+
+/// A number for JSON, which has none for NaN and infinity.
+static std::string jsonNumber(double value, const char *pattern = "%.9g") {
+  char text[64];
+  snprintf(text, sizeof(text), pattern, value);
+  return std::isfinite(value) ? text : "null";
+}
+
+static std::string stepJson(const StepRecord &r) {
+  return format("{\"event\": \"step\", \"step\": %lld, \"loss\": %s, "
+                "\"grad_norm\": %s, \"lr\": %s, \"ms\": %.3f, "
+                "\"tokens\": %s, \"tokens_per_second\": %.1f, \"mfu\": null, "
+                "\"memory_bytes\": %lld, \"slowest_rank\": %d, "
+                "\"data_position\": %lld, \"skipped\": %s, \"undone\": %s}",
+                (long long)r.step, jsonNumber(r.loss).c_str(),
+                jsonNumber(r.gradNorm).c_str(), jsonNumber(r.lr).c_str(),
+                r.seconds * 1e3, jsonNumber(r.tokens).c_str(),
+                r.tokensPerSecond, (long long)r.memoryBytes, r.slowestRank,
+                (long long)r.dataPosition, r.isSkipped ? "true" : "false",
+                r.isUndone ? "true" : "false");
+}
+
+void StepLog::step(const StepRecord &r) {
+  if (!isFirst)
+    return;
+  if (isJson()) {
+    printf("%s\n", stepJson(r).c_str());
+    fflush(stdout);
+    return;
+  }
+  if (options.quiet)
+    return;
+  if (!isTraining) {
+    fprintf(out, "step %lld of %lld: %.2f ms\n", (long long)r.step,
+            (long long)options.steps, r.seconds * 1e3);
+    return;
+  }
+  if (!hasHeader)
+    fprintf(out, "%7s %11s %11s %10s %10s %10s %5s %11s  %s\n", "step", "loss",
+            "grad norm", "lr", "ms", "tokens/s", "MFU", "memory", "slowest");
+  hasHeader = true;
+  // The peak of a processor is not known, so there is no part of it.
+  fprintf(out, "%7lld %11.6f %11.5f %10.3e %10.2f %10.0f %5s %8.1f MB  rank %d",
+          (long long)r.step, r.loss, r.gradNorm, r.lr, r.seconds * 1e3,
+          r.tokensPerSecond, "N/A", double(r.memoryBytes) / 1e6, r.slowestRank);
+  fprintf(out, "%s\n",
+          r.isUndone    ? "  undone"
+          : r.isSkipped ? "  skipped: the gradients overflow"
+                        : "");
+  fflush(out);
+}
+
+void StepLog::evaluation(int64_t step, double loss, int64_t batches,
+                         double seconds) {
+  if (!isFirst)
+    return;
+  if (isJson())
+    printf("{\"event\": \"eval\", \"step\": %lld, \"loss\": %s, \"batches\": "
+           "%lld, \"ms\": %.3f}\n",
+           (long long)step, jsonNumber(loss).c_str(), (long long)batches,
+           seconds * 1e3);
+  else if (!options.quiet)
+    fprintf(out, "eval after step %lld: loss %.6f over %lld batches\n",
+            (long long)step, loss, (long long)batches);
+  fflush(out);
+}
+
+void StepLog::memory(int64_t steps) {
+  if (!isFirst || (options.quiet && !isJson()))
+    return;
+  MemoryReport report = reportMemory(ctx, manifest);
+  const MemoryUse &use = report.measured;
+  int64_t other = use.privateBytes - use.privateAtStart - use.scratchBytes;
+  if (isJson())
+    printf("{\"event\": \"memory\", \"step\": %lld, \"planned_bytes\": %lld, "
+           "\"measured_bytes\": %lld}\n",
+           (long long)steps, (long long)report.planned,
+           (long long)report.ofTheStep());
+  else
+    fprintf(out,
+            "memory of a rank after %lld step%s: plan %.2f MB, measured %.2f "
+            "MB (arena %.2f, library scratch at most %.2f, other %.2f) above "
+            "an empty program's %.2f MB\n",
+            (long long)steps, steps == 1 ? "" : "s",
+            double(report.planned) / 1e6, double(report.ofTheStep()) / 1e6,
+            double(use.arenaBytes) / 1e6, double(use.scratchBytes) / 1e6,
+            double(std::max<int64_t>(other, 0)) / 1e6,
+            double(use.privateAtStart) / 1e6);
+  fflush(out);
+}
+
+void StepLog::remark(int64_t step, const std::string &text) {
+  if (!isFirst)
+    return;
+  if (isJson())
+    printf("{\"event\": \"remark\", \"step\": %lld, \"text\": %s}\n",
+           (long long)step, quoteJson(text).c_str());
+  else if (!options.quiet)
+    fprintf(out, "remark: step %lld: %s\n", (long long)step, text.c_str());
+  fflush(out);
+}

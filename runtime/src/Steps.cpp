@@ -1,0 +1,213 @@
+//===- Steps.cpp - Steps in a row -----------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Steps.h. All ranks read the same loss, in the arena of the rank that has
+// it, between the meeting at the end of a step and the one at the start of the
+// next; so all come to the same decision without another message.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Steps.h"
+
+#include "Arguments.h"
+#include "Residency.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+/// Seconds a wait may last once the first step, in which memory is touched for
+/// the first time, is over.
+static constexpr double stepDeadline = 60;
+/// Steps after which planned and measured memory are compared. Later ones touch
+/// nothing new.
+static constexpr int64_t memorySteps = 10;
+
+void Snapshot::take() {
+  size_t total = 0;
+  for (const Value &value : manifest.arguments)
+    total += value.donate >= 0 ? size_t(value.bytes) : 0;
+  bytes.resize(total);
+  uint8_t *at = bytes.data();
+  for (const Value &value : manifest.arguments) {
+    if (value.donate < 0)
+      continue;
+    copyBytes(ctx, at, ctx->arena() + value.offset, value.bytes);
+    at += value.bytes;
+  }
+}
+
+void Snapshot::restore() {
+  const uint8_t *at = bytes.data();
+  for (const Value &value : manifest.arguments) {
+    if (value.donate < 0)
+      continue;
+    copyBytes(ctx, ctx->arena() + value.offset, at, value.bytes);
+    at += value.bytes;
+  }
+}
+
+StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
+                   const Options &options, const RunData &data)
+    : ctx(ctx), manifest(manifest), options(options), data(data),
+      log(ctx, manifest, options), snapshot(ctx, manifest) {}
+
+int StepLoop::stopSignal() const {
+  return ctx->memory.control->stopDecided.load();
+}
+
+void StepLoop::returnResults() {
+  for (const Value &value : manifest.arguments) {
+    if (value.donate < 0)
+      continue;
+    const Value &result = manifest.results[size_t(value.donate)];
+    copyBytes(ctx, ctx->arena() + value.offset, ctx->arena() + result.offset,
+              value.bytes);
+  }
+}
+
+Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
+  RankBlock &block = ctx->block();
+  ControlBlock &control = *ctx->memory.control;
+  if (batch.source.isOpen())
+    fillTokens(ctx, manifest, options, batch);
+  if (Status status = barrier(ctx, BarrierArguments))
+    return status;
+  double begin = monotonicSeconds(), cpu = processCpuSeconds();
+  double waited = ctx->waitSeconds;
+  if (int32_t status = tessera_program_step(ctx)) {
+    // The runtime has recorded why, unless the program failed by itself.
+    if (!control.aborted.load())
+      fail(ctx, status,
+           format("step %lld failed with status %d", (long long)step, status));
+    return status;
+  }
+  returnResults();
+  block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
+  block.cpuSeconds += processCpuSeconds() - cpu;
+  measureMemory(ctx, manifest, /*withArena=*/step <= memorySteps);
+  if (ctx->rank == 0)
+    control.stopDecided.store(control.stopSignal.load());
+  if (Status status = barrier(ctx, BarrierStep))
+    return status;
+  seconds = monotonicSeconds() - begin;
+  if (options.deadline <= 0)
+    ctx->deadlineSeconds = stepDeadline;
+  return TESSERA_RT_OK;
+}
+
+StepRecord StepLoop::record(int64_t step, double seconds) {
+  StepRecord r;
+  r.step = step;
+  r.hasLoss = manifest.isTraining() && manifest.findScalar("loss");
+  r.hasGradNorm = manifest.findScalar("grad_norm");
+  r.loss = readScalar(ctx, manifest.findScalar("loss"));
+  r.gradNorm = readScalar(ctx, manifest.findScalar("grad_norm"));
+  r.lr = readScalar(ctx, manifest.findScalar("lr"));
+  r.tokens = readScalar(ctx, manifest.findScalar("tokens"));
+  r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
+  r.seconds = seconds;
+  r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
+  r.dataPosition = data.position(options, step);
+  const RankBlock *blocks = ctx->memory.blocks;
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());
+    if (blocks[rank].busySeconds > blocks[r.slowestRank].busySeconds)
+      r.slowestRank = rank;
+  }
+  return r;
+}
+
+Status StepLoop::judge(StepRecord &r) {
+  if (r.isSound() || !manifest.isTraining()) {
+    log.step(r);
+    return TESSERA_RT_OK;
+  }
+  std::string fault =
+      format("step %lld: %s", (long long)r.step, r.describeFault().c_str());
+  if (options.onNan == Options::Skip) {
+    if (!r.isSkipped)
+      snapshot.restore();
+    r.isUndone = true;
+    log.step(r);
+    log.remark(r.step, r.describeFault() +
+                           "; parameters and state are as before the step");
+    return TESSERA_RT_OK;
+  }
+  log.step(r);
+  // One rank says so; the others learn it where they would wait for it.
+  if (ctx->rank != 0)
+    return barrier(ctx, BarrierEnd);
+  return fail(ctx, TESSERA_RT_INVALID,
+              fault + "; --on-nan=skip would go on without this step");
+}
+
+/// The loss of parameters as they are, over batches that are not trained on. It
+/// is the training step's own, whose changes are undone.
+Status StepLoop::evaluate(int64_t step) {
+  const TokenSource &source =
+      data.evaluation.isOpen() ? data.evaluation : data.source;
+  double begin = monotonicSeconds(), sum = 0, weights = 0;
+  snapshot.take();
+  for (int64_t i = 0; i < options.evalBatches; ++i) {
+    double seconds;
+    Batch batch{source, i * data.shape.rows,
+                /*isHeldOut=*/!data.evaluation.isOpen()};
+    if (Status status = runProgram(step + 1, batch, seconds))
+      return status;
+    double weight = readScalar(ctx, manifest.findScalar("tokens"));
+    weight = weight > 0 ? weight : 1;
+    sum += weight * readScalar(ctx, manifest.findScalar("loss"));
+    weights += weight;
+    snapshot.restore();
+  }
+  log.evaluation(step, sum / weights, options.evalBatches,
+                 monotonicSeconds() - begin);
+  return TESSERA_RT_OK;
+}
+
+Status StepLoop::run() {
+  log.plan();
+  if (options.evalEvery && !stopSignal())
+    if (Status status = evaluate(0))
+      return status;
+  for (int64_t step = 1; step <= options.steps && !stopSignal(); ++step) {
+    int64_t first = data.position(options, step - 1);
+    if (data.source.wrapsIn(first))
+      log.remark(step,
+                 format("all %lld sequences of '%s' have been read; the first "
+                        "follows again",
+                        (long long)data.source.training(),
+                        data.source.name().c_str()));
+    bool mayUndo = options.onNan == Options::Skip && manifest.isTraining() &&
+                   !manifest.findScalar("skipped");
+    if (mayUndo)
+      snapshot.take();
+    double seconds;
+    if (Status status = runProgram(step, {data.source, first}, seconds))
+      return status;
+    stepSeconds.push_back(seconds);
+    StepRecord result = record(step, seconds);
+    if (Status status = judge(result))
+      return status;
+    bool isLast = step == options.steps || stopSignal();
+    if (manifest.isTraining() &&
+        (step == memorySteps || (isLast && step < memorySteps)))
+      log.memory(step);
+    if (options.evalEvery && !stopSignal() &&
+        (step % options.evalEvery == 0 || isLast))
+      if (Status status = evaluate(step))
+        return status;
+  }
+  if (int signal = stopSignal())
+    if (ctx->rank == 0 && !options.quiet)
+      fprintf(stderr, "stopped by %s after step %zu of %lld\n",
+              signal == 2 ? "SIGINT" : "SIGTERM", stepSeconds.size(),
+              (long long)options.steps);
+  return TESSERA_RT_OK;
+}

@@ -1,0 +1,76 @@
+//===- Steps.h - Steps in a row ---------------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loop over steps: data in, the program, results back to the arguments that
+// they follow, evaluation, and the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_STEPS_H
+#define TESSERA_RT_SRC_STEPS_H
+
+#include "Context.h"
+#include "Manifest.h"
+#include "StepLog.h"
+#include "Tokens.h"
+
+#include <vector>
+
+namespace tessera::rt {
+
+/// The blocks of the arguments that a step changes, put aside.
+class Snapshot {
+public:
+  Snapshot(tessera_rt_context *ctx, const Manifest &manifest)
+      : ctx(ctx), manifest(manifest) {}
+  void take();
+  /// Puts them back, as often as wanted.
+  void restore();
+
+private:
+  tessera_rt_context *ctx;
+  const Manifest &manifest;
+  std::vector<uint8_t> bytes;
+};
+
+class StepLoop {
+public:
+  StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
+           const Options &options, const RunData &data);
+
+  /// Runs the steps, or fewer where a signal asks for an end. All ranks must
+  /// have filled their arguments and met.
+  Status run();
+
+  /// Wall time of each step.
+  const std::vector<double> &seconds() const { return stepSeconds; }
+
+private:
+  /// Fills tokens and runs the program once, with a meeting of all ranks before
+  /// and after.
+  Status runProgram(int64_t step, const Batch &batch, double &seconds);
+  /// The results of the program's last run.
+  StepRecord record(int64_t step, double seconds);
+  /// Undoes or refuses a step that is not sound.
+  Status judge(StepRecord &record);
+  Status evaluate(int64_t step);
+  /// Moves results to the arguments that they follow, where they lie elsewhere.
+  void returnResults();
+  int stopSignal() const;
+
+  tessera_rt_context *ctx;
+  const Manifest &manifest;
+  const Options &options;
+  const RunData &data;
+  StepLog log;
+  Snapshot snapshot;
+  std::vector<double> stepSeconds;
+};
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_STEPS_H

@@ -1,0 +1,126 @@
+/*===-- Train2.c - A hand-written training step for two ranks -----*- C -*-===*\
+|*                                                                            *|
+|* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+/*
+ * The smallest language model there is, on the mesh dp=2: one logit for each of
+ * 128 ids, w, whatever came before. Its loss is the mean of
+ * logsumexp(w) - w[label] over a batch [2, 2, 8] (micro-batches, sequences,
+ * tokens), of which each rank has [2, 1, 8]. A step is that of SGD with momentum
+ * 0.5 and lr 1:
+ *   m' = 0.5 m + softmax(w) - frequency of the labels,  w' = w - m'.
+ * w' lies where w does, m' does not: the runtime brings it back. `master` is a
+ * copy of w that is never used.
+ *
+ * Faults for tests: in the run of the step that TRAIN2_NAN counts the loss is NaN
+ * and w is spoiled; in that of TRAIN2_MULTIPLY a product takes some memory; rank
+ * TRAIN2_SLOW takes 30 ms longer.
+ */
+#include "tessera_rt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define V 128
+#define TOKENS_OFFSET 0
+#define LABELS_OFFSET 64
+#define W_OFFSET 128
+#define M_OFFSET 640
+#define NEW_M_OFFSET 1152
+#define MASTER_OFFSET 1664
+#define STEP_OFFSET 2176
+#define LOSS_OFFSET 2240
+#define NORM_OFFSET 2304
+#define LR_OFFSET 2368
+#define COUNTS_OFFSET 2432
+
+#define DATA(role, offset)                                                     \
+  "{\"name\": \"" role "\", \"role\": \"" role "\", \"dtype\": \"i32\","       \
+  " \"shape\": [2, 2, 8], \"local_shape\": [2, 1, 8],"                         \
+  " \"sharding\": [[], [{\"stride\": 1, \"size\": 2}], []],"                   \
+  " \"offset\": " offset ", \"bytes\": 64, \"vocab\": 128}"
+#define VECTOR(name, offset)                                                   \
+  "{\"name\": \"" name "\", \"dtype\": \"f32\", \"shape\": [128],"             \
+  " \"offset\": " offset ", \"bytes\": 512"
+#define SCALAR(name, offset)                                                   \
+  "{\"name\": \"" name "\", \"dtype\": \"f32\", \"shape\": [],"                \
+  " \"offset\": " offset ", \"bytes\": 4"
+#define NORMAL "\"init\": {\"kind\": \"normal\", \"std\": 0.5}"
+#define ZEROS "\"init\": {\"kind\": \"zeros\"}"
+
+const char tessera_program_manifest[] =
+    "{\"version\": 1, \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
+    "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 3072,"
+    "\"plan\": [\"mesh dp=2\"], \"memory\": {\"parameters\": 512},"
+    "\"arguments\": ["
+    VECTOR("w", "128") ", \"role\": \"param\", \"donate\": 0, " NORMAL "},"
+    VECTOR("w.m", "640") ", \"role\": \"state\", \"donate\": 1, " ZEROS "},"
+    VECTOR("w.master", "1664") ", \"role\": \"state\", \"of\": \"w\", " NORMAL "},"
+    SCALAR("step", "2176") ", \"role\": \"state\", \"donate\": 2, " ZEROS "},"
+    DATA("tokens", "0") "," DATA("labels", "64") "],"
+    "\"results\": [" VECTOR("w", "128") "}," VECTOR("w.m", "1152") "},"
+    SCALAR("step", "2176") "}," SCALAR("loss", "2240") "},"
+    SCALAR("grad_norm", "2304") "}," SCALAR("lr", "2368") "}]}";
+
+static const int64_t dp[2] = {1, 2};
+
+static int64_t number(const char *name, int64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? atoll(text) : otherwise;
+}
+
+/* A product takes working memory of the library's. */
+static int32_t multiply(tessera_rt_context *ctx) {
+  static float a[64 * 64], c[64 * 64];
+  tessera_rt_matmul_desc desc = {TESSERA_RT_F32, TESSERA_RT_F32, 1, 64, 64, 64,
+                                 64, 64, 64, 0, 0, 0, 0, 0, 0};
+  return tessera_rt_matmul(ctx, &desc, a, a, c, 0, 0);
+}
+
+int32_t tessera_program_step(tessera_rt_context *ctx) {
+  uint8_t *arena = tessera_rt_arena(ctx);
+  float *w = (float *)(arena + W_OFFSET), *m = (float *)(arena + M_OFFSET);
+  float *newM = (float *)(arena + NEW_M_OFFSET);
+  float *step = (float *)(arena + STEP_OFFSET);
+  float *counts = (float *)(arena + COUNTS_OFFSET);
+  const int32_t *labels = (const int32_t *)(arena + LABELS_OFFSET);
+  double largest = -1e30, sum = 0, loss = 0, square = 0;
+  int32_t status, i;
+  static int64_t runs = 0;
+  ++runs;
+  if (number("TRAIN2_SLOW", -1) == tessera_rt_rank(ctx))
+    usleep(30000);
+  if (number("TRAIN2_MULTIPLY", -1) == runs && (status = multiply(ctx)))
+    return status;
+  memset(counts, 0, V * 4);
+  for (i = 0; i < 16; ++i)
+    counts[labels[i]] += 1;
+  if ((status = tessera_rt_all_reduce(ctx, 0, 1, dp, 1, TESSERA_RT_F32,
+                                      TESSERA_RT_SUM, V, COUNTS_OFFSET,
+                                      COUNTS_OFFSET)))
+    return status;
+  for (i = 0; i < V; ++i)
+    largest = w[i] > largest ? w[i] : largest;
+  for (i = 0; i < V; ++i)
+    sum += exp(w[i] - largest);
+  for (i = 0; i < V; ++i)
+    loss += counts[i] / 32 * (largest + log(sum) - w[i]);
+  for (i = 0; i < V; ++i) {
+    double gradient = exp(w[i] - largest) / sum - counts[i] / 32;
+    square += gradient * gradient;
+    newM[i] = (float)(0.5 * m[i] + gradient);
+    w[i] -= newM[i];
+  }
+  if (number("TRAIN2_NAN", -1) == runs)
+    loss = w[3] = NAN;
+  *step += 1;
+  *(float *)(arena + LOSS_OFFSET) = (float)loss;
+  *(float *)(arena + NORM_OFFSET) = (float)sqrt(square);
+  *(float *)(arena + LR_OFFSET) = 1;
+  return 0;
+}
