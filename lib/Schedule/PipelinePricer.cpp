@@ -224,3 +224,24 @@ bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
   return problem.ranks % unit == 0 && problem.ranks >= 16 &&
          hasEqualInnerRanks(problem, times);
 }
+
+const std::vector<std::vector<double>> &
+PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem) {
+  int p = problem.ranks;
+  // The peak is reached at the latest when the steady state is; only all
+  // forwards before all backwards keeps every micro-batch.
+  int m = problem.microBatches, most = 4 * p + m % period(kind, p);
+  if (kind != ScheduleKind::GPipe && m > most)
+    m = most;
+  auto [it, isNew] = live.try_emplace(Key{int(kind), p, problem.chunks, m});
+  if (!isNew)
+    return it->second;
+  if (isAutomatic(kind)) {
+    int limit = kind == ScheduleKind::ZeroBubble1P ? p : 2 * p;
+    it->second.assign(p, {double(std::min(m, limit))});
+    return it->second;
+  }
+  ScheduleProblem smaller = withSizes(problem, p, m);
+  it->second = schedule::liveAtPeak(smaller, generate(kind, smaller));
+  return it->second;
+}

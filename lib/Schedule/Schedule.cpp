@@ -7,7 +7,7 @@
 
 #include "tessera/Schedule/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
+#include <numeric>
 
 using namespace tessera::schedule;
 
@@ -102,37 +102,57 @@ void Schedule::print(llvm::raw_ostream &os) const {
   }
 }
 
+std::vector<std::vector<double>>
+tessera::schedule::liveAtPeak(const ScheduleProblem &problem,
+                              const Schedule &schedule,
+                              double keptForWeightGrad) {
+  std::vector<std::vector<double>> peaks;
+  for (const std::vector<Action> &actions : schedule.ranks) {
+    std::vector<double> live(problem.chunks, 0.0), peak = live;
+    double sum = 0, most = 0;
+    auto change = [&](int chunk, double by) {
+      live[chunk] += by;
+      sum += by;
+      if (sum > most + 1e-9) {
+        most = sum;
+        peak = live;
+      }
+    };
+    for (const Action &action : actions) {
+      switch (action.kind) {
+      case ActionKind::Forward:
+        change(action.chunk, 1);
+        break;
+      case ActionKind::InputGrad:
+        change(action.chunk, keptForWeightGrad - 1);
+        break;
+      case ActionKind::WeightGrad:
+        change(action.chunk, -keptForWeightGrad);
+        break;
+      case ActionKind::Backward:
+        change(action.chunk, -1);
+        break;
+      case ActionKind::Overlapped:
+        // The forward's are made while the backward's still live.
+        change(action.chunk, 1);
+        change(action.backwardChunk, -1);
+        break;
+      default:
+        break;
+      }
+    }
+    peaks.push_back(std::move(peak));
+  }
+  return peaks;
+}
+
 std::vector<double>
 tessera::schedule::peakActivations(const ScheduleProblem &problem,
                                    const Schedule &schedule,
                                    double keptForWeightGrad) {
   std::vector<double> peaks;
-  for (const std::vector<Action> &actions : schedule.ranks) {
-    double live = 0, peak = 0;
-    for (const Action &action : actions) {
-      switch (action.kind) {
-      case ActionKind::Forward:
-        live += 1;
-        break;
-      case ActionKind::InputGrad:
-        live -= 1 - keptForWeightGrad;
-        break;
-      case ActionKind::WeightGrad:
-        live -= keptForWeightGrad;
-        break;
-      case ActionKind::Backward:
-        live -= 1;
-        break;
-      case ActionKind::Overlapped:
-        // The forward's are made while the backward's still live.
-        peak = std::max(peak, live + 1);
-        break;
-      default:
-        break;
-      }
-      peak = std::max(peak, live);
-    }
-    peaks.push_back(peak * problem.chunkShare());
-  }
+  for (const auto &live : liveAtPeak(problem, schedule, keptForWeightGrad))
+    peaks.push_back(std::accumulate(live.begin(), live.end(), 0.0) *
+                    problem.chunkShare());
   return peaks;
 }

@@ -35,6 +35,11 @@ public:
                                const PipelineTimes &times,
                                double keptForWeightGrad = 1.0);
 
+  /// For each rank and chunk, the micro-batches alive when the rank has the
+  /// most activations; of the automatic schedules, what their limit allows.
+  const std::vector<std::vector<double>> &
+  liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem);
+
 private:
   CompiledSchedule::Ends priceScaled(ScheduleKind kind,
                                      const ScheduleProblem &problem,
@@ -51,6 +56,7 @@ private:
 
   size_t maxSteps;
   std::map<Key, CompiledSchedule> schedules;
+  std::map<Key, std::vector<std::vector<double>>> live;
 };
 
 } // namespace tessera::schedule

@@ -156,6 +156,12 @@ std::optional<std::string> verify(const ScheduleProblem &problem,
 /// equally long.
 void insertTransfers(const ScheduleProblem &problem, Schedule &schedule);
 
+/// For each rank and each of its chunks, the micro-batches whose activations
+/// are alive when the rank has the most of them, all chunks counted alike.
+std::vector<std::vector<double>> liveAtPeak(const ScheduleProblem &problem,
+                                            const Schedule &schedule,
+                                            double keptForWeightGrad = 1.0);
+
 /// For each rank, the most activations alive at once, in micro-batches of one
 /// stage (a p-th of the model). A forward makes them; InputGrad frees all but
 /// the share `keptForWeightGrad`, WeightGrad and Backward the rest.
