@@ -82,10 +82,10 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
       add(passOver(OpClass::Elementwise, "attention.dropout", scores,
                    scores + mask),
           true);
-      layer.saved.push_back({"attention.dropout_mask", mask});
-      layer.saved.push_back({"attention.dropout", scores});
+      layer.saved.push_back({"attention.dropout_mask", mask, true});
+      layer.saved.push_back({"attention.dropout", scores, true});
     }
-    layer.saved.push_back({"attention.softmax", scores});
+    layer.saved.push_back({"attention.softmax", scores, true});
     layer.add(activationProduct("attention.values", d.batch, d.m, d.k, d.n,
                                 width, op.dtype));
     OpWork merge = passOver(OpClass::Elementwise, "attention.merge", queries,

@@ -131,6 +131,8 @@ struct WorkItem {
 struct SavedTensor {
   std::string name;
   double bytes = 0;
+  /// Selective recomputation makes it again instead.
+  bool attentionCore = false;
 };
 
 /// A parameter, one device's part of it.

@@ -1,0 +1,139 @@
+//===- MemoryModel.h - Bytes of a device, by tenant -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What fills a device's memory at the peak of a training step, for each
+// pipeline stage: state by precision, optimizer and ZeRO; activations by the
+// tensors that the forward pass leaves, how many micro-batches the schedule
+// keeps alive, and what is recomputed; buffers; margins, which are said.
+// Nothing here looks at time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_MEMORYMODEL_H
+#define TESSERA_COST_MEMORYMODEL_H
+
+#include "tessera/Cost/Layout.h"
+#include "tessera/Cost/Work.h"
+#include "tessera/Schedule/PipelinePricer.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tessera::cost {
+
+/// Bytes that training keeps of each parameter, before ZeRO cuts them.
+struct StateBytes {
+  double parameter = 0, gradient = 0, optimizer = 0;
+  double sum() const { return parameter + gradient + optimizer; }
+};
+
+/// By precision, type of the gradients and optimizer: bf16 and f16 2 + 4 (f32
+/// gradients) or 2 (bf16) + 12 (master copy and two moments of AdamW), 8
+/// without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32 4 + 4 + 8;
+/// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). The scales of 8-bit
+/// moments, 8 bytes for each block of 2048, are counted.
+StateBytes stateBytes(const Layout &layout);
+
+/// Bytes of the state of `parameters` on one of `ranks` devices that share
+/// them: ZeRO 1 cuts the optimizer state, 2 the gradients too, 3 the parameters
+/// too.
+StateBytes shardedState(double parameters, const StateBytes &each, int zero,
+                        double ranks);
+
+/// Bytes on one device at the peak, by what they are for.
+struct MemoryBytes {
+  double parameters = 0, gradients = 0, optimizer = 0;
+  double activations = 0;
+  /// Parameters of the layers at work that ZeRO-3 has gathered.
+  double gathered = 0;
+  /// Gradients in reduction, activations between stages.
+  double communication = 0;
+  /// What the head and the loss keep.
+  double logits = 0;
+  /// Temporaries of kernels and of recomputation.
+  double workspace = 0;
+  /// Of the driver and of the collective library.
+  double context = 0;
+  /// Lost between blocks.
+  double margin = 0;
+
+  /// What the program asks for: without context and margin.
+  double allocated() const;
+  /// What an allocator takes for it.
+  double reserved() const { return allocated() + margin; }
+  double total() const { return reserved() + context; }
+  /// All tenants with their names, in the order above.
+  llvm::SmallVector<std::pair<const char *, double>, 10> tenants() const;
+};
+
+/// What no program says.
+struct MemoryConstants {
+  /// Bytes of the device's context, and of the collective library where there
+  /// is more than one device.
+  double deviceContext = 2e9, collectiveContext = 1e9;
+  /// Part of what comes and goes (activations, gathered, logits, workspace)
+  /// that is lost between blocks.
+  double fragmentation = 0.04;
+};
+
+/// The stage of a pipeline, that is, one of the ranks of pp.
+struct StageMemory {
+  MemoryBytes bytes;
+  /// Bytes that this device's state takes in host memory or on disk.
+  double offloaded = 0;
+  /// Layers of one kind in one chunk, and their micro-batches alive at the
+  /// peak.
+  struct Part {
+    ModelWork::Run run;
+    double live;
+  };
+  llvm::SmallVector<Part, 4> parts;
+  /// Micro-batches alive at the peak, in whole stages.
+  double liveMicroBatches = 0;
+};
+
+/// What the model needs to know of a kind of layer.
+struct LayerMemory {
+  double parameters = 0;
+  /// Devices that share them, for the parameters of each group.
+  std::vector<ParameterWork> groups;
+  double saved = 0, savedCore = 0;
+  double output = 0, workspace = 0;
+  bool isRecomputed = false, isHead = false;
+  std::vector<SavedTensor> tensors;
+};
+
+/// The memory model of one model in one layout of a layer.
+class MemoryModel {
+public:
+  explicit MemoryModel(const ModelWork &work);
+
+  /// The memory of each stage; the layout must pass check(). `chunks` are the
+  /// layers of each chunk in order of the model, as assignChunks() gives them.
+  std::vector<StageMemory>
+  stages(llvm::ArrayRef<std::vector<ModelWork::Run>> chunks,
+         const Layout &layout, schedule::PipelinePricer &pricer,
+         const MemoryConstants &constants = {}) const;
+
+  /// What a stage keeps at the peak, tensors of a name together, the largest
+  /// first.
+  std::vector<SavedTensor> largestTensors(const StageMemory &stage,
+                                          const Layout &layout,
+                                          size_t count) const;
+
+private:
+  void addState(StageMemory &stage, const LayerMemory &layer, double count,
+                const Layout &layout, const StateBytes &each) const;
+  void addActivations(StageMemory &stage, const Layout &layout) const;
+  void addBuffers(StageMemory &stage, const Layout &layout,
+                  const StateBytes &each) const;
+
+  std::vector<LayerMemory> kinds;
+};
+
+/// The stage that needs the most.
+size_t fullestStage(llvm::ArrayRef<StageMemory> stages);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_MEMORYMODEL_H

@@ -1,0 +1,262 @@
+//===- MemoryModel.cpp - Bytes of a device, by tenant -----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/MemoryModel.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+/// Scales of 8-bit moments: two floats for each block of 2048 (Dettmers et al.
+/// 2022).
+static constexpr double kScaleBytes = 2 * 4.0 / 2048;
+
+static double optimizerStateBytes(const Layout &layout) {
+  bool isF32 = layout.precision == Precision::F32;
+  double master = isF32 ? 0 : layout.precision == Precision::FP8 ? 2 : 4;
+  double moment = layout.precision == Precision::FP8 ? 2 : 4;
+  switch (layout.optimizer) {
+  case OptimizerKind::AdamW:
+    return master + 2 * moment;
+  case OptimizerKind::AdamWNoMaster:
+    return 2 * moment;
+  case OptimizerKind::AdamW8Bit:
+    return master + 2 * 1 + kScaleBytes;
+  case OptimizerKind::SGD:
+    return master;
+  }
+  return 0;
+}
+
+StateBytes tessera::cost::stateBytes(const Layout &layout) {
+  StateBytes bytes;
+  switch (layout.precision) {
+  case Precision::F32:
+    bytes.parameter = 4;
+    break;
+  case Precision::BF16:
+  case Precision::F16:
+    bytes.parameter = 2;
+    break;
+  case Precision::FP8:
+    bytes.parameter = 1;
+    break;
+  }
+  if (layout.frozen)
+    return bytes;
+  bool wideGrad =
+      layout.gradDType == GradDType::F32 || layout.precision == Precision::F32;
+  bytes.gradient = wideGrad ? 4 : 2;
+  bytes.optimizer = optimizerStateBytes(layout);
+  return bytes;
+}
+
+StateBytes tessera::cost::shardedState(double parameters,
+                                       const StateBytes &each, int zero,
+                                       double ranks) {
+  auto cut = [&](double bytes, int from) {
+    return parameters * bytes / (zero >= from ? ranks : 1);
+  };
+  return {cut(each.parameter, 3), cut(each.gradient, 2),
+          cut(each.optimizer, 1)};
+}
+
+double MemoryBytes::allocated() const {
+  return parameters + gradients + optimizer + activations + gathered +
+         communication + logits + workspace;
+}
+
+SmallVector<std::pair<const char *, double>, 10> MemoryBytes::tenants() const {
+  return {{"parameters", parameters},
+          {"gradients", gradients},
+          {"optimizer state", optimizer},
+          {"activations", activations},
+          {"gathered parameters", gathered},
+          {"communication", communication},
+          {"logits", logits},
+          {"workspace", workspace},
+          {"context", context},
+          {"margin", margin}};
+}
+
+MemoryModel::MemoryModel(const ModelWork &work) {
+  for (const LayerWork &layer : work.kinds) {
+    LayerMemory memory;
+    memory.parameters = layer.parameterElements();
+    for (const ParameterWork &parameter : layer.parameters) {
+      auto same = find_if(memory.groups, [&](const ParameterWork &group) {
+        return group.dataRanks == parameter.dataRanks;
+      });
+      if (same == memory.groups.end())
+        memory.groups.push_back({"", parameter.elements, parameter.dataRanks});
+      else
+        same->elements += parameter.elements;
+    }
+    memory.saved = layer.savedBytes();
+    for (const SavedTensor &tensor : layer.saved)
+      memory.savedCore += tensor.attentionCore ? tensor.bytes : 0;
+    memory.output = layer.outputBytes;
+    memory.workspace = layer.workspaceBytes;
+    memory.isRecomputed = any_of(
+        layer.ops, [](const OpWork &op) { return op.pass == Pass::Recompute; });
+    memory.isHead = layer.name == "head" || layer.name == "loss";
+    memory.tensors = layer.saved;
+    kinds.push_back(std::move(memory));
+  }
+}
+
+void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
+                           double count, const Layout &layout,
+                           const StateBytes &each) const {
+  for (const ParameterWork &group : layer.groups) {
+    double ranks = group.dataRanks;
+    if (layout.shardRanks)
+      ranks = std::min<double>(ranks, layout.shardRanks);
+    StateBytes state =
+        shardedState(count * group.elements, each, layout.zero, ranks);
+    stage.bytes.parameters += state.parameter;
+    stage.bytes.gradients += state.gradient;
+    if (layout.offload == Offload::None)
+      stage.bytes.optimizer += state.optimizer;
+    else
+      stage.offloaded += state.optimizer;
+  }
+}
+
+/// What one micro-batch leaves of `count` layers in a row.
+static double keptBytes(const LayerMemory &layer, double count,
+                        const Layout &layout) {
+  if (!layer.isRecomputed)
+    return count * layer.saved;
+  if (layout.recompute == Recompute::Selective)
+    return count * (layer.saved - layer.savedCore);
+  // The inputs of groups of layers.
+  return std::ceil(count / layout.checkpointEvery) * layer.output;
+}
+
+/// What is there again while one group of layers goes backward.
+static double recomputedBytes(const LayerMemory &layer, double count,
+                              const Layout &layout) {
+  if (!layer.isRecomputed)
+    return 0;
+  if (layout.recompute == Recompute::Selective)
+    return layer.savedCore;
+  return std::min<double>(count, layout.checkpointEvery) * layer.saved;
+}
+
+void MemoryModel::addActivations(StageMemory &stage,
+                                 const Layout &layout) const {
+  for (const StageMemory::Part &part : stage.parts) {
+    const LayerMemory &layer = kinds[part.run.kind];
+    double bytes = part.live * keptBytes(layer, part.run.count, layout);
+    (layer.isHead ? stage.bytes.logits : stage.bytes.activations) += bytes;
+  }
+}
+
+std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
+                                                     const Layout &layout,
+                                                     size_t count) const {
+  llvm::MapVector<StringRef, double> sums;
+  for (const StageMemory::Part &part : stage.parts) {
+    const LayerMemory &layer = kinds[part.run.kind];
+    if (layer.isRecomputed && layout.recompute == Recompute::Full) {
+      sums["inputs of layers"] +=
+          part.live * keptBytes(layer, part.run.count, layout);
+      continue;
+    }
+    for (const SavedTensor &tensor : layer.tensors)
+      if (!layer.isRecomputed || !tensor.attentionCore)
+        sums[tensor.name] += part.live * part.run.count * tensor.bytes;
+  }
+  std::vector<std::pair<double, size_t>> order;
+  for (const auto &[i, entry] : enumerate(sums))
+    order.push_back({-entry.second, i});
+  sort(order);
+  std::vector<SavedTensor> largest;
+  for (const auto &[bytes, i] : order)
+    if (largest.size() < count)
+      largest.push_back({(sums.begin() + i)->first.str(), -bytes});
+  return largest;
+}
+
+void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
+                             const StateBytes &each) const {
+  double largestParameters = 0, output = 0, workspace = 0;
+  for (const StageMemory::Part &part : stage.parts) {
+    const LayerMemory &layer = kinds[part.run.kind];
+    largestParameters = std::max(largestParameters, layer.parameters);
+    output = std::max(output, layer.output);
+    workspace =
+        std::max(workspace, layer.workspace +
+                                recomputedBytes(layer, part.run.count, layout));
+  }
+  // The gradient of an activation is there beside what makes the next one.
+  stage.bytes.workspace = workspace + output;
+  // One layer at work and the next one on its way.
+  if (layout.zero == 3)
+    stage.bytes.gathered = 2 * largestParameters * each.parameter;
+  // Gradients of the layer that is reduced, whole.
+  if (layout.zero >= 2)
+    stage.bytes.communication += largestParameters * each.gradient;
+  // An activation and a gradient that come in while others go out.
+  if (layout.pp > 1)
+    stage.bytes.communication += 2 * output;
+}
+
+/// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
+/// has each stage twice.
+std::vector<StageMemory>
+MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
+                    const Layout &layout, schedule::PipelinePricer &pricer,
+                    const MemoryConstants &constants) const {
+  auto kind = schedule::parseScheduleKind(layout.schedule);
+  assert(kind && "expects a checked layout");
+  // One stage keeps one micro-batch at a time, whatever the schedule.
+  if (layout.pp == 1)
+    kind = schedule::ScheduleKind::OneFOneB;
+  int64_t perRank = std::max<int64_t>(1, chunks.size() / layout.pp);
+  auto problem =
+      schedule::makeProblem(*kind, layout.pp, perRank, layout.microBatches());
+  assert(problem && "expects a checked layout");
+  const auto &live = pricer.liveAtPeak(*kind, *problem);
+  StateBytes each = stateBytes(layout);
+
+  std::vector<StageMemory> stages(layout.pp);
+  for (int rank = 0; rank < layout.pp; ++rank) {
+    StageMemory &stage = stages[rank];
+    for (int chunk = 0; chunk < problem->chunks; ++chunk) {
+      for (const ModelWork::Run &run :
+           chunks[problem->stageOf({rank, chunk})]) {
+        stage.parts.push_back({run, live[rank][chunk]});
+        addState(stage, kinds[run.kind], run.count, layout, each);
+      }
+      stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();
+    }
+    addActivations(stage, layout);
+    addBuffers(stage, layout, each);
+    MemoryBytes &bytes = stage.bytes;
+    bytes.context = constants.deviceContext +
+                    (layout.gpus > 1 ? constants.collectiveContext : 0);
+    bytes.margin =
+        constants.fragmentation *
+        (bytes.activations + bytes.gathered + bytes.logits + bytes.workspace);
+  }
+  return stages;
+}
+
+size_t tessera::cost::fullestStage(ArrayRef<StageMemory> stages) {
+  size_t fullest = 0;
+  for (size_t i = 1; i < stages.size(); ++i)
+    if (stages[i].bytes.total() > stages[fullest].bytes.total())
+      fullest = i;
+  return fullest;
+}

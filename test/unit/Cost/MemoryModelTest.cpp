@@ -1,0 +1,208 @@
+//===- MemoryModelTest.cpp - Bytes of a device, by tenant -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/StepTime.h"
+#include "gtest/gtest.h"
+
+using namespace tessera::cost;
+
+namespace {
+
+/// A layer that keeps 10 bytes, 4 of them of the attention core, and gives
+/// on 2.
+LayerWork makeLayer(const char *name, double parameters, int64_t dataRanks) {
+  LayerWork layer;
+  layer.name = name;
+  layer.parameters.push_back({"w", parameters, dataRanks});
+  layer.saved = {{"x", 6, false}, {"scores", 4, true}};
+  layer.outputBytes = 2;
+  layer.workspaceBytes = 1;
+  return layer;
+}
+
+/// Blocks, one micro-batch on one device, no margins.
+class Memory : public testing::Test {
+protected:
+  Memory() {
+    layout.gradDType = GradDType::BF16;
+    constants = {0, 0, 0};
+  }
+  void addBlocks(int64_t count, double parameters = 100) {
+    ModelWork::Run run{work.kinds.size(), count};
+    work.kinds.push_back(makeLayer("block", parameters, layout.dp));
+    work.layers.push_back(run);
+  }
+  /// Marks the blocks as recomputed, as buildTrainingWork() does.
+  void recompute(Recompute policy) {
+    layout.recompute = policy;
+    OpWork op;
+    op.pass = Pass::Recompute;
+    for (LayerWork &layer : work.kinds)
+      if (layer.name == "block")
+        layer.add(op);
+  }
+  std::vector<StageMemory> stages() {
+    EXPECT_TRUE(layout.check().empty());
+    return MemoryModel(work).stages(assignChunks(work.layers, layout), layout,
+                                    pricer, constants);
+  }
+  void setPipeline(const char *schedule, int64_t pp, int64_t microBatches,
+                   int64_t vpp = 1) {
+    layout.schedule = schedule;
+    layout.pp = pp;
+    layout.vpp = vpp;
+    layout.gpus = layout.dp * pp;
+    layout.globalBatch = layout.dp * microBatches;
+  }
+
+  ModelWork work;
+  Layout layout;
+  MemoryConstants constants;
+  tessera::schedule::PipelinePricer pricer;
+};
+
+TEST_F(Memory, one_device) {
+  addBlocks(3);
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.parameters, 600);
+  EXPECT_EQ(bytes.gradients, 600);
+  EXPECT_EQ(bytes.optimizer, 3600);
+  EXPECT_EQ(bytes.activations, 30);
+  EXPECT_EQ(bytes.gathered, 0);
+  EXPECT_EQ(bytes.communication, 0);
+  // A layer's temporaries and the gradient of its output.
+  EXPECT_EQ(bytes.workspace, 1 + 2);
+  EXPECT_EQ(bytes.allocated(), 4833);
+  double sum = 0;
+  for (auto [name, tenant] : bytes.tenants())
+    sum += tenant;
+  EXPECT_EQ(sum, bytes.total());
+}
+
+TEST_F(Memory, margins_are_said) {
+  addBlocks(3);
+  constants = {2e9, 1e9, 0.1};
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.context, 2e9);
+  EXPECT_NEAR(bytes.margin, 0.1 * (30 + 3), 1e-9);
+  layout.dp = layout.gpus = layout.globalBatch = 2;
+  EXPECT_EQ(stages()[0].bytes.context, 3e9);
+}
+
+TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
+  layout.dp = layout.gpus = layout.globalBatch = 4;
+  addBlocks(3);
+  layout.zero = 1;
+  EXPECT_EQ(stages()[0].bytes.optimizer, 900);
+  EXPECT_EQ(stages()[0].bytes.gradients, 600);
+  layout.zero = 2;
+  EXPECT_EQ(stages()[0].bytes.gradients, 150);
+  EXPECT_EQ(stages()[0].bytes.parameters, 600);
+  // The gradients of the layer that is scattered.
+  EXPECT_EQ(stages()[0].bytes.communication, 200);
+  layout.zero = 3;
+  EXPECT_EQ(stages()[0].bytes.parameters, 150);
+  // The layer at work and the next.
+  EXPECT_EQ(stages()[0].bytes.gathered, 400);
+  layout.shardRanks = 2;
+  EXPECT_EQ(stages()[0].bytes.parameters, 300);
+}
+
+/// Experts are shared by fewer ranks than the rest of a layer.
+TEST_F(Memory, each_parameter_has_its_own_ranks) {
+  layout.dp = layout.gpus = layout.globalBatch = 8;
+  layout.zero = 1;
+  addBlocks(1, 100);
+  work.kinds[0].parameters.push_back({"experts", 1000, 2});
+  EXPECT_EQ(stages()[0].bytes.optimizer, 12 * (100 / 8.0 + 1000 / 2.0));
+}
+
+TEST_F(Memory, recomputation) {
+  addBlocks(8);
+  EXPECT_EQ(stages()[0].bytes.activations, 80);
+  recompute(Recompute::Selective);
+  EXPECT_EQ(stages()[0].bytes.activations, 8 * 6);
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 4 + 2);
+  layout.recompute = Recompute::Full;
+  EXPECT_EQ(stages()[0].bytes.activations, 8 * 2);
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 10 + 2);
+  // Inputs of every third layer; three layers' insides at a time.
+  layout.checkpointEvery = 3;
+  EXPECT_EQ(stages()[0].bytes.activations, 3 * 2);
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 30 + 2);
+}
+
+TEST_F(Memory, schedules_keep_micro_batches_alive) {
+  addBlocks(8);
+  setPipeline("1f1b", 4, 16);
+  std::vector<StageMemory> s = stages();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(s[rank].bytes.activations, (4 - rank) * 2 * 10) << rank;
+    EXPECT_EQ(s[rank].liveMicroBatches, 4 - rank);
+    EXPECT_EQ(s[rank].bytes.communication, 2 * 2);
+  }
+  EXPECT_EQ(fullestStage(s), 0u);
+  setPipeline("gpipe", 4, 16);
+  EXPECT_EQ(stages()[3].bytes.activations, 16 * 2 * 10);
+  setPipeline("interleaved", 4, 16, 2);
+  // p (1 + (p - 1) / (p v)) micro-batches of a stage.
+  EXPECT_NEAR(stages()[0].bytes.activations, 4 * (1 + 3.0 / 8) * 20, 1e-9);
+  setPipeline("zb-h2", 4, 16);
+  EXPECT_EQ(stages()[2].bytes.activations, 7 * 20);
+  setPipeline("zb-2p", 4, 16);
+  EXPECT_EQ(stages()[3].bytes.activations, 8 * 20);
+}
+
+/// Two stages a rank: state twice, p + 1 micro-batches.
+TEST_F(Memory, dualpipe_holds_two_stages) {
+  addBlocks(8);
+  setPipeline("dualpipe", 4, 16);
+  for (const StageMemory &stage : stages()) {
+    EXPECT_EQ(stage.bytes.parameters, 2 * 2 * 200);
+    EXPECT_EQ(stage.bytes.activations, 5 * 20);
+  }
+}
+
+TEST_F(Memory, ends_of_the_pipeline) {
+  work.kinds.push_back(makeLayer("embedding", 1000, 1));
+  work.layers.push_back({0, 1});
+  addBlocks(6);
+  work.kinds.push_back(makeLayer("head", 1000, 1));
+  work.layers.push_back({2, 1});
+  setPipeline("1f1b", 2, 8);
+  std::vector<StageMemory> s = stages();
+  EXPECT_EQ(s[0].bytes.parameters, 2 * (1000 + 300));
+  EXPECT_EQ(s[0].bytes.logits, 0);
+  EXPECT_EQ(s[1].bytes.logits, 10);
+  EXPECT_EQ(s[1].bytes.activations, 30);
+}
+
+TEST_F(Memory, offload_moves_optimizer_state) {
+  addBlocks(3);
+  layout.offload = Offload::Host;
+  StageMemory stage = stages()[0];
+  EXPECT_EQ(stage.bytes.optimizer, 0);
+  EXPECT_EQ(stage.offloaded, 3600);
+}
+
+TEST_F(Memory, names_the_largest_tensors) {
+  addBlocks(4);
+  setPipeline("1f1b", 2, 8);
+  MemoryModel model(work);
+  auto largest = model.largestTensors(stages()[0], layout, 5);
+  ASSERT_EQ(largest.size(), 2u);
+  EXPECT_EQ(largest[0].name, "x");
+  EXPECT_EQ(largest[0].bytes, 2 * 2 * 6);
+  EXPECT_EQ(largest[1].name, "scores");
+  recompute(Recompute::Full);
+  largest = MemoryModel(work).largestTensors(stages()[0], layout, 5);
+  ASSERT_EQ(largest.size(), 1u);
+  EXPECT_EQ(largest[0].name, "inputs of layers");
+}
+
+} // namespace
