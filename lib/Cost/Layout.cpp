@@ -80,9 +80,9 @@ static void checkSchedule(std::vector<std::string> &errors, const Layout &l) {
     errors.push_back(formatv("vpp: expects 1 with schedule {0} but got {1}",
                              l.schedule, l.vpp));
   if (l.schedule == "interleaved" && l.pp == 1 && l.vpp > 1)
-    errors.push_back(formatv("vpp: expects 1 with one stage but got {0}",
-                             l.vpp));
-  if (l.schedule == "interleaved" && l.vpp > 1 && l.microBatches() % l.pp)
+    errors.push_back(
+        formatv("vpp: expects 1 with one stage but got {0}", l.vpp));
+  if (l.schedule == "interleaved" && l.microBatches() % l.pp)
     errors.push_back(formatv("schedule: interleaved expects a multiple of pp = "
                              "{0} micro-batches but got {1}",
                              l.pp, l.microBatches()));
@@ -92,11 +92,20 @@ static void checkSchedule(std::vector<std::string> &errors, const Layout &l) {
                              "even number of at least 2 pp micro-batches but "
                              "got pp = {0} and {1} micro-batches",
                              l.pp, l.microBatches()));
-  if (!l.stageLayers.empty() &&
-      int64_t(l.stageLayers.size()) != l.pp * l.vpp)
-    errors.push_back(formatv("stage-layers: expects pp x vpp = {0} numbers but "
-                             "got {1}",
-                             l.pp * l.vpp, l.stageLayers.size()));
+  if (l.schedule == "zb-v" && l.pp > 1 && l.microBatches() < 2 * l.pp)
+    errors.push_back(formatv("schedule: zb-v expects at least 2 pp = {0} "
+                             "micro-batches but got {1}",
+                             2 * l.pp, l.microBatches()));
+  if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
+    errors.push_back(formatv("stage-layers: expects {0} numbers, one for each "
+                             "chunk of a stage, but got {1}",
+                             l.chunks(), l.stageLayers.size()));
+}
+
+int64_t Layout::chunks() const {
+  if (pp == 1)
+    return 1;
+  return pp * (schedule == "zb-v" ? 2 : vpp);
 }
 
 std::vector<std::string> Layout::check() const {
@@ -111,8 +120,7 @@ std::vector<std::string> Layout::check() const {
 }
 
 std::vector<std::string> Layout::checkModel(int64_t heads, int64_t kvHeads,
-                                            int64_t ffn,
-                                            int64_t layers) const {
+                                            int64_t ffn, int64_t layers) const {
   std::vector<std::string> errors;
   auto divides = [&](const char *what, int64_t size) {
     if (size % tp)
@@ -127,12 +135,12 @@ std::vector<std::string> Layout::checkModel(int64_t heads, int64_t kvHeads,
     errors.push_back(formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));
-  if (layers < pp * vpp)
-    errors.push_back(formatv("pp: expects pp x vpp of at most the {0} layers "
-                             "but got {1} x {2}",
-                             layers, pp, vpp));
-  int64_t given = std::accumulate(stageLayers.begin(), stageLayers.end(),
-                                  int64_t(0));
+  if (layers < chunks())
+    errors.push_back(formatv("pp: expects at most the {0} layers as chunks of "
+                             "stages but got {1} x {2}",
+                             layers, pp, chunks() / pp));
+  int64_t given =
+      std::accumulate(stageLayers.begin(), stageLayers.end(), int64_t(0));
   if (!stageLayers.empty() && given != layers)
     errors.push_back(formatv("stage-layers: expects a sum of {0} but got {1}",
                              layers, given));

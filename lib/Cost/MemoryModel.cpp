@@ -118,7 +118,9 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
                            double count, const Layout &layout,
                            const StateBytes &each) const {
   for (const ParameterWork &group : layer.groups) {
-    double ranks = group.dataRanks;
+    // A bidirectional pipeline has each stage twice, on ranks that share it.
+    double ranks = double(group.dataRanks) *
+                   (layout.schedule == "dualpipe" && layout.pp > 1 ? 2 : 1);
     if (layout.shardRanks)
       ranks = std::min<double>(ranks, layout.shardRanks);
     StateBytes state =

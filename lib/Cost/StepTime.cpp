@@ -46,9 +46,9 @@ double tessera::cost::optimizerBytes(const Layout &layout) {
 
 /// Blocks of each chunk.
 static std::vector<int64_t> spreadBlocks(int64_t blocks, const Layout &layout) {
-  int64_t chunks = layout.pp * layout.vpp;
   if (!layout.stageLayers.empty())
     return layout.stageLayers;
+  int64_t chunks = layout.chunks();
   std::vector<int64_t> counts(chunks, blocks / chunks);
   int64_t rest = blocks % chunks;
   // Short chunks go where the embedding and the head are; more of them, to the
@@ -154,9 +154,9 @@ static double gradientSeconds(const PricedModel &model,
   return seconds;
 }
 
-static schedule::PipelineTimes
-pipelineTimes(ArrayRef<ChunkSum> chunks, const schedule::ScheduleProblem &p,
-              double link, bool overlap) {
+static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
+                                             const schedule::ScheduleProblem &p,
+                                             double link, bool overlap) {
   // A transfer that does not run beside kernels takes time of its rank.
   double wait = overlap ? 0 : link;
   schedule::PipelineTimes times;
@@ -205,27 +205,21 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
     return createStringError("schedule: expects one of " +
                              schedule::listScheduleKinds() + " but got '" +
                              layout.schedule + "'");
-  // This schedule always cuts the stages of a rank in two.
-  Layout cut = layout;
-  if (*kind == schedule::ScheduleKind::ZeroBubbleV)
-    cut.vpp = 2;
-  int64_t micro = layout.microBatches();
+  auto runs = assignChunks(model.layers, layout);
   schedule::ScheduleProblem problem;
   if (layout.pp > 1) {
-    auto made = schedule::makeProblem(*kind, layout.pp, cut.vpp, micro);
+    auto made = schedule::makeProblem(*kind, layout.pp, runs.size() / layout.pp,
+                                      layout.microBatches());
     if (!made)
       return made.takeError();
     problem = *made;
-  } else {
-    cut.vpp = 1;
   }
 
-  auto runs = assignChunks(model.layers, cut);
   std::vector<ChunkSum> chunks, stages(layout.pp);
   std::vector<std::vector<ModelWork::Run>> stageRuns(layout.pp);
   for (size_t i = 0; i < runs.size(); ++i) {
     chunks.push_back(sumChunk(model, runs[i], machine.device));
-    int rank = layout.pp > 1 ? problem.slotOf(i, 0).rank : 0;
+    int rank = problem.slotOf(i, 0).rank;
     stages[rank] += chunks.back();
     stageRuns[rank].insert(stageRuns[rank].end(), runs[i].begin(),
                            runs[i].end());
@@ -237,16 +231,17 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   const ChunkSum &stage = stages[busiest];
 
   StepTime step;
+  step.busiest = busiest;
+  double micro = layout.microBatches();
   double busy = micro * stage.seconds(), pipeline = busy;
   if (layout.pp > 1) {
     double bytes = model.kinds[runs.front().front().kind].outputBytes;
     static const std::string axes[] = {"pp"};
     double link = machine.seconds(CommKind::SendRecv, bytes, axes);
-    pipeline =
-        pricer
-            .price(*kind, problem,
-                   pipelineTimes(chunks, problem, link, layout.overlap))
-            .makespan;
+    pipeline = pricer
+                   .price(*kind, problem,
+                          pipelineTimes(chunks, problem, link, layout.overlap))
+                   .makespan;
   }
   step.compute = micro * stage.compute;
   step.memoryBound = micro * stage.memory;

@@ -64,12 +64,12 @@ struct Layout {
   int64_t seq = 1;
   int64_t microBatch = 1;
   int64_t globalBatch = 1;
-  /// "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-1p", "zb-2p", "zb-v",
-  /// "dualpipe"; without stages it has no influence.
+  /// "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-1p", "zb-2p",
+  /// "zb-v", "dualpipe"; without stages it has no influence.
   std::string schedule = "1f1b";
   /// Chunks of layers a stage (virtual pipeline).
   int64_t vpp = 1;
-  /// Blocks of each stage in order; empty: spread evenly.
+  /// Blocks of each chunk in order; empty: spread evenly.
   std::vector<int64_t> stageLayers;
   Recompute recompute = Recompute::None;
   /// Layers whose input is kept together under Full.
@@ -92,6 +92,9 @@ struct Layout {
   /// Collectives of tp run beside products (pipelined in chunks).
   bool overlapTp = false;
 
+  /// Chunks of layers that the stages have together: pp x vpp, and two for each
+  /// stage of a pipeline in the form of a V.
+  int64_t chunks() const;
   /// Micro-batches of one step on one pipeline.
   int64_t microBatches() const { return globalBatch / (dp * microBatch); }
   /// Tokens of one step over all devices.

@@ -48,6 +48,8 @@ struct StepTime {
   double optimizer = 0;
   /// What belongs to no layer.
   double fixed = 0;
+  /// The stage that the times above are of.
+  size_t busiest = 0;
 };
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
@@ -64,9 +66,9 @@ assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Layout &layout);
 /// Prices a step. `pricer` keeps schedules between calls. An error says why the
 /// schedule cannot run with this many stages, chunks and micro-batches; the
 /// layout must pass check().
-llvm::Expected<StepTime>
-priceStep(const PricedModel &model, const Layout &layout,
-          const Machine &machine, schedule::PipelinePricer &pricer);
+llvm::Expected<StepTime> priceStep(const PricedModel &model,
+                                   const Layout &layout, const Machine &machine,
+                                   schedule::PipelinePricer &pricer);
 
 } // namespace tessera::cost
 

@@ -82,6 +82,16 @@ TEST(Layout, schedules) {
   l = llama405b();
   l.schedule = "1f1b";
   EXPECT_EQ(error(l), "vpp: expects 1 with schedule 1f1b but got 8");
+  l.schedule = "zb-v";
+  l.vpp = 1;
+  EXPECT_EQ(error(l), "schedule: zb-v expects at least 2 pp = 32 micro-batches "
+                      "but got 16");
+  l.globalBatch *= 2;
+  EXPECT_TRUE(l.check().empty());
+  EXPECT_EQ(l.chunks(), 32);
+  l.stageLayers.assign(16, 8);
+  EXPECT_EQ(error(l), "stage-layers: expects 32 numbers, one for each chunk of "
+                      "a stage, but got 16");
 }
 
 TEST(Layout, model) {
@@ -91,8 +101,9 @@ TEST(Layout, model) {
   EXPECT_EQ(errors[0], "tp: expects a divisor of the 25 heads but got 8");
   EXPECT_EQ(errors[1],
             "tp: expects a divisor or a multiple of the 25 KV heads but got 8");
-  EXPECT_EQ(errors[2],
-            "pp: expects pp x vpp of at most the 48 layers but got 16 x 8");
+  EXPECT_EQ(
+      errors[2],
+      "pp: expects at most the 48 layers as chunks of stages but got 16 x 8");
 }
 
 TEST(Layout, json) {
@@ -110,8 +121,7 @@ TEST(Layout, json) {
     llvm::Expected<Layout> layout = layoutFromJson(*value->getAsObject());
     return layout ? "none" : llvm::toString(layout.takeError());
   };
-  EXPECT_EQ(failure(R"({"tp": "8"})"),
-            "tp: expects an integer but got \"8\"");
+  EXPECT_EQ(failure(R"({"tp": "8"})"), "tp: expects an integer but got \"8\"");
   EXPECT_EQ(failure(R"({"recompute": "some"})"),
             "recompute: expects one of none, selective, full but got \"some\"");
   EXPECT_EQ(failure(R"({"tpp": 8})"),

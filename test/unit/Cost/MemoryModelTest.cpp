@@ -166,6 +166,9 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
     EXPECT_EQ(stage.bytes.parameters, 2 * 2 * 200);
     EXPECT_EQ(stage.bytes.activations, 5 * 20);
   }
+  // The two that hold a stage share its optimizer state.
+  layout.zero = 1;
+  EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
 }
 
 TEST_F(Memory, ends_of_the_pipeline) {
