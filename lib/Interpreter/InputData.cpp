@@ -106,6 +106,13 @@ static void findBound(Value value, IndexBound &bound,
       bound.ignored = static_cast<int64_t>(loss.getIgnore());
     } else if (auto pick = dyn_cast<nn::PickOp>(op)) {
       bound.restrict(lastSize(pick.getX()));
+    } else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op)) {
+      bound.restrict(rows.getType().getDimSize(0));
+    } else if (auto loss = dyn_cast<nn::CrossEntropyBackwardOp>(op)) {
+      bound.restrict(lastSize(loss.getLogits()));
+      bound.ignored = static_cast<int64_t>(loss.getIgnore());
+    } else if (auto pick = dyn_cast<nn::PickBackwardOp>(op)) {
+      bound.restrict(lastSize(pick.getResult()));
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
           call, call.getCalleeAttr());

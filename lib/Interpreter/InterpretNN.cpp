@@ -17,14 +17,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::interp;
 
-/// Rounds every element and yields.
-static LogicalResult yieldRounded(Evaluation &e, Tensor result) {
-  ElementType type = result.getElementType();
-  for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
-    result[i] = type.round(result[i]);
-  return e.yield(std::move(result));
-}
-
 /// The elements of a tensor along one dimension: `count` lines of `size`
 /// elements, `stride` apart.
 namespace {
@@ -45,6 +37,21 @@ struct Lines {
   }
 };
 } // namespace
+
+/// Yields the result and, if the op has them, the statistics of its rows.
+static LogicalResult yieldWithStats(Evaluation &e, Tensor result,
+                                    ArrayRef<std::vector<double>> stats) {
+  if (failed(e.yieldRounded(std::move(result))))
+    return failure();
+  for (unsigned i = 1; i < e.op->getNumResults(); ++i) {
+    Tensor stat = e.makeResult(i);
+    for (auto [row, value] : llvm::enumerate(stats[i - 1]))
+      stat[row] = floatCell(value);
+    if (failed(e.yieldRounded(std::move(stat))))
+      return failure();
+  }
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -71,17 +78,18 @@ static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {
   number(letters.rhs, e.operand(1).getShape(), contraction.rhs);
   number(letters.result, result.getShape(), contraction.result);
   contract(contraction, e.operand(0), e.operand(1), result);
-  return yieldRounded(e, std::move(result));
+  return e.yieldRounded(std::move(result));
 }
 
 /// The weights of one query over its keys, and their weighted sum of values.
-/// `hidden(key)` says which keys it does not see.
+/// `hidden(key)` says which keys it does not see. Returns the logarithm of the
+/// sum of exponentials, minus infinity if it sees none.
 template <typename Hidden>
-static void attend(const Cell *query, const Cell *keys, const Cell *values,
-                   Cell *result, int64_t numKeys, int64_t keyStride,
-                   int64_t dim, int64_t valueStride, int64_t valueDim,
-                   double scale, std::vector<double> &weights,
-                   std::vector<double> &sums, Hidden &&hidden) {
+static double attend(const Cell *query, const Cell *keys, const Cell *values,
+                     Cell *result, int64_t numKeys, int64_t keyStride,
+                     int64_t dim, int64_t valueStride, int64_t valueDim,
+                     double scale, std::vector<double> &weights,
+                     std::vector<double> &sums, Hidden &&hidden) {
   double max = -INFINITY, total = 0;
   for (int64_t t = 0; t < numKeys; ++t) {
     weights[t] = -INFINITY;
@@ -106,6 +114,7 @@ static void attend(const Cell *query, const Cell *keys, const Cell *values,
   }
   for (int64_t d = 0; d < valueDim; ++d)
     result[d] = floatCell(total == 0 ? 0.0 : sums[d] / total);
+  return total == 0 ? -INFINITY : std::log(total) + max;
 }
 
 static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
@@ -121,22 +130,23 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
   double scale = op.getScale().convertToDouble();
   bool causal = op.getCausal();
   Tensor result = e.makeResult();
-  std::vector<double> weights(keys), sums(valueDim);
+  std::vector<double> weights(keys), sums(valueDim), logSums;
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t s = 0; s < queries; ++s)
       for (int64_t g = 0; g < groups; ++g)
         for (int64_t r = 0; r < heads; ++r) {
           int64_t row = ((b * queries + s) * groups + g) * heads + r;
-          attend(q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
-                 v.data() + (b * keys * groups + g) * valueDim,
-                 result.data() + row * valueDim, keys, groups * dim, dim,
-                 groups * valueDim, valueDim, scale, weights, sums,
-                 [&](int64_t t) {
-                   return kOffset + t >= keySize ||
-                          (causal && kOffset + t > qOffset + s);
-                 });
+          logSums.push_back(attend(
+              q.data() + row * dim, k.data() + (b * keys * groups + g) * dim,
+              v.data() + (b * keys * groups + g) * valueDim,
+              result.data() + row * valueDim, keys, groups * dim, dim,
+              groups * valueDim, valueDim, scale, weights, sums,
+              [&](int64_t t) {
+                return kOffset + t >= keySize ||
+                       (causal && kOffset + t > qOffset + s);
+              }));
         }
-  return yieldRounded(e, std::move(result));
+  return yieldWithStats(e, std::move(result), {logSums});
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,6 +158,7 @@ static LogicalResult evaluateLayerNorm(nn::LayerNormOp op, Evaluation &e) {
   Tensor x = e.operand(0);
   Lines lines(x.getShape(), x.getRank() - 1);
   double eps = op.getEps().convertToDouble();
+  std::vector<double> means, scales;
   for (int64_t i = 0; i < lines.count; ++i) {
     Cell *row = x.data() + i * lines.size;
     double sum = 0, squares = 0;
@@ -159,8 +170,10 @@ static LogicalResult evaluateLayerNorm(nn::LayerNormOp op, Evaluation &e) {
     double scale = 1 / std::sqrt(squares / lines.size + eps);
     for (int64_t j = 0; j < lines.size; ++j)
       row[j].f = (row[j].f - mean) * scale * gamma[j].f + beta[j].f;
+    means.push_back(mean);
+    scales.push_back(scale);
   }
-  return yieldRounded(e, std::move(x));
+  return yieldWithStats(e, std::move(x), {means, scales});
 }
 
 static LogicalResult evaluateRMSNorm(nn::RMSNormOp op, Evaluation &e) {
@@ -168,6 +181,7 @@ static LogicalResult evaluateRMSNorm(nn::RMSNormOp op, Evaluation &e) {
   Tensor x = e.operand(0);
   Lines lines(x.getShape(), x.getRank() - 1);
   double eps = op.getEps().convertToDouble();
+  std::vector<double> scales;
   for (int64_t i = 0; i < lines.count; ++i) {
     Cell *row = x.data() + i * lines.size;
     double squares = 0;
@@ -176,8 +190,9 @@ static LogicalResult evaluateRMSNorm(nn::RMSNormOp op, Evaluation &e) {
     double scale = 1 / std::sqrt(squares / lines.size + eps);
     for (int64_t j = 0; j < lines.size; ++j)
       row[j].f = row[j].f * scale * gamma[j].f;
+    scales.push_back(scale);
   }
-  return yieldRounded(e, std::move(x));
+  return yieldWithStats(e, std::move(x), {scales});
 }
 
 static LogicalResult evaluateSoftmax(nn::SoftmaxOp op, Evaluation &e) {
@@ -196,31 +211,33 @@ static LogicalResult evaluateSoftmax(nn::SoftmaxOp op, Evaluation &e) {
     for (int64_t j = 0; j < lines.size; ++j)
       line[j * lines.stride].f /= sum;
   }
-  return yieldRounded(e, std::move(x));
+  return e.yieldRounded(std::move(x));
 }
 
 static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
                                           Evaluation &e) {
   const Tensor &logits = e.operand(0), &labels = e.operand(1);
   Tensor result = e.makeResult();
+  std::vector<double> logSums;
   int64_t classes = logits.getShape().back();
   int64_t ignore = static_cast<int64_t>(op.getIgnore());
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
-    int64_t label = labels[i].i;
-    if (label == ignore)
-      continue;
-    if (label < 0 || label >= classes)
-      return op.emitOpError("expects labels in [0, ")
-             << classes << ") or " << ignore << " but got " << label;
     const Cell *row = logits.data() + i * classes;
     double max = -INFINITY, sum = 0;
     for (int64_t j = 0; j < classes; ++j)
       max = std::fmax(max, row[j].f);
     for (int64_t j = 0; j < classes; ++j)
       sum += std::exp(row[j].f - max);
-    result[i] = floatCell(std::log(sum) + max - row[label].f);
+    logSums.push_back(std::log(sum) + max);
+    int64_t label = labels[i].i;
+    if (label == ignore)
+      continue;
+    if (label < 0 || label >= classes)
+      return op.emitOpError("expects labels in [0, ")
+             << classes << ") or " << ignore << " but got " << label;
+    result[i] = floatCell(logSums.back() - row[label].f);
   }
-  return yieldRounded(e, std::move(result));
+  return yieldWithStats(e, std::move(result), {logSums});
 }
 
 /// Turns of a pair of elements per position, for each pair of a line.
@@ -255,18 +272,19 @@ static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
   int64_t offset = e.getIndex(op.getOffset()), dim = op.getDim();
   int64_t length = x.getShape()[dim];
   int64_t rowsPerPosition = x.getStrides()[dim] / size;
+  double turn = op.getInverse() ? -1 : 1;
   for (int64_t i = 0, n = x.getNumElements() / size; i < n; ++i) {
     double position = offset + i / rowsPerPosition % length;
     Cell *row = x.data() + i * size;
     for (int64_t j = 0; j < half; ++j) {
       double c = std::cos(position * frequencies[j]);
-      double s = std::sin(position * frequencies[j]);
+      double s = turn * std::sin(position * frequencies[j]);
       double a = row[j].f, b = row[j + half].f;
       row[j].f = a * c - b * s;
       row[j + half].f = b * c + a * s;
     }
   }
-  return yieldRounded(e, std::move(x));
+  return e.yieldRounded(std::move(x));
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,7 +324,7 @@ static LogicalResult evaluateIota(nn::IotaOp op, Evaluation &e) {
   int64_t offset = e.getIndex(op.getOffset());
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
     result[i] = intCell(offset + i);
-  return yieldRounded(e, std::move(result));
+  return e.yieldRounded(std::move(result));
 }
 
 static LogicalResult evaluateMaskPadding(nn::MaskPaddingOp op, Evaluation &e) {
@@ -333,7 +351,7 @@ static LogicalResult mapElements(Evaluation &e) {
   Tensor x = e.operand(0);
   for (int64_t i = 0, n = x.getNumElements(); i < n; ++i)
     x[i].f = fn(x[i].f);
-  return yieldRounded(e, std::move(x));
+  return e.yieldRounded(std::move(x));
 }
 
 static double geluErf(double x) {
@@ -373,7 +391,7 @@ static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
       position += i * stride;
     result[position] = combine(type, kind, result[position], x[next++]);
   });
-  return yieldRounded(e, std::move(result));
+  return e.yieldRounded(std::move(result));
 }
 
 /// Fills the result from x, where dimension d of the result steps through x by

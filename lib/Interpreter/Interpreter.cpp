@@ -25,6 +25,7 @@ Registry::Registry() {
   addLinalgHandlers(*this);
   addMathHandlers(*this);
   addNNHandlers(*this);
+  addNNBackwardHandlers(*this);
   addTensorHandlers(*this);
 }
 

@@ -69,6 +69,13 @@ public:
     results.push_back(std::move(result));
     return mlir::success();
   }
+  /// Rounds every element and appends the tensor.
+  mlir::LogicalResult yieldRounded(Tensor result) {
+    const ElementType type = result.getElementType();
+    for (int64_t i = 0, n = result.getNumElements(); i < n; ++i)
+      result[i] = type.round(result[i]);
+    return yield(std::move(result));
+  }
   /// A zero tensor of the type of result `i`.
   Tensor makeResult(unsigned i = 0) const {
     return Tensor(op->getResult(i).getType());
@@ -181,6 +188,7 @@ void addControlHandlers(Registry &registry);
 void addDistHandlers(Registry &registry);
 void addLinalgHandlers(Registry &registry);
 void addMathHandlers(Registry &registry);
+void addNNBackwardHandlers(Registry &registry);
 void addNNHandlers(Registry &registry);
 void addTensorHandlers(Registry &registry);
 

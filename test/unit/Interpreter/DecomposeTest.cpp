@@ -41,17 +41,17 @@ int decomposeAll(func::FuncOp function) {
   return count;
 }
 
-void check(const std::string &op, std::vector<std::string> types,
-           std::string result, std::vector<double> lastArgument = {}) {
-  SCOPED_TRACE(op);
-  TestProgram p(oneOp(op, types, result));
+/// Checks the results of a program @f of one op that can be decomposed.
+void checkProgram(const std::string &text, std::vector<double> lastArgument) {
+  SCOPED_TRACE(text);
+  TestProgram p(text);
   auto function = p.getFunction();
   ASSERT_TRUE(function) << p.error;
   for (uint64_t seed = 0; seed < 3; ++seed) {
     auto inputs = makeInputs(function, {seed, /*integers=*/false});
     ASSERT_TRUE(succeeded(inputs));
     if (!lastArgument.empty())
-      inputs->back() = p.argument(types.size() - 1, lastArgument);
+      inputs->back() = p.argument(inputs->size() - 1, lastArgument);
     auto clone = cast<func::FuncOp>(function->clone());
     OwningOpRef<func::FuncOp> decomposed(clone);
     OpBuilder(function).insert(clone);
@@ -60,10 +60,44 @@ void check(const std::string &op, std::vector<std::string> types,
     auto expected = interpretGlobal(function, *inputs);
     auto actual = interpretGlobal(clone, *inputs);
     ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << p.error;
-    const Tensor &tensor = *expected->front();
-    EXPECT_LE(relativeDifference(*actual->front(), tensor),
-              defaultTolerance(tensor.getElementType()));
+    for (auto [a, b] : llvm::zip_equal(*actual, *expected))
+      EXPECT_LE(relativeDifference(*a, *b),
+                defaultTolerance(b->getElementType()));
   }
+}
+
+/// A function of one op with results of `types`.
+std::string withResults(const std::string &op,
+                        const std::vector<std::string> &operands,
+                        const std::vector<std::string> &results) {
+  std::string arguments, values, types;
+  for (auto [i, type] : llvm::enumerate(operands))
+    arguments += (i ? ", %a" : "%a") + std::to_string(i) + ": " + type;
+  for (auto [i, type] : llvm::enumerate(results)) {
+    values += (i ? ", %r#" : "%r#") + std::to_string(i);
+    types += (i ? ", " : "") + type;
+  }
+  return "func.func @f(" + arguments + ") -> (" + types +
+         ") {\n  %r:" + std::to_string(results.size()) + " = " + op +
+         "\n  return " + values + " : " + types + "\n}\n";
+}
+
+void check(const std::string &op, std::vector<std::string> types,
+           std::string result, std::vector<double> lastArgument = {}) {
+  checkProgram(oneOp(op, types, result), std::move(lastArgument));
+}
+
+/// Checks an op without its statistics and with them.
+void checkStats(const std::string &op, const std::vector<std::string> &types,
+                const std::string &result,
+                const std::vector<std::string> &stats,
+                std::vector<double> lastArgument = {}) {
+  check(op, types, result, lastArgument);
+  std::vector<std::string> results = {result};
+  results.insert(results.end(), stats.begin(), stats.end());
+  checkProgram(
+      withResults(op + " stats " + llvm::join(stats, ", "), types, results),
+      std::move(lastArgument));
 }
 
 TEST(DecomposeTest, softmax) {
@@ -76,32 +110,46 @@ TEST(DecomposeTest, softmax) {
 TEST(DecomposeTest, norms) {
   for (std::string t : {"f32", "bf16", "f64"}) {
     std::string x = "tensor<3x7x" + t + ">", w = "tensor<7x" + t + ">";
-    check("nn.layer_norm %a0, %a1, %a2 eps 1.0e-5 : " + x + ", " + w + ", " + w,
-          {x, w, w}, x);
-    check("nn.rms_norm %a0, %a1 eps 1.0e-5 : " + x + ", " + w, {x, w}, x);
+    std::string stat = t == "f64" ? "tensor<3xf64>" : "tensor<3xf32>";
+    checkStats("nn.layer_norm %a0, %a1, %a2 eps 1.0e-5 : " + x + ", " + w +
+                   ", " + w,
+               {x, w, w}, x, {stat, stat});
+    checkStats("nn.rms_norm %a0, %a1 eps 1.0e-5 : " + x + ", " + w, {x, w}, x,
+               {stat});
+    check("nn.layer_norm_backward %a0, %a1, %a2, %a3, %a4 : " + x + ", " + w +
+              ", " + stat,
+          {x, x, w, stat, stat}, x);
+    check("nn.rms_norm_backward %a0, %a1, %a2, %a3 : " + x + ", " + w + ", " +
+              stat,
+          {x, x, w, stat}, x);
   }
 }
 
 TEST(DecomposeTest, cross_entropy) {
-  check("nn.cross_entropy %a0, %a1 ignore -100 : tensor<4x7xf32>, "
-        "tensor<4xi32> -> tensor<4xf32>",
-        {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>", {6, -100, 0, 3});
+  checkStats("nn.cross_entropy %a0, %a1 ignore -100 : tensor<4x7xf32>, "
+             "tensor<4xi32> -> tensor<4xf32>",
+             {"tensor<4x7xf32>", "tensor<4xi32>"}, "tensor<4xf32>",
+             {"tensor<4xf32>"}, {6, -100, 0, 3});
 }
 
 TEST(DecomposeTest, attention) {
   std::string q = "tensor<2x3x2x2x4xf32>", k = "tensor<2x5x2x4xf32>",
               v = "tensor<2x5x2x6xf32>", o = "tensor<2x3x2x2x6xf32>";
   std::string types = " : " + q + ", " + k + ", " + v + " -> " + o;
-  check("nn.attention scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o);
-  check("nn.attention causal scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o);
+  std::string stat = "tensor<2x3x2x2xf32>";
+  checkStats("nn.attention scale 0.5 %a0, %a1, %a2" + types, {q, k, v}, o,
+             {stat});
+  checkStats("nn.attention causal scale 0.5 %a0, %a1, %a2" + types, {q, k, v},
+             o, {stat});
   // The first query sees no key.
   for (double offset : {0, 1, 3})
-    check("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 k_offset %a3" +
-              types,
-          {q, k, v, "index"}, o, {offset});
-  check("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 q_offset %a3" +
-            types,
-        {q, k, v, "index"}, o, {2});
+    checkStats("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 k_offset "
+               "%a3" +
+                   types,
+               {q, k, v, "index"}, o, {stat}, {offset});
+  checkStats("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 q_offset %a3" +
+                 types,
+             {q, k, v, "index"}, o, {stat}, {2});
 }
 
 } // namespace

@@ -1,0 +1,214 @@
+//===- InterpretNNBackward.cpp - Gradients of nn ops ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op as NNTraining.td documents it, in double, rounded once at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+#include "dialects/NN/NN.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+static double dot(const Cell *a, const Cell *b, int64_t size) {
+  double sum = 0;
+  for (int64_t i = 0; i < size; ++i)
+    sum += a[i].f * b[i].f;
+  return sum;
+}
+
+/// to += factor * from.
+static void addScaled(Cell *to, double factor, const Cell *from, int64_t size) {
+  for (int64_t i = 0; i < size; ++i)
+    to[i].f += factor * from[i].f;
+}
+
+static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
+                                               Evaluation &e) {
+  const Tensor &grad = e.operand(0), &q = e.operand(1), &k = e.operand(2),
+               &v = e.operand(3), &out = e.operand(4), &logSums = e.operand(5);
+  ArrayRef<int64_t> shape = q.getShape();
+  int64_t queries = shape[1], groups = shape[2], heads = shape[3],
+          dim = shape[4], keys = k.getShape()[1], valueDim = v.getShape()[3];
+  int64_t qOffset = e.getIndex(op.getQOffset());
+  int64_t kOffset = e.getIndex(op.getKOffset());
+  // Keys that a query at local position `s` may see.
+  auto visible = [&](int64_t s) {
+    int64_t end = keys;
+    if (op.getKeySize())
+      end = std::min(end, static_cast<int64_t>(*op.getKeySize()) - kOffset);
+    if (op.getCausal())
+      end = std::min(end, qOffset + s + 1 - kOffset);
+    return end;
+  };
+  double scale = op.getScale().convertToDouble();
+  Tensor dq = e.makeResult(0), dk = e.makeResult(1), dv = e.makeResult(2);
+  for (int64_t row = 0, n = logSums.getNumElements(); row < n; ++row) {
+    int64_t g = row / heads % groups, s = row / heads / groups % queries;
+    int64_t b = row / heads / groups / queries;
+    const Cell *query = q.data() + row * dim;
+    const Cell *rowGrad = grad.data() + row * valueDim;
+    double delta = dot(rowGrad, out.data() + row * valueDim, valueDim);
+    for (int64_t t = 0, end = visible(s); t < end; ++t) {
+      int64_t key = (b * keys + t) * groups + g;
+      double score = scale * dot(query, k.data() + key * dim, dim);
+      double p = std::exp(score - logSums[row].f);
+      addScaled(dv.data() + key * valueDim, p, rowGrad, valueDim);
+      double ds = scale * p *
+                  (dot(rowGrad, v.data() + key * valueDim, valueDim) - delta);
+      addScaled(dq.data() + row * dim, ds, k.data() + key * dim, dim);
+      addScaled(dk.data() + key * dim, ds, query, dim);
+    }
+  }
+  (void)e.yieldRounded(std::move(dq));
+  (void)e.yieldRounded(std::move(dk));
+  return e.yieldRounded(std::move(dv));
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// Both norms: rstd (g - [mean of g] - y mean of (g y)) with
+/// y = (x - mean) rstd and g = grad gamma. `means` is null for rms_norm, whose
+/// mean is 0.
+static LogicalResult yieldNormGradient(Evaluation &e, const Tensor *means,
+                                       const Tensor &scales) {
+  const Tensor &grad = e.operand(0), &x = e.operand(1), &gamma = e.operand(2);
+  Tensor result = e.makeResult();
+  int64_t size = x.getShape().back();
+  std::vector<double> g(size), y(size);
+  for (int64_t row = 0, n = scales.getNumElements(); row < n; ++row) {
+    double mean = means ? (*means)[row].f : 0, scale = scales[row].f;
+    double sum = 0, along = 0;
+    for (int64_t j = 0; j < size; ++j) {
+      g[j] = grad[row * size + j].f * gamma[j].f;
+      y[j] = (x[row * size + j].f - mean) * scale;
+      sum += g[j];
+      along += g[j] * y[j];
+    }
+    double shift = means ? sum / size : 0;
+    for (int64_t j = 0; j < size; ++j)
+      result[row * size + j] =
+          floatCell(scale * (g[j] - shift - y[j] * along / size));
+  }
+  return e.yieldRounded(std::move(result));
+}
+
+static LogicalResult evaluateLayerNormBackward(nn::LayerNormBackwardOp,
+                                               Evaluation &e) {
+  return yieldNormGradient(e, &e.operand(3), e.operand(4));
+}
+
+static LogicalResult evaluateRMSNormBackward(nn::RMSNormBackwardOp,
+                                             Evaluation &e) {
+  return yieldNormGradient(e, /*means=*/nullptr, e.operand(3));
+}
+
+//===----------------------------------------------------------------------===//
+// By index
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateEmbeddingBackward(nn::EmbeddingBackwardOp op,
+                                               Evaluation &e) {
+  const Tensor &grad = e.operand(0), &ids = e.operand(1);
+  Tensor result = e.makeResult();
+  int64_t rows = result.getShape()[0], width = result.getShape()[1];
+  int64_t offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = ids.getNumElements(); i < n; ++i) {
+    int64_t row = ids[i].i - offset;
+    if (row >= 0 && row < rows)
+      addScaled(result.data() + row * width, 1, grad.data() + i * width, width);
+  }
+  return e.yieldRounded(std::move(result));
+}
+
+static LogicalResult evaluateCrossEntropyBackward(nn::CrossEntropyBackwardOp op,
+                                                  Evaluation &e) {
+  const Tensor &grad = e.operand(0), &logits = e.operand(1),
+               &labels = e.operand(2), &logSums = e.operand(3);
+  Tensor result = e.makeResult();
+  int64_t classes = logits.getShape().back();
+  int64_t ignore = static_cast<int64_t>(op.getIgnore());
+  int64_t offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = labels.getNumElements(); i < n; ++i) {
+    if (labels[i].i == ignore)
+      continue;
+    int64_t label = labels[i].i - offset;
+    for (int64_t j = 0; j < classes; ++j) {
+      double p = std::exp(logits[i * classes + j].f - logSums[i].f);
+      result[i * classes + j] = floatCell(grad[i].f * (p - (j == label)));
+    }
+  }
+  return e.yieldRounded(std::move(result));
+}
+
+static LogicalResult evaluatePickBackward(nn::PickBackwardOp op,
+                                          Evaluation &e) {
+  const Tensor &grad = e.operand(0), &index = e.operand(1);
+  Tensor result = e.makeResult();
+  int64_t size = result.getShape().back(), offset = e.getIndex(op.getOffset());
+  for (int64_t i = 0, n = index.getNumElements(); i < n; ++i) {
+    int64_t at = index[i].i - offset;
+    if (at >= 0 && at < size)
+      result[i * size + at] = grad[i];
+  }
+  return e.yield(std::move(result));
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+template <double (*derivative)(double)>
+static LogicalResult scaleByDerivative(Evaluation &e) {
+  Tensor grad = e.operand(0);
+  const Tensor &x = e.operand(1);
+  for (int64_t i = 0, n = x.getNumElements(); i < n; ++i)
+    grad[i].f *= derivative(x[i].f);
+  return e.yieldRounded(std::move(grad));
+}
+
+/// Phi(x) + x phi(x).
+static double geluErfDerivative(double x) {
+  return 0.5 * (1 + std::erf(x * M_SQRT1_2)) +
+         x * std::exp(-0.5 * x * x) * 0.5 * M_SQRT1_2 * M_2_SQRTPI;
+}
+static double geluTanhDerivative(double x) {
+  double root = std::sqrt(2 / M_PI);
+  double t = std::tanh(root * (x + 0.044715 * x * x * x));
+  double inner = root * (1 + 3 * 0.044715 * x * x);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
+}
+static double siluDerivative(double x) {
+  double sigmoid = 1 / (1 + std::exp(-x));
+  return sigmoid * (1 + x * (1 - sigmoid));
+}
+
+static LogicalResult evaluateGeluBackward(nn::GeluBackwardOp op,
+                                          Evaluation &e) {
+  return op.getKind() == nn::GeluKind::Erf
+             ? scaleByDerivative<geluErfDerivative>(e)
+             : scaleByDerivative<geluTanhDerivative>(e);
+}
+
+void tessera::interp::addNNBackwardHandlers(Registry &r) {
+  r.addLocal<nn::AttentionBackwardOp, evaluateAttentionBackward>();
+  r.addLocal<nn::CrossEntropyBackwardOp, evaluateCrossEntropyBackward>();
+  r.addLocal<nn::EmbeddingBackwardOp, evaluateEmbeddingBackward>();
+  r.addLocal<nn::GeluBackwardOp, evaluateGeluBackward>();
+  r.addLocal<nn::LayerNormBackwardOp, evaluateLayerNormBackward>();
+  r.addLocal<nn::PickBackwardOp, evaluatePickBackward>();
+  r.addLocal<nn::RMSNormBackwardOp, evaluateRMSNormBackward>();
+  r.addLocal(nn::SiluBackwardOp::getOperationName(),
+             scaleByDerivative<siluDerivative>);
+}
