@@ -67,10 +67,19 @@ MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 mlir::FailureOr<MeshOp> getOnlyMesh(mlir::ModuleOp module);
 
 /// The sharding of a value: of a block argument of a function from
-/// `dist.sharding`, of an op's result from `dist.shardings`. Null if it has
-/// none.
+/// `dist.sharding`, of an op's result from `dist.shardings`, of a slice in a
+/// `dist.accumulate` from what it is a slice of. Null if it has none.
 ShardingAttr getSharding(mlir::Value value);
+/// Sets the sharding of a function's argument or an op's result.
 void setSharding(mlir::Value value, ShardingAttr sharding);
+
+/// True for none, selective, full and auto=<bytes>.
+bool isRecomputePolicy(llvm::StringRef text);
+
+/// The block of a function and those of the `dist.accumulate` ops in it, each
+/// behind the block that holds its op, in program order: all blocks of tensors
+/// that are spread over the mesh.
+llvm::SmallVector<mlir::Block *> getBlocks(mlir::FunctionOpInterface func);
 
 /// Checks that the axes exist in the mesh (label C3) and that their parts
 /// divide them (label C4).

@@ -9,6 +9,7 @@
 #define TESSERA_DIALECTS_DIST_DIST_TD
 
 include "dialects/Dist/DistAttrs.td"
+include "dialects/Dist/DistPlan.td"
 include "dialects/Dist/DistOps.td"
 include "dialects/Dist/DistCollectives.td"
 

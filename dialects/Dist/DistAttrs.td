@@ -51,6 +51,8 @@ def Dist_Dialect : Dialect {
     /// argument's memory is the result's; it must not be read after the result
     /// is written.
     static constexpr ::llvm::StringLiteral kDonateAttr = "dist.donate";
+    /// On a module: #dist.plan, how the program is to be trained.
+    static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";

@@ -73,6 +73,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
            << "dist.factors: expects an array of #dist.axes but got "
            << attr.getValue();
   }
+  if (attr.getName() == kPlanAttr) {
+    if (isa<ModuleOp>(op) && isa<PlanAttr>(attr.getValue()))
+      return success();
+    return op->emitError()
+           << "dist.plan: expects a #dist.plan on a module but got "
+           << attr.getValue();
+  }
   if (attr.getName() != kShardingsAttr)
     return op->emitError() << "expects no attribute '"
                            << attr.getName().getValue() << "' on an operation";
@@ -141,8 +148,30 @@ FailureOr<MeshOp> dist::getOnlyMesh(ModuleOp module) {
          << "expects one dist.mesh in the module but got " << meshes.size();
 }
 
+/// The sharding without its first dimension.
+static ShardingAttr dropFirstDim(ShardingAttr sharding) {
+  if (!sharding)
+    return {};
+  return ShardingAttr::get(sharding.getContext(), sharding.getMesh(),
+                           sharding.getDims().drop_front(),
+                           sharding.getReplicated(), sharding.getUnreduced(),
+                           sharding.getReduction());
+}
+
+SmallVector<Block *> dist::getBlocks(FunctionOpInterface func) {
+  SmallVector<Block *> blocks;
+  for (Block &block : func.getFunctionBody())
+    blocks.push_back(&block);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    for (auto accumulate : blocks[i]->getOps<AccumulateOp>())
+      blocks.push_back(&accumulate.getBody().front());
+  return blocks;
+}
+
 ShardingAttr dist::getSharding(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
+    if (auto op = dyn_cast<AccumulateOp>(arg.getOwner()->getParentOp()))
+      return dropFirstDim(getSharding(op.getSlices()[arg.getArgNumber()]));
     auto func = dyn_cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
     if (!func || !arg.getOwner()->isEntryBlock())
       return {};

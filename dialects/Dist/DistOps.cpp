@@ -155,6 +155,10 @@ LogicalResult StartOp::verifyRegions() {
   return success();
 }
 
+YieldOp AccumulateOp::getYield() {
+  return cast<YieldOp>(getBody().front().getTerminator());
+}
+
 LogicalResult AccumulateOp::verifyRegions() {
   Block &block = getBody().front();
   auto yield = dyn_cast<YieldOp>(block.back());
@@ -167,7 +171,7 @@ LogicalResult AccumulateOp::verifyRegions() {
   for (auto [i, slice, argument] :
        llvm::enumerate(getSlices(), block.getArguments())) {
     auto type = cast<RankedTensorType>(slice.getType());
-    if (type.getRank() < 1 || type.getDimSize(0) != getCount())
+    if (type.getRank() < 1 || type.getDimSize(0) != static_cast<int64_t>(getCount()))
       return emitOpError("(C1) expects operand ")
              << i << " to have " << getCount()
              << " micro-batches in its first dimension but got " << type;

@@ -139,7 +139,9 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
     spread. Each result is the sum of what the region yields, in the yielded
     type, added up in order. Values from outside may be used inside. A yielded
     value that is partial over some axes makes a partial result: the reduction
-    may wait until after the last micro-batch.
+    waits until after the last micro-batch. With `reduce_each` a reduction that
+    leaves each device a shard is done for each micro-batch: it moves more bytes
+    and keeps only shards of the sums.
     (C1) count is at least 1 and the first dimension of each operand; (C2) the
     region's arguments are the slices; (C3) it yields the results' types.
 
@@ -152,14 +154,19 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
     }
     ```
   }];
-  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$slices);
+  let arguments = (ins I64Attr:$count, UnitAttr:$reduce_each,
+                       Variadic<AnyRankedTensor>:$slices);
   let results = (outs Variadic<AnyRankedTensor>:$sums);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $count `(` $slices `)` attr-dict `:` functional-type($slices, $sums) $body
+    $count (`reduce_each` $reduce_each^)? `(` $slices `)` attr-dict `:` functional-type($slices, $sums) $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The op that ends the region.
+    YieldOp getYield();
+  }];
 }
 
 #endif // TESSERA_DIALECTS_DIST_DISTOPS_TD

@@ -10,7 +10,7 @@
 
 using namespace tessera;
 
-static bool hasFactor(const TensorFactors &tensor, unsigned factor) {
+bool tessera::hasFactor(const TensorFactors &tensor, unsigned factor) {
   return llvm::any_of(tensor, [&](const DimFactors &dim) {
     return llvm::is_contained(dim, factor);
   });

@@ -9,6 +9,7 @@
 
 #include "Machine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Interpreter/Shards.h"
 
 using namespace mlir;
 using namespace tessera::interp;
@@ -89,7 +90,69 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
+/// Slice `index` along the first dimension, on every rank; ranks that share a
+/// tensor share its slice.
+static RankTensors sliceFirst(const RankTensors &ranks, int64_t index) {
+  std::map<const Tensor *, TensorRef> slices;
+  RankTensors result;
+  for (const TensorRef &tensor : ranks) {
+    TensorRef &slice = slices[tensor.get()];
+    if (!slice) {
+      SmallVector<int64_t> offsets(tensor->getRank(), 0);
+      SmallVector<int64_t> sizes(tensor->getShape());
+      offsets[0] = index;
+      sizes[0] = 1;
+      slice = std::make_shared<const Tensor>(
+          tensor->slice(offsets, sizes).reshaped(ArrayRef(sizes).drop_front()));
+    }
+    result.push_back(slice);
+  }
+  return result;
+}
+
+/// Adds `values` to `sums`, each element rounded to the type.
+static void addUp(RankTensors &sums, const RankTensors &values) {
+  std::map<std::pair<const Tensor *, const Tensor *>, TensorRef> done;
+  // Keeps the operands alive while their addresses are keys.
+  RankTensors before = sums;
+  for (auto [sum, value] : llvm::zip_equal(sums, values)) {
+    TensorRef &total = done[{sum.get(), value.get()}];
+    if (!total) {
+      Tensor added = *sum;
+      const ElementType &type = added.getElementType();
+      for (int64_t i = 0, n = added.getNumElements(); i < n; ++i)
+        added[i] = type.round(combine(type, tessera::ReductionKind::Sum,
+                                      added[i], (*value)[i]));
+      total = std::make_shared<const Tensor>(std::move(added));
+    }
+    sum = total;
+  }
+}
+
+static LogicalResult runAccumulate(tessera::dist::AccumulateOp op, Machine &m) {
+  std::vector<RankTensors> sums;
+  for (int64_t i = 0, n = op.getCount(); i < n; ++i) {
+    std::vector<RankTensors> slices, yielded;
+    for (Value whole : op.getSlices())
+      slices.push_back(sliceFirst(m.get(whole), i));
+    if (failed(m.runBlock(op.getBody().front(), std::move(slices), yielded)))
+      return failure();
+    if (i == 0)
+      sums = std::move(yielded);
+    else
+      for (auto [sum, values] : llvm::zip_equal(sums, yielded))
+        addUp(sum, values);
+  }
+  setAll(m, op.getResults(), std::move(sums));
+  return success();
+}
+
 void tessera::interp::addControlHandlers(Registry &r) {
+  r.addRank<tessera::dist::AccumulateOp, runAccumulate>();
   r.addRank<func::CallOp, runCall>();
   r.addRank<scf::ForOp, runFor>();
   r.addRank<scf::IfOp, runIf>();

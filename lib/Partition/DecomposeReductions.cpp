@@ -113,14 +113,24 @@ struct DecomposeReductionsPass
       if (!sizes->any())
         return success();
     }
-    auto ops = func.getFunctionBody().front().getOps<ShardingRuleOpInterface>();
+    for (Block *block : dist::getBlocks(func))
+      if (failed(runOnBlock(*block, mesh, forPadding ? &*sizes : nullptr,
+                            changed)))
+        return failure();
+    return success();
+  }
+
+  /// Decomposes what is padded, by `sizes`, or, without them, what is sharded.
+  LogicalResult runOnBlock(Block &block, const Mesh &mesh,
+                           const FactorSizes *sizes, bool &changed) {
+    auto ops = block.getOps<ShardingRuleOpInterface>();
     for (ShardingRuleOpInterface op : llvm::make_early_inc_range(ops)) {
       ShardingRule rule = op.getShardingRule();
       if (llvm::none_of(rule.factors, [](const Factor &factor) {
             return factor.kind == FactorKind::Decomposed;
           }))
         continue;
-      llvm::SmallBitVector factors = forPadding
+      llvm::SmallBitVector factors = sizes
                                          ? getPaddedFactors(op, rule, *sizes)
                                          : getShardedFactors(op, rule, mesh);
       if (factors.none())

@@ -27,19 +27,22 @@ FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh)
   };
   for (BlockArgument arg : block.getArguments())
     addShardings(arg);
-  for (Operation &op : block) {
-    for (Value result : op.getResults())
-      addShardings(result);
-    addOp(&op);
-  }
+  SmallVector<Block *> blocks = dist::getBlocks(func);
+  for (Block *each : blocks)
+    for (Operation &op : *each) {
+      for (Value result : op.getResults())
+        addShardings(result);
+      addOp(&op);
+    }
   for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
     if (dist::ShardingAttr attr = dist::getResultSharding(func, i))
       for (auto [dim, s] : llvm::enumerate(attr.toSharding(mesh).dims))
         addAxes(getNode(value, dim), s.axes);
   solve();
-  for (Operation &op : block)
-    if (!conflict)
-      findConflict(&op);
+  for (Block *each : blocks)
+    for (Operation &op : *each)
+      if (!conflict)
+        findConflict(&op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,10 +107,27 @@ void FactorSizes::addAxes(unsigned node, ArrayRef<AxisRef> axes) {
 
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 static bool passesOn(Operation *op) {
-  return op->hasTrait<OpTrait::IsTerminator>();
+  return op->hasTrait<OpTrait::IsTerminator>() || isa<dist::AccumulateOp>(op);
+}
+
+/// A slice has the dimensions behind the first of what it is taken from, a sum
+/// those of what is added up.
+void FactorSizes::addAccumulate(dist::AccumulateOp op) {
+  auto tie = [&](Value a, Value b, int64_t shift) {
+    int64_t rank = cast<RankedTensorType>(b.getType()).getRank();
+    for (int64_t dim = 0; dim < rank; ++dim)
+      unite(getNode(a, dim + shift), getNode(b, dim));
+  };
+  for (auto [whole, slice] :
+       llvm::zip(op.getSlices(), op.getBody().front().getArguments()))
+    tie(whole, slice, 1);
+  for (auto [value, sum] : llvm::zip(op.getYield().getValues(), op.getSums()))
+    tie(value, sum, 0);
 }
 
 void FactorSizes::addOp(Operation *op) {
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    addAccumulate(accumulate);
   if (passesOn(op))
     return;
   ShardingRule rule = getShardingRule(op);
@@ -173,6 +193,13 @@ Type FactorSizes::getPaddedType(Value value) const {
 }
 
 void FactorSizes::findConflict(Operation *op) {
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    for (Value whole : accumulate.getSlices())
+      if (int64_t size = cast<RankedTensorType>(whole.getType()).getDimSize(0),
+          padded = getPadded(whole, 0);
+          !conflict && size != padded)
+        conflict = Conflict{op, whole, 0, size, padded,
+                            "it counts micro-batches"};
   if (passesOn(op))
     return;
   ShardingRule rule = getShardingRule(op);

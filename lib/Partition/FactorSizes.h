@@ -65,6 +65,7 @@ private:
   unsigned getNode(mlir::Value value, int64_t dim);
   void addAxes(unsigned node, llvm::ArrayRef<AxisRef> axes);
   void addOp(mlir::Operation *op);
+  void addAccumulate(dist::AccumulateOp op);
   void solve();
   int64_t getPaddedNode(unsigned node) const;
   void findConflict(mlir::Operation *op);

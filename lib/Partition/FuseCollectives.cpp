@@ -104,18 +104,21 @@ struct FuseCollectivesPass
     for (auto func : getOperation().getOps<FunctionOpInterface>()) {
       if (!func->hasAttr(dist::DistDialect::kLocalAttr))
         continue;
-      Block &block = func.getFunctionBody().front();
-      bool changed = true;
-      while (changed) {
-        changed = mergeEqual(block);
-        for (auto op :
-             llvm::make_early_inc_range(block.getOps<dist::SliceOp>()))
-          changed |= cancelGather(op);
-        SmallVector<dist::AllReduceOp> reductions(
-            block.getOps<dist::AllReduceOp>());
-        for (dist::AllReduceOp op : reductions)
-          changed |= scatterReduction(op);
-      }
+      for (Block *block : dist::getBlocks(func))
+        runOnBlock(*block);
+    }
+  }
+
+  void runOnBlock(Block &block) {
+    bool changed = true;
+    while (changed) {
+      changed = mergeEqual(block);
+      for (auto op : llvm::make_early_inc_range(block.getOps<dist::SliceOp>()))
+        changed |= cancelGather(op);
+      SmallVector<dist::AllReduceOp> reductions(
+          block.getOps<dist::AllReduceOp>());
+      for (dist::AllReduceOp op : reductions)
+        changed |= scatterReduction(op);
     }
   }
 };

@@ -36,6 +36,14 @@ private:
   FailureOr<Type> getLocalType(Type type, const Sharding &sharding,
                                function_ref<InFlightDiagnostic()> emitError);
   LogicalResult localize(Operation *op);
+  /// Sets where the local form of `op` goes.
+  void setPlace(Operation *op) {
+    if (target)
+      builder.setInsertionPointToEnd(target);
+    else
+      builder.setInsertionPoint(op);
+  }
+  LogicalResult localizeAccumulate(dist::AccumulateOp op);
   LogicalResult getLocalResultTypes(Operation *op,
                                     SmallVectorImpl<Type> &types);
   FailureOr<Operation *> clone(Operation *op, ValueRange operands,
@@ -50,6 +58,8 @@ private:
   PartitionContext &context;
   FunctionOpInterface func;
   OpBuilder builder;
+  /// Where the body of an op with a new block goes; null: before the old ops.
+  Block *target = nullptr;
   llvm::DenseMap<Value, Value> locals;
   llvm::MapVector<std::pair<Attribute, int64_t>, Value> offsets;
   SmallVector<Type> argTypes, resultTypes;
@@ -157,8 +167,40 @@ FailureOr<Operation *> Localizer::clone(Operation *op, ValueRange operands,
   return cloneWithTypes(builder, op, operands, types);
 }
 
+/// The body goes to a new op; the old one keeps its own until the end, since
+/// shardings of slices are found there.
+LogicalResult Localizer::localizeAccumulate(dist::AccumulateOp op) {
+  setPlace(op);
+  SmallVector<Value> slices;
+  for (Value slice : op.getSlices())
+    slices.push_back(locals.lookup(slice));
+  SmallVector<Type> types;
+  if (failed(getLocalResultTypes(op, types)))
+    return failure();
+  auto local =
+      dist::AccumulateOp::create(builder, op.getLoc(), types, op.getCountAttr(),
+                                 op.getReduceEachAttr(), slices);
+  Block *outer = target;
+  target = &local.getBody().emplaceBlock();
+  for (auto [slice, argument] :
+       llvm::zip(slices, op.getBody().front().getArguments())) {
+    auto type = cast<RankedTensorType>(slice.getType());
+    locals[argument] = target->addArgument(
+        type.clone(type.getShape().drop_front()), argument.getLoc());
+  }
+  for (Operation &inner : op.getBody().front())
+    if (failed(localize(&inner)))
+      return failure();
+  target = outer;
+  for (auto [old, result] : llvm::zip(op.getResults(), local.getResults()))
+    locals[old] = result;
+  return success();
+}
+
 LogicalResult Localizer::localize(Operation *op) {
-  builder.setInsertionPoint(op);
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    return localizeAccumulate(accumulate);
+  setPlace(op);
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(locals.lookup(operand));

@@ -48,6 +48,8 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult visitCall(func::CallOp call);
   LogicalResult visitReturn(FunctionOpInterface func, Operation *op);
+  LogicalResult visitAccumulate(dist::AccumulateOp op);
+  LogicalResult visitBlock(Block &block);
   void visitConstraint(dist::ConstraintOp op);
 
   std::optional<llvm::SmallBitVector> getPartialOperands(Operation *op);
@@ -59,18 +61,31 @@ private:
   void fitInits(Operation *op, const Decision &decision);
   void fitResult(OpResult result, const Sharding &actual);
   Value reshardTo(Value value, const Sharding &target, Operation *user);
+  Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
   void report(Operation *op, const Decision &decision);
 
   PartitionContext &context;
   SymbolTable &symbols;
   OpBuilder builder;
-  /// Reshards of this function by value and target.
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> reshards;
+  /// Reshards of this function by value, target and block.
+  llvm::DenseMap<std::pair<Value, std::pair<Attribute, Block *>>, Value>
+      reshards;
   std::map<llvm::SmallVector<const void *>, Decision> decisions;
   Decision scratch;
 };
 
 } // namespace
+
+/// The reshard of a value that is there already in `block` or in a block around
+/// it; otherwise the place for one in `block`.
+Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
+                                      Block *block) {
+  for (Block *b = block->getParentOp()->getBlock(); b && b->getParentOp();
+       b = b->getParentOp()->getBlock())
+    if (auto it = reshards.find({value, {to, b}}); it != reshards.end())
+      return it->second;
+  return reshards[{value, {to, block}}];
+}
 
 Value ReshardInserter::reshardTo(Value value, const Sharding &target,
                                  Operation *user) {
@@ -78,7 +93,7 @@ Value ReshardInserter::reshardTo(Value value, const Sharding &target,
   if (from.samePlacement(target))
     return value;
   dist::ShardingAttr to = context.toAttr(target);
-  Value &reshard = reshards[{value, to}];
+  Value &reshard = lookupReshard(value, to, user->getBlock());
   if (reshard)
     return reshard;
   builder.setInsertionPoint(user);
@@ -252,7 +267,8 @@ void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
       dist::ReshardOp::create(builder, result.getLoc(), result, from, to);
   dist::setSharding(reshard.getResult(), to);
   result.replaceAllUsesExcept(reshard.getResult(), reshard);
-  reshards[{result, to}] = reshard.getResult();
+  lookupReshard(result, to, result.getOwner()->getBlock()) =
+      reshard.getResult();
 }
 
 void ReshardInserter::report(Operation *op, const Decision &decision) {
@@ -335,7 +351,16 @@ void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
   const Sharding &target = dist::getSharding(op.getResult())
                                ? context.getSharding(op.getResult())
                                : context.toPlain(op.getSharding());
-  Value value = reshardTo(op.getInput(), target, op);
+  // A gather of its own, though another use may want the same: it is freed
+  // behind this one.
+  Value value = op.getInput();
+  dist::ShardingAttr from = context.toAttr(context.getSharding(value));
+  dist::ShardingAttr to = context.toAttr(target);
+  if (!context.getSharding(value).samePlacement(target)) {
+    builder.setInsertionPoint(op);
+    value = dist::ReshardOp::create(builder, op.getLoc(), value, from, to);
+    dist::setSharding(value, to);
+  }
   op.getResult().replaceAllUsesWith(value);
   op.erase();
 }
@@ -368,23 +393,46 @@ LogicalResult ReshardInserter::visitReturn(FunctionOpInterface func,
   return success();
 }
 
-LogicalResult ReshardInserter::run(FunctionOpInterface func) {
-  reshards.clear();
-  Block &block = func.getFunctionBody().front();
+/// A slice is spread as what it is taken from, which is whole and has all
+/// micro-batches; what is added up is spread as the sum.
+LogicalResult ReshardInserter::visitAccumulate(dist::AccumulateOp op) {
+  for (OpOperand &whole : op.getSlicesMutable()) {
+    Sharding target = context.getSharding(whole.get());
+    target.dims[0].axes.clear();
+    target.unreduced.clear();
+    whole.set(reshardTo(whole.get(), target, op));
+  }
+  if (failed(visitBlock(op.getBody().front())))
+    return failure();
+  dist::YieldOp yield = op.getYield();
+  for (auto [value, sum] : llvm::zip(yield->getOpOperands(), op.getSums()))
+    value.set(reshardTo(value.get(), context.getSharding(sum), yield));
+  return success();
+}
+
+LogicalResult ReshardInserter::visitBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     LogicalResult result = success();
-    if (op.hasTrait<OpTrait::IsTerminator>())
-      result = visitReturn(func, &op);
-    else if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
+    if (auto constraint = dyn_cast<dist::ConstraintOp>(op))
       visitConstraint(constraint);
     else if (auto call = dyn_cast<func::CallOp>(op))
       result = visitCall(call);
-    else
+    else if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+      result = visitAccumulate(accumulate);
+    else if (!op.hasTrait<OpTrait::IsTerminator>())
       result = visit(&op);
     if (failed(result))
       return failure();
   }
   return success();
+}
+
+LogicalResult ReshardInserter::run(FunctionOpInterface func) {
+  reshards.clear();
+  Block &block = func.getFunctionBody().front();
+  if (failed(visitBlock(block)))
+    return failure();
+  return visitReturn(func, block.getTerminator());
 }
 
 namespace {

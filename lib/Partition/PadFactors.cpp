@@ -46,6 +46,13 @@ private:
   void setBoundaryTypes();
   LogicalResult absorbOwnReductions(Operation *op, const ShardingRule &rule);
   LogicalResult padOp(Operation *op);
+  LogicalResult padBlock(Block &block);
+  LogicalResult padAccumulate(dist::AccumulateOp op);
+  /// Sets the operands of a block's last op.
+  void padTerminator(Operation *op, SmallVector<Value> operands);
+  /// Gives the arguments of a block that were padded back to it, once nothing
+  /// uses the old ones.
+  void takeArguments(Block &block, unsigned numArguments);
   /// The operands for the padded op: masked where the op reduces over padding.
   SmallVector<Value> maskOperands(Operation *op, const ShardingRule &rule);
   Value mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
@@ -60,6 +67,10 @@ private:
   FactorSizes sizes;
   /// Keyed by original values; only looked up.
   DenseMap<Value, Value> padded;
+  /// Ops that a padded copy has replaced, in order; and the blocks whose
+  /// arguments have stand-ins behind them, with their number.
+  SmallVector<Operation *> replaced;
+  SmallVector<std::pair<Block *, unsigned>> blocks;
   llvm::DenseSet<std::pair<Value, int64_t>> zeros;
   int64_t trueElements = 0, allElements = 0;
 };
@@ -238,12 +249,39 @@ LogicalResult Padder::absorbOwnReductions(Operation *op,
   return success();
 }
 
+/// What is donated is an argument of the next run, whose padding is zero.
+void Padder::padTerminator(Operation *op, SmallVector<Value> operands) {
+  OpBuilder builder(op);
+  for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i) {
+    auto donated =
+        func.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr);
+    if (!donated || op->getParentOp() != func.getOperation())
+      continue;
+    unsigned number = donated.getInt();
+    Value value = op->getOperand(number);
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim)
+      if (sizes.getPadded(value, dim) != type.getDimSize(dim) &&
+          !isZeroPadded(value, dim))
+        operands[number] = mask(builder, operands[number],
+                                dist::getSharding(value),
+                                {dim, type.getDimSize(dim)}, ReductionKind::Sum);
+  }
+  op->setOperands(operands);
+}
+
 LogicalResult Padder::padOp(Operation *op) {
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    return padAccumulate(accumulate);
   ShardingRule rule = getShardingRule(op);
   if (failed(absorbOwnReductions(op, rule)))
     return failure();
   SmallVector<Value> operands = maskOperands(op, rule);
   trackZeros(op, rule);
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    padTerminator(op, operands);
+    return success();
+  }
   SmallVector<Type> types;
   for (Value result : op->getResults())
     types.push_back(sizes.getPaddedType(result));
@@ -254,10 +292,6 @@ LogicalResult Padder::padOp(Operation *op) {
                 });
   if (isSame)
     return success();
-  if (op->hasTrait<OpTrait::IsTerminator>()) {
-    op->setOperands(operands);
-    return success();
-  }
   OpBuilder builder(op);
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   FailureOr<Operation *> clone =
@@ -272,21 +306,51 @@ LogicalResult Padder::padOp(Operation *op) {
            << op->getResultTypes() << " to " << TypeRange(types);
   for (auto [from, to] : llvm::zip(op->getResults(), (*clone)->getResults()))
     padded[from] = to;
+  replaced.push_back(op);
   return success();
 }
 
-LogicalResult Padder::run() {
-  if (!sizes.any())
-    return success();
-  if (sizes.getConflict())
-    return reportConflict();
-  setBoundaryTypes();
-  Block &block = func.getFunctionBody().front();
+/// The body is padded in its place and moves to an op of the padded types.
+LogicalResult Padder::padAccumulate(dist::AccumulateOp op) {
+  Block &body = op.getBody().front();
+  auto toPadded = [&](Value value) {
+    return padded.contains(value) ? padded.lookup(value) : value;
+  };
+  for (auto [whole, slice] : llvm::zip(op.getSlices(), body.getArguments()))
+    for (int64_t dim = 0; dim < cast<RankedTensorType>(slice.getType()).getRank();
+         ++dim)
+      if (isZeroPadded(whole, dim + 1))
+        zeros.insert({slice, dim});
+  SmallVector<Value> yielded(op.getYield().getValues());
+  if (failed(padBlock(body)))
+    return failure();
+  SmallVector<Value> operands = llvm::map_to_vector(op.getSlices(), toPadded);
+  SmallVector<Type> types;
+  for (auto [value, sum] : llvm::zip(yielded, op.getSums())) {
+    types.push_back(sizes.getPaddedType(sum));
+    for (int64_t dim = 0; dim < cast<RankedTensorType>(sum.getType()).getRank();
+         ++dim)
+      if (isZeroPadded(value, dim))
+        zeros.insert({sum, dim});
+  }
+  OpBuilder builder(op);
+  OperationState state(op.getLoc(), op->getName(), operands, types,
+                       op->getAttrs());
+  state.addRegion()->takeBody(op.getBody());
+  Operation *copy = builder.create(state);
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    padded[from] = to;
+  replaced.push_back(op);
+  return success();
+}
+
+/// Until the ops are rewritten padded arguments stand behind the old ones.
+LogicalResult Padder::padBlock(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
-  // Until the ops are rewritten the padded arguments stand behind the old ones.
   unsigned numArguments = block.getNumArguments();
+  blocks.push_back({&block, numArguments});
   for (unsigned i = 0; i < numArguments; ++i) {
     BlockArgument arg = block.getArgument(i);
     if (Type type = sizes.getPaddedType(arg); type != arg.getType())
@@ -295,9 +359,10 @@ LogicalResult Padder::run() {
   for (Operation *op : ops)
     if (failed(padOp(op)))
       return failure();
-  for (Operation *op : llvm::reverse(ops))
-    if (op->getNumResults() && padded.contains(op->getResult(0)))
-      op->erase();
+  return success();
+}
+
+void Padder::takeArguments(Block &block, unsigned numArguments) {
   for (unsigned i = 0; i < numArguments; ++i) {
     BlockArgument arg = block.getArgument(i);
     if (Value standIn = padded.lookup(arg)) {
@@ -306,6 +371,20 @@ LogicalResult Padder::run() {
     }
   }
   block.eraseArguments(numArguments, block.getNumArguments() - numArguments);
+}
+
+LogicalResult Padder::run() {
+  if (!sizes.any())
+    return success();
+  if (sizes.getConflict())
+    return reportConflict();
+  setBoundaryTypes();
+  if (failed(padBlock(func.getFunctionBody().front())))
+    return failure();
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+  for (auto [block, numArguments] : blocks)
+    takeArguments(*block, numArguments);
   if (allElements > trueElements)
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("Padding").category("partition"))

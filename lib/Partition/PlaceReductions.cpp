@@ -177,6 +177,81 @@ void Delay::apply() {
     reduction->erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Sums over micro-batches
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A reduction of a value that a dist.accumulate adds up.
+class SumDelay {
+public:
+  SumDelay(PartitionContext &context, dist::AccumulateOp op, unsigned index)
+      : context(context), op(op), operand(op.getYield()->getOpOperand(index)),
+        sum(op.getSums()[index]) {}
+
+  /// Lets the partial values be added up and reduces their sum, or, with
+  /// reduce_each, what is left of the reduction once each device has its shard.
+  void apply();
+
+private:
+  Sharding getScattered(const Sharding &from, const Sharding &to) const;
+  Value reshard(OpBuilder &builder, Value value, dist::ShardingAttr from,
+                dist::ShardingAttr to) const;
+
+  PartitionContext &context;
+  dist::AccumulateOp op;
+  OpOperand &operand;
+  OpResult sum;
+};
+
+} // namespace
+
+/// `from`, reduced over those axes alone that shard `to`.
+Sharding SumDelay::getScattered(const Sharding &from,
+                                const Sharding &to) const {
+  Sharding scattered = to;
+  scattered.reduction = from.reduction;
+  AxisList wanted = to.dimAxes();
+  for (const AxisRef &axis : from.unreduced)
+    if (!overlapsAny(wanted, axis))
+      scattered.unreduced.push_back(axis);
+  return scattered.unreduced.size() == from.unreduced.size() ? from : scattered;
+}
+
+Value SumDelay::reshard(OpBuilder &builder, Value value,
+                        dist::ShardingAttr from, dist::ShardingAttr to) const {
+  Value result =
+      dist::ReshardOp::create(builder, value.getLoc(), value, from, to);
+  dist::setSharding(result, to);
+  return result;
+}
+
+void SumDelay::apply() {
+  auto inner = operand.get().getDefiningOp<dist::ReshardOp>();
+  if (!inner || !inner->hasOneUse() || inner->getBlock() != operand.getOwner()->getBlock())
+    return;
+  const Sharding &from = context.toPlain(inner.getFrom());
+  const Sharding &to = context.toPlain(inner.getTo());
+  if (from.unreduced.empty() || !to.unreduced.empty() ||
+      from.reduction != ReductionKind::Sum)
+    return;
+  Sharding middle = op.getReduceEach() ? getScattered(from, to) : from;
+  if (middle.unreduced.empty())
+    return;
+  dist::ShardingAttr partial = context.toAttr(middle), whole = inner.getTo();
+  OpBuilder builder(inner);
+  operand.set(middle.samePlacement(from)
+                  ? inner.getInput()
+                  : reshard(builder, inner.getInput(), inner.getFrom(),
+                            partial));
+  inner->erase();
+  dist::setSharding(sum, partial);
+  builder.setInsertionPointAfter(op);
+  Value reduced = reshard(builder, sum, partial, whole);
+  sum.replaceAllUsesExcept(reduced, reduced.getDefiningOp());
+}
+
 namespace {
 
 struct PlaceReductionsPass
@@ -185,14 +260,23 @@ struct PlaceReductionsPass
     FailureOr<PartitionContext> context = PartitionContext::get(getOperation());
     if (failed(context))
       return signalPassFailure();
-    for (FunctionOpInterface func : context->getFunctions()) {
-      SmallVector<Operation *> ops;
-      for (Operation &op : func.getFunctionBody().front())
-        if (!isa<dist::ReshardOp>(op))
-          ops.push_back(&op);
-      for (Operation *op : ops)
-        if (Delay delay(*context, op); delay.isWorthwhile())
-          delay.apply();
+    for (FunctionOpInterface func : context->getFunctions())
+      runOnBlock(*context, func.getFunctionBody().front());
+  }
+
+  void runOnBlock(PartitionContext &context, Block &block) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      if (!isa<dist::ReshardOp>(op))
+        ops.push_back(&op);
+    for (Operation *op : ops) {
+      if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
+        runOnBlock(context, accumulate.getBody().front());
+        for (unsigned i = 0; i < accumulate.getNumResults(); ++i)
+          SumDelay(context, accumulate, i).apply();
+      } else if (Delay delay(context, op); delay.isWorthwhile()) {
+        delay.apply();
+      }
     }
   }
 };

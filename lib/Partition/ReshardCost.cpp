@@ -34,7 +34,8 @@ Sharding tessera::getResultSharding(const ShardingRule &rule,
                                     const FactorAxes &axes) {
   Sharding result = unprojectTensor(rule, dims, axes);
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.kind != FactorKind::Reduction || axes[f].empty())
+    if (factor.kind != FactorKind::Reduction || axes[f].empty() ||
+        hasFactor(dims, f))
       continue;
     result.unreduced.append(axes[f].begin(), axes[f].end());
     result.reduction = factor.reduction;

@@ -141,9 +141,9 @@ struct ReshardToCollectivesPass
     if (failed(context))
       return signalPassFailure();
     for (FunctionOpInterface func : context->getFunctions())
-      for (Operation &op :
-           llvm::make_early_inc_range(func.getFunctionBody().front()))
-        if (auto reshard = dyn_cast<dist::ReshardOp>(op))
+      for (Block *block : dist::getBlocks(func))
+        for (auto reshard :
+             llvm::make_early_inc_range(block->getOps<dist::ReshardOp>()))
           if (failed(expand(*context, reshard)))
             return signalPassFailure();
   }

@@ -85,13 +85,16 @@ double tessera::getOpCost(const ShardingRule &rule, ArrayRef<AxisList> axes,
     if (operand && !rule.operands[i].empty())
       addReshard(sum, *operand, unprojectTensor(rule, rule.operands[i], axes),
                  operandBytes[i]);
-  AxisList reduced;
-  for (unsigned f = 0; f < rule.factors.size(); ++f)
-    if (!axes[f].empty() && rule.isReduced(f))
-      llvm::append_range(reduced, axes[f]);
-  for (auto [i, result] : llvm::enumerate(results))
-    if (result && !rule.results[i].empty())
-      addResult(sum, unprojectTensor(rule, rule.results[i], axes), *result,
-                reduced, resultBytes[i]);
+  for (auto [i, result] : llvm::enumerate(results)) {
+    if (!result || rule.results[i].empty())
+      continue;
+    AxisList reduced;
+    for (unsigned f = 0; f < rule.factors.size(); ++f)
+      if (!axes[f].empty() &&
+          (rule.isReduced(f) || rule.isReducedIn(f, i)))
+        llvm::append_range(reduced, axes[f]);
+    addResult(sum, unprojectTensor(rule, rule.results[i], axes), *result,
+              reduced, resultBytes[i]);
+  }
   return sum.cost;
 }

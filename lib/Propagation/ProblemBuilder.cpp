@@ -161,8 +161,13 @@ std::string ProblemBuilder::describe(unsigned tensor) const {
     return text;
   }
   os << "argument " << arg.getArgNumber();
-  auto func = cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
-  for (StringRef name : {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
+  auto func = dyn_cast<FunctionOpInterface>(arg.getOwner()->getParentOp());
+  if (!func) {
+    os << " of " << arg.getOwner()->getParentOp()->getName();
+    return text;
+  }
+  for (StringRef name : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
+                         nn::NNDialect::kInputAttr})
     if (auto attr = func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), name))
       os << ' ' << attr;
   return text;
@@ -225,6 +230,8 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
     return addReturn(op, function);
   if (!hasTensors)
     return success();
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    return addAccumulate(accumulate, function);
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     calls.push_back(call);
     return success();
@@ -246,6 +253,38 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
                        op->getName().getStringRef().str());
   problem.addOp(problem.addRule(std::move(rule)), operands, results);
   operations.push_back(op);
+  return success();
+}
+
+/// A slice is tied to the dimensions behind the first of what it is taken from,
+/// a sum to what is added up.
+LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
+                                            PropagatedFunction &function) {
+  Block &body = op.getBody().front();
+  for (auto [whole, slice] : llvm::zip(op.getSlices(), body.getArguments())) {
+    FailureOr<unsigned> id = addValue(slice);
+    if (failed(id))
+      return failure();
+    ShardingRule rule;
+    TensorFactors dims;
+    for (int64_t size : cast<RankedTensorType>(slice.getType()).getShape())
+      dims.push_back({rule.addFactor(size)});
+    rule.results = {dims};
+    dims.insert(dims.begin(), DimFactors());
+    rule.operands = {dims};
+    problem.addOp(problem.addRule(std::move(rule)), {lookup(whole)}, {*id});
+    operations.push_back(op);
+  }
+  for (Operation &inner : body.without_terminator())
+    if (failed(addOperation(&inner, function)))
+      return failure();
+  for (auto [value, sum] :
+       llvm::zip(op.getYield().getValues(), op.getSums())) {
+    FailureOr<unsigned> id = addValue(value);
+    if (failed(id))
+      return failure();
+    addIdentity(op, *id, lookup(sum));
+  }
   return success();
 }
 

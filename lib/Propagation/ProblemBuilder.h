@@ -48,6 +48,8 @@ private:
   mlir::LogicalResult addFunction(mlir::FunctionOpInterface func);
   mlir::LogicalResult addOperation(mlir::Operation *op,
                                    PropagatedFunction &function);
+  mlir::LogicalResult addAccumulate(dist::AccumulateOp op,
+                                    PropagatedFunction &function);
   mlir::LogicalResult addReturn(mlir::Operation *op,
                                 PropagatedFunction &function);
   mlir::LogicalResult addCall(mlir::CallOpInterface call);

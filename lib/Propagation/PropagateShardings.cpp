@@ -47,6 +47,7 @@ private:
   }
   void writeFunction(const PropagatedFunction &function);
   void writeOp(Operation *op);
+  void explainOp(Operation *op);
   void writePinned();
   std::string describe(const PropagationStep &step) const;
   ArrayAttr describeAll(unsigned tensor, Location loc, Twine where) const;
@@ -83,8 +84,9 @@ void SolutionWriter::writeFunction(const PropagatedFunction &function) {
   for (unsigned id : function.results)
     results.push_back(getAttr(id));
   dist::setFunctionShardings(func, args, results);
-  for (Operation &op : func.getFunctionBody().front())
-    writeOp(&op);
+  for (Block *block : dist::getBlocks(func))
+    for (Operation &op : *block)
+      writeOp(&op);
 }
 
 /// Notes on ops what earlier priorities have settled.
@@ -174,6 +176,19 @@ ArrayAttr SolutionWriter::describeAll(unsigned tensor, Location loc,
   return ArrayAttr::get(loc.getContext(), lines);
 }
 
+void SolutionWriter::explainOp(Operation *op) {
+  SmallVector<Attribute> lines;
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (unsigned id = builder.lookup(result); id != kNone)
+      llvm::append_range(
+          lines,
+          describeAll(id, op->getLoc(),
+                      i == 0 ? Twine("") : "result " + Twine(i) + ": "));
+  if (!lines.empty())
+    op->setAttr(dist::DistDialect::kWhyAttr,
+                ArrayAttr::get(op->getContext(), lines));
+}
+
 void SolutionWriter::explain() {
   StringRef name = dist::DistDialect::kWhyAttr;
   for (const PropagatedFunction &function : builder.functions) {
@@ -189,17 +204,9 @@ void SolutionWriter::explain() {
         func.setResultAttr(
             i, name,
             describeAll(id, func.getLoc(), "result " + Twine(i) + ": "));
-    for (Operation &op : func.getFunctionBody().front()) {
-      SmallVector<Attribute> lines;
-      for (auto [i, result] : llvm::enumerate(op.getResults()))
-        if (unsigned id = builder.lookup(result); id != kNone)
-          llvm::append_range(
-              lines,
-              describeAll(id, op.getLoc(),
-                          i == 0 ? Twine("") : "result " + Twine(i) + ": "));
-      if (!lines.empty())
-        op.setAttr(name, ArrayAttr::get(op.getContext(), lines));
-    }
+    for (Block *block : dist::getBlocks(func))
+      for (Operation &op : *block)
+        explainOp(&op);
   }
 }
 
@@ -216,8 +223,8 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
     return failure();
   ConstantCopies copies;
   for (auto func : module.getOps<FunctionOpInterface>())
-    for (Block &block : func.getFunctionBody())
-      copies.split(block);
+    for (Block *block : dist::getBlocks(func))
+      copies.split(*block);
 
   ProblemBuilder builder(module, *mesh);
   if (failed(builder.build()))

@@ -156,18 +156,23 @@ void SeedWriter::restOverDp(Sharding &sharding, RankedTensorType type) const {
     sharding.dims[*largest].axes.push_back(dp);
 }
 
-/// Gathers a parameter anew for each op that uses it.
+/// Gathers a parameter before the first op that uses it.
 void SeedWriter::constrainUses(Value parameter, const Sharding &inUse) {
-  llvm::SetVector<Operation *> users;
+  Operation *first = nullptr;
   for (Operation *user : parameter.getUsers())
-    if (!user->hasTrait<OpTrait::IsTerminator>() && !isa<dist::GroupOp>(user))
-      users.insert(user);
-  for (Operation *user : users) {
-    OpBuilder builder(user);
-    Value gathered = dist::ConstraintOp::create(builder, user->getLoc(),
-                                                parameter, toAttr(inUse));
-    user->replaceUsesOfWith(parameter, gathered);
-  }
+    if (!user->hasTrait<OpTrait::IsTerminator>() && !isa<dist::GroupOp>(user) &&
+        (!first || user->isBeforeInBlock(first)))
+      first = user;
+  if (!first)
+    return;
+  OpBuilder builder(first);
+  auto gathered = dist::ConstraintOp::create(builder, first->getLoc(),
+                                             parameter, toAttr(inUse));
+  parameter.replaceUsesWithIf(gathered, [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return user != gathered && !user->hasTrait<OpTrait::IsTerminator>() &&
+           !isa<dist::GroupOp>(user);
+  });
 }
 
 void SeedWriter::seedFunction(FunctionOpInterface func) {

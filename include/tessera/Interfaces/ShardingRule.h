@@ -62,6 +62,9 @@ using DimFactors = llvm::SmallVector<unsigned, 1>;
 /// The dimensions of one tensor.
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 
+/// True if `factor` is in some dimension of the tensor.
+bool hasFactor(const TensorFactors &tensor, unsigned factor);
+
 /// The factors of an op. `operands` has one entry per operand of the op, empty
 /// for an operand that is no ranked tensor (and for a tensor of rank 0);
 /// `results` likewise.

@@ -34,7 +34,8 @@ int64_t getReshardBytes(const Mesh &mesh, const Sharding &from,
 Sharding getOperandSharding(const ShardingRule &rule, const TensorFactors &dims,
                             int64_t rank, const FactorAxes &axes);
 
-/// The sharding of a result: partial over the axes of reduced factors.
+/// The sharding of a result with dimensions `dims`: partial over the axes of
+/// those reduced factors that it does not have.
 Sharding getResultSharding(const ShardingRule &rule, const TensorFactors &dims,
                            const FactorAxes &axes);
 

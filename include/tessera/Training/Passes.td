@@ -22,8 +22,8 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
       weights decide first how a block is spread.
     * `zero=3`: parameters rest sharded over dp as well, on the first dimension
-      that divides or else, padded, on the largest; before each op that uses one
-      stands a `dist.constraint` without dp. `zero=1` and `zero=2` are about
+      that divides or else, padded, on the largest; before the first op that uses
+      one stands a `dist.constraint` without dp. `zero=1` and `zero=2` are about
       training state and seed nothing here.
 
     Other dimensions of arguments and of the residual stream are closed. A value

@@ -294,3 +294,61 @@ func.func @wait_c1(%a: tensor<8xf32>, %b: tensor<8xf32>) {
   %1 = dist.wait %0, %b : !dist.future<tensor<8xf32>>, tensor<8xf32> -> tensor<8xf32>
   return
 }
+// -----
+// Sums over micro-batches.
+func.func @f() {
+  // expected-error @+1 {{(C1) expects at least one micro-batch but got 0}}
+  dist.accumulate 0 () : () -> () {
+    dist.yield
+  }
+  return
+}
+// -----
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects operand 0 to have 2 micro-batches in its first dimension but got 'tensor<4x8xf32>'}}
+  dist.accumulate 2 (%a) : (tensor<4x8xf32>) -> () {
+  ^bb0(%b: tensor<8xf32>):
+    dist.yield
+  }
+  return
+}
+// -----
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects region argument 0 of type 'tensor<8xf32>' but got 'tensor<4xf32>'}}
+  dist.accumulate 4 (%a) : (tensor<4x8xf32>) -> () {
+  ^bb0(%b: tensor<4xf32>):
+    dist.yield
+  }
+  return
+}
+// -----
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C3) expects the region to yield the results' types}}
+  %s = dist.accumulate 4 (%a) : (tensor<4x8xf32>) -> tensor<4xf32> {
+  ^bb0(%b: tensor<8xf32>):
+    dist.yield %b : tensor<8xf32>
+  }
+  return
+}
+// -----
+// Plans.
+// expected-error @+1 {{dist.plan: expects a #dist.plan on a module but got unit}}
+module attributes {dist.plan} {}
+// -----
+// expected-error @+1 {{(C1) expects micro_batches of at least 1 but got 0}}
+module attributes {dist.plan = #dist.plan<micro_batches = 0>} {}
+// -----
+// expected-error @+1 {{(C2) expects zero of 0 to 3 but got 4}}
+module attributes {dist.plan = #dist.plan<zero = 4>} {}
+// -----
+// expected-error @+1 {{(C3) expects recompute to be none, selective, full or auto=<bytes> but got 'all'}}
+module attributes {dist.plan = #dist.plan<recompute = "all">} {}
+// -----
+// expected-error @+1 {{(C4) expects beta2 of at least 0}}
+module attributes {dist.plan = #dist.plan<beta2 = 1.0>} {}
+// -----
+// expected-error @+1 {{(C5) expects steps above warmup with cosine but got 10 and 10}}
+module attributes {dist.plan = #dist.plan<schedule = cosine, warmup = 10, steps = 10>} {}
+// -----
+// expected-error @+1 {{(C6) expects sums of gradients in f32, or in bf16 with precision bf16, but got bf16 with f32}}
+module attributes {dist.plan = #dist.plan<grad = bf16>} {}

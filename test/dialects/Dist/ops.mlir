@@ -80,3 +80,24 @@ func.func @local_form(%a: tensor<8x16xf32>) {
   %10 = dist.wait %9, %a : !dist.future<tensor<8x64xf32>>, tensor<8x16xf32> -> tensor<8x64xf32>
   return
 }
+
+// CHECK-LABEL: @accumulate
+func.func @accumulate(%tokens: tensor<4x2x8xi32>, %x: tensor<2x8x16xf32>) -> tensor<64x16xf32> {
+  // CHECK: dist.accumulate 4 reduce_each(%{{.*}}) : (tensor<4x2x8xi32>) -> tensor<64x16xf32> {
+  %sum = dist.accumulate 4 reduce_each (%tokens) : (tensor<4x2x8xi32>) -> tensor<64x16xf32> {
+  ^bb0(%part: tensor<2x8xi32>):
+    %g = nn.embedding_backward %x, %part
+        : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+    // CHECK: dist.yield %{{.*}} : tensor<64x16xf32>
+    dist.yield %g : tensor<64x16xf32>
+  }
+  return %sum : tensor<64x16xf32>
+}
+
+// What has its default is not printed.
+// CHECK: module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, zero = 2, zero2_reduce = last, recompute = "auto=1000", optimizer = sgd, momentum = 9.000000e-01 : f64, groups = [#dist.parameters<"*.gamma", weight_decay = 0.000000e+00 : f64>, #dist.parameters<"w?", lr_scale = 5.000000e-01 : f64>]>}
+module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, zero = 2, zero2_reduce = last,
+    recompute = "auto=1000", optimizer = sgd, momentum = 0.9, beta1 = 0.9,
+    groups = [#dist.parameters<"*.gamma", weight_decay = 0.0>, #dist.parameters<"w?", lr_scale = 0.5>]>} {}
+// CHECK: module @defaults attributes {dist.plan = #dist.plan<>}
+module @defaults attributes {dist.plan = #dist.plan<>} {}

@@ -107,3 +107,17 @@ TEST(ReshardCost, replicated_factor_takes_no_axes) {
   m.lhs.dims[0].axes = m.result.dims[0].axes = {m.x};
   EXPECT_TRUE(m.choose().axes[kI].empty());
 }
+
+// Keys as in the gradients of attention: summed in the first result, a
+// dimension of the second. Only the first is partial.
+TEST(ReshardCost, partial_is_the_result_without_the_factor) {
+  Matmul m(16, 16, 16);
+  m.rule.results.push_back({{kK}, {kJ}});
+  FactorAxes axes(3);
+  axes[kK] = {m.x};
+  Sharding sum = getResultSharding(m.rule, m.rule.results[0], axes);
+  EXPECT_EQ(sum.unreduced, AxisList{m.x});
+  Sharding part = getResultSharding(m.rule, m.rule.results[1], axes);
+  EXPECT_TRUE(part.unreduced.empty());
+  EXPECT_EQ(part.dims[0].axes, AxisList{m.x});
+}
