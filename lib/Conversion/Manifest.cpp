@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Manifest.h"
+#include "PlanLines.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
@@ -113,6 +114,58 @@ static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
   return unique;
 }
 
+/// Name of an argument: that of a parameter, of state or of an input.
+static std::string getArgumentName(func::FuncOp step, unsigned i) {
+  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
+                        nn::NNDialect::kInputAttr})
+    if (auto name = step.getArgAttrOfType<StringAttr>(i, key))
+      return name.str();
+  return "arg" + std::to_string(i);
+}
+
+/// Names of the results: their own, or those of the arguments whose places they
+/// take.
+static SmallVector<std::string> getResultNames(func::FuncOp step) {
+  SmallVector<std::string> names;
+  for (unsigned i = 0; i < step.getNumResults(); ++i)
+    names.push_back("result" + std::to_string(i));
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (auto donated = step.getArgAttrOfType<IntegerAttr>(
+            i, dist::DistDialect::kDonateAttr))
+      if (donated.getInt() >= 0 && donated.getInt() < int64_t(names.size()))
+        names[donated.getInt()] = getArgumentName(step, i);
+  for (unsigned i = 0; i < step.getNumResults(); ++i)
+    if (auto name =
+            step.getResultAttrOfType<StringAttr>(i, nn::NNDialect::kOutputAttr))
+      names[i] = name.str();
+  return names;
+}
+
+/// Adds what the runtime does with argument `i`: its role, the parameter that
+/// it is a copy of, the result that follows it.
+static void addRole(func::FuncOp step, unsigned i, StringRef name,
+                    json::Object &value) {
+  Type element =
+      cast<RankedTensorType>(step.getArgumentTypes()[i]).getElementType();
+  auto of = step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kOfAttr);
+  auto init = step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr);
+  if (step.getArgAttr(i, nn::NNDialect::kParamAttr)) {
+    value["role"] = "param";
+  } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
+    value["role"] = "state";
+    if (of && init && init.getKind() == nn::InitKind::Normal)
+      value["of"] = of.getValue();
+  } else {
+    bool isText = (name == "tokens" || name == "labels") &&
+                  step.getArgAttr(i, nn::NNDialect::kInputAttr) &&
+                  (element.isInteger(32) || element.isInteger(64));
+    value["role"] = isText ? name.str() : "input";
+  }
+  if (auto donated =
+          step.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr))
+    value["donate"] = donated.getInt();
+}
+
 static FailureOr<json::Array> describeArguments(func::FuncOp step,
                                                 const Mesh &mesh) {
   auto offsets =
@@ -120,13 +173,7 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
   json::Array arguments;
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto param =
-        step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kParamAttr);
-    auto input =
-        step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kInputAttr);
-    std::string name = param   ? param.str()
-                       : input ? input.str()
-                               : "arg" + std::to_string(i);
+    std::string name = getArgumentName(step, i);
     FailureOr<json::Object> value =
         describe(step, mesh,
                  {makeUnique(name, taken), step.getArgumentTypes()[i],
@@ -137,42 +184,30 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
                   offsets[i]});
     if (failed(value))
       return failure();
-    Type element =
-        cast<RankedTensorType>(step.getArgumentTypes()[i]).getElementType();
-    bool isText = (name == "tokens" || name == "labels") &&
-                  (element.isInteger(32) || element.isInteger(64));
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
       (*value)["vocab"] = vocab.getInt();
-    (*value)["role"] = param ? "param" : isText && input ? name : "input";
+    addRole(step, i, name, *value);
     if (auto init =
             step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))
       (*value)["init"] = getInit(init);
-    else if (param)
+    else if (step.getArgAttr(i, nn::NNDialect::kParamAttr) ||
+             step.getArgAttr(i, nn::NNDialect::kStateAttr))
       (*value)["init"] = json::Object{{"kind", "zeros"}};
     arguments.push_back(std::move(*value));
   }
   return arguments;
 }
 
-/// Lines of text that the runtime prints before the first step.
-static json::Array describePlan(func::FuncOp step, const Mesh &mesh) {
-  std::string line = "mesh";
-  if (mesh.names.empty())
-    line += " of one device";
-  for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
-    line += " " + name + "=" + std::to_string(size);
-  json::Array lines{line};
-  auto memory = step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
-  if (memory) {
-    std::string text = "memory per rank, bytes at the peak:";
+/// Bytes at the peak, by what they hold.
+static json::Object describeMemory(func::FuncOp step) {
+  json::Object entries;
+  if (auto memory =
+          step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr))
     for (NamedAttribute entry : memory)
-      text += (" " + entry.getName().getValue() + " " +
-               Twine(cast<IntegerAttr>(entry.getValue()).getInt()))
-                  .str();
-    lines.push_back(text);
-  }
-  return lines;
+      entries[entry.getName().getValue()] =
+          cast<IntegerAttr>(entry.getValue()).getInt();
+  return entries;
 }
 
 FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
@@ -184,17 +219,15 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
     return failure();
   json::Array results;
   llvm::StringSet<> taken;
+  SmallVector<std::string> names = getResultNames(step);
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
-    auto output =
-        step.getResultAttrOfType<StringAttr>(i, nn::NNDialect::kOutputAttr);
-    FailureOr<json::Object> value = describe(
-        step, mesh,
-        {makeUnique(output ? output.str() : "result" + std::to_string(i),
-                    taken),
-         step.getResultTypes()[i], dist::getResultSharding(step, i),
-         step.getResultAttrOfType<DenseI64ArrayAttr>(
-             i, dist::DistDialect::kGlobalShapeAttr),
-         resultOffsets[i]});
+    FailureOr<json::Object> value =
+        describe(step, mesh,
+                 {makeUnique(names[i], taken), step.getResultTypes()[i],
+                  dist::getResultSharding(step, i),
+                  step.getResultAttrOfType<DenseI64ArrayAttr>(
+                      i, dist::DistDialect::kGlobalShapeAttr),
+                  resultOffsets[i]});
     if (failed(value))
       return failure();
     results.push_back(std::move(*value));
@@ -220,7 +253,8 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
       {"arena_bytes",
        step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr)
            .getInt()},
-      {"plan", describePlan(step, mesh)},
+      {"plan", json::Array(describePlan(step, mesh))},
+      {"memory", describeMemory(step)},
       {"arguments", std::move(*arguments)},
       {"results", std::move(results)}};
   return llvm::formatv("{0}", manifest).str();

@@ -168,6 +168,10 @@ static std::string readValue(const Json &json, bool isArgument,
 /// Checks that each donated argument has a result like it, which is no other's.
 static std::string checkDonations(const Manifest &manifest) {
   std::vector<bool> taken(manifest.results.size());
+  std::vector<int64_t> places;
+  for (const Value &value : manifest.arguments)
+    places.push_back(value.offset);
+  std::sort(places.begin(), places.end());
   for (const Value &value : manifest.arguments) {
     if (value.donate == -1)
       continue;
@@ -185,6 +189,14 @@ static std::string checkDonations(const Manifest &manifest) {
         value.sharding != result.sharding)
       return where + "expects the type and sharding of the result '" +
              result.name + "', which takes its place, but got another";
+    // It is copied while other arguments are.
+    if (result.offset != value.offset &&
+        std::binary_search(places.begin(), places.end(), result.offset) &&
+        result.bytes > 0)
+      return where +
+             "expects a result in its own memory or in that of no "
+             "argument, but got '" +
+             result.name + "' in another argument's";
   }
   return std::string();
 }

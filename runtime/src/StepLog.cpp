@@ -62,6 +62,14 @@ static std::string stepJson(const StepRecord &r) {
                 r.isUndone ? "true" : "false");
 }
 
+/// A number in a column, or a dash where the program does not give it.
+static std::string column(bool isThere, const char *pattern, double value,
+                          int width) {
+  char text[64];
+  snprintf(text, sizeof(text), pattern, value);
+  return isThere ? text : format("%*s", width, "-");
+}
+
 void StepLog::step(const StepRecord &r) {
   if (!isFirst)
     return;
@@ -82,9 +90,13 @@ void StepLog::step(const StepRecord &r) {
             "grad norm", "lr", "ms", "tokens/s", "MFU", "memory", "slowest");
   hasHeader = true;
   // The peak of a processor is not known, so there is no part of it.
-  fprintf(out, "%7lld %11.6f %11.5f %10.3e %10.2f %10.0f %5s %8.1f MB  rank %d",
-          (long long)r.step, r.loss, r.gradNorm, r.lr, r.seconds * 1e3,
-          r.tokensPerSecond, "N/A", double(r.memoryBytes) / 1e6, r.slowestRank);
+  fprintf(
+      out, "%7lld %s %s %s %10.2f %10s %5s %11s  rank %d", (long long)r.step,
+      column(r.hasLoss, "%11.6f", r.loss, 11).c_str(),
+      column(r.hasGradNorm, "%11.5f", r.gradNorm, 11).c_str(),
+      column(!std::isnan(r.lr), "%10.3e", r.lr, 10).c_str(), r.seconds * 1e3,
+      column(r.tokensPerSecond > 0, "%10.0f", r.tokensPerSecond, 10).c_str(),
+      "N/A", readableBytes(r.memoryBytes).c_str(), r.slowestRank);
   fprintf(out, "%s\n",
           r.isUndone    ? "  undone"
           : r.isSkipped ? "  skipped: the gradients overflow"
@@ -120,14 +132,16 @@ void StepLog::memory(int64_t steps) {
            (long long)report.ofTheStep());
   else
     fprintf(out,
-            "memory of a rank after %lld step%s: plan %.2f MB, measured %.2f "
-            "MB (arena %.2f, library scratch at most %.2f, other %.2f) above "
-            "an empty program's %.2f MB\n",
+            "memory of a rank after %lld step%s: plan %s, measured %s (arena "
+            "%s, library scratch at most %s, other %s) above an empty "
+            "program's %s\n",
             (long long)steps, steps == 1 ? "" : "s",
-            double(report.planned) / 1e6, double(report.ofTheStep()) / 1e6,
-            double(use.arenaBytes) / 1e6, double(use.scratchBytes) / 1e6,
-            double(std::max<int64_t>(other, 0)) / 1e6,
-            double(use.privateAtStart) / 1e6);
+            readableBytes(report.planned).c_str(),
+            readableBytes(report.ofTheStep()).c_str(),
+            readableBytes(use.arenaBytes).c_str(),
+            readableBytes(use.scratchBytes).c_str(),
+            readableBytes(std::max<int64_t>(other, 0)).c_str(),
+            readableBytes(use.privateAtStart).c_str());
   fflush(out);
 }
 

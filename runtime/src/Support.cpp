@@ -53,6 +53,16 @@ constexpr DTypeInfo dtypes[] = {{"f32", 4}, {"bf16", 2}, {"f16", 2},
 constexpr int32_t numDTypes = sizeof(dtypes) / sizeof(dtypes[0]);
 } // namespace
 
+std::string tessera::rt::readableBytes(int64_t bytes) {
+  static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+  double number = double(bytes);
+  int unit = 0;
+  for (; number >= 1000 && unit < 4; ++unit)
+    number /= 1000;
+  return unit == 0 ? format("%lld B", (long long)bytes)
+                   : format("%.2f %s", number, units[unit]);
+}
+
 int64_t tessera::rt::dtypeSize(int32_t dtype) {
   return dtype >= 0 && dtype < numDTypes ? dtypes[dtype].size : 0;
 }

@@ -60,6 +60,9 @@ inline void spinPause() {
 std::string format(const char *pattern, ...)
     __attribute__((format(printf, 1, 2)));
 
+/// Bytes as "12.34 MB" (10^6).
+std::string readableBytes(int64_t bytes);
+
 /// Bytes of one element of a tessera_rt_dtype; 0 for an unknown one.
 int64_t dtypeSize(int32_t dtype);
 

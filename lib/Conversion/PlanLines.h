@@ -1,0 +1,39 @@
+//===- PlanLines.h - A program's plan for readers ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_PLANLINES_H
+#define TESSERA_LIB_CONVERSION_PLANLINES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Interfaces/Axes.h"
+
+namespace tessera {
+
+/// What a rank sends and receives in a step over one set of axes.
+struct PlannedTraffic {
+  /// "dp" or "dp,tp".
+  std::string axes;
+  /// Bytes that one rank receives, by bandwidth-optimal algorithms.
+  int64_t bytes = 0;
+  /// "all_gather" and how often, in alphabetic order.
+  std::vector<std::pair<std::string, int64_t>> calls;
+};
+
+/// The communication of one step of a scheduled function, by axes in the order
+/// of their first use. The bodies of loops count as often as they run.
+std::vector<PlannedTraffic> planTraffic(mlir::func::FuncOp step,
+                                        const Mesh &mesh);
+
+/// What the runtime prints before the first step, at most five lines: the mesh
+/// and how the program is trained, parameters, memory, communication,
+/// optimizer.
+std::vector<std::string> describePlan(mlir::func::FuncOp step,
+                                      const Mesh &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_PLANLINES_H
