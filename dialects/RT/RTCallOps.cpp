@@ -70,13 +70,37 @@ LogicalResult CallMatmulOp::verify() {
   return success();
 }
 
+/// `numOffsets` and its last one, which is optional where `isLastOptional`.
+template <typename Op>
+static LogicalResult verifyAttentionCall(Op op, size_t numOffsets,
+                                         bool isLastOptional) {
+  size_t offsets = op.getOffsets().size();
+  bool fits = offsets == numOffsets ||
+              (isLastOptional && offsets + 1 == numOffsets);
+  if (op.getSizes().size() != 7 || !fits)
+    return op.emitOpError("(C1) expects seven sizes and ")
+           << numOffsets << " offsets"
+           << (isLastOptional ? ", or one less," : "") << " but got "
+           << op.getSizes().size() << " and " << offsets;
+  if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
+    return op.emitOpError(
+               "(C2) expects two position offsets or none but got ")
+           << op.getPositionOffsets().size();
+  return success();
+}
+
 LogicalResult CallAttentionOp::verify() {
-  if (getSizes().size() != 7 || getOffsets().size() != 4)
-    return emitOpError("(C1) expects seven sizes and four offsets but got ")
+  return verifyAttentionCall(*this, 5, /*isLastOptional=*/true);
+}
+
+LogicalResult CallAttentionBackwardOp::verify() {
+  return verifyAttentionCall(*this, 9, /*isLastOptional=*/false);
+}
+
+LogicalResult CallEmbeddingBackwardOp::verify() {
+  if (getSizes().size() != 3 || getOffsets().size() != 3)
+    return emitOpError("(C1) expects three sizes and three offsets but got ")
            << getSizes().size() << " and " << getOffsets().size();
-  if (getPositionOffsets().size() % 2 || getPositionOffsets().size() > 2)
-    return emitOpError("(C2) expects two position offsets or none but got ")
-           << getPositionOffsets().size();
   return success();
 }
 
@@ -121,7 +145,7 @@ Arguments CallFillOp::getCallArguments() {
 StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }
 Arguments CallMatmulOp::getCallArguments() {
   MatmulLayoutAttr l = getLayout();
-  int64_t accumulate = 0;
+  int64_t accumulate = getAccumulate();
   CallArgument desc =
       array({getRuntimeType(getElement()).value_or(-1),
              getRuntimeType(getResultElement()).value_or(-1), l.getBatch(),
@@ -136,19 +160,57 @@ Arguments CallMatmulOp::getCallArguments() {
           null()};
 }
 
+/// Descriptor and addresses of a call of attention.
+template <typename Op> static Arguments attentionArguments(Op op) {
+  SmallVector<int64_t> desc{getRuntimeType(op.getElement()).value_or(-1)};
+  llvm::append_range(desc, op.getSizes());
+  desc.push_back(op.getCausal());
+  desc.push_back(llvm::bit_cast<int64_t>(op.getScale().convertToDouble()));
+  desc.push_back(op.getKeySize().value_or(0));
+  Arguments arguments{array(desc)};
+  for (int64_t offset : op.getOffsets())
+    arguments.push_back(address(offset));
+  return arguments;
+}
+
+static void addPositions(Arguments &arguments, ValueRange positions) {
+  for (Value offset : positions)
+    arguments.push_back(scalar(offset));
+  if (positions.empty())
+    arguments.append({int64(0), int64(0)});
+}
+
 StringRef CallAttentionOp::getCallee() { return "tessera_rt_attention"; }
 Arguments CallAttentionOp::getCallArguments() {
-  SmallVector<int64_t> desc{getRuntimeType(getElement()).value_or(-1)};
+  Arguments arguments = attentionArguments(*this);
+  if (getOffsets().size() == 4)
+    arguments.push_back(null());
+  addPositions(arguments, getPositionOffsets());
+  return arguments;
+}
+
+StringRef CallAttentionBackwardOp::getCallee() {
+  return "tessera_rt_attention_backward";
+}
+Arguments CallAttentionBackwardOp::getCallArguments() {
+  Arguments arguments = attentionArguments(*this);
+  addPositions(arguments, getPositionOffsets());
+  return arguments;
+}
+
+StringRef CallEmbeddingBackwardOp::getCallee() {
+  return "tessera_rt_embedding_backward";
+}
+Arguments CallEmbeddingBackwardOp::getCallArguments() {
+  SmallVector<int64_t> desc;
+  for (Type type : {getElement(), getResultElement(), getIdElement()})
+    desc.push_back(getRuntimeType(type).value_or(-1));
   llvm::append_range(desc, getSizes());
-  desc.push_back(getCausal());
-  desc.push_back(llvm::bit_cast<int64_t>(getScale().convertToDouble()));
+  desc.push_back(getAccumulate());
   Arguments arguments{array(desc)};
   for (int64_t offset : getOffsets())
     arguments.push_back(address(offset));
-  for (Value offset : getPositionOffsets())
-    arguments.push_back(scalar(offset));
-  if (getPositionOffsets().empty())
-    arguments.append({int64(0), int64(0)});
+  arguments.push_back(getIdOffset() ? scalar(getIdOffset()) : int64(0));
   return arguments;
 }
 

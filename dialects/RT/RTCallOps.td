@@ -89,6 +89,8 @@ def RT_CallFillOp : RT_CallOp<"call_fill"> {
 def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
   let summary = "multiplies matrices: tessera_rt_matmul";
   let description = [{
+    `accumulate` adds the product to what lies at the result's offset.
+
     ```mlir
     rt.call_matmul <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8, ldc = 8,
         stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
@@ -96,31 +98,81 @@ def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
     ```
     (C1) three offsets.
   }];
-  let arguments = (ins RT_MatmulAttr:$layout, TypeAttr:$element,
-                       TypeAttr:$result_element, DenseI64ArrayAttr:$offsets);
+  let arguments = (ins RT_MatmulAttr:$layout, UnitAttr:$accumulate,
+                       TypeAttr:$element, TypeAttr:$result_element,
+                       DenseI64ArrayAttr:$offsets);
   let assemblyFormat = [{
-    $layout $element `->` $result_element `at` $offsets attr-dict
+    (`accumulate` $accumulate^)? $layout $element `->` $result_element `at`
+    $offsets attr-dict
   }];
   let hasVerifier = 1;
 }
 
+/// Attributes of a call of attention.
+defvar RT_AttentionArguments = (ins UnitAttr:$causal, F64Attr:$scale,
+    OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
+    DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
+    Variadic<Index>:$position_offsets);
+
 def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   let summary = "attention: tessera_rt_attention";
   let description = [{
-    `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result.
-    (C1) seven sizes, four byte offsets; (C2) both position offsets or none.
+    `sizes` are B, S, T, G, R, K, V of the header; offsets of q, k, v, result
+    and, where it is wanted, logsumexp.
+    (C1) seven sizes, four or five byte offsets; (C2) both position offsets or
+    none.
 
     ```mlir
     rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
         at [0, 4096, 8192, 12288]
     ```
   }];
-  let arguments = (ins UnitAttr:$causal, F64Attr:$scale, TypeAttr:$element,
-                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
-                       Variadic<Index>:$position_offsets);
+  let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale $element $sizes `at` $offsets
-    (`offsets` $position_offsets^)? attr-dict
+    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $element $sizes
+    `at` $offsets (`offsets` $position_offsets^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
+  let summary = "gradients of attention: tessera_rt_attention_backward";
+  let description = [{
+    As `rt.call_attention`, with the offsets of grad, q, k, v, out, logsumexp,
+    dq, dk, dv.
+    (C1) seven sizes, nine byte offsets; (C2) both position offsets or none.
+
+    ```mlir
+    rt.call_attention_backward scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+        at [0, 64, 128, 192, 256, 320, 384, 448, 512]
+    ```
+  }];
+  let arguments = RT_AttentionArguments;
+  let assemblyFormat = [{
+    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $element $sizes
+    `at` $offsets (`offsets` $position_offsets^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
+  let summary = "sums of rows by index: tessera_rt_embedding_backward";
+  let description = [{
+    `sizes` are places, rows and width; offsets of grad, ids and result.
+    `accumulate` adds the sums to what lies there.
+    (C1) three sizes, three byte offsets.
+
+    ```mlir
+    rt.call_embedding_backward f32, i32 -> f32 [16, 64, 32] at [0, 2048, 4096]
+    ```
+  }];
+  let arguments = (ins UnitAttr:$accumulate, TypeAttr:$element,
+                       TypeAttr:$id_element, TypeAttr:$result_element,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
+                       Optional<Index>:$id_offset);
+  let assemblyFormat = [{
+    (`accumulate` $accumulate^)? $element `,` $id_element `->` $result_element
+    $sizes `at` $offsets (`offset` $id_offset^)? attr-dict
   }];
   let hasVerifier = 1;
 }

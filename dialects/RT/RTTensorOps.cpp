@@ -13,7 +13,7 @@ using namespace tessera;
 using namespace tessera::rt;
 
 //===----------------------------------------------------------------------===//
-// matmul, attention
+// matmul, attention and its gradients
 //===----------------------------------------------------------------------===//
 
 /// Elements up to the last one that a stored matrix reaches.
@@ -57,34 +57,89 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("(C3) expects to cover the result of ")
            << getResult().getType().getNumElements() << " elements but covers "
            << covered;
+  if (getInit() && getInit().getType() != getResult().getType())
+    return emitOpError("(C4) expects an init of ")
+           << getResult().getType() << " but got " << getInit().getType();
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  auto q = getQ().getType(), k = getK().getType(), v = getV().getType();
-  auto out = getResult().getType();
+bool MatmulOp::mayReuse(unsigned, unsigned operand) {
+  return getInit() && operand == 2;
+}
+
+/// What attention and its gradients have in common (labels C1 to C3).
+template <typename Op>
+static LogicalResult verifyAttention(Op op, RankedTensorType out, Value stat) {
+  auto q = op.getQ().getType(), k = op.getK().getType(),
+       v = op.getV().getType();
   Type element = q.getElementType();
   if (!element.isF32() && !element.isBF16())
-    return emitOpError("(C1) expects f32 or bf16 but got ") << element;
+    return op.emitOpError("(C1) expects f32 or bf16 but got ") << element;
   for (auto type : {k, v, out})
     if (type.getElementType() != element)
-      return emitOpError("(C1) expects one element type but got ")
+      return op.emitOpError("(C1) expects one element type but got ")
              << element << " and " << type.getElementType();
   if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4 ||
       out.getRank() != 5)
-    return emitOpError("(C2) expects ranks 5, 4, 4 and 5");
+    return op.emitOpError("(C2) expects ranks 5, 4, 4 and 5");
   ArrayRef<int64_t> qs = q.getShape(), ks = k.getShape(), vs = v.getShape();
   bool fits = qs[0] == ks[0] && qs[2] == ks[2] && qs[4] == ks[3] &&
               ks.take_front(3) == vs.take_front(3) &&
               out.getShape().take_front(4) == qs.take_front(4) &&
               out.getShape()[4] == vs[3];
   if (!fits)
-    return emitOpError("(C2) expects shapes that agree but got ")
+    return op.emitOpError("(C2) expects shapes that agree but got ")
            << q << ", " << k << ", " << v << " and " << out;
-  if (getPositionOffsets().size() % 2 || getPositionOffsets().size() > 2)
-    return emitOpError("(C3) expects two offsets or none but got ")
-           << getPositionOffsets().size();
+  auto statType = RankedTensorType::get(qs.take_front(4),
+                                        Float32Type::get(op.getContext()));
+  if (stat && stat.getType() != statType)
+    return op.emitOpError("(C2) expects a stat of ")
+           << statType << " but got " << stat.getType();
+  if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
+    return op.emitOpError("(C3) expects two offsets or none but got ")
+           << op.getPositionOffsets().size();
   return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (getStats().size() > 1)
+    return emitOpError("(C4) expects one stat or none but got ")
+           << getStats().size();
+  return verifyAttention(*this, getResult().getType(),
+                         getStats().empty() ? Value() : getStats().front());
+}
+
+LogicalResult AttentionBackwardOp::verify() {
+  return verifyAttention(*this, getOut().getType(), getLogsumexp());
+}
+
+//===----------------------------------------------------------------------===//
+// embedding_backward
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingBackwardOp::verify() {
+  RankedTensorType grad = getGrad().getType(), ids = getIds().getType(),
+                   result = getResult().getType();
+  Type in = grad.getElementType(), out = result.getElementType();
+  Type id = ids.getElementType();
+  if (!(in.isF32() || in.isBF16() || in.isF64()) ||
+      !(in == out || (in.isBF16() && out.isF32())) ||
+      !(id.isInteger(32) || id.isInteger(64)))
+    return emitOpError("(C1) expects f32, bf16 or f64 by ids of i32 or i64 but "
+                       "got ")
+           << in << " to " << out << " by " << id;
+  if (result.getRank() != 2 ||
+      grad.getNumElements() != ids.getNumElements() * result.getDimSize(1))
+    return emitOpError("(C2) expects a row of grad for each id but got ")
+           << grad << " for " << ids << " and rows of " << result;
+  if (getInit() && getInit().getType() != result)
+    return emitOpError("(C3) expects an init of ")
+           << result << " but got " << getInit().getType();
+  return success();
+}
+
+bool EmbeddingBackwardOp::mayReuse(unsigned, unsigned operand) {
+  return getInit() && operand == getNumOperands() - 1;
 }
 
 //===----------------------------------------------------------------------===//

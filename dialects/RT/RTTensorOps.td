@@ -10,15 +10,18 @@
 
 include "dialects/RT/RTBase.td"
 
-def RT_MatmulOp : RT_Op<"matmul", [Pure]> {
+def RT_MatmulOp : RT_Op<"matmul", [Pure,
+    DeclareOpInterfaceMethods<ReuseOpInterface>]> {
   let summary = "a matrix product in the form of a library call";
   let description = [{
     Reads the operands and writes the result as the layout says, whatever their
     shapes: an einsum whose dimensions fall into batch, rows, columns and a
-    contracted part is one of these without a copy.
+    contracted part is one of these without a copy. With `init` the product is
+    added to it.
     (C1) the operands have one element type, f32, bf16 or f64; the result has it
     too, or f32 with bf16 operands; (C2) no access of the layout lies outside
-    its tensor; (C3) the layout covers each element of the result once.
+    its tensor; (C3) the layout covers each element of the result once; (C4)
+    init has the result's type.
 
     ```mlir
     %c = rt.matmul %a, %b <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8,
@@ -26,11 +29,12 @@ def RT_MatmulOp : RT_Op<"matmul", [Pure]> {
         trans_b = 0> : tensor<2x2x16xf32>, tensor<16x8xf32> -> tensor<2x2x8xf32>
     ```
   }];
-  let arguments = (ins RT_Tensor:$lhs, RT_Tensor:$rhs, RT_MatmulAttr:$layout);
+  let arguments = (ins RT_Tensor:$lhs, RT_Tensor:$rhs,
+                       Optional<RT_Tensor>:$init, RT_MatmulAttr:$layout);
   let results = (outs RT_Tensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs $layout attr-dict `:` type($lhs) `,` type($rhs) `->`
-    type($result)
+    $lhs `,` $rhs $layout (`init` $init^ `:` type($init))? attr-dict `:`
+    type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -38,11 +42,13 @@ def RT_MatmulOp : RT_Op<"matmul", [Pure]> {
 def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   let summary = "attention in the form of a library call";
   let description = [{
-    As `nn.attention`, without padded keys. `offsets` are the positions of the
-    first query and the first key.
-    (C1) element type f32 or bf16, one for all; (C2) the shapes of
+    As `nn.attention`. `offsets` are the positions of the first query and the
+    first key; keys at positions from `keys` on are padding. The stat, where
+    there is one, is the logsumexp of each query.
+    (C1) element type f32 or bf16, one for all, the stat f32; (C2) the shapes of
     `nn.attention`: q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,V], result
-    [B,S,G,R,V]; (C3) both offsets or none.
+    [B,S,G,R,V], stat [B,S,G,R]; (C3) both offsets or none; (C4) one stat or
+    none.
 
     ```mlir
     %o = rt.attention causal scale 0.125 %q, %k, %v
@@ -52,12 +58,69 @@ def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   }];
   let arguments = (ins RT_Tensor:$q, RT_Tensor:$k, RT_Tensor:$v,
                        Variadic<Index>:$position_offsets,
-                       UnitAttr:$causal, F64Attr:$scale);
-  let results = (outs RT_Tensor:$result);
+                       UnitAttr:$causal, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$key_size);
+  let results = (outs RT_Tensor:$result, Variadic<RT_Tensor>:$stats);
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale $q `,` $k `,` $v
+    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
     (`offsets` $position_offsets^)? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
+    (`stats` type($stats)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
+    AllTypesMatch<["grad", "out"]>, AllTypesMatch<["q", "dq"]>,
+    AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>]> {
+  let summary = "gradients of attention in the form of a library call";
+  let description = [{
+    As `nn.attention_backward`; the attributes and offsets are those of
+    `rt.attention`.
+    (C1) to (C3) of `rt.attention`, for the operands, the result and the stat.
+
+    ```mlir
+    %dq, %dk, %dv = rt.attention_backward causal scale 0.125
+        %grad, %q, %k, %v, %o, %lse
+        : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
+          tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$grad, RT_Tensor:$q, RT_Tensor:$k,
+                       RT_Tensor:$v, RT_Tensor:$out, RT_Tensor:$logsumexp,
+                       Variadic<Index>:$position_offsets,
+                       UnitAttr:$causal, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$key_size);
+  let results = (outs RT_Tensor:$dq, RT_Tensor:$dk, RT_Tensor:$dv);
+  let assemblyFormat = [{
+    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $grad `,` $q `,` $k
+    `,` $v `,` $out `,` $logsumexp (`offsets` $position_offsets^)? attr-dict `:`
+    type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_EmbeddingBackwardOp : RT_Op<"embedding_backward",
+    [Pure, DeclareOpInterfaceMethods<ReuseOpInterface>,
+     AttrSizedOperandSegments]> {
+  let summary = "sums of rows by index in the form of a library call";
+  let description = [{
+    As `nn.embedding_backward`; with `init` the sums are added to it.
+    (C1) grad is f32, bf16 or f64 and the result of its type, or f32 of bf16;
+    ids are i32 or i64; (C2) the result is [rows, width], grad has as many
+    elements as ids times the width; (C3) init has the result's type.
+
+    ```mlir
+    %dt = rt.embedding_backward %grad, %ids
+        : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$grad, RT_Tensor:$ids, Optional<Index>:$offset,
+                       Optional<RT_Tensor>:$init);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $grad `,` $ids (`offset` $offset^)? (`init` $init^ `:` type($init))?
+    attr-dict `:` type($grad) `,` type($ids) `->` type($result)
   }];
   let hasVerifier = 1;
 }

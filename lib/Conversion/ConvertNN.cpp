@@ -83,6 +83,8 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     populateMatmulPatterns(patterns);
     populateAttentionPatterns(patterns);
     populateRowPatterns(patterns);
+    populateGradientPatterns(patterns);
+    populateOptimizerPatterns(patterns);
     populatePositionPatterns(patterns);
     populateMovementPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);

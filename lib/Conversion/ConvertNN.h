@@ -8,14 +8,29 @@
 #ifndef TESSERA_LIB_CONVERSION_CONVERTNN_H
 #define TESSERA_LIB_CONVERSION_CONVERTNN_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "tessera/Conversion/MatmulPlan.h"
 
 namespace tessera {
 
+struct GenericBuilder;
+
+/// The product of two tensors, in the wide type where the runtime does not have
+/// theirs: rt.matmul and the copies that it needs.
+mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
+                        mlir::Value lhs, mlir::Value rhs,
+                        mlir::RankedTensorType type);
+
 /// nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
-/// nn.attention to rt.attention, or to its parts where keys are padded.
+/// nn.attention and its gradients to library calls; f64, which the library does
+/// not have, to products and row ops.
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// Gradients of norms, loss, activations, tables.
+void populateGradientPatterns(mlir::RewritePatternSet &patterns);
+/// The updates of parameters and their state.
+void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
 /// Activations, norms, softmax, loss, reductions, broadcasts, transposes.
 void populateRowPatterns(mlir::RewritePatternSet &patterns);
 /// What depends on a position or an index: rope, embedding, pick, iota,

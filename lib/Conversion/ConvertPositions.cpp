@@ -179,8 +179,10 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
               [&](ValueRange v) {
                 Value first = arith::CmpIOp::create(
                     b, arith::CmpIPredicate::eq, b.loop(rank - 1), b.index(0));
-                Value sine = arith::SelectOp::create(
-                    b, first, arith::NegFOp::create(b, v[3]), v[3]);
+                Value minus = arith::NegFOp::create(b, v[3]);
+                Value sine = op.getInverse()
+                                 ? arith::SelectOp::create(b, first, v[3], minus)
+                                 : arith::SelectOp::create(b, first, minus, v[3]);
                 Value rotated = arith::AddFOp::create(
                     b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
                     arith::MulFOp::create(b, b.widen(v[1]), sine));
@@ -201,7 +203,7 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     Value frequencies = arith::ConstantOp::create(
         b, DenseElementsAttr::get(frequencyType, ArrayRef<double>(values)));
     return b.mapMany(
-        {type.getDimSize(op.getDim()), half}, wide, 2,
+        {type.getDimSize(op.getDim()), half}, {wide, wide},
         {{frequencies, b.project(2, {1})}},
         [&](ValueRange v) -> SmallVector<Value> {
           Value position = arith::IndexCastOp::create(

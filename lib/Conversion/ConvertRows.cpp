@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvertNN.h"
-#include "GenericBuilder.h"
+#include "RowHelpers.h"
 #include "dialects/NN/NN.h"
 #include <cmath>
 
@@ -17,23 +17,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// The loops of a tensor whose last dimension is normalized or reduced.
-struct Rows {
-  Rows(GenericBuilder &b, Value x)
-      : type(cast<RankedTensorType>(x.getType())), rank(type.getRank()),
-        shape(type.getShape()), outer(shape.drop_back()),
-        wide(getWideType(type.getElementType())), all(b.identity(rank)),
-        row(b.leading(rank, rank - 1)), rowOnly(b.identity(rank - 1)),
-        last(b.project(rank, {unsigned(rank - 1)})) {}
-  RankedTensorType type;
-  int64_t rank;
-  ArrayRef<int64_t> shape, outer;
-  Type wide;
-  /// Of all loops: everything, the row's, the last one.
-  AffineMap all, row, rowOnly, last;
-  int64_t size() const { return shape.back(); }
-};
 
 struct ConvertLayerNorm : OpRewritePattern<nn::LayerNormOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -72,7 +55,10 @@ struct ConvertLayerNorm : OpRewritePattern<nn::LayerNormOp> {
                            y = arith::AddFOp::create(b, y, b.widen(v[4]));
                            return b.cast(y, r.type.getElementType());
                          });
-    rewriter.replaceOp(op, result);
+    SmallVector<Value> results{result};
+    if (!op.getStats().empty())
+      results.append({mean, scale});
+    rewriter.replaceOp(op, results);
     return success();
   }
 
@@ -111,7 +97,10 @@ struct ConvertRMSNorm : OpRewritePattern<nn::RMSNormOp> {
                 y = arith::MulFOp::create(b, y, b.widen(v[2]));
                 return b.cast(y, r.type.getElementType());
               });
-    rewriter.replaceOp(op, result);
+    SmallVector<Value> results{result};
+    if (!op.getStats().empty())
+      results.push_back(scale);
+    rewriter.replaceOp(op, results);
     return success();
   }
 };
@@ -162,17 +151,22 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
                                arith::SubFOp::create(b, b.widen(v[0]), v[1]);
                            return math::ExpOp::create(b, d);
                          });
+    Value logsumexp = b.map(
+        r.outer, r.wide, {{largest, r.rowOnly}, {sum, r.rowOnly}},
+        [&](ValueRange v) {
+          return arith::AddFOp::create(b, math::LogOp::create(b, v[1]), v[0]);
+        });
     auto labelType = op.getLabels().getType().getElementType();
     Value result = b.map(
         r.outer, r.wide,
-        {{largest, r.rowOnly}, {sum, r.rowOnly}, {op.getLabels(), r.rowOnly}},
+        {{logsumexp, r.rowOnly}, {op.getLabels(), r.rowOnly}},
         [&](ValueRange v) {
           Value ignored = arith::CmpIOp::create(
-              b, arith::CmpIPredicate::eq, v[2],
+              b, arith::CmpIPredicate::eq, v[1],
               b.constant(labelType, int64_t(op.getIgnore())));
           // An ignored label is no position: read the first.
           Value label = arith::SelectOp::create(b, ignored,
-                                                b.constant(labelType, 0), v[2]);
+                                                b.constant(labelType, 0), v[1]);
           SmallVector<Value> position;
           for (int64_t i = 0; i + 1 < r.rank; ++i)
             position.push_back(b.loop(i));
@@ -180,13 +174,14 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
               arith::IndexCastOp::create(b, b.getIndexType(), label));
           Value picked =
               b.widen(tensor::ExtractOp::create(b, x, position).getResult());
-          Value loss =
-              arith::AddFOp::create(b, math::LogOp::create(b, v[1]), v[0]);
-          loss = arith::SubFOp::create(b, loss, picked);
+          Value loss = arith::SubFOp::create(b, v[0], picked);
           return arith::SelectOp::create(b, ignored, b.constant(r.wide, 0),
                                          loss);
         });
-    rewriter.replaceOp(op, result);
+    SmallVector<Value> results{result};
+    if (!op.getStats().empty())
+      results.push_back(logsumexp);
+    rewriter.replaceOp(op, results);
     return success();
   }
 };
@@ -202,7 +197,7 @@ struct ConvertGelu : OpRewritePattern<nn::GeluOp> {
               {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
                 Value x = b.widen(v[0]);
                 Value inner = op.getKind() == nn::GeluKind::Tanh
-                                  ? Value(math::TanhOp::create(b, cubic(b, x)))
+                                  ? Value(math::TanhOp::create(b, geluArgument(b, x)))
                                   : Value(math::ErfOp::create(
                                         b, scaled(b, x, 1 / std::sqrt(2.0))));
                 Value one = b.constant(x.getType(), 1.0);
@@ -212,16 +207,6 @@ struct ConvertGelu : OpRewritePattern<nn::GeluOp> {
               });
     rewriter.replaceOp(op, result);
     return success();
-  }
-
-  static Value scaled(GenericBuilder &b, Value x, double factor) {
-    return arith::MulFOp::create(b, x, b.constant(x.getType(), factor));
-  }
-  /// sqrt(2 / pi) (x + 0.044715 x^3)
-  static Value cubic(GenericBuilder &b, Value x) {
-    Value square = arith::MulFOp::create(b, x, x);
-    Value term = arith::MulFOp::create(b, scaled(b, x, 0.044715), square);
-    return scaled(b, arith::AddFOp::create(b, x, term), std::sqrt(2.0 / M_PI));
   }
 };
 

@@ -37,8 +37,7 @@ AffineMap GenericBuilder::leading(unsigned numLoops, unsigned count) {
 }
 
 SmallVector<Value> GenericBuilder::mapMany(
-    ArrayRef<int64_t> shape, Type element, unsigned count,
-    ArrayRef<Input> inputs,
+    ArrayRef<int64_t> shape, ArrayRef<Type> elements, ArrayRef<Input> inputs,
     llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
   SmallVector<Value> operands, inits;
   SmallVector<AffineMap> maps;
@@ -46,29 +45,38 @@ SmallVector<Value> GenericBuilder::mapMany(
     operands.push_back(input.tensor);
     maps.push_back(input.map);
   }
-  for (unsigned i = 0; i < count; ++i) {
+  SmallVector<Type> types;
+  for (Type element : elements) {
     inits.push_back(tensor::EmptyOp::create(*this, shape, element));
     maps.push_back(identity(shape.size()));
+    types.push_back(inits.back().getType());
   }
   SmallVector<IteratorType> iterators(shape.size(), IteratorType::parallel);
-  SmallVector<Type> types(count, RankedTensorType::get(shape, element));
   auto op = linalg::GenericOp::create(
       *this, types, operands, inits, maps, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
         OpBuilder::InsertionGuard guard(*this);
         setInsertionPointToEnd(nested.getInsertionBlock());
-        linalg::YieldOp::create(*this, body(args.drop_back(count)));
+        linalg::YieldOp::create(*this, body(args.drop_back(elements.size())));
       });
   return SmallVector<Value>(op.getResults());
 }
 
 Value GenericBuilder::map(ArrayRef<int64_t> shape, Type element,
                           ArrayRef<Input> inputs, Body body) {
-  return mapMany(shape, element, 1, inputs,
+  return mapMany(shape, element, inputs,
                  [&](ValueRange args) -> SmallVector<Value> {
                    return {body(args)};
                  })
       .front();
+}
+
+Value GenericBuilder::castTensor(Value value, Type element) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  return map(type.getShape(), element, {{value, identity(type.getRank())}},
+             [&](ValueRange v) { return cast(v[0], element); });
 }
 
 Value GenericBuilder::reduce(Combiner combiner, ArrayRef<int64_t> loops,

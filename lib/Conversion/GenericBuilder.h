@@ -48,12 +48,15 @@ struct GenericBuilder : mlir::ImplicitLocOpBuilder {
   /// result[i...] = body(inputs) over loops of the result's shape.
   mlir::Value map(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                   llvm::ArrayRef<Input> inputs, Body body);
-  /// As `map`, with one result for each value that the body gives.
+  /// As `map`, with one result for each value that the body gives, of these
+  /// element types.
   mlir::SmallVector<mlir::Value>
-  mapMany(llvm::ArrayRef<int64_t> shape, mlir::Type element, unsigned count,
+  mapMany(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<mlir::Type> elements,
           llvm::ArrayRef<Input> inputs,
           llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ValueRange)>
               body);
+  /// `value`, a tensor, with elements of `element`.
+  mlir::Value castTensor(mlir::Value value, mlir::Type element);
   /// result = the body's values combined over the loops that `resultMap` drops.
   mlir::Value reduce(Combiner combiner, llvm::ArrayRef<int64_t> loops,
                      mlir::AffineMap resultMap, mlir::Type element,

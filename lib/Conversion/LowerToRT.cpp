@@ -41,8 +41,10 @@ private:
   SmallVector<int64_t> digitsOf(dist::AxesAttr axes) const;
   LogicalResult lower(Operation *op);
   void lowerKernelCall(rt::KernelOp op);
+  void startFrom(Value init, Value result);
   void lowerMatmul(rt::MatmulOp op);
-  void lowerAttention(rt::AttentionOp op);
+  template <typename Call, typename Op> void lowerAttention(Op op);
+  void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
   void lowerCopy(rt::CopyOp op);
   void lowerConcat(rt::ConcatOp op);
   void lowerStart(dist::StartOp op);
@@ -137,15 +139,33 @@ void StepLowering::lowerKernelCall(rt::KernelOp op) {
   rt::LaunchOp::create(b, name, rows, getKernelGrain(kernel), addresses, words);
 }
 
+/// Makes the place of a result hold what is added to: it lies there already,
+/// or is copied.
+void StepLowering::startFrom(Value init, Value result) {
+  if (offsetOf(init) == offsetOf(result))
+    return;
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
+  rt::CallCopyOp::create(b, rt::getElementBytes(type.getElementType()),
+                         type.getShape(), offsetOf(init), strides,
+                         offsetOf(result), strides, Value(), IntegerAttr());
+}
+
 void StepLowering::lowerMatmul(rt::MatmulOp op) {
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
   rt::CallMatmulOp::create(
-      b, op.getLayout(), op.getLhs().getType().getElementType(),
+      b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
+      op.getLhs().getType().getElementType(),
       op.getResult().getType().getElementType(),
       ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
                         offsetOf(op.getResult())});
 }
 
-void StepLowering::lowerAttention(rt::AttentionOp op) {
+/// The call for attention or its gradients; tensors are its operands, then its
+/// results.
+template <typename Call, typename Op>
+void StepLowering::lowerAttention(Op op) {
   ArrayRef<int64_t> q = op.getQ().getType().getShape();
   SmallVector<Value> positions;
   for (Value offset : op.getPositionOffsets())
@@ -153,12 +173,30 @@ void StepLowering::lowerAttention(rt::AttentionOp op) {
   SmallVector<int64_t> sizes{
       q[0], q[1], op.getK().getType().getDimSize(1), q[2],
       q[3], q[4], op.getV().getType().getDimSize(3)};
-  rt::CallAttentionOp::create(
-      b, op.getCausal(), op.getScale(), op.getQ().getType().getElementType(),
-      sizes,
-      ArrayRef<int64_t>{offsetOf(op.getQ()), offsetOf(op.getK()),
-                        offsetOf(op.getV()), offsetOf(op.getResult())},
-      positions);
+  SmallVector<int64_t> places;
+  for (Value value : op->getOperands())
+    if (isa<RankedTensorType>(value.getType()))
+      places.push_back(offsetOf(value));
+  for (Value value : op->getResults())
+    places.push_back(offsetOf(value));
+  Call::create(b, op.getCausal(), op.getScale(), op.getKeySizeAttr(),
+               op.getQ().getType().getElementType(), sizes, places, positions);
+}
+
+void StepLowering::lowerEmbeddingBackward(rt::EmbeddingBackwardOp op) {
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
+  RankedTensorType result = op.getResult().getType(),
+                   ids = op.getIds().getType();
+  rt::CallEmbeddingBackwardOp::create(
+      b, /*accumulate=*/bool(op.getInit()),
+      op.getGrad().getType().getElementType(), ids.getElementType(),
+      result.getElementType(),
+      ArrayRef<int64_t>{ids.getNumElements(), result.getDimSize(0),
+                        result.getDimSize(1)},
+      ArrayRef<int64_t>{offsetOf(op.getGrad()), offsetOf(op.getIds()),
+                        offsetOf(op.getResult())},
+      op.getOffset() ? scalars.lookup(op.getOffset()) : Value());
 }
 
 void StepLowering::lowerCopy(rt::CopyOp op) {
@@ -316,7 +354,15 @@ LogicalResult StepLowering::lower(Operation *op) {
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case([&](rt::KernelOp o) { return lowerKernelCall(o), true; })
           .Case([&](rt::MatmulOp o) { return lowerMatmul(o), true; })
-          .Case([&](rt::AttentionOp o) { return lowerAttention(o), true; })
+          .Case([&](rt::AttentionOp o) {
+            return lowerAttention<rt::CallAttentionOp>(o), true;
+          })
+          .Case([&](rt::AttentionBackwardOp o) {
+            return lowerAttention<rt::CallAttentionBackwardOp>(o), true;
+          })
+          .Case([&](rt::EmbeddingBackwardOp o) {
+            return lowerEmbeddingBackward(o), true;
+          })
           .Case([&](rt::CopyOp o) { return lowerCopy(o), true; })
           .Case([&](rt::ConcatOp o) { return lowerConcat(o), true; })
           .Case([&](dist::StartOp o) { return lowerStart(o), true; })

@@ -187,7 +187,7 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
 
-/// Describes an attention call; a constant array of 10 words is a descriptor.
+/// Describes an attention call; a constant array of 11 words is a descriptor.
 typedef struct tessera_rt_attention_desc {
   int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
   int64_t batch;      ///< [1] B
@@ -199,6 +199,8 @@ typedef struct tessera_rt_attention_desc {
   int64_t v_head_dim; ///< [7] Kv, of values.
   int64_t causal;     ///< [8] 0 or 1.
   int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
+  int64_t key_size;   ///< [10] keys at positions from here on are padding, which
+                      ///< no query sees; 0: there is none.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -206,10 +208,41 @@ typedef struct tessera_rt_attention_desc {
 /// with q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,Kv], out [B,S,G,R,Kv], contiguous.
 /// Causal: key t is visible to query s when k_offset + t <= q_offset + s; the
 /// offsets are the global positions of row 0. A query that sees no key gives 0.
+/// `logsumexp` [B,S,G,R], f32, may be null; otherwise it gets the logarithm of
+/// each query's sum of exponentials, -infinity where it sees no key.
 int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              const tessera_rt_attention_desc *desc,
                              const void *q, const void *k, const void *v,
-                             void *out, int64_t q_offset, int64_t k_offset);
+                             void *out, float *logsumexp, int64_t q_offset,
+                             int64_t k_offset);
+
+/// Gradients of the call above with respect to q, k and v from `grad`, the
+/// gradient of `out`, and from what the call left in `out` and `logsumexp`. Sums
+/// are in f32, in an order that does not depend on the number of threads.
+int32_t tessera_rt_attention_backward(
+    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
+    const void *grad, const void *q, const void *k, const void *v,
+    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
+    int64_t q_offset, int64_t k_offset);
+
+/// Describes the gradient of an embedding; a constant array of 7 words.
+typedef struct tessera_rt_embedding_desc {
+  int64_t dtype;        ///< [0] of grad: F32, BF16 or F64.
+  int64_t result_dtype; ///< [1] of the result: as dtype, or F32 with BF16.
+  int64_t id_dtype;     ///< [2] of the ids: I32 or I64.
+  int64_t places;       ///< [3] number of ids.
+  int64_t rows;         ///< [4] rows of the table.
+  int64_t width;        ///< [5] elements of a row.
+  int64_t accumulate;   ///< [6] 0: result = sums. 1: result += sums.
+} tessera_rt_embedding_desc;
+
+/// result [rows, width] (+)= per row r the sum of grad [places, width] over the
+/// places where ids[place] - offset is r, in ascending order of places, in f32
+/// at least and rounded once. Ids outside the table count nowhere.
+int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
+                                      const tessera_rt_embedding_desc *desc,
+                                      const void *grad, const void *ids,
+                                      void *result, int64_t offset);
 
 /*===--- Groups
  * ------------------------------------------------------------===*/

@@ -18,20 +18,28 @@
 
 using namespace tessera::rt;
 
+/// Records what is wrong with a descriptor.
+static Status check(tessera_rt_context *ctx,
+                    const tessera_rt_attention_desc &d) {
+  if ((d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16) &&
+      std::min({d.batch, d.q_len, d.kv_len, d.groups, d.per_group, d.head_dim,
+                d.v_head_dim, d.key_size}) >= 0)
+    return TESSERA_RT_OK;
+  return fail(ctx, TESSERA_RT_INVALID,
+              format("attention expects f32 or bf16 and no negative size, but "
+                     "got %s",
+                     dtypeName(int32_t(d.dtype))));
+}
+
 extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
                                         const tessera_rt_attention_desc *desc,
                                         const void *q, const void *k,
                                         const void *v, void *out,
-                                        int64_t q_offset, int64_t k_offset) {
+                                        float *logsumexp, int64_t q_offset,
+                                        int64_t k_offset) {
   const tessera_rt_attention_desc &d = *desc;
-  if ((d.dtype != TESSERA_RT_F32 && d.dtype != TESSERA_RT_BF16) ||
-      std::min({d.batch, d.q_len, d.kv_len, d.groups, d.per_group, d.head_dim,
-                d.v_head_dim}) < 0)
-    return fail(
-        ctx, TESSERA_RT_INVALID,
-        format("attention expects f32 or bf16 and no negative size, but "
-               "got %s",
-               dtypeName(int32_t(d.dtype))));
+  if (Status status = check(ctx, d))
+    return status;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
   if (heads == 0 || rows == 0 || d.v_head_dim == 0)
     return TESSERA_RT_OK;
@@ -52,6 +60,7 @@ extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
         k,
         v,
         out,
+        logsumexp,
         q_offset,
         k_offset,
         head / d.groups,
@@ -61,5 +70,77 @@ extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
         ctx->scratch.perThread[size_t(thread)].getFloats(floats)};
     hotKernels().attention(task);
   });
+  return TESSERA_RT_OK;
+}
+
+namespace {
+/// A call of the backward, cut into tasks by threads.
+struct Backward {
+  tessera_rt_context *ctx;
+  /// The whole call as a task.
+  AttentionBackwardTask whole;
+  size_t floats;
+
+  void run(AttentionBackwardTask task, int64_t head, int thread) const {
+    task.batch = head / task.desc->groups;
+    task.group = head % task.desc->groups;
+    task.scratch = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
+    hotKernels().attentionBackward(task);
+  }
+
+  /// Runs every head in pieces of `block` of the range [begin, end) of a task,
+  /// the last ones first: with a causal mask these see most keys.
+  void inPieces(const AttentionBackwardTask &part, int64_t heads,
+                int64_t block, int64_t AttentionBackwardTask::*begin,
+                int64_t AttentionBackwardTask::*end) const {
+    int64_t blocks = (part.*end + block - 1) / block;
+    int64_t pieces = std::min<int64_t>(
+        blocks, (ctx->pool->size() * 2 + heads - 1) / heads);
+    ctx->pool->forEach(heads * pieces, [&](int64_t index, int thread) {
+      int64_t piece = pieces - 1 - index / heads;
+      AttentionBackwardTask task = part;
+      task.*begin = blocks * piece / pieces * block;
+      task.*end =
+          std::min(blocks * (piece + 1) / pieces * block, part.*end);
+      run(task, index % heads, thread);
+    });
+  }
+};
+} // namespace
+
+extern "C" int32_t tessera_rt_attention_backward(
+    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
+    const void *grad, const void *q, const void *k, const void *v,
+    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
+    int64_t q_offset, int64_t k_offset) {
+  const tessera_rt_attention_desc &d = *desc;
+  if (Status status = check(ctx, d))
+    return status;
+  int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
+  if (heads == 0 || rows == 0 || d.kv_len == 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                "attention backward expects queries and keys");
+  Backward call{ctx,
+                {desc, grad, q, k, v, out, logsumexp, dq, dk, dv, q_offset,
+                 k_offset, 0, 0, 0, rows, 0, d.kv_len, nullptr},
+                size_t(hotKernels().attentionBackwardScratch(d))};
+  for (ScratchBuffer &buffer : ctx->scratch.perThread)
+    buffer.getFloats(call.floats);
+  if (heads >= ctx->pool->size()) {
+    ctx->pool->forEach(heads, [&](int64_t head, int thread) {
+      call.run(call.whole, head, thread);
+    });
+    return TESSERA_RT_OK;
+  }
+  // Few heads: dk and dv by keys, then dq by rows. The weights are made twice,
+  // but every sum has the same parts in the same order.
+  AttentionBackwardTask ofKeys = call.whole, ofRows = call.whole;
+  ofKeys.dq = nullptr;
+  ofRows.dk = ofRows.dv = nullptr;
+  AttentionBackwardBlock block = hotKernels().attentionBackwardBlock;
+  call.inPieces(ofKeys, heads, block.keys, &AttentionBackwardTask::keyBegin,
+                &AttentionBackwardTask::keyEnd);
+  call.inPieces(ofRows, heads, block.rows, &AttentionBackwardTask::queryBegin,
+                &AttentionBackwardTask::queryEnd);
   return TESSERA_RT_OK;
 }

@@ -68,24 +68,14 @@ func.func @attention(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: ind
   return %0 : tensor<1x4x2x1x4xf32>
 }
 
-// Padded keys at the end are cut off.
+// The call knows which keys are padding, on each device.
 // CHECK-LABEL: func.func @padded_keys
-// CHECK: %[[K:.*]] = rt.copy %arg1 strides [64, 8, 4, 1] base 0 : tensor<1x8x2x4xf32> -> tensor<1x6x2x4xf32>
-// CHECK: rt.attention scale
-func.func @padded_keys(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>) -> tensor<1x4x2x1x4xf32> {
+// CHECK: rt.attention scale 5.000000e-01 keys 6 %arg0, %arg1, %arg1 :
+// CHECK: rt.attention scale 5.000000e-01 keys 6 %arg0, %arg1, %arg1 offsets %c0, %arg2 :
+func.func @padded_keys(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: index) -> (tensor<1x4x2x1x4xf32>, tensor<1x4x2x1x4xf32>) {
   %0 = nn.attention scale 0.5 keys 6 %q, %k, %k : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
-  return %0 : tensor<1x4x2x1x4xf32>
-}
-
-// Which keys are padding depends on the device: products and a masked softmax.
-// CHECK-LABEL: func.func @sharded_padded_keys
-// CHECK-NOT: rt.attention
-// CHECK: rt.matmul
-// CHECK: math.exp
-// CHECK: rt.matmul
-func.func @sharded_padded_keys(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: index) -> tensor<1x4x2x1x4xf32> {
-  %0 = nn.attention scale 0.5 keys 6 %q, %k, %k k_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
-  return %0 : tensor<1x4x2x1x4xf32>
+  %1 = nn.attention scale 0.5 keys 6 %q, %k, %k k_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
+  return %0, %1 : tensor<1x4x2x1x4xf32>, tensor<1x4x2x1x4xf32>
 }
 
 // Statistics of bf16 are in f32.
@@ -181,4 +171,48 @@ func.func @movement(%x: tensor<4x8xf32>) -> (tensor<2x3xf32>, tensor<8x8xf32>, t
 func.func @attention_f64(%q: tensor<1x4x2x1x4xf64>, %k: tensor<1x4x2x4xf64>) -> tensor<1x4x2x1x4xf64> {
   %0 = nn.attention causal scale 0.5 %q, %k, %k : tensor<1x4x2x1x4xf64>, tensor<1x4x2x4xf64>, tensor<1x4x2x4xf64> -> tensor<1x4x2x1x4xf64>
   return %0 : tensor<1x4x2x1x4xf64>
+}
+
+// -----
+
+// The statistic is a result of the call; f16 goes through f32, but the
+// statistic, which is f32 anyway.
+// CHECK-LABEL: func.func @attention_gradients
+// CHECK: %[[O:.*]], %[[L:.*]] = rt.attention causal scale 5.000000e-01 {{.*}} -> tensor<1x4x2x1x4xf32> stats tensor<1x4x2x1xf32>
+// CHECK: rt.attention_backward causal scale 5.000000e-01 %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[L]] offsets %arg3, %c0 : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>
+func.func @attention_gradients(%q: tensor<1x4x2x1x4xf16>, %k: tensor<1x8x2x4xf16>, %g: tensor<1x4x2x1x4xf16>, %o: index)
+    -> (tensor<1x4x2x1x4xf16>, tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>) {
+  %0, %l = nn.attention causal scale 0.5 %q, %k, %k q_offset %o : tensor<1x4x2x1x4xf16>, tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16> -> tensor<1x4x2x1x4xf16> stats tensor<1x4x2x1xf32>
+  %1:3 = nn.attention_backward causal scale 0.5 %g, %q, %k, %k, %0, %l q_offset %o : tensor<1x4x2x1x4xf16>, tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>, tensor<1x4x2x1x4xf16>, tensor<1x4x2x1xf32>
+  return %1#0, %1#1, %1#2 : tensor<1x4x2x1x4xf16>, tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>
+}
+
+// -----
+
+// A table's gradient: in the type asked for where the library has it.
+// CHECK-LABEL: func.func @embedding_gradient
+// CHECK: rt.embedding_backward %arg0, %arg1 : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xf32>
+// CHECK: %[[F:.*]] = rt.embedding_backward %{{.*}}, %arg1 offset %arg3 : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[F]]
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+func.func @embedding_gradient(%g: tensor<2x8x16xbf16>, %ids: tensor<2x8xi32>, %h: tensor<2x8x16xf16>, %o: index) -> (tensor<64x16xf32>, tensor<64x16xf16>) {
+  %0 = nn.embedding_backward %g, %ids : tensor<2x8x16xbf16>, tensor<2x8xi32> -> tensor<64x16xf32>
+  %1 = nn.embedding_backward %h, %ids offset %o : tensor<2x8x16xf16>, tensor<2x8xi32> -> tensor<64x16xf16>
+  return %0, %1 : tensor<64x16xf32>, tensor<64x16xf16>
+}
+
+// -----
+
+// An optimizer is one op with a result for each tensor that it updates.
+// CHECK-LABEL: func.func @adamw
+// CHECK: %[[U:.*]]:3 = linalg.generic {{.*}} ins(%arg0, %arg1, %arg2, %arg3, %arg4, %arg4, %arg4, %arg4, %arg5 : tensor<8x16xbf16>, {{.*}}) outs(%{{.*}} : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>)
+// CHECK: math.sqrt
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK-COUNT-3: arith.select
+// CHECK: return %[[U]]#0, %[[U]]#1, %[[U]]#2
+func.func @adamw(%p: tensor<8x16xbf16>, %m: tensor<8x16xf32>, %v: tensor<8x16xf32>, %g: tensor<8x16xf32>, %s: tensor<f32>, %skip: tensor<i1>)
+    -> (tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0:3 = nn.adamw %p, %m, %v, %g scale %s lr %s corrections %s, %s skip %skip : tensor<i1> beta1 0.9 beta2 0.95 eps 1.0e-8 weight_decay 0.1
+      : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<f32>
+  return %0#0, %0#1, %0#2 : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>
 }

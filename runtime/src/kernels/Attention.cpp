@@ -14,9 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Support.h"
-#include "IsaKernels.h"
-#include "Tile.h"
+#include "AttentionHead.h"
+
+#include <cmath>
 
 namespace tessera::rt::TESSERA_RT_ISA {
 
@@ -28,10 +28,6 @@ constexpr int tileColumns = AttentionTile::columns;
 constexpr int64_t queryBlock = 4 * tileRows;
 constexpr int64_t keyBlock = 256;
 constexpr float noScore = -1e30f;
-
-int64_t padColumns(int64_t columns) {
-  return (columns + tileColumns - 1) / tileColumns * tileColumns;
-}
 
 /// The scratch of a task, cut into its parts.
 struct Buffers {
@@ -46,86 +42,52 @@ struct Buffers {
 
   /// Returns the number of floats in all; null only counts.
   int64_t cut(float *scratch, const tessera_rt_attention_desc &d) {
-    int64_t used = 0;
-    auto take = [&](int64_t count) {
-      float *part = scratch ? scratch + used : nullptr;
-      // Room beyond the end for prefetches and whole-vector reads.
-      used += (count + 2 * lanes + 15) / 16 * 16;
-      return part;
-    };
-    keys = take(padColumns(d.kv_len) * d.head_dim);
-    values = take(d.kv_len * padColumns(d.v_head_dim));
-    rows = take(queryBlock * d.head_dim);
-    queries = take(queryBlock * d.head_dim);
-    scores = take(queryBlock * keyBlock);
-    output = take(queryBlock * padColumns(d.v_head_dim));
-    maxima = take(queryBlock);
-    sums = take(queryBlock * lanes);
-    return used;
+    ScratchCutter cutter{scratch};
+    keys = cutter.take(padColumns(d.kv_len) * d.head_dim);
+    values = cutter.take(d.kv_len * padColumns(d.v_head_dim));
+    rows = cutter.take(queryBlock * d.head_dim);
+    queries = cutter.take(queryBlock * d.head_dim);
+    scores = cutter.take(queryBlock * keyBlock);
+    output = cutter.take(queryBlock * padColumns(d.v_head_dim));
+    maxima = cutter.take(queryBlock);
+    sums = cutter.take(queryBlock * lanes);
+    return cutter.used;
   }
 };
 
 /// One attention task with everything it needs at hand.
 struct Worker {
   const AttentionTask &task;
+  AttentionHead head;
   const tessera_rt_attention_desc &d;
   Buffers buffers;
   int64_t width; // Kv padded
 
-  explicit Worker(const AttentionTask &task) : task(task), d(*task.desc) {
+  explicit Worker(const AttentionTask &task)
+      : task(task),
+        head{*task.desc, task.batch, task.group, task.qOffset, task.kOffset},
+        d(*task.desc) {
     buffers.cut(task.scratch, d);
     width = padColumns(d.v_head_dim);
   }
 
-  /// Keys that row `row` of the head's group may see, of the T here.
-  int64_t visibleKeys(int64_t row) const {
-    if (!d.causal)
-      return d.kv_len;
-    int64_t visible = task.qOffset + row / d.per_group - task.kOffset + 1;
-    return visible < 0 ? 0 : visible > d.kv_len ? d.kv_len : visible;
-  }
-
-  /// Element offset of a row of q (or out, with the values' dimension).
-  int64_t rowOffset(int64_t row, int64_t dim) const {
-    int64_t s = row / d.per_group, r = row % d.per_group;
-    return (((task.batch * d.q_len + s) * d.groups + task.group) * d.per_group +
-            r) *
-           dim;
-  }
-
   void packKeysAndValues(int64_t visible) {
-    int64_t size = d.dtype == TESSERA_RT_BF16 ? 2 : 4;
-    auto view = [&](const void *base, int64_t dim) {
-      int64_t first = (task.batch * d.kv_len * d.groups + task.group) * dim;
-      return MatrixView{static_cast<const char *>(base) + first * size,
-                        int32_t(d.dtype), 1, d.groups * dim};
-    };
-    packAttentionColumns(view(task.k, d.head_dim), d.head_dim, visible,
-                         buffers.keys);
-    MatrixView values = view(task.v, d.v_head_dim);
-    values.rowStride = values.columnStride;
-    values.columnStride = 1;
-    packAttentionColumns(values, visible, d.v_head_dim, buffers.values);
+    MatrixView keys = head.keyRows(task.k, 0, d.head_dim);
+    packAttentionColumns(
+        {keys.data, keys.dtype, keys.columnStride, keys.rowStride}, d.head_dim,
+        visible, buffers.keys);
+    packAttentionColumns(head.keyRows(task.v, 0, d.v_head_dim), visible,
+                         d.v_head_dim, buffers.values);
   }
 
   void packQueries(int64_t first, int64_t count) {
-    double scale;
-    memcpy(&scale, &d.scale_bits, sizeof(scale));
     // Scores in units of log2 e: the exponential is then 2^x.
-    float factor = float(scale * 1.4426950408889634);
+    float factor = head.scale() * log2OfE;
     for (int64_t i = 0; i < count; ++i) {
-      int64_t offset = rowOffset(first + i, d.head_dim);
       float *row = buffers.rows + i * d.head_dim;
-      if (d.dtype == TESSERA_RT_BF16) {
-        bf16ToF32(static_cast<const uint16_t *>(task.q) + offset, row,
-                  d.head_dim);
-        for (int64_t x = 0; x < d.head_dim; ++x)
-          row[x] *= factor;
-      } else {
-        const float *query = static_cast<const float *>(task.q) + offset;
-        for (int64_t x = 0; x < d.head_dim; ++x)
-          row[x] = query[x] * factor;
-      }
+      head.load(task.q, head.rowOffset(first + i, d.head_dim), d.head_dim, row);
+      for (int64_t x = 0; x < d.head_dim; ++x)
+        row[x] *= factor;
     }
     packAttentionRows({buffers.rows, TESSERA_RT_F32, d.head_dim, 1}, count,
                       d.head_dim, buffers.queries);
@@ -182,7 +144,7 @@ struct Worker {
             buffers.keys + (begin + j) * d.head_dim,
             buffers.scores + i * keyBlock + j, keyBlock, false);
     for (int64_t i = 0; i < count; ++i) {
-      int64_t visible = visibleKeys(first + i) - begin;
+      int64_t visible = head.visibleKeys(first + i) - begin;
       visible = visible < 0 ? 0 : visible > depth ? depth : visible;
       softmaxRow(i, visible, depth, begin == 0);
     }
@@ -203,22 +165,19 @@ struct Worker {
       // A row without keys has no output yet.
       if (sum == 0)
         memset(row, 0, size_t(d.v_head_dim) * sizeof(float));
-      int64_t offset = rowOffset(first + i, d.v_head_dim);
-      if (d.dtype == TESSERA_RT_BF16) {
-        for (int64_t x = 0; x < d.v_head_dim; ++x)
-          row[x] *= factor;
-        f32ToBf16(row, static_cast<uint16_t *>(task.out) + offset,
-                  d.v_head_dim);
-      } else {
-        float *out = static_cast<float *>(task.out) + offset;
-        for (int64_t x = 0; x < d.v_head_dim; ++x)
-          out[x] = row[x] * factor;
-      }
+      for (int64_t x = 0; x < d.v_head_dim; ++x)
+        row[x] *= factor;
+      head.store(row, task.out, head.rowOffset(first + i, d.v_head_dim),
+                 d.v_head_dim);
+      if (task.logsumexp)
+        task.logsumexp[head.rowOffset(first + i, 1)] =
+            sum > 0 ? (buffers.maxima[i] + std::log2(sum)) * logOf2
+                    : -HUGE_VALF;
     }
   }
 
   void run() {
-    packedDepth = visibleKeys(task.queryEnd - 1);
+    packedDepth = head.visibleKeys(task.queryEnd - 1);
     packKeysAndValues(packedDepth);
     for (int64_t first = task.queryBegin; first < task.queryEnd;
          first += queryBlock) {
@@ -228,7 +187,7 @@ struct Worker {
       for (int64_t i = 0; i < count; ++i)
         buffers.maxima[i] = noScore;
       memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
-      int64_t visible = visibleKeys(first + count - 1);
+      int64_t visible = head.visibleKeys(first + count - 1);
       for (int64_t begin = 0; begin < visible; begin += keyBlock)
         meet(first, count, begin,
              visible - begin < keyBlock ? visible - begin : keyBlock);

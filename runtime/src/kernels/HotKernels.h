@@ -37,11 +37,36 @@ struct AttentionTask {
   const tessera_rt_attention_desc *desc;
   const void *q, *k, *v;
   void *out;
+  /// May be null.
+  float *logsumexp;
   int64_t qOffset, kOffset;
   int64_t batch, group;
   int64_t queryBegin, queryEnd;
   /// At least attentionScratch floats.
   float *scratch;
+};
+
+/// One batch element and key/value head of a backward call: what queries
+/// [queryBegin, queryEnd) and keys [keyBegin, keyEnd) give each other. Both
+/// begin at multiples of attentionBackwardBlock.
+struct AttentionBackwardTask {
+  const tessera_rt_attention_desc *desc;
+  const void *grad, *q, *k, *v, *out;
+  const float *logsumexp;
+  /// dq, which needs all keys, or null; dk and dv, which need all queries, or
+  /// both null.
+  void *dq, *dk, *dv;
+  int64_t qOffset, kOffset;
+  int64_t batch, group;
+  int64_t queryBegin, queryEnd, keyBegin, keyEnd;
+  /// At least attentionBackwardScratch floats.
+  float *scratch;
+};
+
+/// Rows and keys at which a backward task may begin, so that sums are made of
+/// the same parts however a call is cut into tasks.
+struct AttentionBackwardBlock {
+  int64_t rows, keys;
 };
 
 /// Packing and multiplying for matrix products. A packed panel holds, for each
@@ -85,6 +110,9 @@ struct HotKernels {
   /// Floats of scratch that a task needs.
   int64_t (*attentionScratch)(const tessera_rt_attention_desc &desc);
   void (*attention)(const AttentionTask &task);
+  AttentionBackwardBlock attentionBackwardBlock;
+  int64_t (*attentionBackwardScratch)(const tessera_rt_attention_desc &desc);
+  void (*attentionBackward)(const AttentionBackwardTask &task);
 
   /// Conversions of `count` elements.
   void (*bf16ToF32)(const uint16_t *source, float *destination, int64_t count);

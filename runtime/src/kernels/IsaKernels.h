@@ -37,6 +37,8 @@ void packAttentionColumns(const MatrixView &b, int64_t depth, int64_t columns,
                           float *out);
 int64_t attentionScratch(const tessera_rt_attention_desc &desc);
 void attention(const AttentionTask &task);
+int64_t attentionBackwardScratch(const tessera_rt_attention_desc &desc);
+void attentionBackward(const AttentionBackwardTask &task);
 
 /// All of the above.
 extern const HotKernels table;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionHead.h"
 #include "IsaKernels.h"
-#include "Tile.h"
 
 #define TESSERA_RT_STRING_(x) #x
 #define TESSERA_RT_STRING(x) TESSERA_RT_STRING_(x)
@@ -30,6 +30,9 @@ const tessera::rt::HotKernels tessera::rt::TESSERA_RT_ISA::table = {
      multiply},
     attentionScratch,
     attention,
+    {attentionBackwardRows, attentionBackwardKeys},
+    attentionBackwardScratch,
+    attentionBackward,
     bf16ToF32,
     f32ToBf16,
 };

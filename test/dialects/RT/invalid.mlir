@@ -199,7 +199,7 @@ func.func @call_matmul() {
 
 // rt.call_attention
 func.func @call_attention() {
-  // expected-error @+1 {{(C1) expects seven sizes and four offsets but got 6 and 4}}
+  // expected-error @+1 {{(C1) expects seven sizes and 5 offsets, or one less, but got 6 and 4}}
   rt.call_attention scale 1.0 f32 [2, 8, 8, 4, 1, 64] at [0, 1, 2, 3]
   return
 }
@@ -230,5 +230,81 @@ func.func private @reuse(%x: tensor<8xf32>) attributes {rt.reuse = array<i64: 0,
 func.func @misplaced() {
   // expected-error @+1 {{expects no attribute 'rt.rows' on this operation}}
   %c = arith.constant {rt.rows = 1 : i64} 0 : index
+  return
+}
+
+// -----
+
+// rt.matmul with an init, rt.attention with a stat, their gradients
+func.func @C4_init(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %i: tensor<8x4xf32>) {
+  // expected-error @+1 {{(C4) expects an init of 'tensor<4x8xf32>' but got 'tensor<8x4xf32>'}}
+  %c = rt.matmul %a, %b <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8, ldc = 8, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> init %i : tensor<8x4xf32> : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @C4_stats(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>) {
+  // expected-error @+1 {{(C4) expects one stat or none but got 2}}
+  %0:3 = rt.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32> -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>, tensor<2x8x4x1xf32>
+  return
+}
+
+// -----
+
+func.func @C2_stat(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %s: tensor<2x4x1x8xf32>) {
+  // expected-error @+1 {{(C2) expects a stat of 'tensor<2x8x4x1xf32>' but got 'tensor<2x4x1x8xf32>'}}
+  %0:3 = rt.attention_backward scale 1.0 %q, %q, %k, %k, %q, %s : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x1x64xf32>, tensor<2x4x1x8xf32>
+  return
+}
+
+// -----
+
+// rt.embedding_backward
+func.func @C1_types(%g: tensor<8x16xf32>, %i: tensor<8xi8>) {
+  // expected-error @+1 {{(C1) expects f32, bf16 or f64 by ids of i32 or i64 but got 'f32' to 'f32' by 'i8'}}
+  %0 = rt.embedding_backward %g, %i : tensor<8x16xf32>, tensor<8xi8> -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @C2_rows(%g: tensor<8x16xf32>, %i: tensor<8xi32>) {
+  // expected-error @+1 {{(C2) expects a row of grad for each id but got 'tensor<8x16xf32>' for 'tensor<8xi32>' and rows of 'tensor<64x8xf32>'}}
+  %0 = rt.embedding_backward %g, %i : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+func.func @C3_init(%g: tensor<8x16xf32>, %i: tensor<8xi32>, %t: tensor<32x16xf32>) {
+  // expected-error @+1 {{(C3) expects an init of 'tensor<64x16xf32>' but got 'tensor<32x16xf32>'}}
+  %0 = rt.embedding_backward %g, %i init %t : tensor<32x16xf32> : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
+  return
+}
+
+// -----
+
+// rt.call_attention_backward
+func.func @C1_offsets() {
+  // expected-error @+1 {{(C1) expects seven sizes and 9 offsets but got 7 and 8}}
+  rt.call_attention_backward scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7]
+  return
+}
+
+// -----
+
+func.func @C2_positions(%o: index) {
+  // expected-error @+1 {{(C2) expects two position offsets or none but got 1}}
+  rt.call_attention_backward scale 1.0 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %o
+  return
+}
+
+// -----
+
+// rt.call_embedding_backward
+func.func @C1_embedding_sizes() {
+  // expected-error @+1 {{(C1) expects three sizes and three offsets but got 2 and 3}}
+  rt.call_embedding_backward f32, i32 -> f32 [16, 64] at [0, 2048, 4096]
   return
 }

@@ -12,7 +12,7 @@ func.func private @scale(%x: tensor<8x16xf32>, %o: index) -> tensor<8x16xf32>
 // CHECK-LABEL: func.func @records(
 func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
                    %q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>,
-                   %o: index) {
+                   %l: tensor<2x8x4x1xf32>, %ids: tensor<8xi32>, %o: index) {
   // CHECK: rt.matmul %{{.*}}, %{{.*}} <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
   %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
       ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
@@ -25,6 +25,24 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   %2 = rt.attention scale 0.125 %q, %k, %k
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
       -> tensor<2x8x4x1x64xf32>
+  // CHECK: rt.matmul %{{.*}}, %{{.*}} <{{.*}}> init %{{.*}} : tensor<8x4xf32> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %7 = rt.matmul %x, %w <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
+      ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+      trans_b = 0> init %0 : tensor<8x4xf32>
+      : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  // CHECK: rt.attention scale 1.250000e-01 keys 6 {{.*}} -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>
+  %8:2 = rt.attention scale 0.125 keys 6 %q, %k, %k
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
+      -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>
+  // CHECK: rt.attention_backward causal scale 1.250000e-01 keys 6 {{.*}} offsets %{{.*}}, %{{.*}} : tensor<2x8x4x1x64xf32>,
+  %9:3 = rt.attention_backward causal scale 0.125 keys 6 %q, %q, %k, %k, %q, %l offsets %o, %o
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
+        tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+  // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
+  %10 = rt.embedding_backward %x, %ids : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
+  // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} offset %{{.*}} init %{{.*}} : tensor<64x16xf32> :
+  %11 = rt.embedding_backward %x, %ids offset %o init %10 : tensor<64x16xf32>
+      : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
   // CHECK: rt.copy %{{.*}} strides [1, 16] base 0 :
   %3 = rt.copy %x strides [1, 16] base 0 : tensor<8x16xf32> -> tensor<16x8xf32>
   // CHECK: rt.copy %{{.*}} strides [16, 1] base 0 start %{{.*}} dim 0 :
@@ -65,6 +83,19 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
   rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] offsets %o, %o
+  // CHECK: rt.call_matmul accumulate <batch = 1, {{.*}}> f32 -> f32 at [0, 4096, 8192]
+  rt.call_matmul accumulate <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
+      ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+      trans_b = 0> f32 -> f32 at [0, 4096, 8192]
+  // CHECK: rt.call_attention scale 1.250000e-01 keys 6 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4]
+  rt.call_attention scale 0.125 keys 6 f32 [2, 8, 8, 4, 1, 64, 64]
+      at [0, 1, 2, 3, 4]
+  // CHECK: rt.call_attention_backward causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %[[O]], %[[O]]
+  rt.call_attention_backward causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+      at [0, 1, 2, 3, 4, 5, 6, 7, 8] offsets %o, %o
+  // CHECK: rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32] at [0, 2048, 4096] offset %[[O]]
+  rt.call_embedding_backward accumulate bf16, i32 -> f32 [16, 64, 32]
+      at [0, 2048, 4096] offset %o
   // CHECK: rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
   rt.all_gather_start slot 0 sequence 0 over [1, 2] outer 2 inner 8 from 0 to 64 : f32
   // CHECK: rt.reduce_scatter_start slot 1 sequence 1 over [1, 2] reduction 0 outer 2 inner 8 from 0 to 64 : f32

@@ -1,0 +1,52 @@
+//===- RowHelpers.h - Ops on rows of a tensor -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the forward and the backward of norms, losses and activations share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_ROWHELPERS_H
+#define TESSERA_LIB_CONVERSION_ROWHELPERS_H
+
+#include "GenericBuilder.h"
+#include <cmath>
+
+namespace tessera {
+
+/// The loops of a tensor whose last dimension is normalized or reduced.
+struct Rows {
+  Rows(GenericBuilder &b, mlir::Value x)
+      : type(llvm::cast<mlir::RankedTensorType>(x.getType())), rank(type.getRank()),
+        shape(type.getShape()), outer(shape.drop_back()),
+        wide(getWideType(type.getElementType())), all(b.identity(rank)),
+        row(b.leading(rank, rank - 1)), rowOnly(b.identity(rank - 1)),
+        last(b.project(rank, {unsigned(rank - 1)})) {}
+  mlir::RankedTensorType type;
+  int64_t rank;
+  llvm::ArrayRef<int64_t> shape, outer;
+  mlir::Type wide;
+  /// Of all loops: everything, the row's, the last one.
+  mlir::AffineMap all, row, rowOnly, last;
+  int64_t size() const { return shape.back(); }
+};
+
+/// x times a constant.
+inline mlir::Value scaled(GenericBuilder &b, mlir::Value x, double factor) {
+  return mlir::arith::MulFOp::create(b, x, b.constant(x.getType(), factor));
+}
+
+/// The argument of tanh in gelu: sqrt(2 / pi) (x + 0.044715 x^3).
+constexpr double kGeluCubic = 0.044715;
+inline mlir::Value geluArgument(GenericBuilder &b, mlir::Value x) {
+  mlir::Value square = mlir::arith::MulFOp::create(b, x, x);
+  mlir::Value term =
+      mlir::arith::MulFOp::create(b, scaled(b, x, kGeluCubic), square);
+  return scaled(b, mlir::arith::AddFOp::create(b, x, term),
+                std::sqrt(2.0 / M_PI));
+}
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_ROWHELPERS_H

@@ -1,0 +1,125 @@
+//===- EmbeddingBackward.cpp - Gradient of a table of rows ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Places are sorted by row, so that each row of the table is summed by one
+// thread, in ascending order of places, and written once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+namespace {
+/// A place whose id is a row of the table; ordered by row, then by place.
+struct Hit {
+  int64_t row, place;
+  bool operator<(const Hit &other) const {
+    return row != other.row ? row < other.row : place < other.place;
+  }
+};
+
+template <typename Id>
+std::vector<Hit> sortPlaces(const tessera_rt_embedding_desc &d,
+                              const Id *ids, int64_t offset) {
+  std::vector<Hit> entries;
+  for (int64_t place = 0; place < d.places; ++place) {
+    int64_t row = int64_t(ids[place]) - offset;
+    if (row >= 0 && row < d.rows)
+      entries.push_back({row, place});
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+float widen(float x) { return x; }
+double widen(double x) { return x; }
+float widen(uint16_t x) { return bf16ToFloat(x); }
+void narrow(float x, float &out) { out = x; }
+void narrow(double x, double &out) { out = x; }
+void narrow(float x, uint16_t &out) { out = floatToBf16(x); }
+
+/// Rows of the table from one entry on, those of equal row.
+template <typename In, typename Out, typename Wide>
+const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
+                    const Hit *entry, const Hit *end, Wide *sum,
+                    Out *result) {
+  int64_t row = entry->row;
+  for (bool first = true; entry != end && entry->row == row;
+       ++entry, first = false) {
+    const In *from = grad + entry->place * d.width;
+    for (int64_t x = 0; x < d.width; ++x)
+      sum[x] = first ? widen(from[x]) : sum[x] + widen(from[x]);
+  }
+  Out *to = result + row * d.width;
+  for (int64_t x = 0; x < d.width; ++x)
+    narrow(d.accumulate ? widen(to[x]) + sum[x] : sum[x], to[x]);
+  return entry;
+}
+
+template <typename In, typename Out, typename Wide>
+void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
+            const void *grad, const std::vector<Hit> &entries,
+            void *result) {
+  size_t bytes = size_t(d.width) * sizeof(Wide);
+  for (ScratchBuffer &buffer : ctx->scratch.perThread)
+    buffer.get(bytes);
+  int64_t pieces = std::min<int64_t>(d.rows, ctx->pool->size() * 8);
+  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
+    auto *sum =
+        static_cast<Wide *>(ctx->scratch.perThread[size_t(thread)].get(bytes));
+    int64_t begin = d.rows * piece / pieces;
+    int64_t end = d.rows * (piece + 1) / pieces;
+    Out *table = static_cast<Out *>(result);
+    if (!d.accumulate)
+      memset(static_cast<void *>(table + begin * d.width), 0,
+             size_t((end - begin) * d.width) * sizeof(Out));
+    const Hit *last = entries.data() + entries.size();
+    const Hit *entry =
+        std::lower_bound(entries.data(), last, Hit{begin, 0});
+    while (entry != last && entry->row < end)
+      entry = addRow<In, Out, Wide>(d, static_cast<const In *>(grad), entry,
+                                    last, sum, table);
+  });
+}
+} // namespace
+
+extern "C" int32_t
+tessera_rt_embedding_backward(tessera_rt_context *ctx,
+                              const tessera_rt_embedding_desc *desc,
+                              const void *grad, const void *ids, void *result,
+                              int64_t offset) {
+  const tessera_rt_embedding_desc &d = *desc;
+  bool known = d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16 ||
+               d.dtype == TESSERA_RT_F64;
+  bool fits = d.result_dtype == d.dtype ||
+              (d.dtype == TESSERA_RT_BF16 && d.result_dtype == TESSERA_RT_F32);
+  if (!known || !fits || std::min({d.places, d.rows, d.width}) < 0 ||
+      (d.id_dtype != TESSERA_RT_I32 && d.id_dtype != TESSERA_RT_I64))
+    return fail(
+        ctx, TESSERA_RT_INVALID,
+        format("embedding backward expects f32, bf16 or f64 by ids of i32 or "
+               "i64 and no negative size, but got %s to %s by %s",
+               dtypeName(int32_t(d.dtype)), dtypeName(int32_t(d.result_dtype)),
+               dtypeName(int32_t(d.id_dtype))));
+  std::vector<Hit> entries =
+      d.id_dtype == TESSERA_RT_I32
+          ? sortPlaces(d, static_cast<const int32_t *>(ids), offset)
+          : sortPlaces(d, static_cast<const int64_t *>(ids), offset);
+  if (d.dtype == TESSERA_RT_F64)
+    addAll<double, double, double>(ctx, d, grad, entries, result);
+  else if (d.dtype == TESSERA_RT_F32)
+    addAll<float, float, float>(ctx, d, grad, entries, result);
+  else if (d.result_dtype == TESSERA_RT_F32)
+    addAll<uint16_t, float, float>(ctx, d, grad, entries, result);
+  else
+    addAll<uint16_t, uint16_t, float>(ctx, d, grad, entries, result);
+  return TESSERA_RT_OK;
+}

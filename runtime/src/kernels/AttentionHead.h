@@ -1,0 +1,107 @@
+//===- AttentionHead.h - One head of an attention call ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the forward and the backward kernel share: which keys a row sees, where
+// rows lie, and their conversion from and to f32. A row is one query of one
+// head of the group: row s * R + r.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_KERNELS_ATTENTIONHEAD_H
+#define TESSERA_RT_SRC_KERNELS_ATTENTIONHEAD_H
+
+#include "../Support.h"
+#include "IsaKernels.h"
+#include "Tile.h"
+
+namespace tessera::rt::TESSERA_RT_ISA {
+
+constexpr float log2OfE = 1.44269504088896341f;
+constexpr float logOf2 = 0.693147180559945309f;
+
+/// Blocks of the backward kernel: P and dP of one block stay in the
+/// second-level cache together.
+constexpr int64_t attentionBackwardRows = 4 * AttentionTile::rows;
+constexpr int64_t attentionBackwardKeys = 256;
+
+inline int64_t padColumns(int64_t columns) {
+  constexpr int64_t width = AttentionTile::columns;
+  return (columns + width - 1) / width * width;
+}
+
+/// Cuts one block of scratch memory into parts; only counts where it is null.
+struct ScratchCutter {
+  float *scratch;
+  int64_t used = 0;
+
+  float *take(int64_t count) {
+    float *part = scratch ? scratch + used : nullptr;
+    // Room beyond the end for prefetches and whole-vector reads.
+    used += (count + 2 * lanes + 15) / 16 * 16;
+    return part;
+  }
+};
+
+struct AttentionHead {
+  const tessera_rt_attention_desc &d;
+  int64_t batch, group, qOffset, kOffset;
+
+  float scale() const {
+    double value;
+    memcpy(&value, &d.scale_bits, sizeof(value));
+    return float(value);
+  }
+
+  /// Keys that row `row` may see, of the T here: the first ones.
+  int64_t visibleKeys(int64_t row) const {
+    int64_t visible = d.kv_len;
+    if (d.key_size > 0 && d.key_size - kOffset < visible)
+      visible = d.key_size - kOffset;
+    if (d.causal && qOffset + row / d.per_group - kOffset + 1 < visible)
+      visible = qOffset + row / d.per_group - kOffset + 1;
+    return visible < 0 ? 0 : visible;
+  }
+
+  /// Element offset of a row of a [B,S,G,R,dim] tensor.
+  int64_t rowOffset(int64_t row, int64_t dim) const {
+    int64_t s = row / d.per_group, r = row % d.per_group;
+    return (((batch * d.q_len + s) * d.groups + group) * d.per_group + r) * dim;
+  }
+
+  /// Element offset of a key's row of a [B,T,G,dim] tensor.
+  int64_t keyOffset(int64_t key, int64_t dim) const {
+    return ((batch * d.kv_len + key) * d.groups + group) * dim;
+  }
+
+  /// Rows [first, ...) of a [B,T,G,dim] tensor: element (key, x).
+  MatrixView keyRows(const void *base, int64_t first, int64_t dim) const {
+    int64_t size = d.dtype == TESSERA_RT_BF16 ? 2 : 4;
+    return {static_cast<const char *>(base) + keyOffset(first, dim) * size,
+            int32_t(d.dtype), d.groups * dim, 1};
+  }
+
+  void load(const void *base, int64_t offset, int64_t count, float *out) const {
+    if (d.dtype == TESSERA_RT_BF16)
+      bf16ToF32(static_cast<const uint16_t *>(base) + offset, out, count);
+    else
+      memcpy(out, static_cast<const float *>(base) + offset,
+             size_t(count) * sizeof(float));
+  }
+
+  void store(const float *values, void *base, int64_t offset,
+             int64_t count) const {
+    if (d.dtype == TESSERA_RT_BF16)
+      f32ToBf16(values, static_cast<uint16_t *>(base) + offset, count);
+    else
+      memcpy(static_cast<float *>(base) + offset, values,
+             size_t(count) * sizeof(float));
+  }
+};
+
+} // namespace tessera::rt::TESSERA_RT_ISA
+
+#endif // TESSERA_RT_SRC_KERNELS_ATTENTIONHEAD_H

@@ -1,0 +1,120 @@
+//===- AttentionBackwardTest.cpp - Gradients against their definition -----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The cases of attention: gradients in double by the formulas, from the result
+// and the logsumexp that the call itself saved; and the same bits whatever the
+// number of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionCases.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::rt;
+
+namespace {
+struct Gradients {
+  std::vector<double> dq, dk, dv;
+};
+
+Gradients reference(const AttentionCase &c, const float *grad, const float *q,
+                    const float *k, const float *v) {
+  Gradients result{std::vector<double>(size_t(c.rows() * c.k)),
+                   std::vector<double>(size_t(c.b * c.t * c.g * c.k)),
+                   std::vector<double>(size_t(c.b * c.t * c.g * c.kv))};
+  for (int64_t row = 0; row < c.rows(); ++row) {
+    AttentionRow at(c, row);
+    double logsumexp;
+    std::vector<double> p = attentionWeights(c, q, k, row, logsumexp);
+    std::vector<double> dp(size_t(c.t), 0.0);
+    double delta = 0;
+    for (int64_t t = 0; t < c.t; ++t) {
+      int64_t key = (at.b * c.t + t) * c.g + at.g;
+      for (int64_t x = 0; x < c.kv; ++x) {
+        dp[size_t(t)] += double(grad[row * c.kv + x]) * double(v[key * c.kv + x]);
+        result.dv[size_t(key * c.kv + x)] +=
+            p[size_t(t)] * double(grad[row * c.kv + x]);
+      }
+      delta += p[size_t(t)] * dp[size_t(t)];
+    }
+    for (int64_t t = 0; t < c.t; ++t) {
+      int64_t key = (at.b * c.t + t) * c.g + at.g;
+      double ds = c.scale() * p[size_t(t)] * (dp[size_t(t)] - delta);
+      for (int64_t x = 0; x < c.k; ++x) {
+        result.dq[size_t(row * c.k + x)] += ds * double(k[key * c.k + x]);
+        result.dk[size_t(key * c.k + x)] += ds * double(q[row * c.k + x]);
+      }
+    }
+  }
+  return result;
+}
+
+void expectNear(const AttentionOperand &got, const std::vector<double> &wanted,
+                double tolerance, const char *name) {
+  EXPECT_TRUE(got.endIsIntact()) << name;
+  double largest = 1;
+  for (double x : wanted)
+    largest = std::max(largest, std::fabs(x));
+  for (size_t i = 0; i < wanted.size(); ++i)
+    ASSERT_NEAR(got.at(int64_t(i)), wanted[i], tolerance * largest)
+        << name << " element " << i;
+}
+
+void check(const AttentionCase &c, bool bf16) {
+  SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32"));
+  int64_t keys = c.b * c.t * c.g;
+  AttentionOperand q(c.rows() * c.k, 1, bf16), k(keys * c.k, 2, bf16);
+  AttentionOperand v(keys * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16);
+  AttentionOperand out(c.rows() * c.kv, bf16);
+  std::vector<float> logsumexp(size_t(c.rows()));
+  tessera_rt_attention_desc d = c.desc(bf16);
+  Gradients wanted = reference(c, grad.exact.data(), q.exact.data(),
+                               k.exact.data(), v.exact.data());
+  AttentionOperand firstDq(c.rows() * c.k, bf16), firstDk(keys * c.k, bf16),
+      firstDv(keys * c.kv, bf16);
+  // One thread makes all of a head at once; many threads split heads.
+  for (int threads : {1, 2, 8}) {
+    SingleRank rank(threads, 4096);
+    ASSERT_EQ(tessera_rt_attention(rank, &d, q.data(), k.data(), v.data(),
+                                   out.data(), logsumexp.data(), c.qOffset,
+                                   c.kOffset),
+              0);
+    AttentionOperand dq(c.rows() * c.k, bf16), dk(keys * c.k, bf16);
+    AttentionOperand dv(keys * c.kv, bf16);
+    ASSERT_EQ(tessera_rt_attention_backward(
+                  rank, &d, grad.data(), q.data(), k.data(), v.data(),
+                  out.data(), logsumexp.data(), dq.data(), dk.data(), dv.data(),
+                  c.qOffset, c.kOffset),
+              0);
+    // bf16: the rounding of `out` enters by the sum of grad * out.
+    double tolerance = bf16 ? 0.01 : 2e-5;
+    expectNear(dq, wanted.dq, tolerance, "dq");
+    expectNear(dk, wanted.dk, tolerance, "dk");
+    expectNear(dv, wanted.dv, tolerance, "dv");
+    if (threads == 1) {
+      firstDq = dq;
+      firstDk = dk;
+      firstDv = dv;
+      continue;
+    }
+    EXPECT_TRUE(dq.exact == firstDq.exact && dq.half == firstDq.half);
+    EXPECT_TRUE(dk.exact == firstDk.exact && dk.half == firstDk.half);
+    EXPECT_TRUE(dv.exact == firstDv.exact && dv.half == firstDv.half);
+  }
+}
+} // namespace
+
+TEST(attention, backward_f32) {
+  for (const AttentionCase &c : attentionCases)
+    check(c, false);
+}
+
+TEST(attention, backward_bf16) {
+  for (const AttentionCase &c : attentionCases)
+    check(c, true);
+}

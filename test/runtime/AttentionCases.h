@@ -1,0 +1,149 @@
+//===- AttentionCases.h - Attention by its definition -----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the tests of attention and of its gradients share: cases, operands, and
+// the weights of one query in double.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RUNTIME_ATTENTIONCASES_H
+#define TESSERA_TEST_RUNTIME_ATTENTIONCASES_H
+
+#include "Ranks.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tessera::rt {
+
+struct AttentionCase {
+  int64_t b, s, t, g, r, k, kv;
+  bool causal;
+  int64_t qOffset, kOffset;
+  /// 0: no key is padding.
+  int64_t keySize = 0;
+
+  int64_t rows() const { return b * s * g * r; }
+  double scale() const { return 1 / std::sqrt(double(k)); }
+
+  std::string name() const {
+    return format("B%lld S%lld T%lld G%lld R%lld K%lld Kv%lld causal %d "
+                  "offsets %lld %lld keys %lld",
+                  (long long)b, (long long)s, (long long)t, (long long)g,
+                  (long long)r, (long long)k, (long long)kv, causal,
+                  (long long)qOffset, (long long)kOffset, (long long)keySize);
+  }
+
+  tessera_rt_attention_desc desc(bool bf16) const {
+    tessera_rt_attention_desc d = {};
+    d.dtype = bf16 ? TESSERA_RT_BF16 : TESSERA_RT_F32;
+    d.batch = b;
+    d.q_len = s;
+    d.kv_len = t;
+    d.groups = g;
+    d.per_group = r;
+    d.head_dim = k;
+    d.v_head_dim = kv;
+    d.causal = causal;
+    double factor = scale();
+    memcpy(&d.scale_bits, &factor, 8);
+    d.key_size = keySize;
+    return d;
+  }
+};
+
+inline const AttentionCase attentionCases[] = {
+    {1, 1, 1, 1, 1, 4, 4, false, 0, 0},
+    {2, 17, 17, 3, 1, 16, 16, true, 0, 0},
+    {1, 70, 300, 1, 1, 64, 64, false, 0, 0},
+    {1, 300, 300, 2, 1, 64, 64, true, 0, 0},
+    // Grouped heads; values of another width.
+    {2, 33, 40, 2, 3, 24, 40, true, 7, 0},
+    {1, 9, 65, 2, 4, 80, 33, false, 0, 0},
+    // Context parallel: this rank's queries and keys begin elsewhere.
+    {1, 64, 64, 1, 2, 32, 32, true, 64, 0},
+    {1, 64, 64, 1, 1, 32, 32, true, 30, 60},
+    // No query sees a key.
+    {1, 20, 20, 2, 1, 16, 16, true, 0, 100},
+    // One query against a cache.
+    {2, 1, 513, 2, 2, 64, 64, true, 512, 0},
+    // Keys that are padding: the last ones, some here, all here.
+    {1, 24, 24, 2, 1, 16, 16, false, 0, 0, 17},
+    {2, 40, 24, 1, 2, 16, 8, true, 8, 24, 41},
+    {1, 8, 24, 1, 1, 16, 16, false, 0, 48, 40},
+};
+
+/// An operand in f32 and, for bf16, rounded to it.
+struct AttentionOperand {
+  std::vector<float> exact;
+  std::vector<uint16_t> half;
+
+  AttentionOperand(int64_t count, int64_t salt, bool bf16) {
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t hash = uint64_t(i * 5 + salt) * 2654435761u >> 9;
+      float x = float(hash % 2001) / 500.0f - 2.0f;
+      if (bf16)
+        half.push_back(floatToBf16(x));
+      exact.push_back(bf16 ? bf16ToFloat(half.back()) : x);
+    }
+  }
+  /// A place for a result, of values that no result has, and one element more.
+  AttentionOperand(int64_t count, bool bf16)
+      : exact(bf16 ? 0 : size_t(count) + 1, 99.0f),
+        half(bf16 ? size_t(count) + 1 : 0, 0x4242) {}
+
+  void *data() {
+    return half.empty() ? static_cast<void *>(exact.data()) : half.data();
+  }
+  float at(int64_t i) const {
+    return half.empty() ? exact[size_t(i)] : bf16ToFloat(half[size_t(i)]);
+  }
+  /// Whether the element behind the result is as it was.
+  bool endIsIntact() const {
+    return half.empty() ? exact.back() == 99.0f : half.back() == 0x4242;
+  }
+};
+
+/// The position of a row of q or of the result among all of them.
+struct AttentionRow {
+  int64_t b, s, g, r;
+  AttentionRow(const AttentionCase &c, int64_t row)
+      : b(row / (c.r * c.g * c.s)), s(row / (c.r * c.g) % c.s),
+        g(row / c.r % c.g), r(row % c.r) {}
+};
+
+/// The weight of each key for one query; `logsumexp` is that of its scores.
+inline std::vector<double> attentionWeights(const AttentionCase &c,
+                                            const float *q, const float *k,
+                                            int64_t row, double &logsumexp) {
+  AttentionRow at(c, row);
+  std::vector<double> score(size_t(c.t), -HUGE_VAL);
+  double best = -HUGE_VAL, sum = 0;
+  for (int64_t t = 0; t < c.t; ++t) {
+    if ((c.causal && c.kOffset + t > c.qOffset + at.s) ||
+        (c.keySize && c.kOffset + t >= c.keySize))
+      continue;
+    const float *key = k + ((at.b * c.t + t) * c.g + at.g) * c.k;
+    double dot = 0;
+    for (int64_t x = 0; x < c.k; ++x)
+      dot += double(q[row * c.k + x]) * double(key[x]);
+    score[size_t(t)] = dot * c.scale();
+    best = std::max(best, score[size_t(t)]);
+  }
+  for (double &x : score) {
+    x = best == -HUGE_VAL ? 0 : std::exp(x - best);
+    sum += x;
+  }
+  for (double &x : score)
+    x = sum > 0 ? x / sum : 0;
+  logsumexp = sum > 0 ? best + std::log(sum) : -HUGE_VAL;
+  return score;
+}
+
+} // namespace tessera::rt
+
+#endif // TESSERA_TEST_RUNTIME_ATTENTIONCASES_H
