@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/NN/NN.h"
+#include "dialects/NN/NNCost.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,6 +32,7 @@ void NNDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/NN/NNOps.cpp.inc"
       >();
+  attachCostModels(getContext());
 }
 
 /// A name for each dimension of `type`.

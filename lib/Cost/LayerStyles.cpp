@@ -122,7 +122,8 @@ void tessera::cost::unfuseLoss(LayerWork &layer) {
     layer.add(sum);
     OpWork quotient =
         passOver(OpClass::Elementwise, "loss.quotient", wide, wide);
-    quotient.linear = true;
+    // The gradient of the whole loss is one pass over the probabilities.
+    quotient.forwardOnly = true;
     layer.add(quotient);
     layer.saved.push_back({"loss.probabilities", wide});
   });

@@ -71,6 +71,10 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
     return layer.add(backward);
   case OpClass::Elementwise:
   case OpClass::RowReduction:
+    // The gradient of a plain sum or maximum is one value a row, which its
+    // readers repeat.
+    if (op.forwardOnly || (op.linear && op.kind == OpClass::RowReduction))
+      return;
     backward.bytesRead = op.bytesWritten + (op.linear ? 0 : op.bytesRead);
     backward.bytesWritten = op.bytesRead;
     return layer.add(backward);

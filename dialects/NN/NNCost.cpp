@@ -1,0 +1,158 @@
+//===- NNCost.cpp - What the ops of a transformer compute -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One model an op, on the shapes that it has. Attached to the ops as external
+// models: pricing is no part of their meaning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NNCost.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+namespace {
+
+/// An op with a fixed kind and number of operations for each element of its
+/// first operand.
+template <typename Op, CostKind kind, int flopsEach, bool linear = false>
+struct PerElement
+    : CostOpInterface::ExternalModel<PerElement<Op, kind, flopsEach, linear>,
+                                     Op> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost;
+    cost.kind = kind;
+    Type type = op->getNumOperands() ? op->getOperand(0).getType()
+                                     : op->getResult(0).getType();
+    cost.flops = flopsEach * getTensorElements(type);
+    cost.linear = linear;
+    return cost;
+  }
+};
+
+/// An op that moves as many elements as its result has, whatever the size of its
+/// first operand: rows or elements picked from a table.
+template <typename Op, CostKind kind>
+struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost;
+    cost.kind = kind;
+    cost.bytesRead = getTensorBytes(op->getResult(0).getType()) +
+                     getTensorBytes(op->getOperand(1).getType());
+    cost.linear = true;
+    return cost;
+  }
+};
+
+/// Letters of both operands and the result are batch, of the left and the
+/// result m, of the right and the result n, of both operands alone k.
+struct EinsumCost
+    : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto einsum = cast<EinsumOp>(op);
+    EinsumOp::Letters letters = einsum.getLetters();
+    OpCost cost;
+    cost.kind = CostKind::Product;
+    cost.batch = cost.m = cost.n = cost.k = 1;
+    auto shape = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getShape();
+    };
+    for (auto [letter, size] :
+         llvm::zip_equal(letters.lhs, shape(einsum.getLhs()))) {
+      bool right = letters.rhs.contains(letter);
+      bool result = letters.result.contains(letter);
+      (right ? result ? cost.batch : cost.k : cost.m) *= size;
+    }
+    for (auto [letter, size] :
+         llvm::zip_equal(letters.rhs, shape(einsum.getRhs())))
+      if (!letters.lhs.contains(letter))
+        cost.n *= size;
+    cost.flops = 2.0 * cost.batch * cost.m * cost.n * cost.k;
+    return cost;
+  }
+};
+
+/// Share of the scores that are computed: half under a causal mask when queries
+/// and keys are the same positions.
+double scoreShare(bool causal, int64_t queries, int64_t keys) {
+  return causal && queries == keys ? 0.5 : 1.0;
+}
+
+/// `products` of the size of the scores: 2 forward, 5 backward.
+OpCost attentionCost(Value q, Value k, bool causal, double products) {
+  ArrayRef<int64_t> query = cast<RankedTensorType>(q.getType()).getShape();
+  ArrayRef<int64_t> key = cast<RankedTensorType>(k.getType()).getShape();
+  OpCost cost;
+  cost.kind = CostKind::Attention;
+  cost.batch = query[0] * query[2] * query[3];
+  cost.m = query[1];
+  cost.n = key[1];
+  cost.k = query[4];
+  cost.flops = products * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k *
+               scoreShare(causal, cost.m, cost.n);
+  return cost;
+}
+
+struct AttentionCost
+    : CostOpInterface::ExternalModel<AttentionCost, AttentionOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto attention = cast<AttentionOp>(op);
+    return attentionCost(attention.getQ(), attention.getK(),
+                         attention.getCausal(), 2);
+  }
+};
+
+struct AttentionBackwardCost
+    : CostOpInterface::ExternalModel<AttentionBackwardCost,
+                                     AttentionBackwardOp> {
+  OpCost getOpCost(Operation *op) const {
+    auto attention = cast<AttentionBackwardOp>(op);
+    return attentionCost(attention.getQ(), attention.getK(),
+                         attention.getCausal(), 5);
+  }
+};
+
+} // namespace
+
+template <typename Op, CostKind kind, int flopsEach, bool linear = false>
+static void attach(MLIRContext *context) {
+  Op::template attachInterface<PerElement<Op, kind, flopsEach, linear>>(
+      *context);
+}
+
+void tessera::nn::attachCostModels(MLIRContext *context) {
+  constexpr CostKind elementwise = CostKind::Elementwise;
+  constexpr CostKind rows = CostKind::RowReduction;
+  EinsumOp::attachInterface<EinsumCost>(*context);
+  AttentionOp::attachInterface<AttentionCost>(*context);
+  AttentionBackwardOp::attachInterface<AttentionBackwardCost>(*context);
+  attach<LayerNormOp, rows, 8>(context);
+  attach<RMSNormOp, rows, 4>(context);
+  attach<SoftmaxOp, rows, 5>(context);
+  attach<CrossEntropyOp, rows, 4>(context);
+  attach<ReduceOp, rows, 1, true>(context);
+  PickOp::attachInterface<Picked<PickOp, rows>>(*context);
+  EmbeddingOp::attachInterface<Picked<EmbeddingOp, CostKind::Embedding>>(
+      *context);
+  attach<RopeOp, elementwise, 3, true>(context);
+  attach<GeluOp, elementwise, 12>(context);
+  attach<SiluOp, elementwise, 4>(context);
+  attach<MaskPaddingOp, elementwise, 0, true>(context);
+  attach<TransposeOp, elementwise, 0, true>(context);
+  attach<BroadcastOp, elementwise, 0, true>(context);
+  attach<IotaOp, CostKind::None, 0, true>(context);
+  attach<LayerNormBackwardOp, rows, 16>(context);
+  attach<RMSNormBackwardOp, rows, 10>(context);
+  attach<CrossEntropyBackwardOp, elementwise, 4>(context);
+  attach<GeluBackwardOp, elementwise, 16>(context);
+  attach<SiluBackwardOp, elementwise, 6>(context);
+  attach<EmbeddingBackwardOp, CostKind::Embedding, 1>(context);
+  attach<PickBackwardOp, elementwise, 0>(context);
+  attach<AdamWOp, CostKind::Optimizer, 12>(context);
+  attach<SGDOp, CostKind::Optimizer, 4>(context);
+}

@@ -1,0 +1,56 @@
+//===- ModelPlan.h - From a model and a layout to priced work ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The glue between the compiler and its cost model: builds the graph of one
+// layer of each kind, partitions it as the layout says with the compiler's own
+// phases, and reads its work.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_MODELPLAN_H
+#define TESSERA_PLANNING_MODELPLAN_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "tessera/Cost/Layout.h"
+#include "tessera/Cost/Work.h"
+#include "tessera/Import/ModelConfig.h"
+#include <map>
+#include <memory>
+
+namespace tessera {
+
+/// Parameters and FLOPs of a model as publications count them: 6 N a token and
+/// 12 layers x hidden x seq for attention (Narayanan et al. 2021), N without
+/// the position table.
+double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
+
+/// Builds, partitions and reads models. Keeps what it has read: layouts that
+/// differ only in what no layer sees (dp, pp, schedule, ...) share it.
+class WorkReader {
+public:
+  WorkReader();
+  ~WorkReader();
+
+  /// The work of a training step of each kind of layer with one micro-batch, on
+  /// one device. Errors: sizes that the graph cannot have, layouts that cannot
+  /// be partitioned.
+  llvm::Expected<cost::ModelWork> read(const ModelConfig &config,
+                                       const cost::Layout &layout);
+
+  /// Graphs built so far, for tests and reports.
+  size_t numGraphs() const { return forward.size(); }
+
+private:
+  llvm::Expected<std::vector<cost::LayerWork>>
+  readForward(const ModelConfig &config, const cost::Layout &layout);
+
+  std::unique_ptr<mlir::MLIRContext> context;
+  /// By what a layer sees of config and layout.
+  std::map<std::string, std::vector<cost::LayerWork>> forward;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_MODELPLAN_H

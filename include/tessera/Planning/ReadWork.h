@@ -1,0 +1,36 @@
+//===- ReadWork.h - From a partitioned program to its work ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the records of Work.h off the forward function of one device. Ops say
+// what they compute through CostOpInterface; what runs in one kernel is decided
+// here the way a compiler for the device would.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_READWORK_H
+#define TESSERA_PLANNING_READWORK_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Cost/Work.h"
+
+namespace tessera {
+
+/// The layers of a forward function in local form, as the importer names them
+/// (ModelBuilder.h): what stands before the blocks, each block, what stands
+/// after; in this order, with the work of the forward pass, the tensors that a
+/// backward pass would need, and the parameters.
+///
+/// * A run of elementwise ops between two other kernels is one kernel.
+/// * A linear one that only finishes a product (its bias) is the product's
+///   epilogue and costs nothing.
+/// * Products with one left operand and different parameters are one product.
+/// * Gathers of a layer's parameters are one collective, beside the kernels.
+///
+/// Collectives keep the names of the program's mesh axes.
+std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func);
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_READWORK_H

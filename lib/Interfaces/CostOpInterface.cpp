@@ -1,0 +1,107 @@
+//===- CostOpInterface.cpp - What an op computes --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules for ops of upstream dialects, by trait and interface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+#include "tessera/Interfaces/CostOpInterface.cpp.inc"
+
+double tessera::getTensorElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  double elements = 1;
+  for (int64_t size : tensor.getShape())
+    elements *= size;
+  return elements;
+}
+
+double tessera::getTensorBytes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.getElementType().isIntOrFloat())
+    return 0;
+  // Booleans take a byte each.
+  unsigned bits = tensor.getElementTypeBitWidth();
+  return getTensorElements(type) * ((bits + 7) / 8);
+}
+
+OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,
+                                   bool linear) {
+  OpCost cost;
+  cost.kind = CostKind::Elementwise;
+  cost.flops = flopsEach * getTensorElements(op->getResult(0).getType());
+  cost.linear = linear;
+  return cost;
+}
+
+/// Sizes of a contraction by the role of its dimensions.
+static OpCost contractionCost(linalg::LinalgOp op,
+                              const linalg::ContractionDimensions &dims) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto product = [&](ArrayRef<unsigned> list) {
+    int64_t value = 1;
+    for (unsigned dim : list)
+      value *= sizes[dim];
+    return value;
+  };
+  OpCost cost;
+  cost.kind = CostKind::Product;
+  cost.batch = product(dims.batch);
+  cost.m = product(dims.m);
+  cost.n = product(dims.n);
+  cost.k = product(dims.k);
+  cost.flops = 2.0 * cost.batch * cost.m * cost.n * cost.k;
+  return cost;
+}
+
+static OpCost structuredCost(linalg::LinalgOp op) {
+  if (linalg::isaContractionOpInterface(op))
+    if (auto dims = linalg::inferContractionDims(op); succeeded(dims))
+      return contractionCost(op, *dims);
+  OpCost cost;
+  cost.kind = op.getNumReductionLoops() ? CostKind::RowReduction
+                                        : CostKind::Elementwise;
+  double points = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    points *= size;
+  double each = llvm::count_if(
+      op.getBlock()->without_terminator(), [](Operation &inner) {
+        return llvm::any_of(inner.getResultTypes(), llvm::IsaPred<FloatType>);
+      });
+  cost.flops = each * points;
+  return cost;
+}
+
+OpCost tessera::getOpCost(Operation *op) {
+  if (auto iface = dyn_cast<CostOpInterface>(op))
+    return iface.getOpCost();
+  bool hasTensor =
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  if (!hasTensor || op->hasTrait<OpTrait::ConstantLike>() ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return {};
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return structuredCost(structured);
+  // Sums and casts pass gradients on as they are; what else there is needs
+  // operands.
+  if (OpTrait::hasElementwiseMappableTraits(op))
+    return getElementwiseCost(
+        op, 1,
+        isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, CastOpInterface>(op));
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::EmptyOp,
+          tensor::CastOp>(op))
+    return {};
+  return getElementwiseCost(op, 0, /*linear=*/true);
+}

@@ -1,0 +1,34 @@
+//===- Kernels.h - Which ops run in one kernel ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_PLANNING_KERNELS_H
+#define TESSERA_LIB_PLANNING_KERNELS_H
+
+#include "mlir/IR/Operation.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+
+/// Ops that run in one kernel, in program order.
+struct Kernel {
+  std::vector<mlir::Operation *> ops;
+  /// Of the op, or the sum of a group of elementwise ones.
+  OpCost cost;
+  /// Values from outside that it reads, and values that are read outside.
+  llvm::SetVector<mlir::Value> reads, writes;
+};
+
+/// Groups the ops of a block into kernels; ops without one are left out.
+/// Elementwise ops that hang together form a group if no other kernel lies on a
+/// path between them.
+std::vector<Kernel> groupKernels(mlir::Block &block);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PLANNING_KERNELS_H

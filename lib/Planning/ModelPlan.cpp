@@ -1,0 +1,148 @@
+//===- ModelPlan.cpp - From a model and a layout to priced work -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A layer's shapes on one device do not depend on how many devices share the
+// batch: two stand for all of them, and links are laid on the true number when
+// the work is priced.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/ModelPlan.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Cost/TrainingWork.h"
+#include "tessera/Import/ModelBuilder.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Planning/ReadWork.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cost;
+
+double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
+  double parameters = countParameters(config);
+  if (config.family == ModelFamily::GPT2)
+    parameters -= double(config.maxPositions) * config.hidden;
+  return 6 * parameters + 12.0 * config.layers * config.heads *
+                              config.headDim * double(seq);
+}
+
+WorkReader::WorkReader() {
+  DialectRegistry registry;
+  registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                  math::MathDialect, tensor::TensorDialect, dist::DistDialect,
+                  nn::NNDialect>();
+  registerUpstreamShardingRules(registry);
+  context = std::make_unique<MLIRContext>(registry,
+                                          MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+}
+
+WorkReader::~WorkReader() = default;
+
+/// The strategy under which a layer is partitioned, and its mesh.
+static PipelineOptions partitionOptions(const Layout &layout) {
+  bool data = layout.zero == 3 && layout.dp * layout.cp > 1;
+  PipelineOptions options;
+  auto add = [&](std::string &list, const std::string &entry) {
+    list += (list.empty() ? "" : ",") + entry;
+  };
+  if (data) {
+    add(options.mesh, "dp=2");
+    add(options.strategy, "dp");
+  }
+  if (layout.tp > 1) {
+    add(options.mesh, "tp=" + std::to_string(layout.tp));
+    add(options.strategy, "tp");
+    if (layout.sp)
+      add(options.strategy, "sp");
+  }
+  if (data)
+    add(options.strategy, "zero=3");
+  return options;
+}
+
+/// All that the shapes of a layer on one device depend on.
+static std::string keyOf(const ModelConfig &config, const Layout &layout) {
+  PipelineOptions options = partitionOptions(layout);
+  return llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8}{9}{10} {11} {12} "
+                       "{13} {14} {15}",
+                       static_cast<int>(config.family), config.vocab,
+                       config.hidden, config.heads, config.kvHeads,
+                       config.headDim, config.ffn,
+                       static_cast<int>(config.activation), config.tiedHead,
+                       config.attentionBias, config.mlpBias, options.mesh,
+                       options.strategy, layout.microBatch,
+                       layout.seq / layout.cp,
+                       layout.precision == Precision::F32);
+}
+
+llvm::Expected<std::vector<LayerWork>>
+WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
+  std::string key = keyOf(config, layout);
+  auto found = forward.find(key);
+  if (found != forward.end())
+    return found->second;
+
+  PipelineOptions options = partitionOptions(layout);
+  ModelOptions model;
+  model.batch = layout.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
+  model.seq = layout.seq / layout.cp;
+  model.dtype = layout.precision == Precision::F32 ? ModelDType::F32
+                                                   : ModelDType::BF16;
+  model.layers = 1;
+  model.train = true;
+  if (llvm::Error error = checkOptions(applyOptions(config, model), model))
+    return std::move(error);
+
+  std::string message;
+  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      message = diagnostic.str();
+    return success();
+  });
+  auto fail = [&](StringRef what) {
+    return createStringError(what + ": " + message);
+  };
+  OwningOpRef<ModuleOp> module = buildModel(*context, config, model);
+  if (!module)
+    return fail("the graph cannot be built");
+  PassManager pm(context.get());
+  pm.enableVerifier(false);
+  if (!options.mesh.empty())
+    buildPhasesUpTo(pm, Phase::Partition, options);
+  if (failed(pm.run(*module)))
+    return fail("the layer cannot be partitioned");
+  func::FuncOp func = *module->getOps<func::FuncOp>().begin();
+  return forward[key] = readForwardWork(func);
+}
+
+llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
+                                     const Layout &layout) {
+  llvm::Expected<std::vector<LayerWork>> layers = readForward(config, layout);
+  if (!layers)
+    return layers.takeError();
+  ModelWork work;
+  work.kinds = std::move(*layers);
+  for (auto [index, layer] : llvm::enumerate(work.kinds)) {
+    bool block = layer.name == "block";
+    work.layers.push_back({index, block ? config.layers : 1});
+    // One block stands for all, whatever its number.
+    for (ParameterWork &parameter : layer.parameters)
+      parameter.dataRanks = layout.dp * layout.cp;
+    for (CommWork &comm : layer.comms)
+      if (comm.parameter) {
+        comm.axes = {"dp", "cp"};
+        comm.ranks = layout.dp * layout.cp;
+      }
+  }
+  work.modelParameters = countParameters(config);
+  work.modelFlopsPerToken = modelFlopsPerToken(config, layout.seq);
+  buildTrainingWork(work, layout);
+  return work;
+}

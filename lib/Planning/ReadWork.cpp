@@ -1,0 +1,350 @@
+//===- ReadWork.cpp - From a partitioned program to its work --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk over the kernels of a function in program order; each becomes a
+// record of the layer that its location names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/ReadWork.h"
+#include "Kernels.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::cost;
+
+static DType typeOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isBF16())
+    return DType::BF16;
+  if (element.isF16())
+    return DType::F16;
+  if (auto floating = dyn_cast<FloatType>(element))
+    return floating.getWidth() == 8 ? DType::FP8 : DType::F32;
+  return element.getIntOrFloatBitWidth() <= 8 ? DType::I8 : DType::I32;
+}
+
+/// The name that the importer gave the place of an op: "blocks.3.attn".
+static StringRef placeOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location inner : fused.getLocations())
+      if (StringRef name = placeOf(inner); !name.empty())
+        return name;
+  return "";
+}
+
+namespace {
+
+class Reader {
+public:
+  explicit Reader(func::FuncOp func) : func(func) {}
+
+  std::vector<LayerWork> read() {
+    layers.emplace_back();
+    layers.back().name = "embedding";
+    readParameters();
+    for (Kernel &kernel : groupKernels(func.getBody().front())) {
+      bool gather = kernel.cost.kind == CostKind::Collective &&
+                    isParameter(kernel.ops[0]->getOperand(0));
+      if (!gather)
+        enterLayer(placeOf(kernel.ops.back()->getLoc()));
+      readKernel(kernel);
+    }
+    for (LayerWork &layer : layers)
+      finishLayer(layer);
+    return std::move(layers);
+  }
+
+private:
+  /// Parameters, and what is made of nothing else.
+  bool isParameter(Value value) const { return parameters.contains(value); }
+
+  void readParameters() {
+    for (BlockArgument argument : func.getArguments())
+      if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr))
+        parameters.insert(argument);
+    for (Operation &op : func.getBody().front())
+      if (op.getNumOperands() && op.getNumResults() == 1 &&
+          llvm::all_of(op.getOperands(), [&](Value operand) {
+            return isParameter(operand) ||
+                   !isa<RankedTensorType>(operand.getType());
+          }))
+        parameters.insert(op.getResult(0));
+  }
+
+  /// Begins a new layer where the place says so: at the first op of a block,
+  /// and behind the last block.
+  void enterLayer(StringRef place) {
+    if (place.empty() || !place.starts_with("blocks.")) {
+      bool afterBlock = layers.back().name == "block";
+      if (afterBlock && !place.empty())
+        open("head", "");
+      return;
+    }
+    StringRef index = place.drop_front(7).split('.').first;
+    if (layers.back().name != "block" || index != currentBlock)
+      open("block", index);
+  }
+
+  void open(StringRef name, StringRef block) {
+    layers.emplace_back();
+    layers.back().name = name.str();
+    currentBlock = block;
+    lastProduct = nullptr;
+  }
+
+  LayerWork &layer() { return layers.back(); }
+
+  void readKernel(Kernel &kernel) {
+    switch (kernel.cost.kind) {
+    case CostKind::None:
+      return;
+    case CostKind::Collective:
+      return readCollective(cast<dist::CollectiveOpInterface>(kernel.ops[0]));
+    case CostKind::Product:
+      return readProduct(kernel);
+    case CostKind::Elementwise:
+      if (isParameterOnly(kernel) || isEpilogue(kernel))
+        return;
+      break;
+    default:
+      break;
+    }
+    OpWork op = makeOp(kernel);
+    if (kernel.cost.kind == CostKind::Elementwise && isResidual(kernel))
+      op.name = "residual";
+    if (isa<nn::CrossEntropyOp>(kernel.ops[0]))
+      op.name = "loss";
+    layer().add(std::move(op));
+    noteOutput(kernel);
+    save(kernel);
+  }
+
+  OpWork makeOp(const Kernel &kernel) {
+    static const OpClass classes[] = {
+        OpClass::Elementwise, OpClass::Elementwise, OpClass::RowReduction,
+        OpClass::Product,     OpClass::Attention,   OpClass::Embedding,
+        OpClass::Optimizer,   OpClass::Elementwise};
+    OpWork op;
+    op.kind = classes[static_cast<int>(kernel.cost.kind)];
+    op.flops = kernel.cost.flops;
+    op.linear = kernel.cost.linear;
+    op.product = {kernel.cost.batch, kernel.cost.m, kernel.cost.n,
+                  kernel.cost.k};
+    op.attentionCore = kernel.cost.kind == CostKind::Attention;
+    op.name = kernel.ops.back()->getName().getStringRef().str();
+    for (Value value : kernel.reads)
+      op.bytesRead += readBytes(value);
+    if (kernel.cost.bytesRead >= 0)
+      op.bytesRead = kernel.cost.bytesRead;
+    for (Value value : kernel.writes)
+      op.bytesWritten += getTensorBytes(value.getType());
+    Value first = kernel.reads.empty() ? kernel.ops[0]->getResult(0)
+                                       : kernel.reads.front();
+    op.dtype = typeOf(first.getType());
+    return op;
+  }
+
+  /// Bytes that a reader of a value moves: what is repeated is read once.
+  static double readBytes(Value value) {
+    if (auto repeated = value.getDefiningOp<nn::BroadcastOp>())
+      return getTensorBytes(repeated.getX().getType());
+    Operation *op = value.getDefiningOp();
+    return op && op->hasTrait<OpTrait::ConstantLike>()
+               ? 0
+               : getTensorBytes(value.getType());
+  }
+
+  /// Work on parameters alone, or that repeats a value for its readers.
+  bool isParameterOnly(const Kernel &kernel) {
+    return llvm::all_of(kernel.writes, [&](Value value) {
+      return isParameter(value) || value.getDefiningOp<nn::BroadcastOp>();
+    });
+  }
+
+  /// Linear work on one product's result and at least one parameter.
+  bool isEpilogue(const Kernel &kernel) {
+    Value product;
+    bool readsParameter = false;
+    for (Value value : kernel.reads) {
+      if (isParameter(value)) {
+        readsParameter = true;
+        continue;
+      }
+      Operation *producer = value.getDefiningOp();
+      if (product || !producer ||
+          getOpCost(producer).kind != CostKind::Product)
+        return false;
+      product = value;
+    }
+    return product && readsParameter && kernel.cost.linear &&
+           kernel.writes.size() == 1;
+  }
+
+  /// An add on the residual stream, which the importer marks.
+  bool isResidual(const Kernel &kernel) {
+    return layer().name == "block" &&
+           llvm::any_of(kernel.ops, [](Operation *op) {
+             return op->hasAttr(nn::NNDialect::kDimsAttr);
+           });
+  }
+
+  void readProduct(const Kernel &kernel) {
+    OpWork op = makeOp(kernel);
+    Operation *einsum = kernel.ops[0];
+    Value left = einsum->getOperand(0), right = einsum->getOperand(1);
+    op.weight = op.product.batch == 1 && isParameter(right);
+    save(kernel);
+    noteOutput(kernel);
+    // A neighbour with the same left operand: one product with more columns.
+    if (op.weight && lastProduct == left && lastLayer == layers.size()) {
+      OpWork &wide = layer().ops[lastIndex];
+      if (wide.product.k == op.product.k && wide.product.m == op.product.m) {
+        wide.product.n += op.product.n;
+        wide.flops += op.flops;
+        wide.bytesRead += getTensorBytes(right.getType());
+        wide.bytesWritten += op.bytesWritten;
+        return;
+      }
+    }
+    lastProduct = op.weight ? left : Value();
+    lastIndex = layer().ops.size();
+    lastLayer = layers.size();
+    layer().add(std::move(op));
+  }
+
+  void readCollective(dist::CollectiveOpInterface op) {
+    Value input = op->getOperand(0), result = op->getResult(0);
+    CommWork comm;
+    if (isa<dist::AllGatherOp>(op))
+      comm.kind = CommKind::AllGather;
+    else if (isa<dist::ReduceScatterOp>(op))
+      comm.kind = CommKind::ReduceScatter;
+    else if (isa<dist::AllReduceOp>(op))
+      comm.kind = CommKind::AllReduce;
+    else if (isa<dist::AllToAllOp>(op))
+      comm.kind = CommKind::AllToAll;
+    else if (isa<dist::PermuteOp>(op))
+      comm.kind = CommKind::Permute;
+    else if (isa<dist::BroadcastOp>(op))
+      comm.kind = CommKind::Broadcast;
+    else
+      return; // A slice moves no bytes.
+    comm.bytes = std::max(getTensorBytes(input.getType()),
+                          getTensorBytes(result.getType()));
+    for (dist::AxisRefAttr axis : op.getAxes().getRefs())
+      comm.axes.push_back(axis.getName().str());
+    comm.name = op->getName().getStringRef().str();
+    comm.parameter = isParameter(input);
+    if (!comm.parameter)
+      return layer().add(std::move(comm));
+    // Gathered on its way to its use: the layer of that use may not have begun.
+    enterLayer(placeOf(firstUse(result)->getLoc()));
+    gathered(layer(), comm).bytes += comm.bytes;
+  }
+
+  static Operation *firstUse(Value value) {
+    Operation *first = nullptr;
+    for (Operation *user : value.getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    return first ? first : value.getDefiningOp();
+  }
+
+  /// The one gather of a layer's parameters.
+  static CommWork &gathered(LayerWork &layer, const CommWork &like) {
+    for (CommWork &comm : layer.comms)
+      if (comm.parameter)
+        return comm;
+    CommWork comm = like;
+    comm.bytes = 0;
+    comm.overlappable = true;
+    comm.name = "parameters";
+    layer.add(comm);
+    return layer.comms.back();
+  }
+
+  /// What the backward of a kernel needs and the forward made.
+  void save(const Kernel &kernel) {
+    auto keep = [&](Value value) {
+      // A gathered activation is gathered again.
+      if (auto gather = value.getDefiningOp<dist::AllGatherOp>())
+        value = gather->getOperand(0);
+      if (isParameter(value) || !saved.insert(value).second ||
+          isa<nn::IotaOp>(kernel.ops[0]))
+        return;
+      double bytes = getTensorBytes(value.getType());
+      if (bytes > 0)
+        layer().saved.push_back(
+            {kernel.ops.back()->getName().getStringRef().str(), bytes});
+    };
+    if (kernel.cost.linear)
+      return;
+    for (Value value : kernel.reads)
+      keep(value);
+    if (kernel.cost.kind == CostKind::Attention)
+      for (Value value : kernel.writes)
+        keep(value);
+  }
+
+  void noteOutput(const Kernel &kernel) {
+    for (Value value : kernel.writes) {
+      double bytes = getTensorBytes(value.getType());
+      if (isResidual(kernel) || layer().name == "embedding")
+        layer().outputBytes = bytes;
+      layer().workspaceBytes = std::max(layer().workspaceBytes, bytes);
+    }
+  }
+
+  /// Parameters are listed with the layer that their name says.
+  void finishLayer(LayerWork &layer) {
+    size_t index = &layer - layers.data();
+    size_t blocks = llvm::count_if(
+        layers, [](const LayerWork &l) { return l.name == "block"; });
+    for (BlockArgument argument : func.getArguments()) {
+      auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    nn::NNDialect::kParamAttr);
+      if (!name)
+        continue;
+      StringRef text = name.getValue();
+      size_t owner = 0;
+      if (text.consume_front("blocks.")) {
+        size_t block = 0;
+        text.split('.').first.getAsInteger(10, block);
+        owner = 1 + block;
+      } else if (text.starts_with("ln_f") || text == "lm_head") {
+        owner = 1 + blocks;
+      }
+      if (owner == index)
+        layer.parameters.push_back(
+            {name.str(), getTensorElements(fullType(argument)), 1});
+    }
+  }
+
+  /// The type of a parameter where it is used: gathered over the data axes.
+  Type fullType(BlockArgument argument) {
+    for (Operation *user : argument.getUsers())
+      if (isa<dist::AllGatherOp>(user))
+        return user->getResult(0).getType();
+    return argument.getType();
+  }
+
+  func::FuncOp func;
+  std::vector<LayerWork> layers;
+  StringRef currentBlock;
+  llvm::DenseSet<Value> parameters, saved;
+  Value lastProduct;
+  size_t lastIndex = 0, lastLayer = 0;
+};
+
+} // namespace
+
+std::vector<LayerWork> tessera::readForwardWork(func::FuncOp func) {
+  return Reader(func).read();
+}
