@@ -1,0 +1,52 @@
+//===- MemoryWall.h - What stands before training a model -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of a whole model before there is a layout, by tenant; how many
+// devices they need; what ZeRO leaves on a device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_MEMORYWALL_H
+#define TESSERA_COST_MEMORYWALL_H
+
+#include "tessera/Cost/Estimates.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera::cost {
+
+struct MemoryWall {
+  std::string model;
+  double parameters = 0;
+  /// Precision, optimizer, batch and sequence are of interest.
+  Layout layout;
+  /// Of the whole model; activations by the rule of thumb of Estimates.h.
+  StateBytes state;
+  double activations = 0;
+  /// Of a device.
+  double capacity = 0;
+  /// The fewest devices for all of it, filled to the brim and to 75 %.
+  int64_t devices = 0, devicesAtThreeQuarters = 0;
+
+  /// State on a device of a number of ranks under ZeRO 0 to 3.
+  struct Row {
+    int64_t ranks;
+    double zero[4];
+  };
+  std::vector<Row> rows;
+
+  double total() const { return state.sum() + activations; }
+};
+
+/// `layers` and `hidden` are for the activations of one micro-batch.
+MemoryWall makeMemoryWall(const std::string &model, double parameters,
+                          int64_t layers, int64_t hidden, const Layout &layout,
+                          double capacity);
+
+void print(const MemoryWall &wall, llvm::raw_ostream &os);
+llvm::json::Object toJson(const MemoryWall &wall);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_MEMORYWALL_H

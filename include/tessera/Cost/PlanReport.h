@@ -1,0 +1,118 @@
+//===- PlanReport.h - What a plan needs, takes and costs --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts the price of a step and the memory of its stages together: causes that
+// sum to the step, tenants that sum to a device's memory, throughput, a budget,
+// what binds, and how sure all this is. Prints as text and as JSON; two reports
+// can be compared.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_PLANREPORT_H
+#define TESSERA_COST_PLANREPORT_H
+
+#include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/StepTime.h"
+
+namespace tessera::cost {
+
+/// What is asked beside the plan itself.
+struct PlanQuestion {
+  /// The model's name, for the report.
+  std::string model;
+  /// Tokens of the whole run; 0: none asked for.
+  double tokens = 0;
+  /// Dollars an hour and device; 0: none asked for.
+  double price = 0;
+  MemoryConstants memory;
+};
+
+/// A part of the step.
+struct Cause {
+  std::string name;
+  double seconds = 0;
+  /// What it waits for: "compute", "memory bandwidth", "host", "bubble",
+  /// "fixed", or the name of a cluster's level.
+  std::string resource;
+};
+
+struct PlanReport {
+  std::string model, cluster, device;
+  /// Of the whole model.
+  double parameters = 0;
+  Layout layout;
+
+  /// Seconds of a step; the causes sum to it.
+  double stepSeconds = 0;
+  std::vector<Cause> causes;
+  /// Over all devices.
+  double tokensPerSecond = 0;
+  /// Model FLOPs, and all FLOPs of products and attention, over the peak.
+  double mfu = 0, hfu = 0;
+  /// FLOP/s of the peak that both are of, and its type.
+  double peak = 0;
+  std::string peakType;
+  /// Model FLOP/s of a device.
+  double modelFlopsRate = 0;
+  /// The resource that most of the step waits for, or "memory" if the plan does
+  /// not fit; its share.
+  std::string binds;
+  double bindsShare = 0;
+
+  std::vector<StageMemory> stages;
+  size_t fullest = 0;
+  /// Bytes of a device.
+  double capacity = 0;
+  /// Of the fullest stage.
+  std::vector<SavedTensor> largest;
+  /// Bytes of host memory, or disk, that a device's state may take.
+  double offloadCapacity = 0;
+
+  double tokens = 0, days = 0, deviceHours = 0, dollars = 0;
+
+  /// "high", "medium" or "low", and the reasons for less than high: constants
+  /// that are guesses, and what no measurement has covered.
+  std::string confidence;
+  std::vector<std::string> doubts;
+
+  const MemoryBytes &peakMemory() const { return stages[fullest].bytes; }
+  double headroom() const { return capacity - peakMemory().total(); }
+  bool fits() const;
+};
+
+/// Prices a plan. Errors, one line each: a layout that contradicts itself, a
+/// cluster with fewer devices.
+llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
+                                          const Layout &layout,
+                                          const ClusterSpec &cluster,
+                                          const PlanQuestion &question,
+                                          schedule::PipelinePricer &pricer);
+
+/// "high", ..., with the reasons appended to `doubts`.
+std::string judgeConfidence(const Layout &layout, const ClusterSpec &cluster,
+                            std::vector<std::string> &doubts);
+
+/// Tables that line up. Bytes are in GB of 1e9; totals also in GiB of 2^30.
+void print(const PlanReport &report, llvm::raw_ostream &os);
+
+/// The same numbers in bytes, seconds and FLOP/s.
+llvm::json::Object toJson(const PlanReport &report);
+
+/// Says how two reports, as toJson() writes them, differ in plan, time and
+/// memory, the largest differences first. An error if one is no report.
+llvm::Error compare(const llvm::json::Object &a, const llvm::json::Object &b,
+                    llvm::StringRef nameA, llvm::StringRef nameB,
+                    llvm::raw_ostream &os);
+
+/// "61.2 GB (57.0 GiB)".
+std::string bytesText(double bytes);
+/// "41.9 s", "812.5 ms".
+std::string secondsText(double seconds);
+/// "405.9e9": parameters.
+std::string countText(double count);
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_PLANREPORT_H

@@ -1,0 +1,36 @@
+//===- TextTable.h - Columns that line up -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COST_TEXTTABLE_H
+#define TESSERA_COST_TEXTTABLE_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tessera::cost {
+
+/// Rows of text. The first column is aligned to the left, the others to the
+/// right; two spaces stand between columns and before the first.
+class TextTable {
+public:
+  void addRow(std::vector<std::string> cells) {
+    rows.push_back(std::move(cells));
+  }
+  /// Aligns another column to the left.
+  void alignLeft(size_t column) { left.insert(column); }
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+  std::set<size_t> left{0};
+};
+
+} // namespace tessera::cost
+
+#endif // TESSERA_COST_TEXTTABLE_H

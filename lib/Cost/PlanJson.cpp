@@ -1,0 +1,267 @@
+//===- PlanJson.cpp - A plan's report as JSON; two of them --------*- C++ -*-=//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/TextTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera::cost;
+
+static json::Object memoryJson(const PlanReport &report) {
+  json::Array stages;
+  for (const StageMemory &stage : report.stages) {
+    json::Object tenants;
+    for (const auto &[name, bytes] : stage.bytes.tenants())
+      tenants[name] = bytes;
+    stages.push_back(
+        json::Object{{"tenants", std::move(tenants)},
+                     {"total_bytes", stage.bytes.total()},
+                     {"allocated_bytes", stage.bytes.allocated()},
+                     {"reserved_bytes", stage.bytes.reserved()},
+                     {"offloaded_bytes", stage.offloaded},
+                     {"live_micro_batches", stage.liveMicroBatches}});
+  }
+  json::Array largest;
+  for (const SavedTensor &tensor : report.largest)
+    largest.push_back(
+        json::Object{{"name", tensor.name}, {"bytes", tensor.bytes}});
+  return json::Object{{"fits", report.fits()},
+                      {"device_bytes", report.capacity},
+                      {"headroom_bytes", report.headroom()},
+                      {"fullest_stage", int64_t(report.fullest)},
+                      {"stages", std::move(stages)},
+                      {"largest_tensors", std::move(largest)}};
+}
+
+json::Object tessera::cost::toJson(const PlanReport &report) {
+  json::Object causes, resources;
+  for (const Cause &cause : report.causes) {
+    causes[cause.name] = cause.seconds;
+    resources[cause.name] = cause.resource;
+  }
+  json::Object result{
+      {"model", report.model},
+      {"parameters", report.parameters},
+      {"cluster", report.cluster},
+      {"device", report.device},
+      {"layout", toJson(report.layout)},
+      {"memory", memoryJson(report)},
+      {"step", json::Object{{"seconds", report.stepSeconds},
+                            {"causes", std::move(causes)},
+                            {"resources", std::move(resources)}}},
+      {"tokens_per_second", report.tokensPerSecond},
+      {"mfu", report.mfu},
+      {"hfu", report.hfu},
+      {"peak_flops", report.peak},
+      {"peak_dtype", report.peakType},
+      {"model_flops_per_device", report.modelFlopsRate},
+      {"binds", report.binds},
+      {"binds_share", report.bindsShare},
+      {"confidence", report.confidence},
+      {"doubts", json::Array(report.doubts)}};
+  if (report.tokens > 0)
+    result["budget"] = json::Object{{"tokens", report.tokens},
+                                    {"days", report.days},
+                                    {"device_hours", report.deviceHours},
+                                    {"dollars", report.dollars}};
+  return result;
+}
+
+namespace {
+
+/// One number of both reports, and its name.
+struct Pair {
+  std::string name;
+  double a = 0, b = 0;
+};
+
+} // namespace
+
+/// Numbers of two objects side by side: names of the first in its order of
+/// names, then those of the second alone.
+static std::vector<Pair> sideBySide(const json::Object &a,
+                                    const json::Object &b) {
+  std::map<std::string, Pair> pairs;
+  for (const auto &entry : a)
+    pairs[entry.first.str()].a = entry.second.getAsNumber().value_or(0);
+  for (const auto &entry : b)
+    pairs[entry.first.str()].b = entry.second.getAsNumber().value_or(0);
+  std::vector<Pair> result;
+  for (auto &[name, pair] : pairs) {
+    pair.name = name;
+    if (pair.a != pair.b)
+      result.push_back(pair);
+  }
+  llvm::sort(result, [](const Pair &x, const Pair &y) {
+    return std::pair(-std::abs(x.b - x.a), x.name) <
+           std::pair(-std::abs(y.b - y.a), y.name);
+  });
+  return result;
+}
+
+/// What compare() needs of a report; an error names what is missing.
+namespace {
+struct Parts {
+  const json::Object *layout, *step, *causes, *memory, *tenants;
+  double seconds, tokensPerSecond, total, capacity;
+  bool fits;
+};
+} // namespace
+
+static Expected<Parts> readParts(const json::Object &report, StringRef name) {
+  auto missing = [&](const char *what) {
+    return createStringError(name +
+                             ": expects a report of tessera plan --json "
+                             "but got no '" +
+                             what + "'");
+  };
+  Parts parts;
+  parts.layout = report.getObject("layout");
+  parts.step = report.getObject("step");
+  parts.memory = report.getObject("memory");
+  if (!parts.layout)
+    return missing("layout");
+  if (!parts.step || !parts.step->getNumber("seconds"))
+    return missing("step");
+  parts.causes = parts.step->getObject("causes");
+  if (!parts.causes)
+    return missing("causes");
+  if (!parts.memory)
+    return missing("memory");
+  const json::Array *stages = parts.memory->getArray("stages");
+  auto fullest = parts.memory->getInteger("fullest_stage");
+  if (!stages || !fullest || *fullest < 0 ||
+      size_t(*fullest) >= stages->size() || !(*stages)[*fullest].getAsObject())
+    return missing("stages");
+  const json::Object *stage = (*stages)[*fullest].getAsObject();
+  parts.tenants = stage->getObject("tenants");
+  if (!parts.tenants)
+    return missing("tenants");
+  parts.seconds = *parts.step->getNumber("seconds");
+  parts.total = stage->getNumber("total_bytes").value_or(0);
+  parts.capacity = parts.memory->getNumber("device_bytes").value_or(0);
+  parts.fits = parts.memory->getBoolean("fits").value_or(false);
+  parts.tokensPerSecond = report.getNumber("tokens_per_second").value_or(0);
+  if (parts.seconds <= 0 || parts.tokensPerSecond <= 0)
+    return missing("tokens_per_second");
+  return parts;
+}
+
+static std::string valueText(const json::Object &object, StringRef key) {
+  const json::Value *value = object.get(key);
+  if (!value)
+    return "-";
+  if (auto text = value->getAsString())
+    return text->str();
+  return formatv("{0}", *value);
+}
+
+static void printPlanDifferences(const json::Object &a, const json::Object &b,
+                                 const Parts &x, const Parts &y,
+                                 TextTable &table) {
+  for (const char *key : {"model", "cluster", "device"})
+    if (valueText(a, key) != valueText(b, key))
+      table.addRow({key, valueText(a, key), valueText(b, key)});
+  std::set<std::string> keys;
+  for (const auto &entry : *x.layout)
+    keys.insert(entry.first.str());
+  for (const auto &entry : *y.layout)
+    keys.insert(entry.first.str());
+  for (const std::string &key : keys)
+    if (valueText(*x.layout, key) != valueText(*y.layout, key))
+      table.addRow({key, valueText(*x.layout, key), valueText(*y.layout, key)});
+}
+
+/// Causes by which the tokens of a step take a different time.
+static void printTimeDifferences(const Parts &x, const Parts &y,
+                                 StringRef nameA, StringRef nameB,
+                                 raw_ostream &os) {
+  TextTable times;
+  times.addRow({"step, seconds", nameA.str(), nameB.str(), "difference"});
+  for (const Pair &pair : sideBySide(*x.causes, *y.causes))
+    times.addRow(
+        {pair.name, formatv("{0:f4}", pair.a), formatv("{0:f4}", pair.b),
+         formatv("{0}{1:f4}", pair.b > pair.a ? "+" : "", pair.b - pair.a)});
+  times.addRow({"total", formatv("{0:f4}", x.seconds),
+                formatv("{0:f4}", y.seconds),
+                formatv("{0}{1:f4}", y.seconds > x.seconds ? "+" : "",
+                        y.seconds - x.seconds)});
+  os << "\n";
+  times.print(os);
+}
+
+static void printMemoryDifferences(const Parts &x, const Parts &y,
+                                   StringRef nameA, StringRef nameB,
+                                   raw_ostream &os) {
+  TextTable memory;
+  memory.addRow(
+      {"fullest stage, GB (1e9)", nameA.str(), nameB.str(), "difference"});
+  auto addRow = [&](const std::string &name, double a, double b) {
+    memory.addRow({name, formatv("{0:f2}", a / 1e9), formatv("{0:f2}", b / 1e9),
+                   formatv("{0}{1:f2}", b > a ? "+" : "", (b - a) / 1e9)});
+  };
+  for (const Pair &pair : sideBySide(*x.tenants, *y.tenants))
+    addRow(pair.name, pair.a, pair.b);
+  addRow("total", x.total, y.total);
+  os << "\n";
+  memory.print(os);
+}
+
+/// The verdict and the cause that speaks most for it.
+static void printVerdict(const Parts &x, const Parts &y, StringRef nameA,
+                         StringRef nameB, raw_ostream &os) {
+  double ratio = y.tokensPerSecond / x.tokensPerSecond;
+  StringRef faster = ratio >= 1 ? nameB : nameA;
+  double gain = ratio >= 1 ? ratio - 1 : 1 / ratio - 1;
+  if (gain < 5e-4) {
+    os << "both give as many tokens a second\n";
+  } else {
+    os << formatv("{0} gives {1:f1} % more tokens a second", faster,
+                  100 * gain);
+    // Causes favour the faster plan by the seconds that it has less of them.
+    double sign = ratio >= 1 ? 1 : -1;
+    const Pair *most = nullptr;
+    std::vector<Pair> pairs = sideBySide(*x.causes, *y.causes);
+    for (const Pair &pair : pairs)
+      if (sign * (pair.a - pair.b) > 0 &&
+          (!most || sign * (pair.a - pair.b) > sign * (most->a - most->b)))
+        most = &pair;
+    if (most)
+      os << formatv(", above all by less of '{0}': {1} against {2}", most->name,
+                    secondsText(std::min(most->a, most->b)),
+                    secondsText(std::max(most->a, most->b)));
+    os << "\n";
+  }
+  for (const auto &[parts, name] : {std::pair(&x, nameA), std::pair(&y, nameB)})
+    if (!parts->fits)
+      os << name << " does not fit: " << bytesText(parts->total) << " of "
+         << bytesText(parts->capacity) << "\n";
+}
+
+Error tessera::cost::compare(const json::Object &a, const json::Object &b,
+                             StringRef nameA, StringRef nameB,
+                             raw_ostream &os) {
+  Expected<Parts> x = readParts(a, nameA);
+  if (!x)
+    return x.takeError();
+  Expected<Parts> y = readParts(b, nameB);
+  if (!y)
+    return y.takeError();
+  TextTable plan;
+  plan.addRow({"plan", nameA.str(), nameB.str()});
+  printPlanDifferences(a, b, *x, *y, plan);
+  plan.print(os);
+  printTimeDifferences(*x, *y, nameA, nameB, os);
+  printMemoryDifferences(*x, *y, nameA, nameB, os);
+  os << "\n";
+  printVerdict(*x, *y, nameA, nameB, os);
+  return Error::success();
+}

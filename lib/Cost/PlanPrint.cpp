@@ -1,0 +1,169 @@
+//===- PlanPrint.cpp - A plan's report as text ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace tessera::cost;
+
+std::string tessera::cost::bytesText(double bytes) {
+  constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
+  return formatv("{0:f1} GB ({1:f1} GiB)", bytes / kGB, bytes / kGiB);
+}
+
+std::string tessera::cost::secondsText(double seconds) {
+  if (seconds >= 1)
+    return formatv("{0:f2} s", seconds);
+  if (seconds >= 1e-3)
+    return formatv("{0:f1} ms", seconds * 1e3);
+  return formatv("{0:f1} us", seconds * 1e6);
+}
+
+std::string tessera::cost::countText(double count) {
+  if (count >= 1e9)
+    return formatv("{0:f1}e9", count / 1e9);
+  if (count >= 1e6)
+    return formatv("{0:f1}e6", count / 1e6);
+  return formatv("{0:f0}", count);
+}
+
+/// 16777216 as "16,777,216".
+static std::string grouped(double number) {
+  std::string digits = formatv("{0:f0}", number);
+  for (size_t i = digits.size(); i > 3; i -= 3)
+    digits.insert(i - 3, ",");
+  return digits;
+}
+
+static void printHead(const PlanReport &report, raw_ostream &os) {
+  const Layout &l = report.layout;
+  os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n", report.model,
+                countText(report.parameters), grouped(double(l.gpus)),
+                report.device, report.cluster);
+  os << l.summary();
+  if (l.pp > 1)
+    os << " schedule=" << l.schedule;
+  os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
+                stringify(l.optimizer));
+  os << formatv(
+      "\n{0} tokens a step: {1} sequences of {2}, {3} micro-batches\n",
+      grouped(l.tokens()), grouped(double(l.globalBatch)),
+      grouped(double(l.seq)), grouped(double(l.microBatches())));
+}
+
+/// Stages in a row with the same numbers are one line.
+static bool looksTheSame(const StageMemory &a, const StageMemory &b) {
+  return a.liveMicroBatches == b.liveMicroBatches &&
+         a.bytes.total() == b.bytes.total() &&
+         a.bytes.activations == b.bytes.activations;
+}
+
+static void printMemory(const PlanReport &report, raw_ostream &os) {
+  static constexpr const char *kHeads[] = {
+      "params", "grads",  "optim", "activ",   "gather",
+      "comm",   "logits", "work",  "context", "margin"};
+  TextTable table;
+  std::vector<std::string> head{"stage", "live"};
+  llvm::append_range(head, kHeads);
+  head.push_back("total");
+  head.push_back("free");
+  table.addRow(head);
+  for (size_t i = 0; i < report.stages.size();) {
+    size_t end = i + 1;
+    while (end < report.stages.size() &&
+           looksTheSame(report.stages[i], report.stages[end]))
+      ++end;
+    const StageMemory &stage = report.stages[i];
+    std::vector<std::string> row{
+        end == i + 1 ? std::to_string(i) : formatv("{0}-{1}", i, end - 1).str(),
+        formatv("{0:f1}", stage.liveMicroBatches)};
+    for (const auto &[name, bytes] : stage.bytes.tenants())
+      row.push_back(formatv("{0:f2}", bytes / 1e9));
+    row.push_back(formatv("{0:f2}", stage.bytes.total() / 1e9));
+    row.push_back(
+        formatv("{0:f2}", (report.capacity - stage.bytes.total()) / 1e9));
+    table.addRow(row);
+    i = end;
+  }
+  os << "\nMemory of a device at its peak, GB (1e9 bytes); live: "
+        "micro-batches kept\n";
+  table.print(os);
+  const StageMemory &fullest = report.stages[report.fullest];
+  double total = fullest.bytes.total();
+  os << formatv("{0}: stage {1} needs {2} of {3}, {4} {5}\n",
+                report.fits() ? "fits" : "DOES NOT FIT", report.fullest,
+                bytesText(total), bytesText(report.capacity),
+                bytesText(std::abs(report.headroom())),
+                report.headroom() >= 0 ? "free" : "too much");
+  if (total > 0.75 * report.capacity && report.headroom() >= 0)
+    os << "more than 75 % of the memory is filled: little is left for what no "
+          "model knows\n";
+  if (report.layout.offload != Offload::None)
+    os << formatv("offloaded to {0}: {1} of {2} a device\n",
+                  stringify(report.layout.offload),
+                  bytesText(fullest.offloaded),
+                  bytesText(report.offloadCapacity));
+  if (!report.largest.empty()) {
+    os << formatv("largest tensors of stage {0}:", report.fullest);
+    for (const auto &[i, tensor] : enumerate(report.largest))
+      os << formatv("{0} {1} {2:f2} GB", i ? "," : "", tensor.name,
+                    tensor.bytes / 1e9);
+    os << "\n";
+  }
+}
+
+static void printTime(const PlanReport &report, raw_ostream &os) {
+  TextTable table;
+  table.addRow({"step", "seconds", "share", "waits for"});
+  for (const Cause &cause : report.causes)
+    table.addRow({cause.name, formatv("{0:f4}", cause.seconds),
+                  formatv("{0:f1} %", 100 * cause.seconds / report.stepSeconds),
+                  cause.resource});
+  table.addRow({"total", formatv("{0:f4}", report.stepSeconds), "100.0 %", ""});
+  table.alignLeft(3);
+  os << "\n";
+  table.print(os);
+  os << formatv(
+      "{0} tokens/s, {1:f1} a device; {2:f1} model TFLOP/s a device\n",
+      grouped(report.tokensPerSecond),
+      report.tokensPerSecond / double(report.layout.gpus),
+      report.modelFlopsRate / 1e12);
+  os << formatv("MFU {0:f1} %, HFU {1:f1} % of the dense {2} peak of {3:f0} "
+                "TFLOP/s\n",
+                100 * report.mfu, 100 * report.hfu, report.peakType,
+                report.peak / 1e12);
+  if (report.binds == "memory")
+    os << formatv("binds: memory, {0:f0} % of what there is\n",
+                  100 * report.bindsShare);
+  else
+    os << formatv("binds: {0}, {1:f0} % of the step\n", report.binds,
+                  100 * report.bindsShare);
+}
+
+static void printBudget(const PlanReport &report, raw_ostream &os) {
+  if (report.tokens <= 0)
+    return;
+  os << formatv("\n{0}e9 tokens: {1:f1} days, {2} device hours",
+                formatv("{0:f1}", report.tokens / 1e9).str(), report.days,
+                grouped(report.deviceHours));
+  if (report.dollars > 0)
+    os << formatv(", ${0}", grouped(report.dollars));
+  os << "\n";
+}
+
+void tessera::cost::print(const PlanReport &report, raw_ostream &os) {
+  printHead(report, os);
+  printMemory(report, os);
+  printTime(report, os);
+  printBudget(report, os);
+  os << "\nconfidence: " << report.confidence << "\n";
+  for (const std::string &doubt : report.doubts)
+    os << "  " << doubt << "\n";
+}

@@ -1,0 +1,238 @@
+//===- PlanReport.cpp - What a plan needs, takes and costs ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/PlanReport.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+bool PlanReport::fits() const {
+  double offloaded = 0;
+  for (const StageMemory &stage : stages)
+    offloaded = std::max(offloaded, stage.offloaded);
+  return headroom() >= 0 && offloaded <= offloadCapacity;
+}
+
+/// Name of the outermost level that a group of axes reaches.
+static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
+                           ArrayRef<std::string> axes) {
+  unsigned level = 0;
+  for (const LinkSpan &span : machine.spans(axes))
+    level = std::max(level, span.level);
+  return cluster.levels[level].name;
+}
+
+/// Collectives that the kernels of the busiest stage wait for, by axis; what is
+/// left of `exposed` are gathers of parameters.
+static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
+                         const StageMemory &stage, const Layout &layout,
+                         const ClusterSpec &cluster, const Machine &machine,
+                         double exposed) {
+  PassTime sum;
+  for (const StageMemory::Part &part : stage.parts) {
+    const LayerTime &time = model.kinds[part.run.kind].time;
+    for (const PassTime *pass :
+         {&time.forward, &time.backwardInput, &time.backwardWeight})
+      for (const AxisTime &axis : pass->inLine) {
+        PassTime one;
+        one.inLine.push_back(
+            {axis.axis, axis.seconds * part.run.count * layout.microBatches()});
+        sum += one;
+      }
+  }
+  double inLine = std::min(sum.inLineSeconds(), exposed);
+  double scale = sum.inLineSeconds() > 0 ? inLine / sum.inLineSeconds() : 0;
+  for (const AxisTime &axis : sum.inLine) {
+    SmallVector<StringRef, 2> parts;
+    StringRef(axis.axis).split(parts, '+');
+    std::vector<std::string> axes(parts.begin(), parts.end());
+    causes.push_back({"collectives of " + axis.axis, axis.seconds * scale,
+                      levelOf(cluster, machine, axes)});
+  }
+  causes.push_back({"gathers of parameters", exposed - inLine,
+                    levelOf(cluster, machine, {"dp"})});
+}
+
+static std::vector<Cause>
+listCauses(const StepTime &step, const PricedModel &model,
+           const StageMemory &stage, const Layout &layout,
+           const ClusterSpec &cluster, const Machine &machine) {
+  std::vector<Cause> causes;
+  causes.push_back({"products and attention", step.compute, "compute"});
+  causes.push_back(
+      {"memory-bound kernels", step.memoryBound, "memory bandwidth"});
+  causes.push_back({"waiting for the host", step.hostBound, "host"});
+  addLayerComm(causes, model, stage, layout, cluster, machine, step.layerComm);
+  causes.push_back({"pipeline bubble", step.bubble, "bubble"});
+  causes.push_back(
+      {"gradients over dp", step.gradComm,
+       levelOf(cluster, machine, {std::string("dp"), std::string("cp")})});
+  causes.push_back(
+      {"optimizer", step.optimizer,
+       layout.offload == Offload::None ? "memory bandwidth" : "host link"});
+  causes.push_back({"once a step", step.fixed, "fixed"});
+  erase_if(causes, [](const Cause &cause) { return cause.seconds <= 0; });
+  return causes;
+}
+
+static void addThroughput(PlanReport &report, const ModelWork &work,
+                          const Machine &machine) {
+  const Layout &layout = report.layout;
+  DType type = layout.precision == Precision::F32   ? DType::F32
+               : layout.precision == Precision::FP8 ? DType::FP8
+                                                    : DType::BF16;
+  report.peak = machine.device.peak(type);
+  report.peakType = stringify(type);
+  double flops = 0, modelFlops = 0;
+  for (const ModelWork::Run &run : work.layers) {
+    const LayerWork &layer = work.kinds[run.kind];
+    modelFlops += run.count * layer.modelFlops;
+    for (const OpWork &op : layer.ops)
+      if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+        flops += run.count * op.flops;
+  }
+  // Sums above are of one micro-batch on one device of each stage.
+  double perDevice = double(layout.microBatches()) / double(layout.pp);
+  modelFlops *= perDevice;
+  flops *= perDevice;
+  double tokens = layout.tokens();
+  if (work.modelFlopsPerToken > 0)
+    modelFlops = work.modelFlopsPerToken * tokens / double(layout.gpus);
+  report.tokensPerSecond = tokens / report.stepSeconds;
+  report.modelFlopsRate = modelFlops / report.stepSeconds;
+  report.mfu = report.modelFlopsRate / report.peak;
+  report.hfu = flops / report.stepSeconds / report.peak;
+}
+
+static void addBinding(PlanReport &report) {
+  MapVector<StringRef, double> resources;
+  for (const Cause &cause : report.causes)
+    resources[cause.resource] += cause.seconds;
+  for (const auto &[name, seconds] : resources) {
+    double share = seconds / report.stepSeconds;
+    if (share <= report.bindsShare)
+      continue;
+    report.binds = name.str();
+    report.bindsShare = share;
+  }
+  if (!report.fits()) {
+    report.binds = "memory";
+    report.bindsShare = report.peakMemory().total() / report.capacity;
+  }
+}
+
+static void addBudget(PlanReport &report, const PlanQuestion &question) {
+  report.tokens = question.tokens;
+  double seconds = question.tokens / report.tokensPerSecond;
+  report.days = seconds / 86400;
+  report.deviceHours = seconds / 3600 * double(report.layout.gpus);
+  report.dollars = report.deviceHours * question.price;
+}
+
+Expected<PlanReport> tessera::cost::makePlanReport(
+    const ModelWork &work, const Layout &layout, const ClusterSpec &cluster,
+    const PlanQuestion &question, schedule::PipelinePricer &pricer) {
+  std::vector<std::string> errors = layout.check();
+  if (std::string small = cluster.checkSize(layout.gpus);
+      errors.empty() && !small.empty())
+    errors.push_back(small);
+  if (!errors.empty())
+    return createStringError(errors.front());
+
+  Machine machine(cluster, layout);
+  PricedModel priced = priceModel(work, machine);
+  Expected<StepTime> step = priceStep(priced, layout, machine, pricer);
+  if (!step)
+    return step.takeError();
+
+  PlanReport report;
+  report.model = question.model;
+  report.cluster = cluster.name;
+  report.device = cluster.device.name;
+  report.parameters = work.modelParameters;
+  report.layout = layout;
+  report.stepSeconds = step->total;
+
+  MemoryModel memory(work);
+  report.stages = memory.stages(assignChunks(work.layers, layout), layout,
+                                pricer, question.memory);
+  report.fullest = fullestStage(report.stages);
+  report.capacity = machine.device.memoryBytes;
+  report.largest =
+      memory.largestTensors(report.stages[report.fullest], layout, 4);
+  if (layout.offload != Offload::None)
+    report.offloadCapacity = layout.offload == Offload::Host
+                                 ? machine.host.memoryBytes.value
+                                 : machine.host.diskBytes.value;
+
+  report.causes = listCauses(*step, priced, report.stages[step->busiest],
+                             layout, cluster, machine);
+  addThroughput(report, work, machine);
+  addBinding(report);
+  addBudget(report, question);
+  report.confidence = judgeConfidence(layout, cluster, report.doubts);
+  return report;
+}
+
+/// Adds a doubt for a number that is not known.
+static void doubtNumber(std::vector<std::string> &doubts, const Twine &name,
+                        const Quantity &quantity) {
+  if (quantity.provenance == Provenance::Guess)
+    doubts.push_back((name + " is a guess").str());
+}
+
+std::string tessera::cost::judgeConfidence(const Layout &layout,
+                                           const ClusterSpec &cluster,
+                                           std::vector<std::string> &doubts) {
+  size_t before = doubts.size();
+  const DeviceSpec &device = cluster.device;
+  for (const NamedConstant &constant : deviceConstants()) {
+    if (StringRef(constant.name) == "product_rate_fp8" &&
+        layout.precision != Precision::FP8)
+      continue;
+    const Quantity *quantity = device.findConstant(constant.name);
+    if (!quantity)
+      doubts.push_back("device constant " + std::string(constant.name) +
+                       " is not stated: a default is used");
+    else
+      doubtNumber(doubts, "device constant " + Twine(constant.name), *quantity);
+  }
+  int64_t inside = 1;
+  for (const LevelSpec &level : cluster.levels) {
+    if (inside < layout.gpus) {
+      doubtNumber(doubts, "latency of level " + level.name, level.latency);
+      doubtNumber(doubts, "bandwidth of level " + level.name, level.bandwidth);
+      doubtNumber(doubts, "efficiency of level " + level.name,
+                  level.efficiency);
+    }
+    inside = level.devices;
+  }
+  size_t guesses = doubts.size() - before;
+
+  // What the published runs that the constants are fitted on do not have.
+  size_t uncovered = 0;
+  auto uncoveredIf = [&](bool condition, const char *what) {
+    if (!condition)
+      return;
+    doubts.push_back(std::string(what) + ": no measured run to compare with");
+    ++uncovered;
+  };
+  uncoveredIf(layout.ep > 1, "an expert axis");
+  uncoveredIf(layout.pp > 1 && layout.schedule == "dualpipe", "dualpipe");
+  uncoveredIf(layout.pp > 1 && layout.schedule == "zb-v", "zb-v");
+  uncoveredIf(layout.offload != Offload::None, "offload of optimizer state");
+  uncoveredIf(layout.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
+  uncoveredIf(layout.gpus > 2240, "more than 2240 devices");
+  uncoveredIf(layout.cp > 2, "a context axis of more than 2");
+  if (uncovered >= 2 || guesses > 3)
+    return "low";
+  return uncovered || guesses ? "medium" : "high";
+}

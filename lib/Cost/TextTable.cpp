@@ -1,0 +1,31 @@
+//===- TextTable.cpp - Columns that line up ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace tessera::cost;
+
+void TextTable::print(llvm::raw_ostream &os) const {
+  std::vector<size_t> widths;
+  for (const auto &row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (const auto &[i, cell] : llvm::enumerate(row))
+      widths[i] = std::max(widths[i], cell.size());
+  }
+  for (const auto &row : rows) {
+    std::string line;
+    for (const auto &[i, cell] : llvm::enumerate(row)) {
+      std::string pad(widths[i] - cell.size(), ' ');
+      line += "  " + (left.count(i) ? cell + pad : pad + cell);
+    }
+    // Nothing follows the last cell.
+    line.erase(line.find_last_not_of(' ') + 1);
+    os << line << "\n";
+  }
+}
