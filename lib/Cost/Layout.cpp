@@ -135,9 +135,10 @@ std::vector<std::string> Layout::checkModel(int64_t heads, int64_t kvHeads,
     errors.push_back(formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));
-  if (layers < chunks())
-    errors.push_back(formatv("pp: expects at most the {0} layers as chunks of "
-                             "stages but got {1} x {2}",
+  // The embedding and the head may be chunks of their own.
+  if (pp > 1 && layers + 2 < chunks())
+    errors.push_back(formatv("pp: expects chunks of stages of at most the {0} "
+                             "layers, embedding and head but got {1} x {2}",
                              layers, pp, chunks() / pp));
   int64_t given =
       std::accumulate(stageLayers.begin(), stageLayers.end(), int64_t(0));

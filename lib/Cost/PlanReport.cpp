@@ -79,7 +79,10 @@ listCauses(const StepTime &step, const PricedModel &model,
       {"optimizer", step.optimizer,
        layout.offload == Offload::None ? "memory bandwidth" : "host link"});
   causes.push_back({"once a step", step.fixed, "fixed"});
-  erase_if(causes, [](const Cause &cause) { return cause.seconds <= 0; });
+  // What rounding leaves of a difference is no cause.
+  erase_if(causes, [&](const Cause &cause) {
+    return cause.seconds <= 1e-9 * step.total;
+  });
   return causes;
 }
 

@@ -25,6 +25,7 @@ int runModel(Arguments arguments);
 int runCompile(Arguments arguments);
 int runRun(Arguments arguments);
 int runVerify(Arguments arguments);
+int runPlan(Arguments arguments);
 int runDoctor(Arguments arguments);
 
 } // namespace tessera

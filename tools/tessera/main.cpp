@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"compile", "compile a program to an executable", runCompile},
     {"verify", "compare a program before and after partitioning", runVerify},
     {"run", "run a compiled program", runRun},
+    {"plan", "price a model under a layout", runPlan},
     {"doctor", "show what this machine has to compile and run with", runDoctor},
 };
 

@@ -101,9 +101,10 @@ TEST(Layout, model) {
   EXPECT_EQ(errors[0], "tp: expects a divisor of the 25 heads but got 8");
   EXPECT_EQ(errors[1],
             "tp: expects a divisor or a multiple of the 25 KV heads but got 8");
-  EXPECT_EQ(
-      errors[2],
-      "pp: expects at most the 48 layers as chunks of stages but got 16 x 8");
+  EXPECT_EQ(errors[2], "pp: expects chunks of stages of at most the 48 layers, "
+                       "embedding and head but got 16 x 8");
+  // 128 chunks: the first is the embedding, the last is the head.
+  EXPECT_TRUE(llama405b().checkModel(128, 8, 53248, 126).empty());
 }
 
 TEST(Layout, json) {

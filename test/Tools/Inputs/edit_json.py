@@ -1,0 +1,14 @@
+"""Prints a JSON file with one value replaced: edit_json.py FILE PATH VALUE, the
+path's steps separated by dots."""
+
+import json
+import sys
+
+name, path, value = sys.argv[1:]
+data = json.load(open(name))
+*steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+place = data
+for step in steps:
+    place = place[step]
+place[last] = json.loads(value)
+print(json.dumps(data, indent=1))

@@ -1,0 +1,263 @@
+//===- PlanReportTest.cpp - What a plan needs, takes and costs ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/TextTable.h"
+#include "tessera/Cost/TrainingWork.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+Quantity measured(double value) { return {value, Provenance::Measured, "run"}; }
+
+/// Nodes of 8 devices, all numbers measured.
+ClusterSpec cluster() {
+  ClusterSpec spec;
+  spec.name = "test";
+  spec.device.name = "device";
+  spec.device.peakFlops = {{"bf16", measured(1000e12)}};
+  spec.device.memoryBytes = measured(80e9);
+  spec.device.memoryBandwidth = measured(3e12);
+  spec.device.multiprocessors = measured(128);
+  for (const NamedConstant &constant : deviceConstants())
+    spec.device.constants.push_back(
+        {constant.name, measured(DeviceModel().*constant.field)});
+  spec.levels = {
+      {"nvlink", 8, measured(1e-6), measured(450e9), measured(0.8), {"ring"}},
+      {"ib", 16384, measured(5e-6), measured(50e9), measured(0.9), {"ring"}}};
+  spec.host = {measured(100e9), measured(50e9), measured(1e12), measured(5e9)};
+  return spec;
+}
+
+/// 16 blocks of one product, with a collective over tp.
+ModelWork model(const Layout &layout) {
+  ModelWork work;
+  work.kinds.resize(3);
+  work.kinds[0].name = "embedding";
+  LayerWork &block = work.kinds[1];
+  block.name = "block";
+  OpWork product;
+  product.kind = OpClass::Product;
+  product.weight = true;
+  product.product = {1, 4096, 4096, 4096};
+  product.flops = 2.0 * 4096 * 4096 * 4096;
+  product.bytesRead = product.bytesWritten = 2.0 * 4096 * 4096;
+  block.add(product);
+  CommWork comm;
+  comm.bytes = 2.0 * 4096 * 4096;
+  comm.axes = {"tp"};
+  comm.ranks = layout.tp;
+  block.add(comm);
+  block.saved = {{"input", 2.0 * 4096 * 4096, false}};
+  block.parameters.push_back({"w", 4096.0 * 4096, layout.dp});
+  work.kinds[2].name = "head";
+  for (LayerWork &kind : work.kinds)
+    kind.outputBytes = 2.0 * 4096 * 4096;
+  work.layers = {{0, 1}, {1, 16}, {2, 1}};
+  work.modelParameters = 16 * 4096.0 * 4096 * layout.tp;
+  work.modelFlopsPerToken = 6 * work.modelParameters;
+  buildTrainingWork(work, layout);
+  return work;
+}
+
+Layout layout() {
+  Layout l;
+  l.tp = 2;
+  l.dp = 4;
+  l.pp = 4;
+  l.gpus = 32;
+  l.zero = 1;
+  l.seq = 4096;
+  l.globalBatch = 64;
+  return l;
+}
+
+PlanReport report(const Layout &l, const ClusterSpec &c = cluster(),
+                  PlanQuestion question = {}) {
+  schedule::PipelinePricer pricer;
+  auto result = makePlanReport(model(l), l, c, question, pricer);
+  EXPECT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  return result ? *result : PlanReport();
+}
+
+std::string errorOf(const Layout &l, const ClusterSpec &c = cluster()) {
+  schedule::PipelinePricer pricer;
+  auto result = makePlanReport(model(l), l, c, {}, pricer);
+  return result ? "" : llvm::toString(result.takeError());
+}
+
+const Cause *find(const PlanReport &r, llvm::StringRef name) {
+  for (const Cause &cause : r.causes)
+    if (cause.name == name)
+      return &cause;
+  return nullptr;
+}
+
+TEST(PlanReport, causes_sum_to_the_step) {
+  PlanReport r = report(layout());
+  double sum = 0;
+  for (const Cause &cause : r.causes)
+    sum += cause.seconds;
+  EXPECT_NEAR(sum, r.stepSeconds, 1e-9 * r.stepSeconds);
+  EXPECT_NEAR(r.tokensPerSecond, 64 * 4096 / r.stepSeconds, 1e-6);
+  EXPECT_EQ(r.binds, "compute");
+}
+
+TEST(PlanReport, collectives_name_their_links) {
+  PlanReport r = report(layout());
+  ASSERT_TRUE(find(r, "collectives of tp"));
+  EXPECT_EQ(find(r, "collectives of tp")->resource, "nvlink");
+  EXPECT_EQ(find(r, "gradients over dp")->resource, "nvlink");
+  Layout wide = layout();
+  wide.tp = 16;
+  wide.gpus = 256;
+  r = report(wide);
+  EXPECT_EQ(find(r, "collectives of tp")->resource, "ib");
+  EXPECT_EQ(find(r, "gradients over dp")->resource, "ib");
+}
+
+/// Nothing is computed twice, so both utilizations are the same products; the
+/// model's FLOPs are given by the parameters.
+TEST(PlanReport, utilization) {
+  Layout l = layout();
+  PlanReport r = report(l);
+  double flops = 6 * 16 * 4096.0 * 4096 * 2 * 64 * 4096 / 32;
+  EXPECT_NEAR(r.mfu, flops / r.stepSeconds / 1000e12, 1e-9);
+  EXPECT_NEAR(r.hfu, r.mfu, 1e-9);
+  l.recompute = Recompute::Full;
+  r = report(l);
+  EXPECT_NEAR(r.hfu / r.mfu, 4.0 / 3, 1e-9);
+}
+
+TEST(PlanReport, a_budget) {
+  PlanQuestion question;
+  question.tokens = 1e12;
+  question.price = 2;
+  PlanReport r = report(layout(), cluster(), question);
+  double seconds = 1e12 / r.tokensPerSecond;
+  EXPECT_NEAR(r.days, seconds / 86400, 1e-9 * seconds);
+  EXPECT_NEAR(r.dollars, 2 * 32 * seconds / 3600, 1e-6 * r.dollars);
+}
+
+TEST(PlanReport, memory_binds_where_a_plan_does_not_fit) {
+  ClusterSpec small = cluster();
+  small.device.memoryBytes.value = 3.5e9;
+  PlanReport r = report(layout(), small);
+  EXPECT_FALSE(r.fits());
+  EXPECT_LT(r.headroom(), 0);
+  EXPECT_EQ(r.binds, "memory");
+  EXPECT_GT(r.bindsShare, 1);
+  EXPECT_TRUE(report(layout()).fits());
+}
+
+/// Host memory has an end too.
+TEST(PlanReport, offloaded_state_must_fit_as_well) {
+  Layout l = layout();
+  l.offload = Offload::Host;
+  EXPECT_TRUE(report(l).fits());
+  EXPECT_EQ(report(l).peakMemory().optimizer, 0);
+  ClusterSpec small = cluster();
+  small.host.memoryBytes.value = 1e6;
+  EXPECT_FALSE(report(l, small).fits());
+}
+
+TEST(PlanReport, errors) {
+  Layout l = layout();
+  l.gpus = 33;
+  EXPECT_EQ(errorOf(l), "gpus: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 "
+                        "but got 33");
+  ClusterSpec small = cluster();
+  small.levels.pop_back();
+  EXPECT_EQ(errorOf(layout(), small),
+            "levels: expects a level of at least 32 devices but the outermost, "
+            "'nvlink', has 8");
+}
+
+TEST(PlanReport, says_how_sure_it_is) {
+  EXPECT_EQ(report(layout()).confidence, "high");
+  ClusterSpec guessed = cluster();
+  guessed.levels[1].efficiency.provenance = Provenance::Guess;
+  PlanReport r = report(layout(), guessed);
+  EXPECT_EQ(r.confidence, "medium");
+  EXPECT_EQ(r.doubts,
+            (std::vector<std::string>{"efficiency of level ib is a guess"}));
+  // A level that the plan does not reach is no doubt.
+  Layout inside = layout();
+  inside.pp = 1;
+  inside.gpus = 8;
+  EXPECT_EQ(report(inside, guessed).confidence, "high");
+  guessed.device.constants.clear();
+  EXPECT_EQ(report(layout(), guessed).confidence, "low");
+  Layout beyond = layout();
+  beyond.schedule = "zb-v";
+  EXPECT_EQ(report(beyond).confidence, "medium");
+}
+
+std::string comparison(const Layout &a, const Layout &b) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::Error error =
+      compare(toJson(report(a)), toJson(report(b)), "a.json", "b.json", os);
+  EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  return text;
+}
+
+TEST(PlanReport, compares_two) {
+  Layout b = layout();
+  b.recompute = Recompute::Full;
+  std::string text = comparison(b, layout());
+  EXPECT_NE(text.find("  recompute    full    none\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("b.json gives"), std::string::npos) << text;
+  EXPECT_NE(text.find("above all by less of 'products and attention'"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(comparison(b, b).find("both give as many tokens a second"),
+            std::string::npos);
+}
+
+TEST(PlanReport, compares_reports_only) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  EXPECT_EQ(llvm::toString(compare(toJson(report(layout())), {}, "a", "b", os)),
+            "b: expects a report of tessera plan --json but got no 'layout'");
+}
+
+TEST(MemoryWall, whole_model_and_zero) {
+  Layout l;
+  l.gradDType = GradDType::BF16;
+  l.seq = 4096;
+  MemoryWall wall = makeMemoryWall("m", 7e9, 32, 4096, l, 80e9);
+  EXPECT_NEAR(wall.total(), 124.9e9, 0.02e9);
+  EXPECT_EQ(wall.devices, 2);
+  EXPECT_EQ(wall.devicesAtThreeQuarters, 3);
+  for (const MemoryWall::Row &row : wall.rows)
+    if (row.ranks == 64) {
+      EXPECT_NEAR(row.zero[1], 29.3e9, 0.05e9);
+      EXPECT_NEAR(row.zero[3], 1.75e9, 0.005e9);
+    }
+}
+
+TEST(TextTable, lines_up) {
+  TextTable table;
+  table.addRow({"name", "bytes", "why"});
+  table.addRow({"a", "1", "first"});
+  table.addRow({"longer", "12345678", ""});
+  table.alignLeft(2);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  table.print(os);
+  EXPECT_EQ(text, "  name       bytes  why\n"
+                  "  a              1  first\n"
+                  "  longer  12345678\n");
+}
+
+} // namespace

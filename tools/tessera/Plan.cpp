@@ -1,0 +1,332 @@
+//===- Plan.cpp - tessera plan --------------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options and files around the cost and memory models. What a plan costs is
+// decided in lib/Cost, what a model does under it in lib/Planning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/ModelPlan.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--cluster", "FILE", "the cluster, as share/clusters/*.json"},
+    {"--layout", "FILE",
+     "a layout as JSON, as --json writes it; the options below\n"
+     "change it"},
+    {"--gpus", "N", "devices; default: dp x tp x pp x cp"},
+    {"--dp", "N", "data axis; default: what is left of --gpus"},
+    {"--tp", "N", "tensor axis"},
+    {"--pp", "N", "pipeline stages"},
+    {"--cp", "N", "context axis: the sequence, in attention too"},
+    {"--ep", "N", "expert axis, a part of dp"},
+    {"--sp", "", "shard the residual stream's sequence over tp"},
+    {"--zero", "N", "0 to 3: shard nothing, optimizer, gradients, parameters"},
+    {"--shard-ranks", "N", "devices that zero shards over; default: dp x cp"},
+    {"--seq", "N", "tokens of a sequence; default: the config's"},
+    {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
+    {"--global-batch", "N", "sequences of a step"},
+    {"--schedule", "NAME",
+     "gpipe, 1f1b (default), interleaved, zb-h1, zb-h2, zb-1p,\n"
+     "zb-2p, zb-v, dualpipe"},
+    {"--vpp", "N", "chunks of each stage, with interleaved"},
+    {"--stage-layers", "LIST",
+     "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
+    {"--recompute", "POLICY", "none (default), selective or full"},
+    {"--checkpoint-every", "N", "layers between kept inputs, with full"},
+    {"--precision", "TYPE", "bf16 (default), f16, f32, fp8"},
+    {"--grad-dtype", "TYPE", "f32 (default) or bf16"},
+    {"--optimizer", "NAME",
+     "adamw (default), adamw-no-master, adamw-8bit, sgd"},
+    {"--offload", "WHERE", "optimizer state: none (default), host, nvme"},
+    {"--attention", "KIND", "flash (default) or naive, which writes scores"},
+    {"--dropout", "", "with dropout, as GPT-3 was trained"},
+    {"--fused-loss", "", "the loss in one pass over the logits"},
+    {"--no-overlap", "", "gradients and parameters travel beside no kernel"},
+    {"--overlap-tp", "", "collectives of tp run beside products"},
+    {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
+    {"--price", "X", "dollars an hour and device"},
+    {"--json", "", "print JSON"},
+    {"--compare", "", "compare two reports of --json: plan --compare A B"},
+    {"-o", "FILE", "write there (default: stdout)"},
+};
+
+constexpr CommandSpec kCommand = {
+    "plan",
+    "CONFIG.json [options]",
+    "Prices the training of a model under a given layout, without running it.",
+    "Builds one layer of each kind, partitions it as the layout says, and "
+    "prices\n"
+    "its kernels and collectives, the pipeline schedule and the optimizer on "
+    "the\n"
+    "cluster. Prints the memory of each stage by what fills it, the step by "
+    "what\n"
+    "it waits for, throughput, what binds, and how sure that is. Without a\n"
+    "layout, prints the memory wall: the bytes of the whole model, the fewest\n"
+    "devices, and what ZeRO leaves on one. GB are 1e9 bytes, GiB 2^30.",
+    kOptions,
+    "  tessera plan share/models/llama3-70b.json\n"
+    "  tessera plan share/models/llama3-70b.json --cluster "
+    "share/clusters/h100.json \\\n"
+    "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
+    "512\n"
+    "  tessera plan --compare a.json b.json"};
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+/// An option and the layout's field of the same name.
+constexpr StringRef kIntegers[] = {"gpus",
+                                   "dp",
+                                   "tp",
+                                   "pp",
+                                   "cp",
+                                   "ep",
+                                   "zero",
+                                   "shard-ranks",
+                                   "seq",
+                                   "micro-batch",
+                                   "global-batch",
+                                   "vpp",
+                                   "checkpoint-every"};
+constexpr StringRef kNames[] = {"schedule",   "recompute", "precision",
+                                "grad-dtype", "optimizer", "offload",
+                                "attention"};
+constexpr StringRef kFlags[] = {"sp", "dropout", "fused-loss", "overlap-tp"};
+
+llvm::Expected<json::Object> readJson(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(value.takeError()));
+  if (json::Object *object = value->getAsObject())
+    return std::move(*object);
+  return llvm::createStringError(path + ": expects a JSON object");
+}
+
+/// Writes what the options say over the fields of a layout's JSON.
+llvm::Error readFields(const ParsedOptions &parsed, json::Object &fields) {
+  for (StringRef name : kIntegers) {
+    auto number = parsed.getInteger(("--" + name).str(), 0);
+    if (!number)
+      return number.takeError();
+    if (*number)
+      fields[name] = **number;
+  }
+  for (StringRef name : kNames)
+    if (std::string option = ("--" + name).str(); parsed.has(option))
+      fields[name] = parsed.get(option);
+  for (StringRef name : kFlags)
+    if (parsed.has(("--" + name).str()))
+      fields[name] = true;
+  if (parsed.has("--no-overlap"))
+    fields["overlap"] = false;
+  if (!parsed.has("--stage-layers"))
+    return llvm::Error::success();
+  llvm::SmallVector<StringRef> counts;
+  parsed.get("--stage-layers").split(counts, ',');
+  json::Array list;
+  for (StringRef count : counts) {
+    int64_t number;
+    if (count.getAsInteger(10, number) || number < 1)
+      return llvm::createStringError("--stage-layers expects numbers of blocks "
+                                     "of at least 1 but got '" +
+                                     count + "'");
+    list.push_back(number);
+  }
+  fields["stage-layers"] = std::move(list);
+  return llvm::Error::success();
+}
+
+/// A positive number such as 15e12; 0 if not given.
+llvm::Expected<double> readNumber(const ParsedOptions &parsed, StringRef name) {
+  if (!parsed.has(name))
+    return 0.0;
+  double number = 0;
+  if (parsed.get(name).getAsDouble(number) || !(number > 0) || number > 1e30)
+    return llvm::createStringError(
+        name + " expects a number above 0 but got '" + parsed.get(name) + "'");
+  return number;
+}
+
+/// True if the options say how the model is to be spread.
+bool hasLayout(const ParsedOptions &parsed) {
+  for (StringRef name : {"--layout", "--dp", "--tp", "--pp", "--cp"})
+    if (parsed.has(name))
+      return true;
+  return false;
+}
+
+llvm::Expected<Layout> readLayout(const ParsedOptions &parsed,
+                                  int64_t defaultSeq) {
+  json::Object fields;
+  if (parsed.has("--layout")) {
+    auto file = readJson(parsed.get("--layout"));
+    if (!file)
+      return file.takeError();
+    // A report has its layout inside.
+    const json::Object *inner = file->getObject("layout");
+    fields = inner ? json::Object(*inner) : std::move(*file);
+  }
+  if (llvm::Error error = readFields(parsed, fields))
+    return std::move(error);
+  bool hasGpus = fields.get("gpus"), hasDp = fields.get("dp");
+  if (!fields.get("seq"))
+    fields["seq"] = defaultSeq;
+  bool hasBatch = fields.get("global-batch");
+  auto layout = layoutFromJson(fields);
+  if (!layout)
+    return layout.takeError();
+  Layout &l = *layout;
+  int64_t others = l.tp * l.pp * l.cp;
+  if (hasGpus && !hasDp && others > 0 && l.gpus % others == 0)
+    l.dp = l.gpus / others;
+  if (!hasGpus)
+    l.gpus = l.dp * others;
+  if (!hasBatch)
+    l.globalBatch = l.dp * l.microBatch;
+  if (!hasBatch && hasLayout(parsed))
+    return llvm::createStringError("expects --global-batch, the sequences of a "
+                                   "step, with a layout");
+  return layout;
+}
+
+/// The first error of a layout for a model.
+llvm::Error checkLayout(const Layout &layout, const ModelConfig &config) {
+  std::vector<std::string> errors = layout.check();
+  if (errors.empty())
+    errors = layout.checkModel(config.heads, config.kvHeads, config.ffn,
+                               config.layers);
+  if (errors.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("--" + errors.front());
+}
+
+//===----------------------------------------------------------------------===//
+// What is printed
+//===----------------------------------------------------------------------===//
+
+template <typename ReportT>
+llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    if (parsed.has("--json"))
+      os << llvm::formatv("{0:2}\n", json::Value(toJson(report)));
+    else
+      print(report, os);
+  });
+}
+
+llvm::Error runWall(const ParsedOptions &parsed, const ModelConfig &config) {
+  auto layout = readLayout(parsed, config.maxPositions);
+  if (!layout)
+    return layout.takeError();
+  double capacity = 80e9;
+  if (parsed.has("--cluster")) {
+    auto cluster = readClusterSpec(parsed.get("--cluster"));
+    if (!cluster)
+      return cluster.takeError();
+    capacity = cluster->device.memoryBytes.value;
+  }
+  return writeReport(
+      parsed, makeMemoryWall(config.name, countParameters(config),
+                             config.layers, config.hidden, *layout, capacity));
+}
+
+llvm::Error runPlan(const ParsedOptions &parsed, const ModelConfig &config) {
+  auto layout = readLayout(parsed, config.maxPositions);
+  if (!layout)
+    return layout.takeError();
+  if (llvm::Error error = checkLayout(*layout, config))
+    return error;
+  if (!parsed.has("--cluster"))
+    return llvm::createStringError(
+        "expects --cluster FILE, as share/clusters/*.json");
+  auto cluster = readClusterSpec(parsed.get("--cluster"));
+  if (!cluster)
+    return cluster.takeError();
+  PlanQuestion question;
+  question.model = config.name;
+  for (auto [name, field] : {std::pair("--tokens", &question.tokens),
+                             std::pair("--price", &question.price)}) {
+    auto number = readNumber(parsed, name);
+    if (!number)
+      return number.takeError();
+    *field = *number;
+  }
+  auto work = WorkReader().read(config, *layout);
+  if (!work)
+    return work.takeError();
+  schedule::PipelinePricer pricer;
+  auto report = makePlanReport(*work, *layout, *cluster, question, pricer);
+  if (!report)
+    return report.takeError();
+  return writeReport(parsed, *report);
+}
+
+llvm::Error runCompare(const ParsedOptions &parsed) {
+  if (parsed.positional.size() != 2)
+    return llvm::createStringError("--compare expects two reports but got " +
+                                   llvm::Twine(parsed.positional.size()));
+  auto a = readJson(parsed.positional[0]);
+  if (!a)
+    return a.takeError();
+  auto b = readJson(parsed.positional[1]);
+  if (!b)
+    return b.takeError();
+  llvm::Error failure = llvm::Error::success();
+  llvm::Error written =
+      writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+        failure = llvm::joinErrors(
+            std::move(failure),
+            compare(*a, *b, parsed.positional[0], parsed.positional[1], os));
+      });
+  return llvm::joinErrors(std::move(failure), std::move(written));
+}
+
+llvm::Error run(const ParsedOptions &parsed) {
+  if (parsed.has("--compare"))
+    return runCompare(parsed);
+  if (parsed.positional.size() != 1)
+    return llvm::createStringError("expects one CONFIG.json but got " +
+                                   llvm::Twine(parsed.positional.size()) +
+                                   "; see tessera plan --help");
+  auto config = readModelConfig(parsed.positional[0]);
+  if (!config)
+    return config.takeError();
+  return hasLayout(parsed) ? runPlan(parsed, *config)
+                           : runWall(parsed, *config);
+}
+
+} // namespace
+
+int tessera::runPlan(Arguments arguments) {
+  if (wantsHelp(arguments))
+    return showHelp(kCommand);
+  llvm::Expected<ParsedOptions> parsed = parseOptions(kCommand, arguments);
+  if (!parsed)
+    return reportError(kCommand.name, parsed.takeError());
+  if (llvm::Error error = run(*parsed))
+    return reportError(kCommand.name, std::move(error));
+  return 0;
+}
