@@ -1,0 +1,62 @@
+//===- PlanPricer.h - Many layouts of one model, priced fast ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a search asks: seconds and bytes of one layout after the other. Layers
+// are read and priced once for all layouts in which they look the same; what is
+// left for a layout is its pipeline, its memory and its step's tail.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_PLANPRICER_H
+#define TESSERA_PLANNING_PLANPRICER_H
+
+#include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/StepTime.h"
+#include "tessera/Planning/ModelPlan.h"
+
+namespace tessera {
+
+/// The price of a layout.
+struct PlanPrice {
+  cost::StepTime step;
+  /// Bytes that the fullest stage needs.
+  double peakBytes = 0;
+  bool fits = false;
+};
+
+class PlanPricer {
+public:
+  PlanPricer(ModelConfig config, ClusterSpec cluster)
+      : config(std::move(config)), cluster(std::move(cluster)) {}
+
+  /// The same numbers as makePlanReport() gives. Errors: a layout that
+  /// contradicts itself or does not suit the model.
+  llvm::Expected<PlanPrice> price(const cost::Layout &layout);
+
+  /// Layers priced so far: how often a question was not answered from what is
+  /// kept.
+  size_t numPricedModels() const { return models.size(); }
+
+private:
+  /// What all layouts with the same layers share.
+  struct Priced {
+    cost::PricedModel model;
+    cost::MemoryModel memory;
+  };
+  using Key = std::vector<int64_t>;
+  static Key keyOf(const cost::Layout &layout);
+  llvm::Expected<const Priced *> findModel(const cost::Layout &layout,
+                                           const cost::Machine &machine);
+
+  ModelConfig config;
+  ClusterSpec cluster;
+  WorkReader reader;
+  std::map<Key, Priced> models;
+  schedule::PipelinePricer pipelines;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_PLANPRICER_H

@@ -1,0 +1,120 @@
+//===- PlanPricerTest.cpp - Many layouts of one model ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/PlanPricer.h"
+#include "tessera/Cost/PlanReport.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+ModelConfig llama() {
+  ModelConfig config;
+  config.name = "llama";
+  config.family = ModelFamily::Llama;
+  config.activation = Activation::Silu;
+  config.vocab = 32000;
+  config.hidden = 4096;
+  config.layers = 32;
+  config.heads = 32;
+  config.kvHeads = 8;
+  config.headDim = 128;
+  config.ffn = 11008;
+  config.maxPositions = 4096;
+  config.tiedHead = config.attentionBias = config.mlpBias = false;
+  return config;
+}
+
+ClusterSpec cluster() {
+  auto number = [](double value) {
+    return Quantity{value, Provenance::Datasheet, ""};
+  };
+  ClusterSpec spec;
+  spec.name = "test";
+  spec.device.name = "device";
+  spec.device.peakFlops = {{"bf16", number(1000e12)}};
+  spec.device.memoryBytes = number(80e9);
+  spec.device.memoryBandwidth = number(3e12);
+  spec.device.multiprocessors = number(128);
+  spec.levels = {{"nvlink", 8, number(1e-6), number(450e9), number(0.8), {}},
+                 {"ib", 1024, number(5e-6), number(50e9), number(0.9), {}}};
+  return spec;
+}
+
+std::vector<Layout> layouts() {
+  std::vector<Layout> list;
+  Layout l;
+  l.gpus = 64;
+  l.globalBatch = 256;
+  l.seq = 2048;
+  for (int64_t tp : {1, 4})
+    for (int64_t cp : {1, 2})
+      for (int64_t pp : {1, 4})
+        for (int zero : {1, 3})
+          for (Recompute recompute : {Recompute::None, Recompute::Full}) {
+            l.tp = tp;
+            l.cp = cp;
+            l.pp = pp;
+            l.dp = l.gpus / (tp * cp * pp);
+            l.zero = zero;
+            l.sp = tp > 1;
+            l.recompute = recompute;
+            list.push_back(l);
+          }
+  return list;
+}
+
+/// What is kept from other layouts may not show.
+TEST(PlanPricer, gives_the_numbers_of_a_report) {
+  PlanPricer pricer(llama(), cluster());
+  for (int round = 0; round < 2; ++round)
+    for (const Layout &layout : layouts()) {
+      SCOPED_TRACE(layout.summary());
+      auto price = pricer.price(layout);
+      ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
+      auto work = WorkReader().read(llama(), layout);
+      ASSERT_TRUE(bool(work)) << llvm::toString(work.takeError());
+      schedule::PipelinePricer pipelines;
+      auto report = makePlanReport(*work, layout, cluster(), {}, pipelines);
+      ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
+      EXPECT_EQ(price->step.total, report->stepSeconds);
+      EXPECT_EQ(price->peakBytes, report->peakMemory().total());
+      EXPECT_EQ(price->fits, report->fits());
+    }
+}
+
+TEST(PlanPricer, prices_layers_once) {
+  PlanPricer pricer(llama(), cluster());
+  Layout l = layouts().front();
+  ASSERT_TRUE(bool(pricer.price(l)));
+  // The schedule, the batch and ZeRO up to 2 are not the layers'.
+  for (int zero : {0, 2}) {
+    l.zero = zero;
+    l.globalBatch *= 2;
+    ASSERT_TRUE(bool(pricer.price(l)));
+  }
+  EXPECT_EQ(pricer.numPricedModels(), 1u);
+  l.zero = 3;
+  ASSERT_TRUE(bool(pricer.price(l)));
+  EXPECT_EQ(pricer.numPricedModels(), 2u);
+}
+
+TEST(PlanPricer, errors) {
+  PlanPricer pricer(llama(), cluster());
+  Layout l = layouts().front();
+  l.tp = 3;
+  l.gpus = l.dp = 64;
+  auto price = pricer.price(l);
+  ASSERT_FALSE(bool(price));
+  EXPECT_EQ(
+      llvm::toString(price.takeError()),
+      "gpus: expects dp x tp x pp x cp = 64 x 3 x 1 x 1 = 192 but got 64");
+}
+
+} // namespace
