@@ -153,7 +153,9 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
     value["role"] = "param";
   } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
     value["role"] = "state";
-    if (of && init && init.getKind() == nn::InitKind::Normal)
+    // Moments have their parameter's name too, but not its numbers.
+    bool isMaster = of && name == (of.getValue() + ".master").str();
+    if (of && (isMaster || (init && init.getKind() == nn::InitKind::Normal)))
       value["of"] = of.getValue();
   } else {
     bool isText = (name == "tokens" || name == "labels") &&

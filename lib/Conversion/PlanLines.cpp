@@ -89,8 +89,9 @@ static std::string readableBytes(int64_t bytes) {
 }
 
 /// "28 tensors", "1 tensor".
-static std::string plural(int64_t count, StringRef noun) {
-  return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
+static std::string plural(int64_t count, StringRef noun,
+                          StringRef ending = "s") {
+  return (Twine(count) + " " + noun + (count == 1 ? "" : ending)).str();
 }
 
 /// 1234567 as "1,234,567".
@@ -101,12 +102,54 @@ static std::string withSeparators(int64_t number) {
   return text;
 }
 
-static std::string describeMesh(ModuleOp module, const Mesh &mesh) {
+static std::string describeMesh(const Mesh &mesh) {
   if (mesh.names.empty())
     return "one rank";
   std::string text = "mesh";
   for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
     text += " " + name + "=" + std::to_string(size);
+  return text;
+}
+
+/// How the program is trained; nothing for a forward pass.
+static std::string describeTraining(dist::PlanAttr plan) {
+  if (!plan)
+    return "";
+  std::string text =
+      "; trained in " + stringifyPrecision(plan.getPrecision()).str() +
+      ", gradients in " + stringifyPrecision(plan.getGrad()).str() + ", " +
+      plural(plan.getMicroBatches(), "micro-batch", "es");
+  if (plan.getZero())
+    text += ", zero=" + std::to_string(plan.getZero());
+  return text + ", recompute " + plan.getRecompute().str();
+}
+
+static std::string describeNumber(FloatAttr number) {
+  char text[32];
+  snprintf(text, sizeof(text), "%g", number.getValueAsDouble());
+  return text;
+}
+
+/// Optimizer and learning rate.
+static std::string describeOptimizer(dist::PlanAttr plan) {
+  bool isAdamW = plan.getOptimizer() == dist::OptimizerKind::AdamW;
+  std::string text =
+      "optimizer: " + stringifyOptimizerKind(plan.getOptimizer()).str();
+  if (isAdamW)
+    text += " (beta1 " + describeNumber(plan.getBeta1()) + ", beta2 " +
+            describeNumber(plan.getBeta2()) + ", eps " +
+            describeNumber(plan.getEps()) + ")";
+  else if (plan.getMomentum().getValueAsDouble() > 0)
+    text += " (momentum " + describeNumber(plan.getMomentum()) + ")";
+  text += ", weight decay " + describeNumber(plan.getWeightDecay());
+  if (plan.getClip().getValueAsDouble() > 0)
+    text += ", norm clipped at " + describeNumber(plan.getClip());
+  text += ", lr " + describeNumber(plan.getLr());
+  if (plan.getWarmup())
+    text += " after " + plural(plan.getWarmup(), "step") + " of warm-up";
+  if (plan.getSchedule() == dist::LearningRateKind::Cosine)
+    text += ", as a cosine to " + describeNumber(plan.getMinLr()) +
+            " at step " + std::to_string(plan.getSteps());
   return text;
 }
 
@@ -172,7 +215,12 @@ static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
 
 std::vector<std::string> tessera::describePlan(func::FuncOp step,
                                                const Mesh &mesh) {
-  auto module = step->getParentOfType<ModuleOp>();
-  return {describeMesh(module, mesh), describeParameters(step),
-          describeMemory(step), describeTraffic(step, mesh)};
+  auto plan = step->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
+      dist::DistDialect::kPlanAttr);
+  std::vector<std::string> lines{describeMesh(mesh) + describeTraining(plan),
+                                 describeParameters(step), describeMemory(step),
+                                 describeTraffic(step, mesh)};
+  if (plan)
+    lines.push_back(describeOptimizer(plan));
+  return lines;
 }

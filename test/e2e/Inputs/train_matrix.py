@@ -1,0 +1,186 @@
+"""Trains under meshes and strategies and compares each with one rank.
+
+    train_matrix.py CONFIG.json TEXT FOLDER [MESH:STRATEGY:MICRO_BATCHES ...]
+
+Without cases, all of ALL. Of each case, with f32 throughout:
+* thirty steps of AdamW (eps 1e-5) on the text: losses within 1e-5 of one rank's,
+  relatively, parameters at the end within 1e-4 of each tensor's largest;
+* one step of SGD on a batch with some labels masked: every gradient within 1e-5 of
+  its norm (those that are truly zero, as a key bias's is, apart), and thirty steps:
+  losses within 1e-5, parameters within 1e-4;
+* thirty steps again: the same bits.
+Prints a line a case, and exits with 1 where one does not hold. One step of SGD with
+momentum leaves the gradient in its state, as clipping is off.
+"""
+
+import array
+import itertools
+import json
+import math
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+
+import npy
+
+BATCH, SEQ, STEPS = 24, 16, 30
+ADAMW = ["--eps", "1e-5", "--lr", "1e-3", "--warmup", "3"]
+SGD = ["--optimizer", "sgd", "--momentum", "0.9", "--clip", "0", "--weight-decay", "0",
+       "--lr", "0.02"]
+
+MESHES = [(dp, n // dp) for n in (2, 4, 6, 8) for dp in range(1, n + 1) if n % dp == 0]
+ALL = [f"dp={dp},tp={tp}:{','.join(s)}:{micro}"
+       for (dp, tp), sp, zero, micro in itertools.product(
+           MESHES, ([], ["sp"]), ([], ["zero=1"], ["zero=2"], ["zero=3"]), (1, 4))
+       for s in [(["dp"] if dp > 1 else []) + (["tp"] if tp > 1 else [])
+                 + (sp if tp > 1 else []) + (zero if dp > 1 else [])]
+       if (tp > 1 or not sp) and (dp > 1 or not zero)]
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def write_ids(path, shape, ids):
+    """int32 as a .npy file."""
+    head = str({"descr": "<i4", "fortran_order": False, "shape": tuple(shape)})
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+                     + array.array("i", ids).tobytes())
+
+
+def write_masked(folder, micro):
+    """One batch of made-up tokens whose labels are partly masked, the same for any
+    number of micro-batches."""
+    numbers = random.Random(1)
+    tokens = [numbers.randrange(256) for _ in range(BATCH * SEQ)]
+    labels = [-100 if numbers.random() < 0.3 else numbers.randrange(256)
+              for _ in range(BATCH * SEQ)]
+    # Rows without any label, so that parts of the batch have different numbers.
+    labels[:3 * SEQ] = [-100] * (3 * SEQ)
+    folder.mkdir(parents=True, exist_ok=True)
+    shape = (micro, BATCH // micro, SEQ)
+    write_ids(folder / "tokens.npy", shape, tokens)
+    write_ids(folder / "labels.npy", shape, labels)
+
+
+class Trained:
+    """What a case, or one rank, gives."""
+
+    def __init__(self, graph, text, folder, flags, micro):
+        self.folder = folder
+        folder.mkdir(parents=True)
+        write_masked(folder / "masked", micro)
+        for name, settings in (("adamw", ADAMW), ("sgd", SGD)):
+            run("tessera", "compile", graph, *flags, *settings, "--micro-batches", micro,
+                "--quiet", "-o", folder / name)
+        self.losses = {
+            "adamw": self.train("adamw", ["--data", text], STEPS, "adamw.out"),
+            "sgd": self.train("sgd", ["--inputs", folder / "masked"], STEPS, "sgd.out")}
+        self.train("sgd", ["--inputs", folder / "masked"], 1, "sgd.first")
+
+    def train(self, program, data, steps, out):
+        log = run(self.folder / program, *data, "--steps", steps, "--log=jsonl",
+                  "--save-outputs", self.folder / out)
+        events = [json.loads(line) for line in log.splitlines()]
+        return [e["loss"] for e in events if e.get("event") == "step"]
+
+    def parameters(self, out, suffix=""):
+        """Name to numbers; with a suffix those of state of that name."""
+        states = (".m", ".v", ".master", ".velocity")
+        for path in sorted((self.folder / out).glob("*.npy")):
+            name = path.name[:-len(".npy")]
+            is_state = name.endswith(states) or name in ("step", "loss", "grad_norm", "lr", "tokens")
+            if name.endswith(suffix) if suffix else not is_state:
+                yield name, npy.read(path)
+
+
+def norm(values):
+    return math.sqrt(sum(x * x for x in values))
+
+
+def largest(values):
+    return max(map(abs, values), default=0.0)
+
+
+def compare_parameters(ours, theirs, out):
+    """The worst max|a-b| / max|b| over tensors."""
+    other = dict(theirs.parameters(out))
+    worst = 0.0
+    for name, values in ours.parameters(out):
+        difference = largest(a - b for a, b in zip(values, other[name], strict=True))
+        worst = max(worst, difference / max(largest(other[name]), 1e-30))
+    return worst
+
+
+def compare_gradients(ours, theirs):
+    """The worst |a-b| / |b| over gradients that are not truly zero."""
+    other = dict(theirs.parameters("sgd.first", ".velocity"))
+    scale = math.sqrt(sum(norm(v) ** 2 for v in other.values()))
+    worst = 0.0
+    for name, values in ours.parameters("sgd.first", ".velocity"):
+        size = norm(other[name])
+        if size > 1e-6 * scale:
+            worst = max(worst, norm([a - b for a, b in zip(values, other[name], strict=True)]) / size)
+    return worst
+
+
+def compare_losses(ours, theirs):
+    if len(ours) != len(theirs) or len(ours) != STEPS or None in ours:
+        return math.inf
+    return max(abs(a - b) / abs(b) for a, b in zip(ours, theirs))
+
+
+def repeats(case, text):
+    """Whether another run of the same program gives the same bits."""
+    again = case.train("adamw", ["--data", text], STEPS, "again")
+    same = again == case.losses["adamw"]
+    for path in sorted((case.folder / "adamw.out").glob("*.npy")):
+        same &= path.read_bytes() == (case.folder / "again" / path.name).read_bytes()
+    return same
+
+
+def main():
+    config, text, folder, *cases = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    graph = folder / "g.mlir"
+    run("tessera", "model", config, "--batch", BATCH, "--seq", SEQ, "--train", "--quiet",
+        "-o", graph)
+    one = Trained(graph, text, folder / "one", [], 1)
+    for name in ("adamw", "sgd"):
+        losses = one.losses[name]
+        if not losses[-1] < losses[0] - 0.2:
+            sys.exit(f"{name}: the loss does not fall: {losses[0]} to {losses[-1]}")
+    right, cases = 0, cases or ALL
+    for number, case in enumerate(cases):
+        mesh, strategy, micro = case.split(":")
+        try:
+            ours = Trained(graph, text, folder / f"case{number}",
+                           ["--mesh", mesh, "--strategy", strategy], int(micro))
+        except RuntimeError as error:
+            print(f"FAIL {case}: {error}", flush=True)
+            continue
+        bounds = {
+            "adamw loss": (compare_losses(ours.losses["adamw"], one.losses["adamw"]), 1e-5),
+            "sgd loss": (compare_losses(ours.losses["sgd"], one.losses["sgd"]), 1e-5),
+            "gradients": (compare_gradients(ours, one), 1e-5),
+            "adamw parameters": (compare_parameters(ours, one, "adamw.out"), 1e-4),
+            "sgd parameters": (compare_parameters(ours, one, "sgd.out"), 1e-4)}
+        same = repeats(ours, text)
+        good = same and all(value <= bound for value, bound in bounds.values())
+        right += good
+        print("ok  " if good else "FAIL", case,
+              ", ".join(f"{name} {value:.1e}" for name, (value, _) in bounds.items()),
+              "" if same else ", not the same bits twice", flush=True)
+    print(f"{right} of {len(cases)} cases are right")
+    sys.exit(right != len(cases))
+
+
+if __name__ == "__main__":
+    main()
