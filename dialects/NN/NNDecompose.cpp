@@ -101,52 +101,71 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                    {logSum});
 }
 
-FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
-                                         const llvm::SmallBitVector &) {
-  TensorBuilder b(builder, getLoc());
-  Value q = b.widen(getQ()), k = b.widen(getK()), v = b.widen(getV());
-  ArrayRef<int64_t> qs = b.typeOf(q).getShape(), ks = b.typeOf(k).getShape();
-  int64_t batch = qs[0], query = qs[1], group = qs[2], head = qs[3],
-          key = ks[1];
-  constexpr int64_t keyDim = 4, queryDim = 3;
-  Value scores =
-      b.einsum("bsgrd,btgd->bgrst", q, k, {batch, group, head, query, key});
-  scores = b.mul(scores, b.splat(scores, getScale().convertToDouble()));
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
 
-  // What a query does not see gets minus infinity.
+/// Dimensions of scores, [batch, group, head, query, key].
+enum ScoreDim { QueryDim = 3, KeyDim = 4 };
+
+/// The scaled products of queries and keys.
+template <typename Op> static Value buildScores(TensorBuilder &b, Op op) {
+  Value q = b.widen(op.getQ()), k = b.widen(op.getK());
+  ArrayRef<int64_t> qs = b.typeOf(q).getShape();
+  Value scores =
+      b.einsum("bsgrd,btgd->bgrst", q, k,
+               {qs[0], qs[2], qs[3], qs[1], b.typeOf(k).getDimSize(1)});
+  return b.mul(scores, b.splat(scores, op.getScale().convertToDouble()));
+}
+
+/// `scores` with `value` for keys that a query does not see.
+template <typename Op>
+static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
   Value hidden;
-  auto hide = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+  auto add = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
     Value masked = b.make<arith::CmpIOp>(predicate, lhs, rhs);
     hidden = hidden ? b.make<arith::OrIOp>(hidden, masked) : masked;
   };
-  if (getCausal())
-    hide(arith::CmpIPredicate::sgt, b.positions(scores, keyDim, getKOffset()),
-         b.positions(scores, queryDim, getQOffset()));
-  if (getKeySize()) {
-    Value positions = b.positions(scores, keyDim, getKOffset());
-    hide(arith::CmpIPredicate::sge, positions,
-         b.splat(positions, *getKeySize()));
+  if (op.getCausal())
+    add(arith::CmpIPredicate::sgt, b.positions(scores, KeyDim, op.getKOffset()),
+        b.positions(scores, QueryDim, op.getQOffset()));
+  if (op.getKeySize()) {
+    Value positions = b.positions(scores, KeyDim, op.getKOffset());
+    add(arith::CmpIPredicate::sge, positions,
+        b.splat(positions, *op.getKeySize()));
   }
-  double infinity = std::numeric_limits<double>::infinity();
-  if (hidden)
-    scores = b.select(hidden, b.splat(scores, -infinity), scores);
+  return hidden ? b.select(hidden, b.splat(scores, value), scores) : scores;
+}
+
+/// A number of each query, permuted.
+static Value transpose(TensorBuilder &b, Value stat, ArrayRef<int64_t> order) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : order)
+    shape.push_back(b.typeOf(stat).getDimSize(dim));
+  return b.make<nn::TransposeOp>(
+      RankedTensorType::get(shape, b.typeOf(stat).getElementType()), stat,
+      order);
+}
+
+FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
+                                         const llvm::SmallBitVector &) {
+  TensorBuilder b(builder, getLoc());
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Value scores = hide(b, *this, buildScores(b, *this), -infinity);
 
   // A finite floor under the maximum and a floor of the sum make a query that
   // sees nothing give 0: its exponentials are all exp(-inf) = 0.
-  Value max = b.reduce(ReduceKind::Max, scores, keyDim);
+  Value max = b.reduce(ReduceKind::Max, scores, KeyDim);
   max = b.make<arith::MaximumFOp>(max, b.splat(max, -1.0e30));
-  Value e = b.exp(b.sub(scores, b.broadcastAlong(max, scores, keyDim)));
-  Value sum = b.reduce(ReduceKind::Sum, e, keyDim);
+  Value e = b.exp(b.sub(scores, b.broadcastAlong(max, scores, KeyDim)));
+  Value sum = b.reduce(ReduceKind::Sum, e, KeyDim);
   Value isZero = b.compare(arith::CmpFPredicate::OEQ, sum, b.splat(sum, 0.0));
   Value divisor = b.select(isZero, b.splat(sum, 1.0), sum);
-  Value out = b.einsum("bgrst,btge->bsgre", e, v,
-                       {batch, query, group, head, b.typeOf(v).getDimSize(3)});
-  // Of each query, from [batch, group, head, query].
+  Value out =
+      b.einsum("bgrst,btge->bsgre", e, b.widen(getV()),
+               cast<RankedTensorType>(getResult().getType()).getShape());
   auto byQuery = [&](Value stat) {
-    return b.make<nn::TransposeOp>(
-        RankedTensorType::get({batch, query, group, head},
-                              b.typeOf(stat).getElementType()),
-        stat, ArrayRef<int64_t>{0, 3, 1, 2});
+    return transpose(b, stat, {0, QueryDim, 1, 2});
   };
   out = b.div(out, b.alongRows(byQuery(divisor), out));
   if (getStats().empty())
@@ -154,4 +173,30 @@ FailureOr<Values> AttentionOp::decompose(OpBuilder &builder,
   Value logSum = b.add(b.make<math::LogOp>(divisor), max);
   logSum = b.select(isZero, b.splat(logSum, -infinity), logSum);
   return resultsOf(b, *this, out, {byQuery(logSum)});
+}
+
+/// As the op is documented, with scores in place: their sums over keys,
+/// queries, heads and dims are plain.
+FailureOr<Values> AttentionBackwardOp::decompose(OpBuilder &builder,
+                                                 const llvm::SmallBitVector &) {
+  TensorBuilder b(builder, getLoc());
+  Value q = b.widen(getQ()), k = b.widen(getK()), v = b.widen(getV());
+  Value grad = b.widen(getGrad()), out = b.widen(getOut());
+  Value scores = buildScores(b, *this);
+  // Of each query, along the keys.
+  auto alongKeys = [&](Value stat) {
+    return b.alongRows(transpose(b, stat, {0, 2, 3, 1}), scores);
+  };
+  Value p = b.exp(b.sub(scores, alongKeys(getLogsumexp())));
+  p = hide(b, *this, p, 0.0);
+  Value delta = b.einsum("bsgre,bsgre->bsgr", grad, out,
+                         b.typeOf(getLogsumexp()).getShape());
+  Value dp = b.einsum("bsgre,btge->bgrst", grad, v, b.typeOf(p).getShape());
+  Value ds = b.mul(p, b.sub(dp, alongKeys(delta)));
+  ds = b.mul(ds, b.splat(ds, getScale().convertToDouble()));
+  Value dq = b.einsum("bgrst,btgd->bsgrd", ds, k, b.typeOf(q).getShape());
+  Value dk = b.einsum("bgrst,bsgrd->btgd", ds, q, b.typeOf(k).getShape());
+  Value dv = b.einsum("bgrst,bsgre->btge", p, grad, b.typeOf(v).getShape());
+  return Values{b.narrow(dq, getQ().getType()), b.narrow(dk, getK().getType()),
+                b.narrow(dv, getV().getType())};
 }

@@ -73,7 +73,9 @@ ShardingRule AttentionOp::getShardingRule() {
 
 bool AttentionOp::commutesWithReduction(::tessera::ReductionKind kind,
                                         const Bits &partial) {
-  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 2);
+  // The logsumexp does not depend on the values.
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 2) &&
+         getStats().empty();
 }
 
 void AttentionOp::setPositionOffset(unsigned factor, Value offset) {

@@ -26,7 +26,7 @@ def NN_BoolScalar : Type<And<[StaticShapeTensorOf<[I1]>.predicate,
 //===----------------------------------------------------------------------===//
 
 def NN_AttentionBackwardOp : NN_Op<"attention_backward",
-    ["setPositionOffset", "absorbPadding"],
+    ["decompose", "setPositionOffset", "absorbPadding", "commutesWithReduction"],
     [AttrSizedOperandSegments, AllTypesMatch<["grad", "out"]>,
      AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
      AllTypesMatch<["v", "dv"]>]> {
@@ -114,7 +114,8 @@ def NN_RMSNormBackwardOp : NN_Op<"rms_norm_backward", ["decompose"],
   let hasVerifier = 1;
 }
 
-def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward", ["setPositionOffset"]> {
+def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
+    ["setPositionOffset", "commutesWithReduction"]> {
   let summary = "gradient of embedding's table";
   let description = [{
     result[r, j] = sum of grad[..., j] over the places where ids[...] - offset is
@@ -138,8 +139,8 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward", ["setPositionOffset"]> 
 }
 
 def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
-    ["setPositionOffset"], [AllTypesMatch<["logits", "result"]>,
-                            AllTypesMatch<["grad", "logsumexp"]>]> {
+    ["setPositionOffset", "commutesWithReduction"],
+    [AllTypesMatch<["logits", "result"]>, AllTypesMatch<["grad", "logsumexp"]>]> {
   let summary = "gradient of cross_entropy's logits";
   let description = [{
     grad (exp(logits - logsumexp) - [v = label - offset]) at position v of the
@@ -189,7 +190,8 @@ def NN_PickBackwardOp : NN_Op<"pick_backward",
   let hasVerifier = 1;
 }
 
-def NN_GeluBackwardOp : NN_Op<"gelu_backward", [], [SameOperandsAndResultType]> {
+def NN_GeluBackwardOp : NN_Op<"gelu_backward", ["commutesWithReduction"],
+    [SameOperandsAndResultType]> {
   let summary = "gradient of gelu";
   let description = [{
     grad times the derivative of gelu at x, in f32 at least.
@@ -204,7 +206,8 @@ def NN_GeluBackwardOp : NN_Op<"gelu_backward", [], [SameOperandsAndResultType]> 
   let assemblyFormat = "$kind $grad `,` $x attr-dict `:` type($x)";
 }
 
-def NN_SiluBackwardOp : NN_Op<"silu_backward", [], [SameOperandsAndResultType]> {
+def NN_SiluBackwardOp : NN_Op<"silu_backward", ["commutesWithReduction"],
+    [SameOperandsAndResultType]> {
   let summary = "gradient of silu";
   let description = [{
     grad times the derivative of silu at x, in f32 at least.

@@ -13,6 +13,11 @@ using namespace tessera::nn;
 
 using Bits = llvm::SmallBitVector;
 
+/// A gradient is linear in the gradient that it comes from, operand 0.
+static bool isLinearInGrad(::tessera::ReductionKind kind, const Bits &partial) {
+  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
+}
+
 //===----------------------------------------------------------------------===//
 // attention
 //===----------------------------------------------------------------------===//
@@ -23,16 +28,17 @@ enum AttentionFactor { Batch, Query, Group, Head, Dim, Key, ValueDim };
 } // namespace
 
 /// Given the logsumexp, each score stands for itself: dq sums over keys, dk and
-/// dv over queries and the heads of a group.
+/// dv over queries and the heads of a group. Scores sum over the dim, and their
+/// gradients over that of the values.
 ShardingRule AttentionBackwardOp::getShardingRule() {
   RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
   ShardingRule rule;
   for (int64_t size : q.getShape())
     rule.addFactor(size);
   rule.addFactor(v.getDimSize(1), FactorKind::Reduction);
-  rule.addFactor(v.getDimSize(3), FactorKind::Replicated);
+  rule.addFactor(v.getDimSize(3), FactorKind::Decomposed);
   rule.factors[Query].kind = rule.factors[Head].kind = FactorKind::Reduction;
-  rule.factors[Dim].kind = FactorKind::Replicated;
+  rule.factors[Dim].kind = FactorKind::Decomposed;
   rule.factors[Query].positional = rule.factors[Key].positional = getCausal();
   TensorFactors queries = {{Batch}, {Query}, {Group}, {Head}, {Dim}};
   TensorFactors keys = {{Batch}, {Key}, {Group}, {Dim}};
@@ -130,11 +136,6 @@ ShardingRule PickBackwardOp::getShardingRule() {
   return rule;
 }
 
-bool PickBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
-                                           const Bits &partial) {
-  return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
-}
-
 void PickBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
@@ -144,6 +145,35 @@ ShardingRule GeluBackwardOp::getShardingRule() {
 }
 ShardingRule SiluBackwardOp::getShardingRule() {
   return getElementwiseRule(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Linearity
+//===----------------------------------------------------------------------===//
+
+bool AttentionBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                                const Bits &partial) {
+  return isLinearInGrad(kind, partial);
+}
+bool EmbeddingBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                                const Bits &partial) {
+  return isLinearInGrad(kind, partial);
+}
+bool CrossEntropyBackwardOp::commutesWithReduction(
+    ::tessera::ReductionKind kind, const Bits &partial) {
+  return isLinearInGrad(kind, partial);
+}
+bool PickBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                           const Bits &partial) {
+  return isLinearInGrad(kind, partial);
+}
+bool GeluBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                           const Bits &partial) {
+  return isLinearInGrad(kind, partial);
+}
+bool SiluBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                           const Bits &partial) {
+  return isLinearInGrad(kind, partial);
 }
 
 //===----------------------------------------------------------------------===//

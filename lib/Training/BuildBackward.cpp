@@ -67,7 +67,7 @@ struct BuildBackwardPass
       if (!gradient)
         gradient =
             ElementwiseBuilder{builder, value.getLoc()}.splat(value, 0.0);
-    addResults(function, terminator, gradients);
+    addResults(function, terminator, wrt, gradients);
   }
 
   SmallVector<Value> getArguments(func::FuncOp function) {
@@ -80,13 +80,24 @@ struct BuildBackwardPass
     return wrt;
   }
 
+  /// A gradient has the name of its argument, if that has one.
   static void addResults(func::FuncOp function, Operation *terminator,
-                         ArrayRef<Value> gradients) {
+                         ArrayRef<Value> wrt, ArrayRef<Value> gradients) {
+    Builder builder(function.getContext());
     terminator->insertOperands(terminator->getNumOperands(), gradients);
-    for (Value gradient : gradients)
-      if (failed(function.insertResult(function.getNumResults(),
-                                       gradient.getType(), /*resultAttrs=*/{})))
+    for (auto [value, gradient] : llvm::zip_equal(wrt, gradients)) {
+      unsigned index = function.getNumResults();
+      if (failed(function.insertResult(index, gradient.getType(),
+                                       /*resultAttrs=*/{})))
         llvm_unreachable("a function gives another result");
+      unsigned argument = cast<BlockArgument>(value).getArgNumber();
+      for (StringRef kind :
+           {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
+        if (auto name = function.getArgAttrOfType<StringAttr>(argument, kind))
+          function.setResultAttr(
+              index, nn::NNDialect::kOutputAttr,
+              builder.getStringAttr(name.getValue() + ".grad"));
+    }
   }
 };
 } // namespace

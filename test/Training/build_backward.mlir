@@ -21,7 +21,7 @@ func.func @uses(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // Only gradients of parameters: none is built for the input.
 // PARAMS-LABEL: func @params
-// PARAMS-SAME: -> (tensor<4x16xf32>, tensor<8x16xf32>)
+// PARAMS-SAME: -> (tensor<4x16xf32>, tensor<8x16xf32> {nn.output = "w.grad"})
 func.func @params(%x: tensor<4x8xf32> {nn.input = "x"},
                   %w: tensor<8x16xf32> {nn.param = "w"}) -> tensor<4x16xf32> {
   // PARAMS: %[[Y:.*]] = nn.einsum "bi,ij->bj"

@@ -52,8 +52,8 @@ def BuildBackwardPass
     Appends to a function of one block an argument for each float result, the
     gradient of what is computed from it (its seed), and a result for each float
     argument, its gradient: the vector-Jacobian product. An argument without
-    influence has a gradient of zeros. With `params` only those with `nn.param`
-    get one. Works on global types, before shardings are propagated; building a
+    influence has a gradient of zeros. That of `nn.param = "w"` is `nn.output =
+    "w.grad"`. With `params` only those with `nn.param` get one. Works on global types, before shardings are propagated; building a
     training step uses the same library.
 
     ```mlir

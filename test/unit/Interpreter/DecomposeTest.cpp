@@ -150,6 +150,16 @@ TEST(DecomposeTest, attention) {
   checkStats("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 q_offset %a3" +
                  types,
              {q, k, v, "index"}, o, {stat}, {2});
+  std::string backward =
+      " : " + q + ", " + k + ", " + v + ", " + o + ", " + stat;
+  std::vector<std::string> operands = {o, q, k, v, o, stat};
+  for (std::string mask : {"", "causal "})
+    for (std::string keys : {"", "keys 4 "})
+      checkProgram(withResults("nn.attention_backward " + mask + "scale 0.5 " +
+                                   keys + "%a0, %a1, %a2, %a3, %a4, %a5" +
+                                   backward,
+                               operands, {q, k, v}),
+                   {});
 }
 
 } // namespace
