@@ -19,14 +19,23 @@ Machine::Machine(const ClusterSpec &cluster, const Layout &layout)
     : device(makeDeviceModel(cluster.device)), host(cluster.host) {
   mesh.names = {"pp", "dp", "cp", "tp"};
   mesh.sizes = {layout.pp, layout.dp, layout.cp, layout.tp};
+  expertRanks = layout.ep;
   links = makeMeshLinks(cluster, mesh);
 }
 
 LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   SmallVector<AxisRef, 4> group;
-  for (const std::string &axis : axes)
-    if (std::optional<unsigned> position = mesh.find(axis))
+  for (const std::string &axis : axes) {
+    // Experts are spread over neighbours on the data axis.
+    if (axis == "ep" || axis == "edp") {
+      unsigned data = *mesh.find("dp");
+      int64_t outer = mesh.sizes[data] / expertRanks;
+      group.push_back(axis == "ep" ? AxisRef{data, outer, expertRanks}
+                                   : AxisRef{data, 1, outer});
+    } else if (std::optional<unsigned> position = mesh.find(axis)) {
       group.push_back(mesh.fullAxis(*position));
+    }
+  }
   return links.spansOf(mesh, group);
 }
 

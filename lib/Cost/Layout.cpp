@@ -159,6 +159,8 @@ std::string Layout::summary() const {
   addSize("vpp", vpp, 1);
   addSize("mb", microBatch, 0);
   addSize("zero", zero, 0);
+  if (zero == 2 && zero2Last)
+    text += " zero2-reduce-last";
   if (sp)
     text += " sp";
   if (recompute != Recompute::None)

@@ -55,6 +55,7 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor("ep", l.ep);
   visitor("sp", l.sp);
   visitor("zero", l.zero);
+  visitor("zero2-reduce-last", l.zero2Last);
   visitor("shard-ranks", l.shardRanks);
   visitor("seq", l.seq);
   visitor("micro-batch", l.microBatch);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/MemoryModel.h"
+#include "tessera/Cost/StepTime.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -112,6 +113,8 @@ MemoryModel::MemoryModel(const ModelWork &work) {
     memory.tensors = layer.saved;
     kinds.push_back(std::move(memory));
   }
+  if (!work.layers.empty())
+    border = kinds[work.layers[findBlocks(work.layers)].kind].output;
 }
 
 void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
@@ -125,6 +128,8 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
       ranks = std::min<double>(ranks, layout.shardRanks);
     StateBytes state =
         shardedState(count * group.elements, each, layout.zero, ranks);
+    if (layout.zero == 2 && layout.zero2Last)
+      state.gradient = count * group.elements * each.gradient;
     stage.bytes.parameters += state.parameter;
     stage.bytes.gradients += state.gradient;
     if (layout.offload == Offload::None)
@@ -207,11 +212,11 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
   if (layout.zero == 3)
     stage.bytes.gathered = 2 * largestParameters * each.parameter;
   // Gradients of the layer that is reduced, whole.
-  if (layout.zero >= 2)
+  if (layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last))
     stage.bytes.communication += largestParameters * each.gradient;
   // An activation and a gradient that come in while others go out.
   if (layout.pp > 1)
-    stage.bytes.communication += 2 * output;
+    stage.bytes.communication += 2 * border;
 }
 
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline

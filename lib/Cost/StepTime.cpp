@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/StepTime.h"
+#include "tessera/Cost/MemoryModel.h"
 #include <algorithm>
 #include <cassert>
 
@@ -18,11 +19,22 @@ using namespace tessera::cost;
 
 PricedModel tessera::cost::priceModel(const ModelWork &work,
                                       const Machine &machine) {
-  PricedModel model;
+  int64_t sharing = 1;
   for (const LayerWork &layer : work.kinds)
-    model.kinds.push_back({priceLayer(layer, machine),
-                           layer.parameterElements(), layer.outputBytes,
-                           layer.savedBytes()});
+    for (const ParameterWork &parameter : layer.parameters)
+      sharing = std::max(sharing, parameter.dataRanks);
+  PricedModel model;
+  for (const LayerWork &layer : work.kinds) {
+    PricedModel::Kind kind;
+    kind.time = priceLayer(layer, machine);
+    kind.parameters = layer.parameterElements();
+    for (const ParameterWork &parameter : layer.parameters)
+      if (parameter.dataRanks < sharing)
+        kind.experts += parameter.elements;
+    kind.outputBytes = layer.outputBytes;
+    kind.savedBytes = layer.savedBytes();
+    model.kinds.push_back(std::move(kind));
+  }
   model.layers = work.layers;
   return model;
 }
@@ -44,33 +56,53 @@ double tessera::cost::optimizerBytes(const Layout &layout) {
   return 0;
 }
 
-/// Blocks of each chunk.
-static std::vector<int64_t> spreadBlocks(int64_t blocks, const Layout &layout) {
+/// Blocks of each chunk. `front` and `back` layers stand before and after the
+/// blocks beside the embedding and the head: the ends get fewer blocks for
+/// them.
+static std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t front,
+                                         int64_t back, const Layout &layout) {
   if (!layout.stageLayers.empty())
     return layout.stageLayers;
   int64_t chunks = layout.chunks();
-  std::vector<int64_t> counts(chunks, blocks / chunks);
-  int64_t rest = blocks % chunks;
+  int64_t layers = front + blocks + back;
+  int64_t rest = layers % chunks;
+  std::vector<int64_t> counts(chunks, layers / chunks + (rest ? 1 : 0));
   // Short chunks go where the embedding and the head are; more of them, to the
   // end of the pipeline.
-  std::fill(counts.begin(), counts.end(), blocks / chunks + (rest ? 1 : 0));
   int64_t shortChunks = rest ? chunks - rest : 0;
   for (int64_t i = 0; i < shortChunks; ++i)
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
+  if (front > counts.front() || back > counts.back()) {
+    // More layers than an end takes: the blocks alone are spread.
+    return spreadBlocks(blocks, 0, 0, layout);
+  }
+  counts.front() -= front;
+  counts.back() -= back;
   return counts;
+}
+
+size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
+  size_t blocks = 0;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (layers[i].count > layers[blocks].count)
+      blocks = i;
+  return blocks;
 }
 
 std::vector<std::vector<ModelWork::Run>>
 tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers,
                             const Layout &layout) {
   // The longest run are the blocks; what stands before and after it goes to the
-  // ends of the pipeline.
-  size_t blocks = 0;
-  for (size_t i = 0; i < layers.size(); ++i)
-    if (layers[i].count > layers[blocks].count)
-      blocks = i;
+  // ends of the pipeline, the embedding first and the head last.
+  size_t blocks = findBlocks(layers);
   std::vector<std::vector<ModelWork::Run>> chunks;
-  for (int64_t count : spreadBlocks(layers[blocks].count, layout)) {
+  int64_t front = 0, back = 0;
+  for (size_t i = 1; i < blocks; ++i)
+    front += layers[i].count;
+  for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
+    back += layers[i].count;
+  for (int64_t count :
+       spreadBlocks(layers[blocks].count, front, back, layout)) {
     chunks.emplace_back();
     chunks.back().push_back({layers[blocks].kind, count});
   }
@@ -87,18 +119,22 @@ namespace {
 struct ChunkSum {
   double forward = 0, inputGrad = 0, weightGrad = 0;
   double compute = 0, memory = 0, exposed = 0;
-  double parameters = 0;
+  /// Forward and backward side by side, where a schedule runs them so.
+  double pair = 0;
+  double parameters = 0, experts = 0;
   double seconds() const { return forward + inputGrad + weightGrad; }
 
-  ChunkSum &operator+=(const ChunkSum &o) {
-    forward += o.forward;
-    inputGrad += o.inputGrad;
-    weightGrad += o.weightGrad;
-    compute += o.compute;
-    memory += o.memory;
-    exposed += o.exposed;
+  /// Adds a chunk that does a share of the stage's micro-batches.
+  void add(const ChunkSum &o, double share) {
+    forward += share * o.forward;
+    inputGrad += share * o.inputGrad;
+    weightGrad += share * o.weightGrad;
+    compute += share * o.compute;
+    memory += share * o.memory;
+    exposed += share * o.exposed;
+    pair += share * o.pair;
     parameters += o.parameters;
-    return *this;
+    experts += o.experts;
   }
 };
 
@@ -127,36 +163,55 @@ static ChunkSum sumChunk(const PricedModel &model,
     sum.exposed +=
         count * (time.forward.exposed(device) + backward.exposed(device));
     sum.parameters += count * kind.parameters;
+    sum.experts += count * kind.experts;
   }
+  // The collectives of each run beside the kernels of the other.
+  double comm = sum.exposed, kernels = sum.seconds() - comm;
+  sum.pair = std::max(kernels, comm) +
+             device.overlapSlowdown * std::min(kernels, comm);
   return sum;
 }
 
-/// Seconds of reducing the gradients of a stage over the devices that share its
-/// parameters, layer by layer, and of gathering what ZeRO cut.
-static double gradientSeconds(const PricedModel &model,
-                              ArrayRef<ModelWork::Run> runs,
-                              const Layout &layout, const Machine &machine) {
-  static const std::string axes[] = {"dp", "cp"};
+namespace {
+
+/// Seconds of collectives of a stage's gradients, and of new parameters.
+struct GradientTime {
+  double reduce = 0, gather = 0;
+};
+
+} // namespace
+
+/// Reduces gradients over the devices that share their parameters, layer by
+/// layer, and gathers what ZeRO cut.
+static GradientTime gradientSeconds(const PricedModel &model,
+                                    ArrayRef<ModelWork::Run> runs,
+                                    const Layout &layout,
+                                    const Machine &machine) {
+  static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
   double gradBytes = layout.gradDType == GradDType::F32 ? 4 : 2;
-  double seconds = 0;
+  CommKind reduce =
+      layout.zero == 0 ? CommKind::AllReduce : CommKind::ReduceScatter;
+  GradientTime time;
+  auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
+    if (elements <= 0)
+      return;
+    time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
+    if (layout.zero > 0)
+      time.gather +=
+          count * machine.seconds(CommKind::AllGather, elements * 2, axes);
+  };
   for (const ModelWork::Run &run : runs) {
-    double elements = model.kinds[run.kind].parameters;
-    double each = 0;
-    if (layout.zero == 0) {
-      each = machine.seconds(CommKind::AllReduce, elements * gradBytes, axes);
-    } else {
-      each =
-          machine.seconds(CommKind::ReduceScatter, elements * gradBytes, axes) +
-          machine.seconds(CommKind::AllGather, elements * 2, axes);
-    }
-    seconds += run.count * each;
+    const PricedModel::Kind &kind = model.kinds[run.kind];
+    add(kind.parameters - kind.experts, all, run.count);
+    add(kind.experts, experts, run.count);
   }
-  return seconds;
+  return time;
 }
 
 static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
                                              const schedule::ScheduleProblem &p,
                                              double link, bool overlap) {
+  bool pairs = p.placement == schedule::Placement::Bidirectional;
   // A transfer that does not run beside kernels takes time of its rank.
   double wait = overlap ? 0 : link;
   schedule::PipelineTimes times;
@@ -165,10 +220,42 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
     for (int chunk = 0; chunk < p.chunks; ++chunk) {
       const ChunkSum &sum = chunks[p.stageOf({rank, chunk})];
       times.chunks[rank * p.chunks + chunk] = {
-          sum.forward + wait, sum.inputGrad + wait, sum.weightGrad, -1};
+          sum.forward + wait, sum.inputGrad + wait, sum.weightGrad,
+          pairs ? sum.pair + 2 * wait : -1};
     }
   times.links.assign(p.ranks, link);
   return times;
+}
+
+/// Exposed seconds of a collective beside kernels that take `window`.
+static double exposedSeconds(double comm, double window,
+                             const DeviceModel &device) {
+  return std::max(0.0, comm - window) +
+         device.overlapSlowdown * std::min(comm, window);
+}
+
+/// Seconds of the optimizer: its pass over the state, or the state's way to
+/// where it rests and back.
+static double optimizerSeconds(const ChunkSum &stage, const Layout &layout,
+                               const Machine &machine) {
+  double data = double(layout.dp) * layout.cp;
+  double copies = layout.schedule == "dualpipe" && layout.pp > 1 ? 2 : 1;
+  double shards = 1, expertShards = 1;
+  if (layout.zero > 0) {
+    shards = copies * (layout.shardRanks ? double(layout.shardRanks) : data);
+    expertShards = std::min(shards, copies * data / layout.ep);
+  }
+  double elements = (stage.parameters - stage.experts) / shards +
+                    stage.experts / expertShards;
+  const DeviceModel &device = machine.device;
+  double seconds = elements * optimizerBytes(layout) /
+                   (device.memoryBandwidth * device.memoryRate);
+  if (layout.offload == Offload::None)
+    return seconds;
+  double rate = machine.host.linkBandwidth.value;
+  if (layout.offload == Offload::NVMe)
+    rate = std::min(rate, machine.host.diskBandwidth.value);
+  return std::max(seconds, 2 * elements * stateBytes(layout).optimizer / rate);
 }
 
 /// Adds the reduction of gradients and the optimizer of a stage.
@@ -180,19 +267,19 @@ static void addStepTail(StepTime &step, const PricedModel &model,
     return;
   double data = double(layout.dp) * layout.cp;
   if (layout.zero < 3 && data > 1) {
-    double comm = gradientSeconds(model, runs, layout, machine);
+    GradientTime comm = gradientSeconds(model, runs, layout, machine);
     // Hidden behind the backward of the last micro-batch, but for the last
     // bucket, which waits for the last layer.
     double window =
         layout.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
-    step.gradComm = std::max(0.0, comm - window) +
-                    device.overlapSlowdown * std::min(comm, window);
+    step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, device);
+    // Where each micro-batch's gradients are scattered, those before the last
+    // hide behind their own backward.
+    if (layout.zero == 2 && !layout.zero2Last)
+      step.gradComm += double(layout.microBatches() - 1) *
+                       exposedSeconds(comm.reduce, window, device);
   }
-  double shards = layout.zero == 0    ? 1
-                  : layout.shardRanks ? double(layout.shardRanks)
-                                      : data;
-  step.optimizer = stage.parameters / shards * optimizerBytes(layout) /
-                   (device.memoryBandwidth * device.memoryRate);
+  step.optimizer = optimizerSeconds(stage, layout, machine);
 }
 
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
@@ -216,26 +303,34 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   }
 
   std::vector<ChunkSum> chunks, stages(layout.pp);
+  for (const auto &list : runs)
+    chunks.push_back(sumChunk(model, list, machine.device));
+  // Each direction of a bidirectional pipeline has half of the micro-batches.
+  bool pairs = problem.placement == schedule::Placement::Bidirectional;
   std::vector<std::vector<ModelWork::Run>> stageRuns(layout.pp);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    chunks.push_back(sumChunk(model, runs[i], machine.device));
-    int rank = problem.slotOf(i, 0).rank;
-    stages[rank] += chunks.back();
-    stageRuns[rank].insert(stageRuns[rank].end(), runs[i].begin(),
-                           runs[i].end());
-  }
+  for (int rank = 0; rank < problem.ranks; ++rank)
+    for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+      int stage = problem.stageOf({rank, chunk});
+      stages[rank].add(chunks[stage], pairs ? 0.5 : 1);
+      stageRuns[rank].insert(stageRuns[rank].end(), runs[stage].begin(),
+                             runs[stage].end());
+    }
+  auto busySeconds = [&](const ChunkSum &stage) {
+    return pairs ? stage.pair : stage.seconds();
+  };
   size_t busiest = 0;
   for (size_t i = 0; i < stages.size(); ++i)
-    if (stages[i].seconds() > stages[busiest].seconds())
+    if (busySeconds(stages[i]) > busySeconds(stages[busiest]))
       busiest = i;
   const ChunkSum &stage = stages[busiest];
 
   StepTime step;
   step.busiest = busiest;
   double micro = layout.microBatches();
-  double busy = micro * stage.seconds(), pipeline = busy;
+  double busy = micro * busySeconds(stage), pipeline = busy;
   if (layout.pp > 1) {
-    double bytes = model.kinds[runs.front().front().kind].outputBytes;
+    size_t block = model.layers[findBlocks(model.layers)].kind;
+    double bytes = model.kinds[block].outputBytes;
     static const std::string axes[] = {"pp"};
     double link = machine.seconds(CommKind::SendRecv, bytes, axes);
     pipeline = pricer
@@ -245,9 +340,9 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   }
   step.compute = micro * stage.compute;
   step.memoryBound = micro * stage.memory;
-  step.layerComm = micro * stage.exposed;
-  step.hostBound =
-      std::max(0.0, busy - step.compute - step.memoryBound - step.layerComm);
+  double idle = std::max(0.0, busy - step.compute - step.memoryBound);
+  step.layerComm = std::min(micro * stage.exposed, idle);
+  step.hostBound = idle - step.layerComm;
   step.bubble = pipeline - busy;
   step.fixed = machine.device.stepFloor;
   addStepTail(step, model, stageRuns[busiest], stage, layout, machine);

@@ -38,6 +38,9 @@ constexpr OptionSpec kOptions[] = {
     {"--ep", "N", "expert axis, a part of dp"},
     {"--sp", "", "shard the residual stream's sequence over tp"},
     {"--zero", "N", "0 to 3: shard nothing, optimizer, gradients, parameters"},
+    {"--zero2-reduce-last", "",
+     "with zero 2, scatter gradients once a step, not with each\n"
+     "micro-batch: less traffic, the memory of zero 1"},
     {"--shard-ranks", "N", "devices that zero shards over; default: dp x cp"},
     {"--seq", "N", "tokens of a sequence; default: the config's"},
     {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
@@ -109,7 +112,8 @@ constexpr StringRef kIntegers[] = {"gpus",
 constexpr StringRef kNames[] = {"schedule",   "recompute", "precision",
                                 "grad-dtype", "optimizer", "offload",
                                 "attention"};
-constexpr StringRef kFlags[] = {"sp", "dropout", "fused-loss", "overlap-tp"};
+constexpr StringRef kFlags[] = {"sp", "zero2-reduce-last", "dropout",
+                                "fused-loss", "overlap-tp"};
 
 llvm::Expected<json::Object> readJson(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);

@@ -27,7 +27,8 @@ public:
   Machine(const ClusterSpec &cluster, const Layout &layout);
 
   /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
-  /// to minor.
+  /// to minor. "ep" is the minor part of dp over which experts are spread,
+  /// "edp" the rest of it.
   LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
   double seconds(const CommWork &comm) const;
   double seconds(CommKind kind, double bytes,
@@ -40,6 +41,7 @@ public:
 private:
   Mesh mesh;
   MeshLinks links;
+  int64_t expertRanks = 1;
 };
 
 /// Seconds of collectives on the links of one axis.

@@ -59,6 +59,9 @@ struct Layout {
   bool sp = false;
   /// 0: none, 1: optimizer state, 2: gradients too, 3: parameters too.
   int zero = 0;
+  /// Under ZeRO-2: gradients are summed over all micro-batches and scattered
+  /// once, with ZeRO-1's memory, instead of with each micro-batch.
+  bool zero2Last = false;
   /// Devices that ZeRO-3 shards over; 0: all of dp and cp.
   int64_t shardRanks = 0;
   int64_t seq = 1;

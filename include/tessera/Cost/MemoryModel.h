@@ -129,6 +129,8 @@ private:
                   const StateBytes &each) const;
 
   std::vector<LayerMemory> kinds;
+  /// Bytes that go from stage to stage.
+  double border = 0;
 };
 
 /// The stage that needs the most.

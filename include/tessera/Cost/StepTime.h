@@ -21,8 +21,9 @@ namespace tessera::cost {
 struct PricedModel {
   struct Kind {
     LayerTime time;
-    /// Elements of parameters on a device, before ZeRO cuts them.
-    double parameters = 0;
+    /// Elements of parameters on a device, before ZeRO cuts them; of these, the
+    /// ones that not all of the data axis shares (experts).
+    double parameters = 0, experts = 0;
     double outputBytes = 0;
     double savedBytes = 0;
   };
@@ -54,6 +55,10 @@ struct StepTime {
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
 double optimizerBytes(const Layout &layout);
+
+/// Index of the longest run of equal layers: the model's blocks. What goes from
+/// stage to stage is the output of one.
+size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 
 /// The layers of each of the pp x vpp chunks, in order of the model: the blocks
 /// as `layout.stageLayers` says or evenly (earlier chunks get what does not

@@ -105,6 +105,10 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   EXPECT_EQ(stages()[0].bytes.parameters, 600);
   // The gradients of the layer that is scattered.
   EXPECT_EQ(stages()[0].bytes.communication, 200);
+  // Scattered once a step, they are whole until then.
+  layout.zero2Last = true;
+  EXPECT_EQ(stages()[0].bytes.gradients, 600);
+  EXPECT_EQ(stages()[0].bytes.communication, 0);
   layout.zero = 3;
   EXPECT_EQ(stages()[0].bytes.parameters, 150);
   // The layer at work and the next.

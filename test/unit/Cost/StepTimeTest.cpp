@@ -8,6 +8,7 @@
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "gtest/gtest.h"
+#include <numeric>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -116,6 +117,8 @@ ClusterSpec cluster(double nearBandwidth) {
   spec.device.multiprocessors.value = 100;
   spec.device.constants = {{"step_floor_s", {0, Provenance::Guess, ""}},
                            {"host_launch_s", {0, Provenance::Guess, ""}}};
+  spec.host.linkBandwidth.value = 50e9;
+  spec.host.diskBandwidth.value = 5e9;
   spec.levels.resize(2);
   spec.levels[0].devices = 8;
   spec.levels[0].latency.value = 1e-6;
@@ -218,6 +221,85 @@ TEST(StepTime, overlap_hides_gradients) {
   StepTime hidden = price(l);
   l.overlap = false;
   EXPECT_GT(price(l).gradComm, 2 * hidden.gradComm);
+}
+
+TEST(StepTime, zero_2_scatters_each_micro_batch) {
+  Layout l;
+  l.gpus = l.dp = 16;
+  l.globalBatch = 16 * 8;
+  l.overlap = false;
+  l.zero = 1;
+  double once = price(l).gradComm;
+  l.zero = 2;
+  l.zero2Last = true;
+  EXPECT_NEAR(price(l).gradComm, once, 1e-12);
+  l.zero2Last = false;
+  // Seven more scatters, of the two collectives of ZeRO 1 the larger one.
+  EXPECT_GT(price(l).gradComm, 4.5 * once);
+  EXPECT_LT(price(l).gradComm, 8 * once);
+}
+
+TEST(StepTime, offloaded_state_goes_over_the_host_link) {
+  Layout l;
+  double near = price(l).optimizer;
+  l.offload = Offload::Host;
+  double far = price(l).optimizer;
+  // 12 bytes of 16 blocks of 4096 x 4096, there and back, at 50 GB/s.
+  EXPECT_NEAR(far, 2 * 12.0 * 16 * 4096 * 4096 / 50e9, 1e-6);
+  EXPECT_GT(far, near);
+  l.offload = Offload::NVMe;
+  EXPECT_NEAR(price(l).optimizer, 10 * far, 1e-6);
+}
+
+/// Forward and backward of the two directions hide each other's collectives.
+TEST(StepTime, dualpipe_hides_collectives) {
+  Layout l = pipelined(4, 16);
+  l.tp = 2;
+  l.gpus = 8;
+  auto priced = [&](const char *schedule, bool comm) {
+    l.schedule = schedule;
+    ModelWork work = model(l);
+    if (comm) {
+      CommWork all;
+      all.kind = CommKind::AllToAll;
+      all.axes = {"tp"};
+      all.bytes = 0.3e9;
+      all.pass = Pass::Forward;
+      work.kinds[1].add(all);
+      all.pass = Pass::BackwardInput;
+      work.kinds[1].add(all);
+    }
+    Machine machine(cluster(300e9), l);
+    schedule::PipelinePricer pricer;
+    return llvm::cantFail(
+        priceStep(priceModel(work, machine), l, machine, pricer));
+  };
+  StepTime plain = priced("1f1b", true), dual = priced("dualpipe", true);
+  EXPECT_GT(plain.layerComm, 0.1 * plain.compute);
+  // What is hidden slows the kernels beside it.
+  EXPECT_NEAR(dual.layerComm, DeviceModel().overlapSlowdown * plain.layerComm,
+              1e-3 * plain.layerComm);
+  EXPECT_LT(dual.total, plain.total);
+  // The busiest rank does as much in both.
+  EXPECT_NEAR(dual.compute, plain.compute, 1e-9);
+  EXPECT_GE(dual.bubble, 0);
+}
+
+TEST(StepTime, layers_beside_the_blocks_shorten_the_ends) {
+  // Three dense layers before 58 blocks, one after; 16 stages.
+  std::vector<ModelWork::Run> layers = {
+      {0, 1}, {1, 3}, {2, 58}, {3, 1}, {4, 1}};
+  Layout l;
+  l.pp = 16;
+  std::vector<int64_t> counts;
+  for (const auto &chunk : assignChunks(layers, l))
+    for (const ModelWork::Run &run : chunk)
+      if (run.kind == 2)
+        counts.push_back(run.count);
+  EXPECT_EQ(counts.front(), 0);
+  EXPECT_EQ(counts.back(), 2);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t(0)), 58);
+  EXPECT_EQ(*std::max_element(counts.begin(), counts.end()), 4);
 }
 
 TEST(StepTime, chunks) {
