@@ -49,9 +49,27 @@ private:
   SmallVector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<Operation *, unsigned> position;
+  /// Of each op that others may not pass, the one before it.
+  llvm::DenseMap<Operation *, Operation *> orderedBefore;
 };
 
 } // namespace
+
+/// Whether others of its kind may not pass the op: it has effects, or
+/// communicates, itself or in its regions.
+static bool isOrdered(Operation *op) {
+  if (isa<linalg::GenericOp>(op))
+    return false;
+  if (!isMemoryEffectFree(op))
+    return true;
+  return op
+      ->walk([](Operation *inner) {
+        return inner->getName().getDialectNamespace() == "dist"
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 SmallVector<Value> Planner::readsOf(Operation *op) const {
   llvm::SetVector<Value> values;
@@ -99,7 +117,7 @@ SmallVector<int64_t> Planner::countsAfterJoining(const Group &group,
 }
 
 /// True if a value that `op` reads was made outside the group from a value made
-/// inside it.
+/// inside it, or has to come after one that was.
 bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
   unsigned first = position.lookup(groups[group].ops.front());
   llvm::SmallPtrSet<Operation *, 32> seen;
@@ -109,6 +127,9 @@ bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
       if (Operation *def = value.getDefiningOp())
         if (seen.insert(def).second)
           work.push_back(def);
+    Operation *before = orderedBefore.lookup(reader);
+    if (before && seen.insert(before).second)
+      work.push_back(before);
   };
   for (Value value : readsOf(op))
     if (Operation *def = value.getDefiningOp()) {
@@ -190,7 +211,6 @@ void Planner::sort(FusionPlan &plan) const {
     nodes.push_back(
         {{nullptr, unsigned(number)}, position.lookup(group.ops.back())});
   }
-  std::optional<unsigned> lastWithEffects;
   SmallVector<std::pair<unsigned, unsigned>> edges;
   for (Operation &op : block.without_terminator()) {
     if (!groupOf.count(&op)) {
@@ -202,14 +222,8 @@ void Planner::sort(FusionPlan &plan) const {
       if (Operation *def = value.getDefiningOp())
         if (def != &op && nodeOf.count(def) && nodeOf[def] != node)
           edges.push_back({nodeOf[def], node});
-    bool isOrdered =
-        !groupOf.count(&op) && (!isMemoryEffectFree(&op) ||
-                                op.getName().getDialectNamespace() == "dist");
-    if (isOrdered) {
-      if (lastWithEffects)
-        edges.push_back({*lastWithEffects, node});
-      lastWithEffects = node;
-    }
+    if (Operation *before = orderedBefore.lookup(&op))
+      edges.push_back({nodeOf[before], node});
   }
   for (auto [from, to] : edges) {
     nodes[from].users.push_back(to);
@@ -233,8 +247,14 @@ void Planner::sort(FusionPlan &plan) const {
 
 FusionPlan Planner::run() {
   unsigned count = 0;
-  for (Operation &op : block)
+  Operation *ordered = nullptr;
+  for (Operation &op : block) {
     position[&op] = count++;
+    if (!isOrdered(&op))
+      continue;
+    orderedBefore[&op] = ordered;
+    ordered = &op;
+  }
   for (Operation &op : block)
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       place(generic);

@@ -124,3 +124,23 @@ func.func @order(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %2 = arith.mulf %1, %m : tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["tp"=2]
+
+// The second collective follows the first, which reads what the first kernel
+// makes: what reads the second is no part of that kernel, although no value leads
+// from one to the other.
+// CHECK-LABEL: func.func @order_between_kernels
+// CHECK: %[[A:.*]] = rt.kernel @kernel_[[FIRST:[0-9]+]](%arg0)
+// CHECK: %[[S:.*]] = dist.all_reduce <sum> %[[A]]
+// CHECK: %[[M:.*]] = dist.all_reduce <max> %arg0
+// CHECK: rt.kernel @kernel_{{[0-9]+}}({{.*}}%[[M]]
+func.func @order_between_kernels(%x: tensor<64x8xf32>) -> (tensor<64x8xf32>, tensor<64x8xf32>) {
+  %0 = nn.silu %x : tensor<64x8xf32>
+  %s = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<64x8xf32> -> tensor<64x8xf32>
+  %m = dist.all_reduce <max> %x over <{"tp"}> on @mesh : tensor<64x8xf32> -> tensor<64x8xf32>
+  %1 = arith.mulf %0, %m : tensor<64x8xf32>
+  return %s, %1 : tensor<64x8xf32>, tensor<64x8xf32>
+}
