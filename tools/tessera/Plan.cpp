@@ -14,6 +14,7 @@
 #include "tessera/Cost/MemoryWall.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
+#include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -63,6 +64,12 @@ constexpr OptionSpec kOptions[] = {
     {"--fused-loss", "", "the loss in one pass over the logits"},
     {"--no-overlap", "", "gradients and parameters travel beside no kernel"},
     {"--overlap-tp", "", "collectives of tp run beside products"},
+    {"--capacity-factor", "X",
+     "places of each expert over an even spread of tokens; the\n"
+     "rest is dropped; default: nothing is dropped"},
+    {"--imbalance", "X",
+     "tokens of the busiest experts over an even spread, where\n"
+     "nothing is dropped; default: 1"},
     {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
     {"--price", "X", "dollars an hour and device"},
     {"--json", "", "print JSON"},
@@ -82,7 +89,10 @@ constexpr CommandSpec kCommand = {
     "what\n"
     "it waits for, throughput, what binds, and how sure that is. Without a\n"
     "layout, prints the memory wall: the bytes of the whole model, the fewest\n"
-    "devices, and what ZeRO leaves on one. GB are 1e9 bytes, GiB 2^30.",
+    "devices, and what ZeRO leaves on one. Models with experts (mixtral,\n"
+    "deepseek_v2, deepseek_v3) have no graph yet: their work is written down "
+    "from\n"
+    "the config. GB are 1e9 bytes, GiB 2^30.",
     kOptions,
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
@@ -216,12 +226,50 @@ llvm::Expected<Layout> readLayout(const ParsedOptions &parsed,
   return layout;
 }
 
+/// The model: one that has a graph, or one with experts, which has none yet.
+struct Subject {
+  std::optional<ModelConfig> dense;
+  std::optional<MoEConfig> sparse;
+
+  std::string name() const { return dense ? dense->name : sparse->name; }
+  int64_t layers() const { return dense ? dense->layers : sparse->layers; }
+  int64_t hidden() const { return dense ? dense->hidden : sparse->hidden; }
+  int64_t maxPositions() const {
+    return dense ? dense->maxPositions : sparse->maxPositions;
+  }
+  double parameters() const {
+    return dense ? double(countParameters(*dense)) : sparse->parameters();
+  }
+};
+
+llvm::Expected<Subject> readSubject(StringRef path) {
+  Subject subject;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (buffer && isMoEConfig((*buffer)->getBuffer())) {
+    auto sparse = parseMoEConfig((*buffer)->getBuffer(), path);
+    if (!sparse)
+      return sparse.takeError();
+    subject.sparse = *sparse;
+    return subject;
+  }
+  auto dense = readModelConfig(path);
+  if (!dense)
+    return dense.takeError();
+  subject.dense = *dense;
+  return subject;
+}
+
 /// The first error of a layout for a model.
-llvm::Error checkLayout(const Layout &layout, const ModelConfig &config) {
+llvm::Error checkLayout(const Layout &layout, const Subject &subject) {
   std::vector<std::string> errors = layout.check();
-  if (errors.empty())
-    errors = layout.checkModel(config.heads, config.kvHeads, config.ffn,
-                               config.layers);
+  if (errors.empty() && subject.sparse)
+    errors = checkMoELayout(*subject.sparse, layout);
+  else if (errors.empty())
+    errors = layout.checkModel(subject.dense->heads, subject.dense->kvHeads,
+                               subject.dense->ffn, subject.dense->layers);
+  if (errors.empty() && subject.dense && layout.ep > 1)
+    errors.push_back("ep: expects 1 for a model without experts but got " +
+                     std::to_string(layout.ep));
   if (errors.empty())
     return llvm::Error::success();
   return llvm::createStringError("--" + errors.front());
@@ -241,8 +289,8 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
   });
 }
 
-llvm::Error runWall(const ParsedOptions &parsed, const ModelConfig &config) {
-  auto layout = readLayout(parsed, config.maxPositions);
+llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
+  auto layout = readLayout(parsed, subject.maxPositions());
   if (!layout)
     return layout.takeError();
   double capacity = 80e9;
@@ -252,16 +300,35 @@ llvm::Error runWall(const ParsedOptions &parsed, const ModelConfig &config) {
       return cluster.takeError();
     capacity = cluster->device.memoryBytes.value;
   }
-  return writeReport(
-      parsed, makeMemoryWall(config.name, countParameters(config),
-                             config.layers, config.hidden, *layout, capacity));
+  return writeReport(parsed,
+                     makeMemoryWall(subject.name(), subject.parameters(),
+                                    subject.layers(), subject.hidden(), *layout,
+                                    capacity));
 }
 
-llvm::Error runPlan(const ParsedOptions &parsed, const ModelConfig &config) {
-  auto layout = readLayout(parsed, config.maxPositions);
+llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
+                                   const Subject &subject,
+                                   const Layout &layout) {
+  if (subject.dense)
+    return WorkReader().read(*subject.dense, layout);
+  MoEOptions options;
+  auto capacity = readNumber(parsed, "--capacity-factor");
+  if (!capacity)
+    return capacity.takeError();
+  auto imbalance = readNumber(parsed, "--imbalance");
+  if (!imbalance)
+    return imbalance.takeError();
+  options.capacityFactor = *capacity;
+  if (*imbalance > 0)
+    options.imbalance = *imbalance;
+  return makeMoEWork(*subject.sparse, layout, options);
+}
+
+llvm::Error runPlan(const ParsedOptions &parsed, const Subject &subject) {
+  auto layout = readLayout(parsed, subject.maxPositions());
   if (!layout)
     return layout.takeError();
-  if (llvm::Error error = checkLayout(*layout, config))
+  if (llvm::Error error = checkLayout(*layout, subject))
     return error;
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
@@ -270,7 +337,7 @@ llvm::Error runPlan(const ParsedOptions &parsed, const ModelConfig &config) {
   if (!cluster)
     return cluster.takeError();
   PlanQuestion question;
-  question.model = config.name;
+  question.model = subject.name();
   for (auto [name, field] : {std::pair("--tokens", &question.tokens),
                              std::pair("--price", &question.price)}) {
     auto number = readNumber(parsed, name);
@@ -278,7 +345,7 @@ llvm::Error runPlan(const ParsedOptions &parsed, const ModelConfig &config) {
       return number.takeError();
     *field = *number;
   }
-  auto work = WorkReader().read(config, *layout);
+  auto work = readWork(parsed, subject, *layout);
   if (!work)
     return work.takeError();
   schedule::PipelinePricer pricer;
@@ -315,11 +382,11 @@ llvm::Error run(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera plan --help");
-  auto config = readModelConfig(parsed.positional[0]);
-  if (!config)
-    return config.takeError();
-  return hasLayout(parsed) ? runPlan(parsed, *config)
-                           : runWall(parsed, *config);
+  auto subject = readSubject(parsed.positional[0]);
+  if (!subject)
+    return subject.takeError();
+  return hasLayout(parsed) ? runPlan(parsed, *subject)
+                           : runWall(parsed, *subject);
 }
 
 } // namespace

@@ -1,0 +1,400 @@
+//===- MoEWork.cpp - The work of a mixture of experts ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The forward records of each kind of layer, one op after the other, on the
+// shapes of one device; lib/Cost makes the training step of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/MoEWork.h"
+#include "tessera/Cost/TrainingWork.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+/// Appends the records of a layer. Activations have `width` bytes an element.
+class LayerBuilder {
+public:
+  LayerBuilder(const MoEConfig &config, const Layout &layout,
+               const MoEOptions &options)
+      : config(config), layout(layout), options(options),
+        width(layout.precision == Precision::F32 ? 4 : 2),
+        type(layout.precision == Precision::F32 ? DType::F32 : DType::BF16),
+        tokens(layout.microBatch * (layout.seq / layout.cp)),
+        rows(layout.sp ? tokens / layout.tp : tokens) {}
+
+  LayerWork embedding();
+  LayerWork denseBlock();
+  LayerWork sparseBlock();
+  /// A block that predicts a later token joins its input with an embedding.
+  LayerWork joinedBlock();
+  LayerWork head(bool hasOwnTable);
+
+private:
+  void begin(const char *name);
+  LayerWork finish();
+  void product(const char *name, int64_t batch, int64_t m, int64_t n,
+               int64_t k);
+  void pass(OpClass kind, const char *name, double read, double written,
+            bool linear = false);
+  /// What the backward reads. Inputs of products, and of the pass before them,
+  /// are kept in 8 bits with an 8-bit recipe.
+  void save(const char *name, double elements, bool isNarrow = false);
+  /// The same of what selective recomputation makes again: the results of norms
+  /// and of SwiGLU, and latent attention's up-projections (DeepSeek-V3, 2024,
+  /// section 3.2.3). `again` marks the op that was added last as one of these.
+  void saveUnlessRecomputed(const char *name, double elements);
+  void again() { layer.ops.back().attentionCore = true; }
+  void parameter(const char *name, double elements, bool isExpert = false);
+  /// Norm of the rows that this device holds; over tp they are gathered after
+  /// it and scattered after the last product.
+  void enter(const char *name);
+  void leave();
+  void attention();
+  void latentProjections();
+  void plainProjections();
+  void mlp(const char *name, int64_t ffn);
+  void experts();
+  void exchange(const char *name, double bytes);
+
+  const MoEConfig &config;
+  const Layout &layout;
+  const MoEOptions &options;
+  double width;
+  DType type;
+  /// Tokens of this device's context, and those whose residual it holds.
+  int64_t tokens, rows;
+  LayerWork layer;
+};
+
+void LayerBuilder::begin(const char *name) {
+  layer = LayerWork();
+  layer.name = name;
+}
+
+LayerWork LayerBuilder::finish() {
+  layer.outputBytes = width * double(rows) * config.hidden;
+  return std::move(layer);
+}
+
+void LayerBuilder::product(const char *name, int64_t batch, int64_t m,
+                           int64_t n, int64_t k) {
+  OpWork op;
+  op.kind = OpClass::Product;
+  op.name = name;
+  op.dtype = type;
+  op.weight = true;
+  op.product = {batch, m, n, k};
+  op.flops = 2.0 * batch * double(m) * double(n) * double(k);
+  op.bytesRead = width * batch * (double(m) * k + double(k) * n);
+  op.bytesWritten = width * batch * double(m) * n;
+  layer.add(op);
+}
+
+void LayerBuilder::pass(OpClass kind, const char *name, double read,
+                        double written, bool linear) {
+  OpWork op;
+  op.kind = kind;
+  op.name = name;
+  op.dtype = type;
+  op.bytesRead = width * read;
+  op.bytesWritten = width * written;
+  op.linear = linear;
+  layer.add(op);
+}
+
+void LayerBuilder::save(const char *name, double elements, bool isNarrow) {
+  double bytes = isNarrow && layout.precision == Precision::FP8 ? 1 : width;
+  layer.saved.push_back({name, bytes * elements, false});
+}
+
+void LayerBuilder::saveUnlessRecomputed(const char *name, double elements) {
+  layer.saved.push_back({name, width * elements, true});
+}
+
+void LayerBuilder::parameter(const char *name, double elements, bool isExpert) {
+  int64_t ranks = layout.dp * layout.cp;
+  layer.parameters.push_back(
+      {name, elements, isExpert ? ranks / layout.ep : ranks});
+}
+
+void LayerBuilder::enter(const char *name) {
+  double size = double(rows) * config.hidden;
+  pass(OpClass::RowReduction, name, size, size);
+  again();
+  save("norm input", size);
+  parameter(name, config.hidden);
+  if (layout.tp == 1 || !layout.sp)
+    return;
+  CommWork gather;
+  gather.kind = CommKind::AllGather;
+  gather.bytes = width * double(tokens) * config.hidden;
+  gather.axes = {"tp"};
+  gather.ranks = layout.tp;
+  gather.name = name;
+  layer.add(gather);
+}
+
+void LayerBuilder::leave() {
+  if (layout.tp > 1) {
+    CommWork reduce;
+    reduce.kind = layout.sp ? CommKind::ReduceScatter : CommKind::AllReduce;
+    reduce.bytes = width * double(tokens) * config.hidden;
+    reduce.axes = {"tp"};
+    reduce.ranks = layout.tp;
+    layer.add(reduce);
+  }
+  double size = double(rows) * config.hidden;
+  pass(OpClass::Elementwise, "residual", 2 * size, size, /*linear=*/true);
+}
+
+/// Queries and keys come from small latent vectors, which every device of tp
+/// has; only heads are cut (DeepSeek-V2, 2024, section 2.1).
+void LayerBuilder::latentProjections() {
+  int64_t heads = config.heads / layout.tp, h = config.hidden;
+  double t = double(tokens);
+  int64_t queries = heads * config.keyDim();
+  save("attention input", t * h, /*isNarrow=*/true);
+  if (config.queryRank) {
+    product("q_down", 1, tokens, config.queryRank, h);
+    pass(OpClass::RowReduction, "q_norm", t * config.queryRank,
+         t * config.queryRank);
+    again();
+    product("q_up", 1, tokens, queries, config.queryRank);
+    again();
+    save("latent query", 2 * t * config.queryRank);
+    parameter("q_down", double(h) * config.queryRank + config.queryRank);
+    parameter("q_up", double(config.queryRank) * queries);
+  } else {
+    product("q", 1, tokens, queries, h);
+    parameter("q", double(h) * queries);
+  }
+  product("kv_down", 1, tokens, config.kvRank + config.ropeDim, h);
+  pass(OpClass::RowReduction, "kv_norm", t * config.kvRank, t * config.kvRank);
+  again();
+  int64_t up = heads * (config.nopeDim + config.valueDim);
+  product("kv_up", 1, tokens, up, config.kvRank);
+  again();
+  save("latent keys and values", 2 * t * config.kvRank);
+  parameter("kv_down",
+            double(h) * (config.kvRank + config.ropeDim) + config.kvRank);
+  parameter("kv_up", double(config.kvRank) * up);
+}
+
+void LayerBuilder::plainProjections() {
+  int64_t heads = config.heads / layout.tp;
+  int64_t kvHeads = std::max<int64_t>(1, config.kvHeads / layout.tp);
+  int64_t out = (heads + 2 * kvHeads) * config.headDim;
+  save("attention input", double(tokens) * config.hidden, /*isNarrow=*/true);
+  product("qkv", 1, tokens, out, config.hidden);
+  parameter("qkv", double(config.hidden) * out);
+}
+
+void LayerBuilder::attention() {
+  enter("attention norm");
+  int64_t heads = config.heads / layout.tp;
+  int64_t keyDim = config.keyDim();
+  int64_t valueDim = config.isLatent() ? config.valueDim : config.headDim;
+  int64_t kvHeads = config.isLatent()
+                        ? heads
+                        : std::max<int64_t>(1, config.kvHeads / layout.tp);
+  if (config.isLatent())
+    latentProjections();
+  else
+    plainProjections();
+  double t = double(tokens);
+  double q = t * heads * keyDim, k = t * kvHeads * keyDim,
+         v = t * kvHeads * valueDim, out = t * heads * valueDim;
+  pass(OpClass::Elementwise, "rope", q + k, q + k);
+  if (config.isLatent())
+    again();
+  OpWork core;
+  core.kind = OpClass::Attention;
+  core.name = "attention";
+  core.dtype = type;
+  int64_t seq = layout.seq / layout.cp;
+  core.product = {layout.microBatch * heads, seq, seq, (keyDim + valueDim) / 2};
+  // Half of the scores, by the causal mask.
+  core.flops = double(layout.microBatch) * heads * seq * double(seq) *
+               double(keyDim + valueDim);
+  core.bytesRead = width * (q + k + v);
+  core.bytesWritten = width * out;
+  layer.add(core);
+  if (config.isLatent())
+    saveUnlessRecomputed("queries, keys and values", q + k + v);
+  else
+    save("queries, keys and values", q + k + v);
+  save("attention output", out);
+  product("out", 1, tokens, config.hidden, heads * valueDim);
+  parameter("out", double(heads) * valueDim * config.hidden);
+  leave();
+}
+
+/// Gate, up, their product, down.
+void LayerBuilder::mlp(const char *name, int64_t ffn) {
+  int64_t columns = ffn / layout.tp;
+  double inner = double(tokens) * columns;
+  save("mlp input", double(tokens) * config.hidden, /*isNarrow=*/true);
+  product(name, 1, tokens, 2 * columns, config.hidden);
+  pass(OpClass::Elementwise, "silu", 2 * inner, inner);
+  again();
+  save("gate and up", 2 * inner, /*isNarrow=*/true);
+  product(name, 1, tokens, config.hidden, columns);
+  saveUnlessRecomputed("mlp inner", inner);
+  parameter(name, 3.0 * config.hidden * columns);
+}
+
+void LayerBuilder::exchange(const char *name, double bytes) {
+  if (layout.ep == 1)
+    return;
+  CommWork all;
+  all.kind = CommKind::AllToAll;
+  all.name = name;
+  all.bytes = bytes;
+  all.axes = {"ep"};
+  all.ranks = layout.ep;
+  layer.add(all);
+}
+
+/// A token goes to each of its experts' devices; where it may use few groups of
+/// experts only, it goes once to each of their nodes and is passed on there.
+/// Tokens travel to experts in 8 bits with an 8-bit recipe, and back in 16.
+void LayerBuilder::experts() {
+  double t = double(tokens), h = config.hidden;
+  int64_t copies = config.expertsPerToken;
+  product("router", 1, tokens, config.experts, config.hidden);
+  pass(OpClass::RowReduction, "top-k", t * config.experts,
+       t * 2 * config.expertsPerToken);
+  parameter("router", h * config.experts);
+  save("router", t * config.experts);
+
+  int64_t sent = copies;
+  if (config.groupsPerToken > 0 && layout.ep > 1)
+    sent = std::min(copies, config.groupsPerToken);
+  double wire = layout.precision == Precision::FP8 ? 1 : width;
+  exchange("dispatch", t * sent * h * wire);
+  pass(OpClass::Elementwise, "permute", t * copies * h, t * copies * h, true);
+
+  int64_t local = config.experts / layout.ep;
+  double spread =
+      options.capacityFactor > 0 ? options.capacityFactor : options.imbalance;
+  int64_t each = std::max<int64_t>(
+      1, int64_t(t * copies * double(layout.ep) / config.experts * spread));
+  int64_t columns = config.expertFfn / layout.tp;
+  double places = double(each) * local;
+  save("experts' input", places * h, /*isNarrow=*/true);
+  product("experts", local, each, 2 * columns, config.hidden);
+  // Results are weighted here, so that none is kept for its weight's gradient.
+  pass(OpClass::Elementwise, "silu", 2 * places * columns, places * columns);
+  again();
+  save("experts' gate and up", 2 * places * columns, /*isNarrow=*/true);
+  product("experts", local, each, config.hidden, columns);
+  saveUnlessRecomputed("experts' inner", places * columns);
+  parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
+
+  exchange("combine", t * sent * h * width);
+  pass(OpClass::Elementwise, "combine", t * copies * h, t * h, true);
+}
+
+LayerWork LayerBuilder::embedding() {
+  begin("embedding");
+  double size = double(rows) * config.hidden;
+  pass(OpClass::Embedding, "embedding", size, size, true);
+  parameter("table", double(config.vocab / layout.tp) * config.hidden);
+  return finish();
+}
+
+LayerWork LayerBuilder::denseBlock() {
+  begin("block");
+  attention();
+  enter("mlp norm");
+  mlp("mlp", config.denseFfn);
+  leave();
+  return finish();
+}
+
+LayerWork LayerBuilder::sparseBlock() {
+  begin("block");
+  attention();
+  enter("mlp norm");
+  if (config.sharedFfn)
+    mlp("shared experts", config.sharedFfn);
+  experts();
+  leave();
+  return finish();
+}
+
+LayerWork LayerBuilder::joinedBlock() {
+  LayerWork block = sparseBlock();
+  begin("block");
+  product("join", 1, rows, config.hidden, 2 * config.hidden);
+  save("join input", 2.0 * double(rows) * config.hidden);
+  parameter("join", 2.0 * config.hidden * config.hidden);
+  for (const WorkItem &item : block.items) {
+    if (item.kind == WorkItem::Kind::Op)
+      layer.add(block.ops[item.index]);
+    else
+      layer.add(block.comms[item.index]);
+  }
+  layer.saved.insert(layer.saved.end(), block.saved.begin(), block.saved.end());
+  layer.parameters.insert(layer.parameters.end(), block.parameters.begin(),
+                          block.parameters.end());
+  return finish();
+}
+
+LayerWork LayerBuilder::head(bool hasOwnTable) {
+  begin("head");
+  enter("final norm");
+  int64_t columns = config.vocab / layout.tp;
+  save("head input", double(tokens) * config.hidden, /*isNarrow=*/true);
+  product("head", 1, tokens, columns, config.hidden);
+  if (hasOwnTable)
+    parameter("head", double(columns) * config.hidden);
+  double logits = double(tokens) * columns;
+  pass(OpClass::RowReduction, "loss", logits, tokens);
+  save("logits", logits);
+  return finish();
+}
+
+} // namespace
+
+std::vector<std::string> tessera::checkMoELayout(const MoEConfig &config,
+                                                 const Layout &layout) {
+  int64_t blocks = config.layers - config.denseLayers;
+  std::vector<std::string> errors = layout.checkModel(
+      config.heads, config.isLatent() ? config.heads : config.kvHeads,
+      config.expertFfn, layout.stageLayers.empty() ? config.layers : blocks);
+  if (config.experts % layout.ep)
+    errors.push_back(
+        llvm::formatv("ep: expects a divisor of the {0} experts but got {1}",
+                      config.experts, layout.ep));
+  return errors;
+}
+
+ModelWork tessera::makeMoEWork(const MoEConfig &config, const Layout &layout,
+                               const MoEOptions &options) {
+  LayerBuilder builder(config, layout, options);
+  ModelWork work;
+  auto add = [&](LayerWork layer, int64_t count) {
+    if (count == 0)
+      return;
+    work.layers.push_back({work.kinds.size(), count});
+    work.kinds.push_back(std::move(layer));
+  };
+  add(builder.embedding(), 1);
+  add(builder.denseBlock(), config.denseLayers);
+  add(builder.sparseBlock(), config.layers - config.denseLayers);
+  // Extra heads share the model's table.
+  add(builder.joinedBlock(), config.extraHeads);
+  add(builder.head(false), config.extraHeads);
+  add(builder.head(!config.tiedHead), 1);
+  work.modelParameters = config.parameters();
+  work.modelFlopsPerToken = config.modelFlopsPerToken(layout.seq);
+  buildTrainingWork(work, layout);
+  return work;
+}

@@ -1,0 +1,250 @@
+//===- MoEWorkTest.cpp - The work of a mixture of experts -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/MoEWork.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+/// The sizes of Mixtral 8x7B (Jiang et al. 2024).
+std::string mixtralText() {
+  return R"({"model_type": "mixtral", "vocab_size": 32000, "hidden_size": 4096,
+    "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "intermediate_size": 14336,
+    "num_local_experts": 8, "num_experts_per_tok": 2})";
+}
+
+/// The sizes of DeepSeek-V3 (2024, section 4.2).
+std::string deepSeekText() {
+  return R"({"model_type": "deepseek_v3", "vocab_size": 129280,
+    "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
+    "num_key_value_heads": 128, "intermediate_size": 18432,
+    "moe_intermediate_size": 2048, "n_routed_experts": 256,
+    "n_shared_experts": 1, "num_experts_per_tok": 8, "n_group": 8,
+    "topk_group": 4, "first_k_dense_replace": 3, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "v_head_dim": 128, "num_nextn_predict_layers": 1})";
+}
+
+MoEConfig parse(const std::string &text) {
+  return llvm::cantFail(parseMoEConfig(text, "model.json"));
+}
+
+std::string errorOf(const std::string &from, const std::string &to) {
+  std::string text = mixtralText();
+  text.replace(text.find(from), from.size(), to);
+  auto config = parseMoEConfig(text, "model.json");
+  return config ? "" : llvm::toString(config.takeError());
+}
+
+Layout layout(int64_t dp, int64_t ep, int64_t tp = 1) {
+  Layout l;
+  l.dp = dp;
+  l.ep = ep;
+  l.tp = tp;
+  l.gpus = dp * tp;
+  l.globalBatch = dp;
+  l.seq = 4096;
+  return l;
+}
+
+/// The block with experts.
+const LayerWork &block(const ModelWork &work) {
+  size_t longest = 0;
+  for (size_t i = 0; i < work.layers.size(); ++i)
+    if (work.layers[i].count > work.layers[longest].count)
+      longest = i;
+  return work.kinds[work.layers[longest].kind];
+}
+
+double flops(const LayerWork &layer, Pass pass) {
+  double sum = 0;
+  for (const OpWork &op : layer.ops)
+    if (op.pass == pass && op.kind == OpClass::Product)
+      sum += op.flops;
+  return sum;
+}
+
+double parameters(const ModelWork &work) {
+  double sum = 0;
+  for (const ModelWork::Run &run : work.layers)
+    sum += run.count * work.kinds[run.kind].parameterElements();
+  return sum;
+}
+
+TEST(MoEConfig, published_numbers_of_parameters) {
+  MoEConfig mixtral = parse(mixtralText());
+  EXPECT_NEAR(mixtral.parameters() / 1e9, 46.70, 0.01);
+  EXPECT_NEAR(mixtral.activeParameters() / 1e9, 12.88, 0.01);
+  MoEConfig deepSeek = parse(deepSeekText());
+  EXPECT_NEAR(deepSeek.parameters() / 1e9, 671.0, 0.1);
+  EXPECT_NEAR(deepSeek.activeParameters() / 1e9, 37, 1);
+}
+
+TEST(MoEConfig, knows_its_kinds) {
+  EXPECT_TRUE(isMoEConfig(mixtralText()));
+  EXPECT_TRUE(isMoEConfig(deepSeekText()));
+  EXPECT_FALSE(isMoEConfig(R"({"model_type": "llama"})"));
+  EXPECT_FALSE(isMoEConfig("no json"));
+}
+
+TEST(MoEConfig, errors) {
+  EXPECT_EQ(errorOf(R"("hidden_size": 4096,)", ""),
+            "model.json: expects a key 'hidden_size'");
+  EXPECT_EQ(errorOf("4096", "-3"),
+            "model.json: expects hidden_size to be an integer from 0 to "
+            "2147483647 but got -3");
+  EXPECT_EQ(
+      errorOf(R"("num_experts_per_tok": 2)", R"("num_experts_per_tok": 9)"),
+      "model.json: expects from 1 to 8 experts a token but got 9");
+  EXPECT_EQ(errorOf(R"("vocab_size": 32000)", R"("vocab_size": 0)"),
+            "model.json: expects vocab_size of at least 1 but got 0");
+}
+
+/// All parameters are somewhere: with the experts over 8 ranks, 8 times theirs.
+TEST(MoEWork, parameters_are_all_there) {
+  MoEConfig mixtral = parse(mixtralText());
+  EXPECT_EQ(parameters(makeMoEWork(mixtral, layout(1, 1))),
+            mixtral.parameters());
+  double experts = 32.0 * 8 * mixtral.expertParameters();
+  EXPECT_EQ(parameters(makeMoEWork(mixtral, layout(8, 8))) + experts * 7 / 8,
+            mixtral.parameters());
+  MoEConfig deepSeek = parse(deepSeekText());
+  deepSeek.extraHeads = 0;
+  EXPECT_EQ(parameters(makeMoEWork(deepSeek, layout(1, 1))),
+            deepSeek.parameters());
+}
+
+TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
+  ModelWork work = makeMoEWork(parse(mixtralText()), layout(32, 8));
+  bool found = false;
+  for (const ParameterWork &p : block(work).parameters) {
+    EXPECT_EQ(p.dataRanks, p.name == "experts" ? 4 : 32) << p.name;
+    found |= p.name == "experts";
+  }
+  EXPECT_TRUE(found);
+}
+
+/// Products of a token: 2 FLOPs for each parameter that it uses.
+TEST(MoEWork, products_are_those_of_active_parameters) {
+  for (const std::string &text : {mixtralText(), deepSeekText()}) {
+    MoEConfig config = parse(text);
+    for (int64_t ep : {1, 8}) {
+      ModelWork work = makeMoEWork(config, layout(8, ep));
+      double used = config.sparseBlockParameters() +
+                    config.expertsPerToken * config.expertParameters();
+      EXPECT_NEAR(flops(block(work), Pass::Forward) / (2 * 4096 * used), 1,
+                  1e-3);
+      EXPECT_NEAR(flops(block(work), Pass::BackwardInput) +
+                      flops(block(work), Pass::BackwardWeight),
+                  2 * flops(block(work), Pass::Forward), 1);
+    }
+  }
+}
+
+TEST(MoEWork, tokens_are_exchanged_over_ep) {
+  MoEConfig mixtral = parse(mixtralText());
+  EXPECT_TRUE(block(makeMoEWork(mixtral, layout(8, 1))).comms.empty());
+  ModelWork work = makeMoEWork(mixtral, layout(8, 8));
+  std::vector<std::string> names;
+  for (const CommWork &comm : block(work).comms) {
+    EXPECT_EQ(comm.kind, CommKind::AllToAll);
+    EXPECT_EQ(comm.axes, (std::vector<std::string>{"ep"}));
+    EXPECT_EQ(comm.bytes, 4096.0 * 2 * 4096 * 2);
+    names.push_back(comm.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"dispatch", "combine", "combine",
+                                             "dispatch"}));
+  // To four nodes at most, in 8 bits there and in 16 back.
+  Layout l = layout(64, 64);
+  l.precision = Precision::FP8;
+  work = makeMoEWork(parse(deepSeekText()), l);
+  EXPECT_EQ(block(work).comms[0].bytes, 4096.0 * 4 * 7168);
+  EXPECT_EQ(block(work).comms[1].bytes, 4096.0 * 4 * 7168 * 2);
+}
+
+TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
+  MoEConfig mixtral = parse(mixtralText());
+  auto expertFlops = [&](MoEOptions options) {
+    double sum = 0;
+    ModelWork work = makeMoEWork(mixtral, layout(8, 8), options);
+    for (const OpWork &op : block(work).ops)
+      if (op.name == "experts" && op.pass == Pass::Forward)
+        sum += op.flops;
+    return sum;
+  };
+  double even = expertFlops({});
+  EXPECT_EQ(even, 2 * 4096.0 * 2 * mixtral.expertParameters());
+  EXPECT_EQ(expertFlops({1.25, 1}), 1.25 * even);
+  EXPECT_EQ(expertFlops({0, 1.5}), 1.5 * even);
+  // Places are places, however tokens are spread.
+  EXPECT_EQ(expertFlops({1.25, 1.5}), 1.25 * even);
+}
+
+TEST(MoEWork, tensor_parallelism_cuts_heads_and_columns) {
+  MoEConfig mixtral = parse(mixtralText());
+  Layout l = layout(1, 1, 4);
+  l.sp = true;
+  ModelWork one = makeMoEWork(mixtral, layout(1, 1)),
+            four = makeMoEWork(mixtral, l);
+  double router = 2 * 4096.0 * 4096 * 8;
+  EXPECT_NEAR(flops(block(one), Pass::Forward) - router,
+              4 * (flops(block(four), Pass::Forward) - router), 1);
+  EXPECT_EQ(block(four).outputBytes, block(one).outputBytes / 4);
+}
+
+TEST(MoEWork, recomputation_and_8_bits_save_memory) {
+  MoEConfig deepSeek = parse(deepSeekText());
+  Layout l = layout(64, 64);
+  auto kept = [&] {
+    ModelWork work = makeMoEWork(deepSeek, l);
+    double sum = 0;
+    for (const SavedTensor &tensor : block(work).saved)
+      if (l.recompute == Recompute::None || !tensor.attentionCore)
+        sum += tensor.bytes;
+    return sum;
+  };
+  double whole = kept();
+  l.precision = Precision::FP8;
+  double narrow = kept();
+  l.recompute = Recompute::Selective;
+  double least = kept();
+  EXPECT_LT(narrow, 0.85 * whole);
+  EXPECT_LT(least, 0.6 * narrow);
+  ModelWork work = makeMoEWork(deepSeek, l);
+  EXPECT_GT(flops(block(work), Pass::Recompute), 0);
+  EXPECT_LT(flops(block(work), Pass::Recompute),
+            0.2 * flops(block(work), Pass::Forward));
+}
+
+TEST(MoEWork, layout_errors) {
+  MoEConfig deepSeek = parse(deepSeekText());
+  Layout l = layout(96, 96);
+  auto errors = checkMoELayout(deepSeek, l);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0], "ep: expects a divisor of the 256 experts but got 96");
+  EXPECT_TRUE(checkMoELayout(deepSeek, layout(64, 64)).empty());
+}
+
+/// 37e9 active parameters; the technical report's 180 thousand hours for 1e12
+/// tokens are then 340 model TFLOP/s a device.
+TEST(MoEWork, model_flops) {
+  MoEConfig deepSeek = parse(deepSeekText());
+  double flops = deepSeek.modelFlopsPerToken(4096);
+  EXPECT_NEAR(flops / 1e9,
+              6 * deepSeek.activeParameters() / 1e9 +
+                  6.0 * 61 * 128 * (192 + 128) * 4096 / 1e9,
+              1e-6);
+  EXPECT_NEAR(6 * deepSeek.activeParameters() * 1e12 / (180e3 * 3600) / 1e12,
+              345, 10);
+}
+
+} // namespace
