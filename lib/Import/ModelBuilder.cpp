@@ -65,8 +65,10 @@ public:
     locate("head");
     Value logits = einsum("bsd,vd->bsv", x,
                           parameter(config.tiedHead ? "wte" : "lm_head"));
-    Value result = options.train ? meanLoss(logits) : logits;
-    func::ReturnOp::create(builder, result);
+    SmallVector<Value> results{logits};
+    if (options.train)
+      results = losses(logits);
+    func::ReturnOp::create(builder, results);
     return module;
   }
 
@@ -103,18 +105,20 @@ private:
            named(nn::NNDialect::kInitAttr, initOf(parameter))}));
     }
 
-    auto resultType =
-        options.train
-            ? RankedTensorType::get({}, builder.getF32Type())
-            : RankedTensorType::get({options.batch, options.seq, config.vocab},
-                                    element);
+    SmallVector<Type> resultTypes{RankedTensorType::get(
+        {options.batch, options.seq, config.vocab}, element)};
+    SmallVector<StringRef> outputs{"logits"};
+    if (options.train) {
+      outputs = {"loss", "loss_sum", "tokens"};
+      resultTypes.assign(3, RankedTensorType::get({}, builder.getF32Type()));
+    }
     locate("forward");
     auto function = func::FuncOp::create(
-        builder, "forward", builder.getFunctionType(types, {resultType}));
+        builder, "forward", builder.getFunctionType(types, resultTypes));
     function.setAllArgAttrs(attrs);
-    function.setResultAttr(
-        0, nn::NNDialect::kOutputAttr,
-        builder.getStringAttr(options.train ? "loss" : "logits"));
+    for (auto [i, name] : llvm::enumerate(outputs))
+      function.setResultAttr(i, nn::NNDialect::kOutputAttr,
+                             builder.getStringAttr(name));
 
     Block *entry = function.addEntryBlock();
     builder.setInsertionPointToStart(entry);
@@ -215,21 +219,22 @@ private:
     return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
   }
 
-  /// sum of the tokens' losses / number of labels that count.
-  Value meanLoss(Value logits) {
+  /// The mean loss, the sum of the tokens' losses, and the number of labels that
+  /// count.
+  SmallVector<Value> losses(Value logits) {
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
     auto perToken = labelsType.clone(builder.getF32Type());
-    auto losses = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
-                                             kIgnoredLabel);
+    auto each = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
+                                           kIgnoredLabel);
     auto ignoredAttr = DenseElementsAttr::get(
         labelsType, builder.getI32IntegerAttr(kIgnoredLabel).getValue());
     Value ignored = arith::ConstantOp::create(builder, ignoredAttr);
     Value counts = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
                                          labels, ignored);
     counts = arith::UIToFPOp::create(builder, perToken, counts);
-    Value total = sum(losses.getResult()), count = sum(counts);
-    return arith::DivFOp::create(builder, total, count);
+    Value total = sum(each.getResult()), count = sum(counts);
+    return {arith::DivFOp::create(builder, total, count), total, count};
   }
 
   //===--------------------------------------------------------------------===//

@@ -20,7 +20,8 @@ using namespace tessera::interp;
 //===----------------------------------------------------------------------===//
 
 std::string interp::getArgumentName(func::FuncOp function, unsigned index) {
-  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kInputAttr})
+  for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
+                        nn::NNDialect::kInputAttr})
     if (auto name = function.getArgAttrOfType<StringAttr>(index, key))
       return name.str();
   return "arg" + std::to_string(index);
@@ -30,6 +31,13 @@ std::string interp::getResultName(func::FuncOp function, unsigned index) {
   if (auto name = function.getResultAttrOfType<StringAttr>(
           index, nn::NNDialect::kOutputAttr))
     return name.str();
+  // What takes the place of an argument has its name.
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+    auto donated = function.getArgAttrOfType<IntegerAttr>(
+        i, dist::DistDialect::kDonateAttr);
+    if (donated && donated.getInt() == index)
+      return getArgumentName(function, i);
+  }
   return "result" + std::to_string(index);
 }
 
@@ -113,6 +121,9 @@ static void findBound(Value value, IndexBound &bound,
       bound.ignored = static_cast<int64_t>(loss.getIgnore());
     } else if (auto pick = dyn_cast<nn::PickBackwardOp>(op)) {
       bound.restrict(lastSize(pick.getResult()));
+    } else if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
+      findBound(accumulate.getBody().getArgument(use.getOperandNumber()), bound,
+                visited);
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
           call, call.getCalleeAttr());
@@ -146,28 +157,59 @@ static void fillIntegers(Tensor &tensor, const Random &random,
   }
 }
 
-static void fillFloats(Tensor &tensor, const Random &random, nn::InitAttr init,
-                       const InputOptions &options) {
+/// What a float argument starts from.
+namespace {
+struct FloatInit {
   double mean = 0, deviation = 1;
-  if (init) {
-    constexpr double kAroundConstants = 0.1;
-    mean = init.getKind() == nn::InitKind::Ones ? 1 : 0;
-    deviation = kAroundConstants;
-    if (init.getKind() == nn::InitKind::Constant) {
-      mean = init.getNumber().getValueAsDouble();
-      deviation = 0;
-    }
-    if (init.getKind() == nn::InitKind::Normal)
-      deviation = std::max(init.getNumber().getValueAsDouble(),
-                           std::pow(tensor.getNumElements(), -0.25));
+  /// Moments of gradients: the second is a mean of squares.
+  bool isPositive = false;
+};
+} // namespace
+
+static FloatInit getFloatInit(func::FuncOp function, unsigned index,
+                              int64_t numElements) {
+  FloatInit result;
+  auto init = function.getArgAttrOfType<nn::InitAttr>(
+      index, nn::NNDialect::kInitAttr);
+  if (!init)
+    return result;
+  constexpr double kAroundConstants = 0.1;
+  bool isState = bool(function.getArgAttr(index, nn::NNDialect::kStateAttr));
+  bool isOfParameter = bool(function.getArgAttr(index, nn::NNDialect::kOfAttr));
+  result.mean = init.getKind() == nn::InitKind::Ones ? 1 : 0;
+  result.deviation = isState && !isOfParameter ? 0 : kAroundConstants;
+  result.isPositive =
+      isState && isOfParameter && init.getKind() == nn::InitKind::Zeros;
+  if (init.getKind() == nn::InitKind::Constant) {
+    result.mean = init.getNumber().getValueAsDouble();
+    result.deviation = 0;
   }
+  if (init.getKind() == nn::InitKind::Normal)
+    result.deviation = std::max(init.getNumber().getValueAsDouble(),
+                                std::pow(numElements, -0.25));
+  return result;
+}
+
+static void fillFloats(Tensor &tensor, const Random &random,
+                       const FloatInit &init, const InputOptions &options) {
   const ElementType &type = tensor.getElementType();
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
-    double value = options.integers
+    double value = options.integers && init.deviation != 0
                        ? static_cast<double>(random.bits(i, 0) % 5) - 2
-                       : mean + deviation * random.normal(i);
-    tensor[i] = type.round(floatCell(value));
+                       : init.mean + init.deviation * random.normal(i);
+    tensor[i] = type.round(floatCell(init.isPositive ? std::fabs(value) : value));
   }
+}
+
+/// A master copy has the numbers of its parameter.
+static std::string getRandomName(func::FuncOp function, unsigned index) {
+  auto init = function.getArgAttrOfType<nn::InitAttr>(
+      index, nn::NNDialect::kInitAttr);
+  auto of =
+      function.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kOfAttr);
+  if (of && init && init.getKind() == nn::InitKind::Normal)
+    return of.str();
+  return getArgumentName(function, index);
 }
 
 FailureOr<RankTensors> interp::makeInputs(func::FuncOp function,
@@ -186,12 +228,10 @@ FailureOr<RankTensors> interp::makeInputs(func::FuncOp function,
                                 "float or integer type but got ")
              << type;
     auto tensor = std::make_shared<Tensor>(type);
-    Random random(options.seed, getArgumentName(function, i));
+    Random random(options.seed, getRandomName(function, i));
     if (tensor->getElementType().isFloat())
-      fillFloats(
-          *tensor, random,
-          function.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr),
-          options);
+      fillFloats(*tensor, random,
+                 getFloatInit(function, i, tensor->getNumElements()), options);
     else
       fillIntegers(*tensor, random, argument);
     inputs.push_back(tensor);

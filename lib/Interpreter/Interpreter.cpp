@@ -26,6 +26,7 @@ Registry::Registry() {
   addMathHandlers(*this);
   addNNHandlers(*this);
   addNNBackwardHandlers(*this);
+  addOptimizerHandlers(*this);
   addTensorHandlers(*this);
 }
 

@@ -14,6 +14,7 @@
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Training/Passes.h"
+#include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -23,13 +24,32 @@ using namespace tessera;
 // What each phase does
 //===----------------------------------------------------------------------===//
 
+/// The zero of a strategy; a strategy that is none is an error of the pass that
+/// applies it.
+static int getZero(StringRef text) {
+  std::string error;
+  std::optional<Strategy> strategy = parseStrategy(text, error);
+  return strategy ? strategy->zero : 0;
+}
+
 static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
+  if (!options.forward) {
+    PlanTrainingPassOptions training;
+    training.settings = options.training;
+    training.zero = getZero(options.strategy);
+    pm.addPass(createPlanTrainingPass(training));
+  }
   if (options.mesh.empty() && options.strategy.empty())
     return;
   ApplyStrategyPassOptions strategy;
   strategy.mesh = options.mesh;
   strategy.strategy = options.strategy;
   pm.addPass(createApplyStrategyPass(strategy));
+}
+
+static void buildTrain(OpPassManager &pm) {
+  pm.addPass(createBuildTrainStepPass());
+  pm.addPass(createShardTrainingStatePass());
 }
 
 static void buildPropagate(OpPassManager &pm) {
@@ -80,6 +100,8 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
     return;
   case Phase::Plan:
     return buildPlan(pm, options);
+  case Phase::Train:
+    return buildTrain(pm);
   case Phase::Propagate:
     return buildPropagate(pm);
   case Phase::Partition:
@@ -106,8 +128,8 @@ void tessera::buildPhasesUpTo(OpPassManager &pm, Phase last,
 //===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral phaseNames[] = {
-    "input",   "plan",     "propagate", "partition",
-    "kernels", "schedule", "rt",        "llvm"};
+    "input",   "plan",     "train", "propagate", "partition",
+    "kernels", "schedule", "rt",    "llvm"};
 
 llvm::StringRef tessera::stringifyPhase(Phase phase) {
   return phaseNames[static_cast<int>(phase)];
@@ -140,12 +162,18 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
       options.mesh = word.str();
     } else if (word.consume_front("strategy=")) {
       options.strategy = word.str();
+    } else if (word.consume_front("training=")) {
+      options.training = word.str();
+    } else if (word == "forward") {
+      options.forward = true;
     } else if (std::optional<Phase> phase = parsePhase(word)) {
       last = *phase;
       hasPhase = true;
     } else {
       return error("--compile-to expects a phase (" + listPhases() +
-                   "), mesh=... or strategy=... but got '" + word + "'");
+                   "), mesh=..., strategy=..., training=... or forward but "
+                   "got '" +
+                   word + "'");
     }
   }
   if (!hasPhase)
@@ -160,6 +188,11 @@ struct PlanOptions : PassPipelineOptions<PlanOptions> {
                            llvm::cl::desc("axes and sizes: dp=2,tp=4")};
   Option<std::string> strategy{
       *this, "strategy", llvm::cl::desc("list of dp, tp, sp, zero=N; or auto")};
+  Option<std::string> training{
+      *this, "training",
+      llvm::cl::desc("how to train: micro-batches=2,lr=1e-3")};
+  Option<bool> forward{*this, "forward",
+                       llvm::cl::desc("keep a program with a loss as it is")};
 };
 } // namespace
 
@@ -170,6 +203,8 @@ void tessera::registerPipelines() {
         PipelineOptions plan;
         plan.mesh = options.mesh;
         plan.strategy = options.strategy;
+        plan.training = options.training;
+        plan.forward = options.forward;
         buildPhase(pm, Phase::Plan, plan);
       });
   for (int i = 0; i <= static_cast<int>(Phase::LLVM); ++i) {

@@ -49,6 +49,7 @@ WorkReader::~WorkReader() = default;
 static PipelineOptions partitionOptions(const Layout &layout) {
   bool data = layout.zero == 3 && layout.dp * layout.cp > 1;
   PipelineOptions options;
+  options.forward = true;
   auto add = [&](std::string &list, const std::string &entry) {
     list += (list.empty() ? "" : ",") + entry;
   };

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rest.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
@@ -27,8 +28,8 @@ namespace {
 class SeedWriter {
 public:
   SeedWriter(const Strategy &strategy, const Mesh &mesh,
-             FlatSymbolRefAttr symbol)
-      : strategy(strategy), mesh(mesh), symbol(symbol) {}
+             FlatSymbolRefAttr symbol, bool isTrained)
+      : strategy(strategy), mesh(mesh), symbol(symbol), isTrained(isTrained) {}
 
   void seedFunction(FunctionOpInterface func);
   /// What the strategy asks for and the program has nothing for; empty if it
@@ -48,7 +49,6 @@ private:
   Sharding seedResidual(ArrayRef<StringRef> dims, RankedTensorType type);
   void seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                  RankedTensorType type) const;
-  void restOverDp(Sharding &sharding, RankedTensorType type) const;
   void constrainUses(Value parameter, const Sharding &inUse);
   dist::ShardingAttr toAttr(const Sharding &sharding) const {
     return dist::ShardingAttr::get(symbol, mesh, sharding);
@@ -57,6 +57,8 @@ private:
   const Strategy &strategy;
   const Mesh &mesh;
   FlatSymbolRefAttr symbol;
+  /// A training step will be built, which is sharded over dp later.
+  const bool isTrained;
   /// Query heads of a KV head: the largest "q_per_kv" of the function.
   int64_t headsPerGroup = 1;
   bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
@@ -134,28 +136,6 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
   return sharding;
 }
 
-/// Adds dp to the first dimension that then divides, else to the one with the
-/// most elements a device.
-void SeedWriter::restOverDp(Sharding &sharding, RankedTensorType type) const {
-  AxisRef dp = fullAxis("dp");
-  std::optional<unsigned> largest;
-  int64_t largestSize = 1;
-  for (auto [i, dim] : llvm::enumerate(sharding.dims)) {
-    int64_t size = type.getDimSize(i), shards = numShards(dim.axes);
-    if (size % (shards * dp.size) == 0) {
-      dim.axes.push_back(dp);
-      return;
-    }
-    int64_t local = llvm::divideCeil(size, shards);
-    if (local > largestSize) {
-      largest = i;
-      largestSize = local;
-    }
-  }
-  if (largest)
-    sharding.dims[*largest].axes.push_back(dp);
-}
-
 /// Gathers a parameter before the first op that uses it.
 void SeedWriter::constrainUses(Value parameter, const Sharding &inUse) {
   Operation *first = nullptr;
@@ -198,9 +178,10 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         isParameter ? seedParameter(dims, type) : seedInput(dims, type);
     if (dist::getSharding(arg))
       continue;
-    if (isParameter && strategy.zero == 3 && hasAxis("dp")) {
+    if (isParameter && strategy.zero == 3 && !isTrained && hasAxis("dp")) {
       Sharding rest = seed;
-      restOverDp(rest, type);
+      restOver(fullAxis("dp"), rest, type.getShape(),
+               getPaddable(dims, type.getRank()));
       if (!rest.samePlacement(seed))
         constrainUses(arg, seed);
       seed = std::move(rest);
@@ -285,14 +266,16 @@ struct ApplyStrategyPass
     if (plan->isNone())
       return success();
 
+    bool isTrained = module->hasAttr(dist::DistDialect::kPlanAttr);
     SeedWriter writer(*plan, plain,
-                      FlatSymbolRefAttr::get(meshOp->getSymNameAttr()));
+                      FlatSymbolRefAttr::get(meshOp->getSymNameAttr()),
+                      isTrained);
     for (auto func : module.getOps<FunctionOpInterface>())
       if (!func.isExternal())
         writer.seedFunction(func);
     if (std::string why = writer.missing(); !why.empty())
       return module.emitError() << why;
-    if (plan->zero == 1 || plan->zero == 2)
+    if (!isTrained && (plan->zero == 1 || plan->zero == 2))
       remark::analysis(
           module.getLoc(),
           remark::RemarkOpts::name("NothingToSeed").category("strategy"))

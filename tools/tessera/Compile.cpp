@@ -10,6 +10,7 @@
 
 #include "Options.h"
 #include "Programs.h"
+#include "TrainingOptions.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
@@ -32,7 +33,7 @@ using mlir::failed;
 
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kOwnOptions[] = {
     {"--mesh", "AXES",
      "the devices, as dp=2,tp=2; default: the program's own\n"
      "dist.mesh, or one device"},
@@ -55,18 +56,19 @@ constexpr OptionSpec kOptions[] = {
      "name), or the text of a phase (default: stdout)"},
 };
 
-constexpr CommandSpec kCommand = {
+const CommandSpec kCommand = {
     "compile",
     "PROGRAM.mlir [options]",
     "Compiles a program to an executable of one process per device.",
-    "Partitions the program over the mesh, outlines kernels, plans the memory "
+    "A program that returns a loss becomes its training step. Partitions the\n"
+    "program over the mesh, outlines kernels, plans the memory "
     "of\n"
     "a rank, generates code and links it with Tessera's runtime. A program of\n"
     "local functions (dist.local) is partitioned already. Needs a C++\n"
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    kOptions,
+    withTrainingOptions(kOwnOptions, /*numBehind=*/6),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -150,8 +152,8 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
                                      "got '" +
                                      job.output + "'");
   }
-  job.pipeline.mesh = parsed.get("--mesh").str();
-  job.pipeline.strategy = parsed.get("--strategy").str();
+  if (llvm::Error error = readPipelineOptions(parsed, job.pipeline))
+    return std::move(error);
   job.pipeline.program = job.name;
   job.object.cpu = parsed.get("--cpu", "native").str();
   job.quiet = parsed.has("--quiet");
@@ -166,25 +168,31 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   return job;
 }
 
-/// Whether there is something to spread: a mesh, and a program on global types.
-/// Without a mesh the program is that of one rank; a local one is spread.
-bool isToBeSpread(mlir::ModuleOp module, const Job &job) {
-  bool isLocal = llvm::any_of(
+/// A program of local functions is spread, and trained, already.
+bool isLocal(mlir::ModuleOp module) {
+  return llvm::any_of(
       module.getOps<mlir::func::FuncOp>(), [](mlir::func::FuncOp func) {
         return func->hasAttr(dist::DistDialect::kLocalAttr);
       });
-  return !isLocal &&
-         (!module.getOps<dist::MeshOp>().empty() ||
-          !job.pipeline.mesh.empty() || !job.pipeline.strategy.empty());
+}
+
+/// Whether a phase has something to do: without a mesh the program is that of
+/// one rank, which is not spread.
+bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
+  if (phase == Phase::Input || phase >= Phase::Kernels)
+    return true;
+  if (isLocal(module))
+    return false;
+  return phase <= Phase::Train || !module.getOps<dist::MeshOp>().empty() ||
+         !job.pipeline.mesh.empty() || !job.pipeline.strategy.empty();
 }
 
 llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
                       Progress &progress) {
   int last = static_cast<int>(job.last.value_or(Phase::LLVM));
-  bool spread = isToBeSpread(module, job);
   for (int i = 0; i <= last; ++i) {
     auto phase = static_cast<Phase>(i);
-    if (!spread && phase > Phase::Input && phase < Phase::Kernels)
+    if (!isNeeded(phase, module, job))
       continue;
     mlir::PassManager passes(module->getContext());
     buildPhase(passes, phase, job.pipeline);

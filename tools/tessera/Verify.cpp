@@ -10,6 +10,7 @@
 
 #include "Options.h"
 #include "Programs.h"
+#include "TrainingOptions.h"
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,7 +29,7 @@ using mlir::failed;
 
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kOwnOptions[] = {
     {"--mesh", "AXES",
      "partition for this mesh, as dp=2,tp=4; default: the\n"
      "program's own dist.mesh and shardings"},
@@ -53,15 +54,16 @@ constexpr OptionSpec kOptions[] = {
      "'interpret.values' (one a rank) of its arguments"},
 };
 
-constexpr CommandSpec kCommand = {
+const CommandSpec kCommand = {
     "verify",
     "PROGRAM.mlir [options]",
     "Interprets a program before and after partitioning and compares them.",
     "Both run on the same data in this process, the partitioned program on "
     "all\n"
-    "ranks of its mesh, in lockstep. Prints the largest difference of each\n"
+    "ranks of its mesh, in lockstep. A program that returns a loss becomes its\n"
+    "training step first. Prints the largest difference of each\n"
     "output and the collectives by kind. Exit status 1 on a mismatch.",
-    kOptions,
+    withTrainingOptions(kOwnOptions, /*numBehind=*/8),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -183,10 +185,24 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
       return error;
   } else {
     PipelineOptions phases;
-    phases.mesh = options.get("--mesh").str();
-    phases.strategy = options.get("--strategy").str();
-    buildPhasesUpTo(passes, Phase::Partition, phases);
+    buildPhase(passes, Phase::Propagate, phases);
+    buildPhase(passes, Phase::Partition, phases);
   }
+  if (failed(passes.run(module)))
+    return llvm::make_error<Reported>();
+  return llvm::Error::success();
+}
+
+/// Brings a program that will be partitioned to the last state that is still
+/// global: the mesh and the seeds, and the training step of one with a loss.
+llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
+  if (options.has("--partitioned") || options.has("--pipeline"))
+    return llvm::Error::success();
+  PipelineOptions phases;
+  if (llvm::Error error = readPipelineOptions(options, phases))
+    return error;
+  mlir::PassManager passes(module->getContext());
+  buildPhasesUpTo(passes, Phase::Train, phases);
   if (failed(passes.run(module)))
     return llvm::make_error<Reported>();
   return llvm::Error::success();
@@ -303,6 +319,10 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
   auto seeds = parsed.getInteger("--seeds", 1);
   if (!seeds)
     return seeds.takeError();
+  if (llvm::Error error = checkConflicts(parsed))
+    return std::move(error);
+  if (llvm::Error error = prepare(original, parsed))
+    return std::move(error);
   auto functions = selectFunctions(original, parsed);
   if (!functions)
     return functions.takeError();
@@ -310,8 +330,6 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return llvm::createStringError("--dump expects one function but got " +
                                    llvm::Twine(functions->size()) +
                                    "; choose it by --function");
-  if (llvm::Error error = checkConflicts(parsed))
-    return std::move(error);
   auto compiled = makeCompiled(original, parsed);
   if (!compiled)
     return compiled.takeError();

@@ -28,7 +28,7 @@ struct ModelOptions {
   ModelDType dtype = ModelDType::F32;
   /// Replaces the config's number of layers.
   std::optional<int64_t> layers;
-  /// Adds labels and returns the loss instead of the logits.
+  /// Adds labels and returns losses instead of the logits.
   bool train = false;
 };
 
@@ -43,8 +43,9 @@ llvm::Error checkOptions(const ModelConfig &config,
 /// Builds `@forward(tokens, [labels,] parameters...)`.
 ///
 /// `tokens` and `labels` are i32 [batch, seq]; a label of -100 does not count.
-/// Returns logits [batch, seq, vocab] of the chosen type, or with `train` the
-/// mean loss over the labels that count, an f32 scalar (NaN if none does).
+/// Returns logits [batch, seq, vocab] of the chosen type, or with `train` three
+/// f32 scalars: `loss`, the mean over the labels that count (NaN if none does),
+/// `loss_sum` and `tokens`, the sum and the number of these labels.
 /// Arguments carry nn.input or nn.param, nn.dims and nn.init; the result
 /// nn.output; ops of the residual stream nn.dims. Dropout is not in the graph.
 /// Emits an error and returns null where checkOptions fails.

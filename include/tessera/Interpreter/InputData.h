@@ -23,9 +23,10 @@ struct InputOptions {
   bool integers = false;
 };
 
-/// Name of an argument: its `nn.param` or `nn.input`, else "arg<index>".
+/// Name of an argument: its `nn.param`, `nn.state` or `nn.input`, else "arg<index>".
 std::string getArgumentName(mlir::func::FuncOp function, unsigned index);
-/// Name of a result: its `nn.output`, else "result<index>".
+/// Name of a result: its `nn.output`, else that of the argument whose place it
+/// takes (`dist.donate`), else "result<index>".
 std::string getResultName(mlir::func::FuncOp function, unsigned index);
 
 /// Global tensors for the arguments of a global function.
@@ -34,6 +35,8 @@ std::string getResultName(mlir::func::FuncOp function, unsigned index);
 /// at least n^(-1/4) for n elements, so that the layers of a small model pass
 /// something on; around 0 and 1 with deviation 0.1 for `zeros` and `ones`,
 /// which would hide a bias added twice; of other arguments with deviation 1.
+/// State that starts as zeros is not negative; state of no parameter (a count)
+/// is what its `nn.init` says.
 /// Integers are below the bound that their uses as ids, labels or indices set
 /// (one label in eight is the ignored one), else below 8; booleans are even.
 mlir::FailureOr<RankTensors> makeInputs(mlir::func::FuncOp function,

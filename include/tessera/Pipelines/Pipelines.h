@@ -24,8 +24,10 @@ namespace tessera {
 enum class Phase {
   /// A forward function on tensors of static global shape.
   Input,
-  /// + the mesh and seed shardings.
+  /// + the mesh, seed shardings, and how a program with a loss is trained.
   Plan,
+  /// The training step in place of the forward function, if there is a plan.
+  Train,
   /// Every tensor has a sharding.
   Propagate,
   /// One device's function: local shapes and collectives.
@@ -53,6 +55,11 @@ struct PipelineOptions {
   std::string mesh;
   /// `dp,tp,sp,zero=3`; empty: the module's own seeds.
   std::string strategy;
+  /// A program with a loss stays a forward function.
+  bool forward = false;
+  /// How a program with a loss is trained (see TrainingPlan.h), as
+  /// `micro-batches=2,lr=1e-3`.
+  std::string training;
   /// Name of the program in its manifest.
   std::string program = "program";
 };

@@ -24,7 +24,8 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     * `zero=3`: parameters rest sharded over dp as well, on the first dimension
       that divides or else, padded, on the largest; before the first op that uses
       one stands a `dist.constraint` without dp. `zero=1` and `zero=2` are about
-      training state and seed nothing here.
+      training state and seed nothing here; with a `dist.plan` on the module
+      `dist-shard-training-state` does all of `zero` later.
 
     Other dimensions of arguments and of the residual stream are closed. A value
     that has a sharding keeps it. Without a strategy (`auto`, `none`) the
@@ -43,6 +44,81 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     Option<"strategy", "strategy", "std::string", "\"auto\"",
            "list of dp, tp, sp, zero=N; or auto">,
   ];
+}
+
+def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
+  let summary = "puts a dist.plan on a module that has a loss";
+  let description = [{
+    Where a function with parameters returns `loss_sum` or `loss`, and the module
+    has no plan yet, `dist.plan` gets the settings; precision is that of the
+    parameters unless it is given. Any other module is left alone; to give it
+    settings is an error.
+
+    ```mlir
+    module {
+      func.func @forward(%x: tensor<4x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"})
+    }
+    ```
+    with `settings=micro-batches=2,optimizer=sgd` has
+    `dist.plan = #dist.plan<micro_batches = 2, optimizer = sgd>`.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [
+    Option<"settings", "settings", "std::string", "\"\"",
+           "name=value, separated by commas: micro-batches=2,lr=1e-3">,
+    Option<"zero", "zero", "int", "0", "0 to 3: what is sharded over dp">,
+  ];
+}
+
+def BuildTrainStepPass
+    : Pass<"dist-build-train-step", "::mlir::ModuleOp"> {
+  let summary = "turns a forward function with a loss into a training step";
+  let description = [{
+    On a module with `dist.plan`, the function that returns a loss becomes
+    `@train_step`. Its arguments are the parameters, the state (`nn.state`: for
+    each parameter a master copy where parameters are narrower than f32, and the
+    optimizer's moments; then the step count, and with f16 the scale of the
+    loss), and the batch inputs as [micro-batches, part of the batch, ...]. Its
+    results are the new parameters and state, each in the place of its argument
+    (`dist.donate`), and `loss`, `grad_norm`, `lr`, `tokens` (and `skipped`).
+
+    A `dist.accumulate` holds forward and backward of one micro-batch and sums up
+    losses, labels and gradients, unscaled; behind it stand the global norm, the
+    learning rate of the step, and one optimizer op a parameter.
+
+    ```mlir
+    func.func @forward(%x: tensor<4x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"})
+    ```
+    with `#dist.plan<micro_batches = 2, optimizer = sgd>` becomes
+    ```mlir
+    func.func @train_step(%w: tensor<8xf32> {nn.param = "w", dist.donate = 0 : i64},
+        %step: tensor<f32> {nn.state = "step", nn.init = #nn.init<zeros>, dist.donate = 1 : i64}, %x: tensor<2x2x8xf32>)
+        -> (tensor<8xf32>, tensor<f32>, tensor<f32> {nn.output = "loss"}, ...) {
+      %0:2 = dist.accumulate 2(%x) : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::tessera::dist::DistDialect",
+    "::tessera::nn::NNDialect"];
+}
+
+def ShardTrainingStatePass
+    : Pass<"dist-shard-training-state", "::mlir::ModuleOp"> {
+  let summary = "seeds the shardings of parameters and state of a training step";
+  let description = [{
+    Of a training step (arguments with `nn.state`) on a module with a mesh and
+    `dist.plan`. State is sharded as the parameter that it belongs to (`nn.of`)
+    and, from zero=1 on, over the axis dp too: on the first dimension that then
+    divides, or else, padded, on the largest. With zero=3 parameters rest so as
+    well; the first use of each in a micro-batch gathers it, through a
+    `dist.constraint`, and a second gather serves the others. All this is seeded
+    with a later priority than the strategy's other seeds: it moves no work.
+    `dist.group` ties what is donated to what takes its place, and without a
+    seed state to its parameter.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
 def BuildBackwardPass

@@ -17,7 +17,7 @@ def verify(program, mesh, strategy, data):
     """None, or why the run is not right."""
     dp, tp = mesh
     run = subprocess.run(
-        ["tessera", "verify", program, "--mesh", f"dp={dp},tp={tp}", "--strategy", strategy, *data],
+        ["tessera", "verify", program, "--mesh", f"dp={dp},tp={tp}", "--strategy", strategy, "--forward", *data],
         capture_output=True, text=True)
     ranks = dp * tp
     head = f"@forward: {ranks} rank"

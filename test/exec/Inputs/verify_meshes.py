@@ -57,7 +57,7 @@ def main():
                 mesh = f"dp={dp},tp={tp}"
                 run = subprocess.run(
                     ["tessera", "verify", program.name, "--mesh", mesh]
-                    + ["--strategy", strategy, *verify],
+                    + ["--strategy", strategy, "--forward", *verify],
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     text=True,

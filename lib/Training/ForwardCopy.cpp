@@ -1,0 +1,254 @@
+//===- ForwardCopy.cpp - A forward pass of one micro-batch ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardCopy.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Following the batch
+//===----------------------------------------------------------------------===//
+
+BatchSplit::BatchSplit(func::FuncOp function, ValueRange inputs,
+                       ArrayRef<int64_t> batchDims, int64_t microBatches)
+    : function(function), microBatches(microBatches) {
+  for (auto [input, dim] : llvm::zip_equal(inputs, batchDims))
+    this->batchDims.insert({input, dim});
+}
+
+/// Calls `fn(value, factors)` for each tensor at an op.
+template <typename Fn>
+static void forEachTensor(Operation *op, const ShardingRule &rule, Fn &&fn) {
+  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands))
+    fn(value, dims);
+  for (auto [value, dims] : llvm::zip(op->getResults(), rule.results))
+    fn(value, dims);
+}
+
+/// The factors of which some tensor at the op has the batch.
+static llvm::SmallBitVector
+getBatchFactors(Operation *op, const ShardingRule &rule,
+                const llvm::DenseSet<std::pair<Value, int64_t>> &batchDims) {
+  llvm::SmallBitVector factors(rule.factors.size());
+  forEachTensor(op, rule, [&](Value value, const TensorFactors &dims) {
+    for (auto [d, dim] : llvm::enumerate(dims))
+      if (!dim.empty() &&
+          batchDims.contains({value, static_cast<int64_t>(d)}))
+        factors.set(dim.front());
+  });
+  return factors;
+}
+
+/// Marks the dimensions that the op ties to marked ones; true if one is new.
+bool BatchSplit::markDims(Operation *op) {
+  ShardingRule rule = getShardingRule(op);
+  llvm::SmallBitVector factors = getBatchFactors(op, rule, batchDims);
+  bool changed = false;
+  forEachTensor(op, rule, [&](Value value, const TensorFactors &dims) {
+    for (auto [d, dim] : llvm::enumerate(dims))
+      if (!dim.empty() && factors.test(dim.front()))
+        changed |= batchDims.insert({value, static_cast<int64_t>(d)}).second;
+  });
+  return changed;
+}
+
+/// Notes which results are sums over the batch; with several micro-batches
+/// checks that they give the same.
+LogicalResult BatchSplit::checkOp(Operation *op) {
+  ShardingRule rule = getShardingRule(op);
+  llvm::SmallBitVector factors = getBatchFactors(op, rule, batchDims);
+  if (microBatches > 1 && failed(checkFactors(op, rule, factors)))
+    return failure();
+  llvm::SmallBitVector summed(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    summed[i] = sums.contains(operand);
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (microBatches > 1 && summed.any() &&
+      (!iface || !iface.commutesWithReduction(ReductionKind::Sum, summed)))
+    return op->emitOpError("expects to be linear in a sum over the batch where "
+                           "micro-batches are used");
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (summed.any() || llvm::any_of(factors.set_bits(), [&](unsigned f) {
+          return rule.isReducedIn(f, i);
+        }))
+      sums.insert(result);
+  return success();
+}
+
+LogicalResult BatchSplit::checkFactors(Operation *op, const ShardingRule &rule,
+                                       const llvm::SmallBitVector &factors) {
+  for (unsigned f : factors.set_bits()) {
+    const Factor &factor = rule.factors[f];
+    bool isPart = factor.kind == FactorKind::Parallel ||
+                  (factor.kind == FactorKind::Reduction &&
+                   factor.reduction == ReductionKind::Sum);
+    if (!isPart || factor.positional)
+      return op->emitOpError("expects the samples of a batch to be independent "
+                             "or summed where micro-batches are used");
+    if (factor.size % microBatches != 0)
+      return op->emitOpError("expects a batch that ")
+             << microBatches << " micro-batches divide but got " << factor.size;
+  }
+  return success();
+}
+
+LogicalResult BatchSplit::run(ValueRange outputs) {
+  llvm::DenseSet<Operation *> wanted;
+  auto want = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      wanted.insert(op);
+  };
+  llvm::for_each(outputs, want);
+  Block &block = function.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(block)) {
+    if (!wanted.contains(&op))
+      continue;
+    ops.push_back(&op);
+    llvm::for_each(op.getOperands(), want);
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op.getRegions(), captured);
+    llvm::for_each(captured, want);
+  }
+  for (Operation *op : llvm::reverse(ops))
+    needed.insert(op);
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Operation *op : needed)
+      changed |= markDims(op);
+  }
+  for (Operation *op : needed)
+    if (failed(checkOp(op)))
+      return failure();
+  if (microBatches == 1)
+    return success();
+  for (Value output : outputs)
+    if (!sums.contains(output))
+      return function.emitError("expects a loss that is a sum over the batch "
+                                "where micro-batches are used");
+  return success();
+}
+
+Type BatchSplit::getType(Value value) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || microBatches == 1)
+    return value.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (batchDims.contains({value, static_cast<int64_t>(d)}))
+      size /= microBatches;
+  return type.clone(shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Copying
+//===----------------------------------------------------------------------===//
+
+static Type withElement(Type type, Type element) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.clone(element);
+  return element;
+}
+
+/// Checks one op without a word.
+static bool isValid(Operation *op) {
+  ScopedDiagnosticHandler quiet(op->getContext(),
+                                [](Diagnostic &) { return success(); });
+  return succeeded(mlir::verify(op, /*verifyRecursively=*/false));
+}
+
+namespace {
+/// Copies one op.
+class OpCopy {
+public:
+  OpCopy(OpBuilder &builder, Operation *op, const BatchSplit &split,
+         IRMapping &mapping)
+      : builder(builder), op(op), split(split), mapping(mapping) {}
+
+  LogicalResult run();
+
+private:
+  std::pair<Type, Type> getNarrowing() const;
+  FailureOr<Operation *> clone(ValueRange operands, ArrayRef<Type> types);
+
+  OpBuilder &builder;
+  Operation *op;
+  const BatchSplit &split;
+  IRMapping &mapping;
+};
+} // namespace
+
+FailureOr<Operation *> OpCopy::clone(ValueRange operands,
+                                     ArrayRef<Type> types) {
+  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
+    return iface.cloneWithShapes(builder, operands, types);
+  return cloneWithTypes(builder, op, operands, types);
+}
+
+/// The float type that operands had and the one that some have now; null where
+/// none has changed.
+std::pair<Type, Type> OpCopy::getNarrowing() const {
+  for (Value operand : op->getOperands()) {
+    Type was = getElementTypeOrSelf(operand.getType());
+    Type is = getElementTypeOrSelf(mapping.lookup(operand).getType());
+    if (was != is)
+      return {was, is};
+  }
+  return {};
+}
+
+LogicalResult OpCopy::run() {
+  auto [wide, narrow] = getNarrowing();
+  // Losses are summed in the type that they had.
+  if (wide && llvm::any_of(op->getResults(),
+                           [&](Value value) { return split.isSum(value); }))
+    std::swap(wide, narrow);
+  ElementwiseBuilder b{builder, op->getLoc()};
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(mapping.lookup(operand));
+    if (wide && getElementTypeOrSelf(operands.back().getType()) == wide)
+      operands.back() = b.cast(operands.back(), narrow);
+  }
+  SmallVector<Type> types, narrowTypes;
+  for (Value result : op->getResults()) {
+    types.push_back(split.getType(result));
+    bool changes = wide && getElementTypeOrSelf(types.back()) == wide;
+    narrowTypes.push_back(changes ? withElement(types.back(), narrow)
+                                  : types.back());
+  }
+  FailureOr<Operation *> copy = clone(operands, narrowTypes);
+  if (failed(copy))
+    return op->emitOpError(
+        "expects a batch that can be cut into micro-batches");
+  // Losses and the like stay as wide as they were.
+  if (wide && !isValid(*copy))
+    for (auto [result, type] : llvm::zip((*copy)->getResults(), types))
+      result.setType(type);
+  for (Region &region : (*copy)->getRegions())
+    region.walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        operand.set(mapping.lookupOrDefault(operand.get()));
+    });
+  for (auto [from, to] : llvm::zip(op->getResults(), (*copy)->getResults()))
+    mapping.map(from, to);
+  return success();
+}
+
+LogicalResult tessera::copyForward(OpBuilder &builder, const BatchSplit &split,
+                                   IRMapping &mapping) {
+  for (Operation *op : split.getOps())
+    if (failed(OpCopy(builder, op, split, mapping).run()))
+      return failure();
+  return success();
+}

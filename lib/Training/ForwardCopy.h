@@ -1,0 +1,73 @@
+//===- ForwardCopy.h - A forward pass of one micro-batch --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to lib/Training: the ops of a forward function again, for a part of
+// the batch and in the element type of a precision policy.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRAINING_FORWARDCOPY_H
+#define TESSERA_LIB_TRAINING_FORWARDCOPY_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Interfaces/ShardingRule.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tessera {
+
+/// What of a function depends on the batch, and how its values look for one
+/// micro-batch. Dimensions are followed from the batch inputs through the
+/// factors of ops; a value that sums over the batch is the sum of what the
+/// micro-batches give, so ops may only go on with it linearly.
+class BatchSplit {
+public:
+  /// `inputs` are arguments whose dimension `batchDims[i]` is the batch.
+  BatchSplit(mlir::func::FuncOp function, mlir::ValueRange inputs,
+             llvm::ArrayRef<int64_t> batchDims, int64_t microBatches);
+
+  /// Follows the batch to `outputs`, each of which must be a sum over it.
+  /// Failure, with an error at the op: something that is no sum over the batch
+  /// mixes its samples, or the batch does not divide.
+  mlir::LogicalResult run(mlir::ValueRange outputs);
+
+  /// The ops that the outputs need, in order.
+  llvm::ArrayRef<mlir::Operation *> getOps() const {
+    return needed.getArrayRef();
+  }
+  /// The type of a value for one micro-batch.
+  mlir::Type getType(mlir::Value value) const;
+  /// True if the value is a sum over the samples of the batch.
+  bool isSum(mlir::Value value) const { return sums.contains(value); }
+
+private:
+  bool markDims(mlir::Operation *op);
+  mlir::LogicalResult checkOp(mlir::Operation *op);
+  mlir::LogicalResult checkFactors(mlir::Operation *op,
+                                   const ShardingRule &rule,
+                                   const llvm::SmallBitVector &factors);
+
+  mlir::func::FuncOp function;
+  int64_t microBatches;
+  llvm::SetVector<mlir::Operation *> needed;
+  llvm::DenseSet<std::pair<mlir::Value, int64_t>> batchDims;
+  /// Sums over the samples of the batch.
+  llvm::DenseSet<mlir::Value> sums;
+};
+
+/// Copies the ops of a split to the builder's place. `mapping` has the copies of
+/// arguments and gets those of results. Where an argument's copy is of another
+/// float type the ops that depend on it work in that type, but for results that
+/// the op cannot make in it.
+mlir::LogicalResult copyForward(mlir::OpBuilder &builder,
+                                const BatchSplit &split,
+                                mlir::IRMapping &mapping);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRAINING_FORWARDCOPY_H

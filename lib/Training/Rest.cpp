@@ -1,0 +1,63 @@
+//===- Rest.cpp - How parameters and state rest ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rest.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace tessera;
+
+/// Cuts `axis` into parts that the dimensions divide by, in order; false if
+/// something is left of it.
+static bool distribute(const AxisRef &axis, Sharding &sharding,
+                       llvm::ArrayRef<int64_t> shape) {
+  Sharding spread = sharding;
+  int64_t left = axis.size, done = axis.preSize;
+  for (auto [size, dim] : llvm::zip_equal(shape, spread.dims)) {
+    int64_t shards = numShards(dim.axes);
+    int64_t part = size % shards ? 1 : std::gcd(size / shards, left);
+    if (part == 1)
+      continue;
+    dim.axes.push_back({axis.axis, done, part});
+    done *= part;
+    left /= part;
+  }
+  if (left != 1)
+    return false;
+  sharding = std::move(spread);
+  return true;
+}
+
+void tessera::restOver(const AxisRef &axis, Sharding &sharding,
+                       llvm::ArrayRef<int64_t> shape,
+                       const llvm::SmallBitVector &paddable) {
+  std::optional<unsigned> largest;
+  int64_t largestSize = 1;
+  for (auto [i, dim] : llvm::enumerate(sharding.dims)) {
+    int64_t shards = numShards(dim.axes);
+    if (shape[i] % (shards * axis.size) == 0) {
+      dim.axes.push_back(axis);
+      return;
+    }
+    int64_t local = llvm::divideCeil(shape[i], shards);
+    if (local > largestSize && paddable.test(i)) {
+      largest = i;
+      largestSize = local;
+    }
+  }
+  if (!distribute(axis, sharding, shape) && largest)
+    sharding.dims[*largest].axes.push_back(axis);
+}
+
+llvm::SmallBitVector
+tessera::getPaddable(llvm::ArrayRef<llvm::StringRef> names, unsigned rank) {
+  llvm::SmallBitVector paddable(rank, true);
+  for (auto [i, name] : llvm::enumerate(names))
+    paddable[i] = name != "head_dim";
+  return paddable;
+}

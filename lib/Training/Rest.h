@@ -1,0 +1,30 @@
+//===- Rest.h - How parameters and state rest -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRAINING_REST_H
+#define TESSERA_LIB_TRAINING_REST_H
+
+#include "tessera/Interfaces/Axes.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tessera {
+
+/// Adds `axis` to the first dimension of `sharding` that then divides; else
+/// parts of it to several dimensions that divide by them; else to the paddable
+/// dimension with the most elements a device, if that is more than one.
+void restOver(const AxisRef &axis, Sharding &sharding,
+              llvm::ArrayRef<int64_t> shape,
+              const llvm::SmallBitVector &paddable);
+
+/// The dimensions that may be padded, by their names (empty: unnamed): attention
+/// and rotary embeddings need heads of their true width.
+llvm::SmallBitVector getPaddable(llvm::ArrayRef<llvm::StringRef> names,
+                                 unsigned rank);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRAINING_REST_H

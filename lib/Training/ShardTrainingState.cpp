@@ -1,0 +1,201 @@
+//===- ShardTrainingState.cpp - ZeRO as shardings of what is kept ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rest.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Training/Passes.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SHARDTRAININGSTATEPASS
+#include "tessera/Training/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using nn::NNDialect;
+
+namespace {
+
+/// Behind the batch, the weights and the residual stream.
+constexpr int64_t kPriority = 2;
+/// Of a parameter that rests sharded, in a micro-batch: in forward and in
+/// backward.
+constexpr unsigned kGathers = 2;
+
+class StateSharder {
+public:
+  StateSharder(FunctionOpInterface func, dist::PlanAttr plan, dist::MeshOp mesh)
+      : func(func), plan(plan), mesh(mesh.getMesh().toMesh()),
+        symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
+
+  void run();
+
+private:
+  StringRef getName(unsigned argument, StringRef attr) {
+    auto name = func.getArgAttrOfType<StringAttr>(argument, attr);
+    return name ? name.getValue() : StringRef();
+  }
+  ArrayAttr getDims(BlockArgument argument) {
+    return argument ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
+                                                       NNDialect::kDimsAttr)
+                    : ArrayAttr();
+  }
+  dist::ShardingAttr toAttr(const Sharding &sharding) const {
+    return dist::ShardingAttr::get(symbol, mesh, sharding);
+  }
+  dist::ShardingAttr getRest(BlockArgument argument, ArrayAttr dims,
+                             dist::ShardingAttr inUse) const;
+  void seed(BlockArgument argument);
+  void constrainUses(BlockArgument parameter, dist::ShardingAttr inUse);
+  void tieDonated();
+
+  FunctionOpInterface func;
+  dist::PlanAttr plan;
+  Mesh mesh;
+  FlatSymbolRefAttr symbol;
+  /// Parameters by name, and how each is sharded where it is used (null where
+  /// that is left to propagation).
+  llvm::StringMap<BlockArgument> parameters;
+  llvm::StringMap<dist::ShardingAttr> usedAs;
+  SmallVector<dist::ShardingAttr> seeds;
+};
+
+} // namespace
+
+static SmallVector<StringRef> toNames(ArrayAttr dims) {
+  SmallVector<StringRef> names;
+  if (dims)
+    for (Attribute name : dims)
+      names.push_back(cast<StringAttr>(name).getValue());
+  return names;
+}
+
+/// Over dp as well; null without a seed to begin with.
+dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
+                                         dist::ShardingAttr inUse) const {
+  std::optional<unsigned> dp = mesh.find("dp");
+  if (!inUse || !dp || mesh.sizes[*dp] == 1)
+    return inUse;
+  Sharding rest = inUse.toSharding(mesh);
+  AxisRef axis = mesh.fullAxis(*dp);
+  if (overlapsAny(rest.dimAxes(), axis))
+    return inUse;
+  Sharding before = rest;
+  restOver(axis, rest, cast<RankedTensorType>(argument.getType()).getShape(),
+           getPaddable(toNames(dims), rest.rank()));
+  for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
+    if (dim.axes != was.axes)
+      dim.priority = kPriority;
+  return toAttr(rest);
+}
+
+/// The first op that uses the parameter in a micro-batch gathers it for itself;
+/// what is gathered for the second serves all behind it.
+void StateSharder::constrainUses(BlockArgument parameter,
+                                 dist::ShardingAttr inUse) {
+  SmallVector<Operation *> users;
+  for (Operation *user : parameter.getUsers())
+    if (isa<dist::AccumulateOp>(user->getParentOp()) &&
+        !llvm::is_contained(users, user))
+      users.push_back(user);
+  llvm::sort(users,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  dist::ConstraintOp gathered;
+  for (auto [i, user] : llvm::enumerate(users)) {
+    if (i < kGathers) {
+      OpBuilder builder(user);
+      gathered = dist::ConstraintOp::create(builder, user->getLoc(), parameter,
+                                            inUse);
+    }
+    user->replaceUsesOfWith(parameter, gathered);
+  }
+}
+
+void StateSharder::seed(BlockArgument argument) {
+  unsigned i = argument.getArgNumber();
+  dist::ShardingAttr &seed = seeds.emplace_back();
+  if (StringRef name = getName(i, NNDialect::kParamAttr); !name.empty()) {
+    dist::ShardingAttr inUse = usedAs.lookup(name);
+    if (plan.getZero() < 3)
+      return;
+    seed = getRest(argument, getDims(argument), inUse);
+    if (seed != inUse)
+      constrainUses(argument, inUse);
+    return;
+  }
+  if (getName(i, NNDialect::kStateAttr).empty() || dist::getSharding(argument))
+    return;
+  StringRef of = getName(i, NNDialect::kOfAttr);
+  if (of.empty()) {
+    seed = toAttr(Sharding::replicatedOf(
+        cast<RankedTensorType>(argument.getType()).getRank()));
+    return;
+  }
+  seed = usedAs.lookup(of);
+  if (plan.getZero() >= 1)
+    seed = getRest(argument, getDims(parameters.lookup(of)), seed);
+}
+
+/// What is donated and what takes its place have one sharding; state without a
+/// seed has its parameter's.
+void StateSharder::tieDonated() {
+  Operation *terminator = func.getFunctionBody().front().getTerminator();
+  OpBuilder builder(terminator);
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto donated =
+        func.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr);
+    if (!donated)
+      continue;
+    SmallVector<Value> tied{argument, terminator->getOperand(donated.getInt())};
+    BlockArgument parameter =
+        parameters.lookup(getName(i, NNDialect::kOfAttr));
+    if (parameter && !dist::getSharding(argument))
+      tied.push_back(parameter);
+    if (tied.size() > 2 || tied[0] != tied[1])
+      dist::GroupOp::create(builder, func.getLoc(), tied);
+  }
+}
+
+void StateSharder::run() {
+  for (BlockArgument argument : func.getArguments())
+    if (StringRef name = getName(argument.getArgNumber(), NNDialect::kParamAttr);
+        !name.empty()) {
+      parameters[name] = argument;
+      usedAs[name] = dist::getSharding(argument);
+    }
+  for (BlockArgument argument : func.getArguments())
+    seed(argument);
+  dist::setFunctionShardings(func, seeds);
+  tieDonated();
+}
+
+namespace {
+struct ShardTrainingStatePass
+    : tessera::impl::ShardTrainingStatePassBase<ShardTrainingStatePass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto plan =
+        module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
+    if (!plan || module.getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
+    if (failed(mesh))
+      return signalPassFailure();
+    for (auto func : module.getOps<FunctionOpInterface>()) {
+      bool isStep = false;
+      for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
+        isStep |= bool(func.getArgAttr(i, NNDialect::kStateAttr));
+      if (isStep && !func.isExternal() &&
+          !func->hasAttr(dist::DistDialect::kLocalAttr))
+        StateSharder(func, plan, *mesh).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,108 @@
+//===- TrainedFunction.cpp - The function that is to be trained -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Training/TrainedFunction.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using nn::NNDialect;
+
+/// The result of this name; null if there is none.
+static Value findOutput(func::FuncOp function, StringRef name) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+    if (auto output =
+            function.getResultAttrOfType<StringAttr>(i, NNDialect::kOutputAttr))
+      if (output.getValue() == name)
+        return value;
+  return {};
+}
+
+static bool hasArgument(func::FuncOp function, StringRef attr) {
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (function.getArgAttr(i, attr))
+      return true;
+  return false;
+}
+
+static bool isFloatScalar(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
+}
+
+/// The dimension named "batch", else the first.
+static int64_t findBatchDim(ArrayAttr dims) {
+  if (dims)
+    for (auto [i, name] : llvm::enumerate(dims))
+      if (cast<StringAttr>(name).getValue() == "batch")
+        return i;
+  return 0;
+}
+
+static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
+                                          Value tokens) {
+  TrainedFunction trained;
+  trained.function = function;
+  trained.lossSum = loss;
+  trained.tokens = tokens;
+  for (Value value : trained.getOutputs())
+    if (!isFloatScalar(value))
+      return function.emitError("expects a loss and a number of tokens that are "
+                                "float tensors of rank 0 but got ")
+             << value.getType();
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    bool isParameter = bool(function.getArgAttr(i, NNDialect::kParamAttr));
+    if (!type || (isParameter && !isa<FloatType>(type.getElementType())))
+      return function.emitError("expects parameters of float tensors and batch "
+                                "inputs of tensors but got argument ")
+             << i << " of type " << argument.getType();
+    if (isParameter) {
+      trained.parameters.push_back(argument);
+      continue;
+    }
+    if (type.getRank() == 0)
+      return function.emitError("expects batch inputs with a batch but got "
+                                "argument ")
+             << i << " of type " << type;
+    trained.inputs.push_back(argument);
+    trained.batchDims.push_back(findBatchDim(
+        function.getArgAttrOfType<ArrayAttr>(i, NNDialect::kDimsAttr)));
+  }
+  return trained;
+}
+
+FailureOr<std::optional<TrainedFunction>>
+tessera::findTrainedFunction(ModuleOp module) {
+  std::optional<TrainedFunction> found;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || !function.getBody().hasOneBlock() ||
+        function->hasAttr(dist::DistDialect::kLocalAttr) ||
+        !hasArgument(function, NNDialect::kParamAttr) ||
+        hasArgument(function, NNDialect::kStateAttr))
+      continue;
+    Value loss = findOutput(function, "loss_sum"), tokens;
+    if (loss)
+      tokens = findOutput(function, "tokens");
+    else
+      loss = findOutput(function, "loss");
+    if (!loss)
+      continue;
+    if (found)
+      return function.emitError("expects one function with parameters and a "
+                                "loss but got @")
+             << found->function.getName() << " and @" << function.getName();
+    FailureOr<TrainedFunction> trained = collect(function, loss, tokens);
+    if (failed(trained))
+      return failure();
+    found = std::move(*trained);
+  }
+  return found;
+}
