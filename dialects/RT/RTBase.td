@@ -49,6 +49,10 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kReuseAttr = "rt.reuse";
     /// Byte offsets: of each result on an op, of each argument on a function.
     static constexpr ::llvm::StringLiteral kOffsetsAttr = "rt.offsets";
+    /// Triples {offset, bytes, forget} of blocks that begin before an op, and of
+    /// those that end after it, where a program watches its memory.
+    static constexpr ::llvm::StringLiteral kBeginsAttr = "rt.begins";
+    static constexpr ::llvm::StringLiteral kEndsAttr = "rt.ends";
     /// Slot of a collective in flight, on dist.start and dist.wait.
     static constexpr ::llvm::StringLiteral kSlotAttr = "rt.slot";
     /// Size of the arena, on the step function.

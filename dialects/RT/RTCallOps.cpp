@@ -142,6 +142,16 @@ Arguments CallFillOp::getCallArguments() {
           int64(getBits())};
 }
 
+StringRef BlockBeginOp::getCallee() { return "tessera_rt_block_begin"; }
+Arguments BlockBeginOp::getCallArguments() {
+  return {int64(getOffset()), int64(getBytes()), int32(getForget())};
+}
+
+StringRef BlockEndOp::getCallee() { return "tessera_rt_block_end"; }
+Arguments BlockEndOp::getCallArguments() {
+  return {int64(getOffset()), int64(getBytes()), int32(getForget())};
+}
+
 StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }
 Arguments CallMatmulOp::getCallArguments() {
   MatmulLayoutAttr l = getLayout();

@@ -86,6 +86,32 @@ def RT_CallFillOp : RT_CallOp<"call_fill"> {
   }];
 }
 
+def RT_BlockBeginOp : RT_CallOp<"block_begin"> {
+  let summary = "a block of memory begins: tessera_rt_block_begin";
+  let description = [{
+    `forget` fills it, so that nothing can be read that was not written.
+
+    ```mlir
+    rt.block_begin 4096 bytes 256 forget
+    ```
+  }];
+  let arguments = (ins I64Attr:$offset, I64Attr:$bytes, UnitAttr:$forget);
+  let assemblyFormat = "$offset `bytes` $bytes (`forget` $forget^)? attr-dict";
+}
+
+def RT_BlockEndOp : RT_CallOp<"block_end"> {
+  let summary = "a block of memory ends: tessera_rt_block_end";
+  let description = [{
+    Checks the bytes behind it; `forget` fills it.
+
+    ```mlir
+    rt.block_end 4096 bytes 256 forget
+    ```
+  }];
+  let arguments = (ins I64Attr:$offset, I64Attr:$bytes, UnitAttr:$forget);
+  let assemblyFormat = "$offset `bytes` $bytes (`forget` $forget^)? attr-dict";
+}
+
 def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
   let summary = "multiplies matrices: tessera_rt_matmul";
   let description = [{

@@ -73,6 +73,13 @@ LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attr.getName();
   if (name == kOffsetsAttr)
     return verifyOffsets(op, attr.getValue());
+  if (name == kBeginsAttr || name == kEndsAttr) {
+    auto triples = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (triples && triples.size() % 3 == 0)
+      return success();
+    return op->emitError() << name << ": expects triples but got "
+                           << attr.getValue();
+  }
   if (name == kSlotAttr || name == kManifestAttr)
     return success();
   bool ofFunction =

@@ -115,7 +115,8 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     for (auto [letter, size] : llvm::zip(einsum.rhs, rhs.getShape()))
       einsum.sizes[letter] = size;
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    if (!isa<FloatType>(lhs.getElementType())) {
+    MatmulPlan plan = planMatmul(einsum);
+    if (!isa<FloatType>(lhs.getElementType()) || plan.m * plan.n == 1) {
       rewriter.replaceOp(op, loops(b, op, einsum, type));
       return success();
     }
@@ -124,18 +125,23 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     return success();
   }
 
-  /// Integers: no library has them.
+  /// Integers, which no library has, and sums of products of elements, where
+  /// there is nothing to use twice.
   static Value loops(GenericBuilder &b, nn::EinsumOp op, const Einsum &e,
                      RankedTensorType type) {
     unsigned n = e.sizes.size();
-    return b.reduce(
-        Combiner::Sum, e.sizes, b.project(n, e.result), type.getElementType(),
-        {{op.getLhs(), b.project(n, e.lhs)},
-         {op.getRhs(), b.project(n, e.rhs)}},
-        [&](ValueRange v) {
-          return arith::MulIOp::create(b, b.cast(v[0], type.getElementType()),
-                                       b.cast(v[1], type.getElementType()));
-        });
+    Type wide = getWideType(type.getElementType());
+    Value sum = b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result), wide,
+                         {{op.getLhs(), b.project(n, e.lhs)},
+                          {op.getRhs(), b.project(n, e.rhs)}},
+                         [&](ValueRange v) -> Value {
+                           Value x = b.cast(v[0], wide);
+                           Value y = b.cast(v[1], wide);
+                           if (isa<FloatType>(wide))
+                             return arith::MulFOp::create(b, x, y);
+                           return arith::MulIOp::create(b, x, y);
+                         });
+    return b.castTensor(sum, type.getElementType());
   }
 };
 

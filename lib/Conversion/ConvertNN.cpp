@@ -55,9 +55,9 @@ LogicalResult verifyNotEmpty(func::FuncOp func) {
 /// One dist.axis_offset for each group of axes and size, at the beginning: what
 /// depends on nothing else can then be made once.
 void mergeAxisOffsets(func::FuncOp func) {
-  SmallVector<dist::AxisOffsetOp> known;
-  for (auto op :
-       llvm::make_early_inc_range(func.front().getOps<dist::AxisOffsetOp>())) {
+  SmallVector<dist::AxisOffsetOp> all, known;
+  func.walk([&](dist::AxisOffsetOp op) { all.push_back(op); });
+  for (dist::AxisOffsetOp op : all) {
     auto *same = llvm::find_if(known, [&](dist::AxisOffsetOp other) {
       return other->getAttrDictionary() == op->getAttrDictionary();
     });

@@ -34,7 +34,8 @@ static bool isFree(linalg::GenericOp op) {
 static bool mayFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  if (!producer || !consumer)
+  // Into a loop nothing moves: it would be computed again and again.
+  if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
     return false;
   if (isFree(producer))
     return true;

@@ -40,6 +40,8 @@ private:
   int64_t offsetOf(Value value) const { return offsets.lookup(value); }
   SmallVector<int64_t> digitsOf(dist::AxesAttr axes) const;
   LogicalResult lower(Operation *op);
+  LogicalResult lowerAll(Block &block);
+  LogicalResult lowerLoop(scf::ForOp op);
   void lowerKernelCall(rt::KernelOp op);
   void startFrom(Value init, Value result);
   void lowerMatmul(rt::MatmulOp op);
@@ -77,19 +79,26 @@ LogicalResult StepLowering::recordOffsets() {
   for (auto [argument, offset] :
        llvm::zip(step.getArguments(), ofArguments.asArrayRef()))
     offsets[argument] = offset;
-  for (Operation &op : step.front()) {
+  WalkResult result = step.getBody().walk([&](Operation *op) {
     auto ofResults =
-        op.getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
-    for (auto [i, result] : llvm::enumerate(op.getResults())) {
+        op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
+    if (op->getParentOfType<dist::StartOp>())
+      return WalkResult::advance();
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
       if (!isa<RankedTensorType, dist::FutureType>(result.getType()))
         continue;
-      if (!ofResults)
-        return op.emitError("expects an op with offsets: rt-plan-arena has "
-                            "not run");
+      if (!ofResults) {
+        op->emitError("expects an op with offsets: rt-plan-arena has not run");
+        return WalkResult::interrupt();
+      }
       offsets[result] = ofResults[i];
+      // What a loop carries lies in one place.
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        offsets[loop.getRegionIterArg(i)] = ofResults[i];
     }
-  }
-  return success();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 SmallVector<int64_t> StepLowering::digitsOf(dist::AxesAttr axes) const {
@@ -348,8 +357,11 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
 
 LogicalResult StepLowering::lower(Operation *op) {
   b.setLoc(op->getLoc());
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp>(op))
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp,
+          scf::YieldOp>(op))
     return success();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return lowerLoop(loop);
   bool known =
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case([&](rt::KernelOp o) { return lowerKernelCall(o), true; })
@@ -393,6 +405,42 @@ LogicalResult StepLowering::lower(Operation *op) {
   return success();
 }
 
+/// A loop over calls; what it carries lies in memory.
+LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
+  auto bound = [&](Value value) { return scalars.lookup(value); };
+  auto loop = scf::ForOp::create(b, bound(op.getLowerBound()),
+                                 bound(op.getUpperBound()),
+                                 bound(op.getStep()));
+  scalars.map(op.getInductionVar(), loop.getInductionVar());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  return lowerAll(*op.getBody());
+}
+
+/// Every op of a block, and calls for the blocks of memory that begin before it
+/// and end after it.
+LogicalResult StepLowering::lowerAll(Block &block) {
+  auto forEach = [](Operation &op, StringRef name, auto body) {
+    auto triples = op.getAttrOfType<DenseI64ArrayAttr>(name);
+    for (int64_t i = 0; triples && i < triples.size(); i += 3)
+      body(triples[i], triples[i + 1], triples[i + 2] != 0);
+  };
+  for (Operation &op : block) {
+    b.setLoc(op.getLoc());
+    forEach(op, RTDialect::kBeginsAttr,
+            [&](int64_t offset, int64_t bytes, bool forget) {
+              rt::BlockBeginOp::create(b, offset, bytes, forget);
+            });
+    if (failed(lower(&op)))
+      return failure();
+    forEach(op, RTDialect::kEndsAttr,
+            [&](int64_t offset, int64_t bytes, bool forget) {
+              rt::BlockEndOp::create(b, offset, bytes, forget);
+            });
+  }
+  return success();
+}
+
 LogicalResult StepLowering::run(StringRef program) {
   if (failed(recordOffsets()))
     return failure();
@@ -410,9 +458,8 @@ LogicalResult StepLowering::run(StringRef program) {
   func->setAttr(RTDialect::kArenaBytesAttr,
                 step->getAttr(RTDialect::kArenaBytesAttr));
   b.setInsertionPointToStart(func.addEntryBlock());
-  for (Operation &op : step.front())
-    if (failed(lower(&op)))
-      return failure();
+  if (failed(lowerAll(step.front())))
+    return failure();
   func::ReturnOp::create(b);
   step.erase();
   // Kernels on tensors have become loops.

@@ -11,6 +11,7 @@
 #include "FusionGroups.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -41,6 +42,7 @@ public:
   LogicalResult run(func::FuncOp step);
 
 private:
+  LogicalResult outlineBlock(Block &block);
   LogicalResult outline(const FusionGroup &group);
   /// The kernel with this body: the known one, or `func`, with a name.
   func::FuncOp unify(func::FuncOp func);
@@ -218,6 +220,23 @@ LogicalResult Outliner::outline(const FusionGroup &group) {
   return success();
 }
 
+/// Whether a kernel depends on scalars alone.
+static bool isTable(rt::KernelOp op) {
+  return llvm::none_of(op.getOperandTypes(), [](Type type) {
+    return isa<RankedTensorType>(type);
+  });
+}
+
+/// Moves tables that are the same in each iteration before their loop.
+static void hoistTables(scf::ForOp loop) {
+  for (rt::KernelOp op :
+       llvm::make_early_inc_range(loop.getBody()->getOps<rt::KernelOp>()))
+    if (isTable(op) && llvm::all_of(op.getOperands(), [&](Value scalar) {
+          return loop.isDefinedOutsideOfLoop(scalar);
+        }))
+      op->moveBefore(loop);
+}
+
 /// Tables, which depend on scalars alone (rope's cosines), are made once: the
 /// first call of a kernel stands for later ones of the same scalars. What reads
 /// tensors is left alone: a recomputed value may be wanted twice.
@@ -225,8 +244,10 @@ static void mergeTables(Block &block) {
   SmallVector<rt::KernelOp> known;
   for (rt::KernelOp op :
        llvm::make_early_inc_range(block.getOps<rt::KernelOp>())) {
-    auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-    if (llvm::any_of(op.getOperandTypes(), isTensor))
+    // A loop writes over the value that it starts with.
+    bool startsLoop = llvm::any_of(
+        op->getUsers(), [](Operation *user) { return isa<scf::ForOp>(user); });
+    if (!isTable(op) || startsLoop)
       continue;
     auto *first = llvm::find_if(known, [&](rt::KernelOp other) {
       return other.getCalleeAttr() == op.getCalleeAttr() &&
@@ -241,8 +262,7 @@ static void mergeTables(Block &block) {
   }
 }
 
-LogicalResult Outliner::run(func::FuncOp step) {
-  Block &block = step.front();
+LogicalResult Outliner::outlineBlock(Block &block) {
   FusionPlan plan = planFusion(block);
   Operation *terminator = block.getTerminator();
   for (const FusionPlan::Unit &unit : plan.order) {
@@ -263,7 +283,20 @@ LogicalResult Outliner::run(func::FuncOp step) {
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       op->erase();
-  mergeTables(block);
+  return success();
+}
+
+LogicalResult Outliner::run(func::FuncOp step) {
+  // Loops first: what they need of the outside is then known there.
+  WalkResult result = step.walk([&](scf::ForOp loop) {
+    if (failed(outlineBlock(*loop.getBody())))
+      return WalkResult::interrupt();
+    hoistTables(loop);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted() || failed(outlineBlock(step.front())))
+    return failure();
+  mergeTables(step.front());
   return success();
 }
 

@@ -10,6 +10,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -27,10 +28,14 @@ static constexpr unsigned kNumSlots = 63;
 
 /// The first op of the block that uses the value, in program order.
 static Operation *getFirstUser(Value value) {
-  Operation *first = value.getParentBlock()->getTerminator();
-  for (Operation *user : value.getUsers())
-    if (user->isBeforeInBlock(first))
-      first = user;
+  Block *block = value.getParentBlock();
+  Operation *first = block->getTerminator();
+  for (Operation *user : value.getUsers()) {
+    // A loop that reads it is where it is first used.
+    Operation *here = block->findAncestorOpInBlock(*user);
+    if (here->isBeforeInBlock(first))
+      first = here;
+  }
   return first;
 }
 
@@ -55,10 +60,13 @@ static void split(dist::CollectiveOpInterface op) {
   op.erase();
 }
 
+/// Slots that a loop finds free, at least.
+static constexpr unsigned kLoopSlots = 16;
+
 /// The lowest free slot for each collective in flight. Where all are taken, the
-/// oldest wait moves up.
-static void assignSlots(Block &block) {
-  llvm::SmallBitVector taken(kNumSlots);
+/// oldest wait moves up. `taken` are those of collectives that are in flight
+/// around the block.
+static void assignSlots(Block &block, llvm::SmallBitVector taken) {
   SmallVector<dist::StartOp> inFlight;
   auto slotAttr = [&](unsigned slot) {
     return IntegerAttr::get(
@@ -68,6 +76,11 @@ static void assignSlots(Block &block) {
     taken.reset(
         start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr).getInt());
     llvm::erase(inFlight, start);
+  };
+  auto waitForOldest = [&](Operation *before) {
+    dist::StartOp oldest = inFlight.front();
+    (*oldest.getFuture().getUsers().begin())->moveBefore(before);
+    release(oldest);
   };
   // The order as it was: a wait that moves up has been seen to.
   SmallVector<Operation *> order;
@@ -80,14 +93,16 @@ static void assignSlots(Block &block) {
         release(start);
       continue;
     }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      while (taken.count() + kLoopSlots > kNumSlots && !inFlight.empty())
+        waitForOldest(op);
+      assignSlots(*loop.getBody(), taken);
+    }
     auto start = dyn_cast<dist::StartOp>(op);
     if (!start)
       continue;
-    if (taken.all()) {
-      dist::StartOp oldest = inFlight.front();
-      (*oldest.getFuture().getUsers().begin())->moveBefore(start);
-      release(oldest);
-    }
+    if (taken.all())
+      waitForOldest(start);
     unsigned slot = taken.find_first_unset();
     taken.set(slot);
     inFlight.push_back(start);
@@ -105,12 +120,12 @@ struct StartCollectivesPass
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
     SmallVector<dist::CollectiveOpInterface> ops;
-    for (Operation &op : func.front())
-      if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
-        ops.push_back(collective);
+    func.walk([&](dist::CollectiveOpInterface collective) {
+      ops.push_back(collective);
+    });
     for (dist::CollectiveOpInterface op : ops)
       split(op);
-    assignSlots(func.front());
+    assignSlots(func.front(), llvm::SmallBitVector(kNumSlots));
   }
 };
 } // namespace

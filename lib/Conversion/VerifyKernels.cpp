@@ -8,6 +8,7 @@
 #include "KernelRows.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Conversion/Passes.h"
 
 namespace tessera {
@@ -22,7 +23,8 @@ using namespace tessera;
 static bool belongsInStep(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (dialect == "rt" ||
-      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp>(op))
+      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp,
+          scf::YieldOp>(op))
     return true;
   if (dialect == "dist")
     return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,
@@ -32,18 +34,27 @@ static bool belongsInStep(Operation *op) {
                        [](Type type) { return isa<ShapedType>(type); });
 }
 
+static LogicalResult verifyBlock(Block &block) {
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (failed(verifyBlock(*loop.getBody())))
+        return failure();
+    } else if (!belongsInStep(&op)) {
+      return op.emitError("expects calls of kernels and libraries only in a "
+                          "step function but got ")
+             << op.getName();
+    }
+  }
+  return success();
+}
+
 static LogicalResult verifyStep(func::FuncOp step) {
   for (Type type :
        llvm::concat<const Type>(step.getArgumentTypes(), step.getResultTypes()))
     if (!isa<RankedTensorType>(type))
       return step.emitError("expects tensors as arguments and results but got ")
              << type;
-  for (Operation &op : step.front())
-    if (!belongsInStep(&op))
-      return op.emitError("expects calls of kernels and libraries only in a "
-                          "step function but got ")
-             << op.getName();
-  return success();
+  return verifyBlock(step.front());
 }
 
 static LogicalResult verifyKernel(func::FuncOp func) {

@@ -71,8 +71,11 @@ static void buildPartition(OpPassManager &pm) {
 }
 
 static void buildKernels(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   pm.addNestedPass<func::FuncOp>(createConvertNNPass());
+  pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  pm.addNestedPass<func::FuncOp>(createSpreadReductionsPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createVerifyKernelsPass());
 }

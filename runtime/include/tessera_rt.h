@@ -150,6 +150,15 @@ int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
 int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
                         int64_t dst_offset, int64_t count, int64_t bits);
 
+/// For programs that watch their memory. A block is `bytes` at `offset` with 64
+/// bytes behind it that nothing may write. `begin` marks these; `end` fails,
+/// naming the block, if they have changed. With `forget` not 0 the block is
+/// filled with ones: as a float of any type that is no number.
+int32_t tessera_rt_block_begin(tessera_rt_context *ctx, int64_t offset,
+                               int64_t bytes, int32_t forget);
+int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
+                             int64_t bytes, int32_t forget);
+
 /*===--- Library calls
  * -----------------------------------------------------===*/
 

@@ -16,7 +16,7 @@ func.func private @apart(%x: tensor<16xf32>) -> tensor<16xf32>
 // dies, and take turns where they may not.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: rt.arena_bytes = 192 : i64
-// CHECK-SAME: rt.memory = {activations = 128 : i64, collectives = 0 : i64, gaps = 0 : i64, inputs = 0 : i64, parameters = 64 : i64}
+// CHECK-SAME: rt.memory = {activations = 128 : i64, gathered = 0 : i64, gradients = 0 : i64, inputs = 0 : i64, optimizer_state = 0 : i64, parameters = 64 : i64, workspace = 0 : i64}
 // CHECK-SAME: rt.offsets = array<i64: 0>
 // CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: 64>}
 // CHECK: rt.kernel @over({{.*}}) {rt.offsets = array<i64: 64>}
@@ -66,7 +66,7 @@ func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32>
 // Both sides of a collective keep their places while it runs: what is computed
 // meanwhile lies elsewhere. An all-reduce writes over a source that dies.
 // CHECK-LABEL: func.func @in_flight
-// CHECK-SAME: collectives = 128
+// CHECK-SAME: activations = 128 : i64, gathered = 128
 // CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[S:[0-9]+]]>}
 // CHECK: dist.start {{.*}} {rt.offsets = array<i64: [[D:[0-9]+]]>
 // CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[M:[0-9]+]]>}

@@ -10,6 +10,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandAccumulatePass
+    : Pass<"dist-expand-accumulate", "::mlir::func::FuncOp"> {
+  let summary = "micro-batches become a loop and a last one behind it";
+  let description = [{
+    On a local program. One micro-batch is taken into the function; of several,
+    all but the last run in an `scf.for` that carries the sums, from zeros on.
+
+    ```mlir
+    %s = dist.accumulate 4 (%x) : (tensor<4x8xf32>) -> tensor<8xf32> {...}
+    ```
+    becomes
+    ```mlir
+    %p = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %zeros) {
+      ... // the body on slice %i of %x, which gives %v
+      %next = arith.addf %sum, %v : tensor<8xf32>
+      scf.yield %next : tensor<8xf32>
+    }
+    ... // the body on slice 3, which gives %w
+    %s = arith.addf %p, %w : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
   let summary = "nn ops become library-call records or linalg";
   let description = [{
@@ -31,6 +56,47 @@ def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AccumulateSumsPass : Pass<"rt-accumulate-sums", "::mlir::func::FuncOp"> {
+  let summary = "products that are only added to a value begin with it";
+  let description = [{
+    Where the value ends there, and is no argument of the function, the call
+    adds to it in its place.
+
+    ```mlir
+    %p = rt.matmul %a, %b <...> : ... -> tensor<8x8xf32>
+    %s = linalg.generic ... ins(%sum, %p) // add
+    ```
+    becomes
+    ```mlir
+    %s = rt.matmul %a, %b <...> init %sum : ... -> tensor<8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def SpreadReductionsPass
+    : Pass<"rt-spread-reductions", "::mlir::func::FuncOp"> {
+  let summary = "sums without rows get rows";
+  let description = [{
+    A sum over leading dimensions is done by blocks of columns, a sum over
+    everything by parts of it, so that all threads have work.
+
+    ```mlir
+    %s = linalg.generic // reduction, parallel
+        ins(%x : tensor<512x768xf32>) outs(%zero : tensor<768xf32>)
+    ```
+    becomes
+    ```mlir
+    %y = tensor.expand_shape %x [[0], [1, 2]] : ... into tensor<512x12x64xf32>
+    %t = linalg.generic // parallel, reduction, parallel
+        ins(%y : tensor<512x12x64xf32>) outs(%zeros : tensor<12x64xf32>)
+    %s = tensor.collapse_shape %t [[0, 1]] : ... into tensor<768xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def FuseElementwisePass : Pass<"rt-fuse-elementwise", "::mlir::func::FuncOp"> {

@@ -16,7 +16,15 @@ def PlanArenaPass : Pass<"rt-plan-arena", "::mlir::func::FuncOp"> {
     By liveness. Arguments keep their places for the whole step, results from
     where they are made to its end; views lie where their source lies; a result
     takes the place of an operand that dies there, where the op allows it. Both
-    sides of a collective keep their places until its wait.
+    sides of a collective keep their places until its wait. What a loop carries
+    has one place, and a result that an argument is donated to (`dist.donate`)
+    is written into the argument's: a read of the argument after that is an
+    error.
+
+    Without `reuse` no place is used twice, but by these. With `check` there are
+    64 bytes behind each block that nothing may write, and `rt.begins` and
+    `rt.ends` say on each op which blocks begin before it and end after it, so
+    that the program looks after them.
 
     ```mlir
     %0 = rt.kernel @kernel_0(%arg0) : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -27,6 +35,11 @@ def PlanArenaPass : Pass<"rt-plan-arena", "::mlir::func::FuncOp"> {
     ```
     and the function gets `rt.arena_bytes` and `rt.memory`.
   }];
+  let options = [
+    Option<"reuse", "reuse", "bool", "true",
+           "let tensors that do not live at one time share memory">,
+    Option<"check", "check", "bool", "false",
+           "watch the bytes behind each block, forget what a block held">];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 

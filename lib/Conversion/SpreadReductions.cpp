@@ -1,0 +1,279 @@
+//===- SpreadReductions.cpp - Sums that all threads take part in ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel's threads share its rows, the leading parallel loops. A sum over
+// leading dimensions has none: here its columns become rows of blocks of
+// columns; and a sum over everything becomes sums of parts, and their sum. The
+// parts depend on the shape alone, so results do not depend on threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GenericBuilder.h"
+#include "KernelRows.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Conversion/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SPREADREDUCTIONSPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using utils::IteratorType;
+
+/// Fewer iterations are done before a second thread is awake.
+static constexpr int64_t kWorthThreads = 16 * 1024;
+/// Rows that make shares even.
+static constexpr int64_t kEnoughRows = 64;
+/// Columns of a block: whole vectors, and a few cache lines of each row.
+static constexpr int64_t kMostColumns = 64;
+
+/// True if the body knows where it stands.
+static bool dependsOnPlace(linalg::GenericOp op) {
+  return op.getBody()
+      ->walk([](Operation *inner) {
+        return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Starts like `op` over other loops and operands, with its body.
+static linalg::GenericOp rebuild(OpBuilder &b, linalg::GenericOp op,
+                                 ValueRange inputs, ValueRange inits,
+                                 ArrayRef<AffineMap> maps,
+                                 ArrayRef<IteratorType> iterators) {
+  auto made =
+      linalg::GenericOp::create(b, op.getLoc(), inits.getTypes(), inputs, inits,
+                                maps, iterators);
+  IRMapping mapping;
+  op.getRegion().cloneInto(&made.getRegion(), mapping);
+  return made;
+}
+
+/// The fill that starts the sum of a result; null if it starts otherwise.
+static linalg::FillOp getStart(linalg::GenericOp op, unsigned result) {
+  return op.getDpsInitOperand(result)->get().getDefiningOp<linalg::FillOp>();
+}
+
+static Value fillLike(GenericBuilder &b, linalg::FillOp start,
+                      ArrayRef<int64_t> shape) {
+  Value empty = tensor::EmptyOp::create(
+      b, shape, getElementTypeOrSelf(start.getResult(0).getType()));
+  return linalg::FillOp::create(b, start.getInputs()[0], empty).getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of columns
+//===----------------------------------------------------------------------===//
+
+/// Blocks into which `size` columns are cut; 1 if there is no good size.
+static int64_t getColumnBlocks(int64_t size) {
+  for (int64_t block = kMostColumns; block >= 16; block -= 16)
+    if (size % block == 0)
+      return size / block;
+  return 1;
+}
+
+/// `value` with dimension `dim` split into `outer` and the rest.
+static Value splitDim(GenericBuilder &b, Value value, int64_t dim,
+                      int64_t outer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= outer;
+  shape.insert(shape.begin() + dim, outer);
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0, next = 0; i < type.getRank(); ++i) {
+    groups.push_back({next++});
+    if (i == dim)
+      groups.back().push_back(next++);
+  }
+  return tensor::ExpandShapeOp::create(
+      b, RankedTensorType::get(shape, type.getElementType()), value, groups);
+}
+
+/// The position of loop `loop` among the results of a map; -1 if it is none.
+static int64_t findLoop(AffineMap map, unsigned loop) {
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      if (dim.getPosition() == loop)
+        return i;
+  return -1;
+}
+
+/// Splits the last loop of a sum of columns in two; gives the sum that takes
+/// its place, whose result has one dimension more.
+static linalg::GenericOp splitColumns(GenericBuilder &b, linalg::GenericOp op,
+                                      int64_t blocks) {
+  unsigned loops = op.getNumLoops(), last = loops - 1;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<int64_t> resultShape;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    int64_t dim = findLoop(map, last);
+    SmallVector<AffineExpr> exprs(map.getResults());
+    if (dim >= 0)
+      exprs.insert(exprs.begin() + dim + 1, b.getAffineDimExpr(loops));
+    maps.push_back(AffineMap::get(loops + 1, 0, exprs, b.getContext()));
+    if (op.isDpsInit(&operand)) {
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      resultShape.assign(type.getShape().begin(), type.getShape().end());
+      resultShape.back() /= blocks;
+      resultShape.push_back(resultShape.back());
+      resultShape[resultShape.size() - 2] = blocks;
+      continue;
+    }
+    inputs.push_back(dim >= 0 ? splitDim(b, operand.get(), dim, blocks)
+                              : operand.get());
+  }
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  iterators.push_back(IteratorType::parallel);
+  Value init = fillLike(b, getStart(op, 0), resultShape);
+  return rebuild(b, op, inputs, init, maps, iterators);
+}
+
+/// The same op with its loops in another order: `order[i]` is the loop that
+/// comes i-th.
+static linalg::GenericOp reorder(GenericBuilder &b, linalg::GenericOp op,
+                                 ArrayRef<unsigned> order) {
+  unsigned loops = op.getNumLoops();
+  SmallVector<AffineExpr> places(loops);
+  SmallVector<IteratorType> iterators, old = op.getIteratorTypesArray();
+  for (auto [i, loop] : llvm::enumerate(order)) {
+    places[loop] = b.getAffineDimExpr(i);
+    iterators.push_back(old[loop]);
+  }
+  SmallVector<AffineMap> maps;
+  for (AffineMap map : op.getIndexingMapsArray())
+    maps.push_back(map.replaceDimsAndSymbols(places, {}, loops, 0));
+  return rebuild(b, op, op.getDpsInputs(), op.getDpsInits(), maps, iterators);
+}
+
+/// Makes rows of a sum whose last loop is parallel and whose first one is not.
+static bool spreadColumns(linalg::GenericOp op) {
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<unsigned> parallel, reductions;
+  for (auto [i, kind] : llvm::enumerate(iterators))
+    (kind == IteratorType::parallel ? parallel : reductions).push_back(i);
+  unsigned last = op.getNumLoops() - 1;
+  AffineMap resultMap =
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (op.getNumResults() != 1 || !getStart(op, 0) || parallel.empty() ||
+      parallel.back() != last ||
+      resultMap != AffineMap::getMultiDimIdentityMap(op.getNumLoops(),
+                                                     op.getContext())
+                       .getSubMap(parallel))
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t rows = 1;
+  for (unsigned loop : ArrayRef(parallel).drop_back())
+    rows *= sizes[loop];
+  int64_t blocks = rows < kEnoughRows ? getColumnBlocks(sizes[last]) : 1;
+  if (rows * blocks < 2)
+    return false;
+  // An expression of the last loop other than the loop itself is not split.
+  for (AffineMap map : op.getIndexingMapsArray())
+    for (AffineExpr expr : map.getResults())
+      if (!isa<AffineDimExpr>(expr) && expr.isFunctionOfDim(last))
+        return false;
+  GenericBuilder b(op.getLoc(), op);
+  linalg::GenericOp made = blocks > 1 ? splitColumns(b, op, blocks) : op;
+  SmallVector<unsigned> order(ArrayRef(parallel).drop_back());
+  if (blocks > 1)
+    order.push_back(last);
+  llvm::append_range(order, reductions);
+  order.push_back(blocks > 1 ? last + 1 : last);
+  linalg::GenericOp sum = reorder(b, made, order);
+  Value result = sum.getResult(0);
+  if (blocks > 1) {
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      groups.push_back({i});
+    groups.back().push_back(type.getRank());
+    result = tensor::CollapseShapeOp::create(b, type, result, groups);
+    made.erase();
+  }
+  op.getResult(0).replaceAllUsesWith(result);
+  op.erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of everything
+//===----------------------------------------------------------------------===//
+
+/// Splits a sum over all loops into one of each of the first loops, and a sum
+/// of these.
+static bool spreadWhole(linalg::GenericOp op) {
+  unsigned loops = op.getNumLoops();
+  if (op.getNumParallelLoops() || loops < 2 || op.getNumResults() != 1)
+    return false;
+  linalg::FillOp start = getStart(op, 0);
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  Value accumulator = op.getBody()->getArguments().back();
+  if (!start || !combiner || combiner->getNumOperands() != 2 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges(), shape;
+  int64_t rows = 1;
+  while (rows < kEnoughRows && shape.size() + 1 < loops) {
+    shape.push_back(sizes[shape.size()]);
+    rows *= shape.back();
+  }
+  if (rows < 2)
+    return false;
+  GenericBuilder b(op.getLoc(), op);
+  unsigned outer = shape.size();
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  std::fill_n(iterators.begin(), outer, IteratorType::parallel);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = b.leading(loops, outer);
+  linalg::GenericOp parts =
+      rebuild(b, op, op.getDpsInputs(), fillLike(b, start, shape), maps,
+              iterators);
+  iterators.assign(outer, IteratorType::reduction);
+  auto whole = linalg::GenericOp::create(
+      b, op.getResult(0).getType(), parts.getResult(0),
+      op.getDpsInitOperand(0)->get(),
+      ArrayRef<AffineMap>{b.identity(outer), b.leading(outer, 0)}, iterators,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        IRMapping mapping;
+        for (Value operand : combiner->getOperands())
+          mapping.map(operand, operand == accumulator ? args[1] : args[0]);
+        Operation *clone = nested.clone(*combiner, mapping);
+        linalg::YieldOp::create(nested, loc, clone->getResult(0));
+      });
+  op.getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op.erase();
+  return true;
+}
+
+namespace {
+struct SpreadReductionsPass
+    : tessera::impl::SpreadReductionsPassBase<SpreadReductionsPass> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    SmallVector<linalg::GenericOp> ops;
+    func.walk([&](linalg::GenericOp op) {
+      int64_t iterations = 1;
+      for (int64_t size : op.getStaticLoopRanges())
+        iterations *= size;
+      if (op.getNumReductionLoops() && iterations >= kWorthThreads &&
+          getRowCounts(op).back() < kEnoughRows && !dependsOnPlace(op))
+        ops.push_back(op);
+    });
+    for (linalg::GenericOp op : ops)
+      if (!spreadWhole(op))
+        spreadColumns(op);
+  }
+};
+} // namespace

@@ -1,0 +1,96 @@
+//===- StepBlocks.h - Tensors of a step as blocks of an arena ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which tensors of a step function share a block, when each block lives, and
+// what it holds. Offsets are chosen elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_MEMORY_STEPBLOCKS_H
+#define TESSERA_LIB_MEMORY_STEPBLOCKS_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Memory/ArenaPlan.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+
+/// What a block holds, for the report.
+enum Category {
+  Parameters,
+  Gradients,
+  State,
+  Activations,
+  Gathered,
+  Inputs,
+  NumCategories
+};
+
+class StepBlocks {
+public:
+  /// Without `reuse` no block is used twice and no op works in place, but where
+  /// it must. Each block is followed by `canary` bytes that nothing writes.
+  StepBlocks(mlir::func::FuncOp func, bool reuse, int64_t canary)
+      : func(func), reuses(reuse), canary(canary) {}
+
+  /// Makes the problem; inserts a copy where a value that a loop carries, or a
+  /// result that must lie in an argument's place, cannot be made there. Fails,
+  /// with an error, where an argument would be read after its result has been
+  /// written over it.
+  mlir::LogicalResult build();
+
+  /// The block of a tensor; none for other values.
+  std::optional<unsigned> getBlock(mlir::Value value) const;
+  /// The op before whose run a block begins, and the one after which it ends;
+  /// null where it lives from or to the step's border.
+  mlir::Operation *getFirst(unsigned block) const;
+  mlir::Operation *getLast(unsigned block) const;
+
+  ArenaProblem problem;
+  llvm::SmallVector<Category> categories;
+
+private:
+  void number(mlir::Block &block);
+  void renumber();
+  int64_t lastUse(mlir::Value value) const;
+  int64_t endOf(mlir::Operation *op) const;
+
+  mlir::Operation *findReader(mlir::Value place, mlir::OpResult writer) const;
+  bool isMadeIn(mlir::Value value, mlir::Block *block) const;
+  mlir::Value insertCopy(mlir::Operation *before, mlir::Value value);
+  void prepareLoop(mlir::scf::ForOp loop);
+  mlir::LogicalResult prepareDonation(unsigned argument, unsigned result);
+
+  unsigned addBlock(mlir::Value value, Category category, int64_t begin);
+  void addArguments();
+  void addOps(mlir::Block &block);
+  void addLoop(mlir::scf::ForOp loop);
+  void addResults(mlir::Operation &op);
+  bool isForced(mlir::Value value, int64_t begin);
+  bool reuse(mlir::Operation &op, unsigned result);
+  bool reduceInPlace(dist::StartOp start, dist::WaitOp wait);
+  void markGradients();
+  void markGradient(mlir::Value value);
+
+  mlir::func::FuncOp func;
+  bool reuses;
+  int64_t canary;
+  llvm::DenseMap<mlir::Operation *, int64_t> position, loopEnd;
+  llvm::SmallVector<mlir::Operation *> opAt;
+  llvm::DenseMap<mlir::Value, unsigned> blockOf;
+  /// Values that must lie where another value lies.
+  llvm::MapVector<mlir::Value, mlir::Value> forced;
+  int64_t numSteps = 0;
+};
+
+/// The wait of a started collective; the future has one use.
+dist::WaitOp getWait(dist::StartOp start);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_MEMORY_STEPBLOCKS_H

@@ -1,0 +1,48 @@
+//===- Blocks.cpp - Watching the blocks of an arena -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For programs compiled to watch their memory: a write beyond a block changes
+// the bytes behind it, a read of what was never written, or is over, gives no
+// number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+static constexpr int64_t canaryBytes = 64;
+static constexpr uint8_t canary = 0xC5;
+
+extern "C" int32_t tessera_rt_block_begin(tessera_rt_context *ctx,
+                                          int64_t offset, int64_t bytes,
+                                          int32_t forget) {
+  uint8_t *block = ctx->arena() + offset;
+  memset(block + bytes, canary, canaryBytes);
+  if (forget)
+    memset(block, 0xFF, size_t(bytes));
+  return TESSERA_RT_OK;
+}
+
+extern "C" int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
+                                        int64_t bytes, int32_t forget) {
+  uint8_t *block = ctx->arena() + offset, *behind = block + bytes;
+  uint8_t *changed = std::find_if(behind, behind + canaryBytes,
+                                  [](uint8_t x) { return x != canary; });
+  if (changed != behind + canaryBytes)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("memory behind the block of %lld bytes at offset %lld "
+                       "was written, at byte %lld of it",
+                       (long long)bytes, (long long)offset,
+                       (long long)(changed - block)));
+  if (forget)
+    memset(block, 0xFF, size_t(bytes));
+  return TESSERA_RT_OK;
+}
