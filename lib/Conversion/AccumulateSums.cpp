@@ -46,24 +46,33 @@ static bool isPlainSum(linalg::GenericOp op) {
          llvm::is_contained(add->getOperands(), body->getArgument(1));
 }
 
-/// The first call of the chain of calls that ends in `value`, each added to
-/// the one before: the one that adds to nothing yet; null if there is none.
-static Operation *getChainStart(Value value, Block *block) {
+/// Whether nothing else reads the value. The sum may name it twice: as what it
+/// adds, and as the tensor that its result is like.
+static bool isReadOnlyBy(Value value, Operation *op) {
+  return llvm::all_of(value.getUsers(),
+                      [&](Operation *user) { return user == op; });
+}
+
+/// The first call of the chain of calls that ends in `value`, which `reader`
+/// reads, each added to the one before: the one that adds to nothing yet; null
+/// if there is none.
+static Operation *getChainStart(Value value, Operation *reader) {
   std::optional<MutableOperandRange> init;
   Operation *op = value.getDefiningOp();
-  if (!value.hasOneUse() || !getInit(op, init) || op->getBlock() != block)
+  if (!isReadOnlyBy(value, reader) || !getInit(op, init) ||
+      op->getBlock() != reader->getBlock())
     return nullptr;
-  return init->empty() ? op : getChainStart((*init)[0].get(), block);
+  return init->empty() ? op : getChainStart((*init)[0].get(), op);
 }
 
 /// Makes the calls that end in `value` begin with `sum`, and moves them behind
 /// it: operands stay in front of them.
 static bool addOnto(Value value, Value sum, linalg::GenericOp add) {
   Block *block = add->getBlock();
-  Operation *start = getChainStart(value, block);
+  Operation *start = getChainStart(value, add);
   auto type = cast<RankedTensorType>(value.getType());
   // A narrow sum would be rounded once instead of twice: leave it.
-  if (!start || !sum.hasOneUse() || type != sum.getType() ||
+  if (!start || !isReadOnlyBy(sum, add) || type != sum.getType() ||
       type.getElementTypeBitWidth() < 32)
     return false;
   Operation *def = sum.getDefiningOp();

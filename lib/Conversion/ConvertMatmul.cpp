@@ -88,6 +88,12 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs, V
 
 namespace {
 
+/// Whether no element of an operand is used twice.
+bool isDotProduct(const Einsum &einsum) {
+  MatmulPlan plan = planMatmul(einsum);
+  return plan.m * plan.n == 1;
+}
+
 struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp op,
@@ -115,8 +121,7 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     for (auto [letter, size] : llvm::zip(einsum.rhs, rhs.getShape()))
       einsum.sizes[letter] = size;
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    MatmulPlan plan = planMatmul(einsum);
-    if (!isa<FloatType>(lhs.getElementType()) || plan.m * plan.n == 1) {
+    if (!isa<FloatType>(lhs.getElementType()) || isDotProduct(einsum)) {
       rewriter.replaceOp(op, loops(b, op, einsum, type));
       return success();
     }
@@ -175,7 +180,7 @@ struct ConvertContraction
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     if (maps.size() != 3 || !fill(maps[0], einsum.lhs) ||
         !fill(maps[1], einsum.rhs) || !fill(maps[2], einsum.result) ||
-        einsum.check())
+        einsum.check() || isDotProduct(einsum))
       return failure();
     Value lhs = op->getOperand(0), rhs = op->getOperand(1);
     Value init = op->getOperand(2);

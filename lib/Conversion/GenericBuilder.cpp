@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GenericBuilder.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -33,7 +34,7 @@ AffineMap GenericBuilder::dropLoop(unsigned numLoops, unsigned loop) {
 }
 
 AffineMap GenericBuilder::leading(unsigned numLoops, unsigned count) {
-  return identity(numLoops).getMajorSubMap(count);
+  return project(numLoops, llvm::to_vector(llvm::seq<unsigned>(0, count)));
 }
 
 SmallVector<Value> GenericBuilder::mapMany(

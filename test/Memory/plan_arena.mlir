@@ -89,3 +89,89 @@ func.func @in_flight(%x: tensor<16xf32>) -> (tensor<32xf32>, tensor<16xf32>) {
   %3 = dist.wait %h, %1 : !dist.future<tensor<16xf32>>, tensor<16xf32> -> tensor<16xf32>
   return %2, %3 : tensor<32xf32>, tensor<16xf32>
 }
+
+// -----
+
+func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func private @zeros() -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  %0 = arith.constant dense<0.0> : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// What a loop carries lies in one place; what is read in it from outside lives
+// to its end, what its body makes within it.
+// CHECK-LABEL: func.func @loop
+// CHECK: rt.kernel @zeros() {rt.offsets = array<i64: [[SUM:[0-9]+]]>}
+// CHECK: rt.kernel @zeros() {rt.offsets = array<i64: [[OUT:[0-9]+]]>}
+// CHECK: scf.for
+// CHECK:   rt.kernel @add(%{{.*}}, %{{.*}}) {rt.offsets = array<i64: [[IN:[0-9]+]]>}
+// CHECK:   rt.kernel @add({{.*}}) {rt.offsets = array<i64: [[SUM]]>}
+// CHECK: } {rt.offsets = array<i64: [[SUM]]>}
+// CHECK: rt.kernel @add({{.*}}) {rt.offsets = array<i64: [[SUM]]>}
+func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %z = rt.kernel @zeros() : () -> tensor<16xf32>
+  %o = rt.kernel @zeros() : () -> tensor<16xf32>
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %z) -> tensor<16xf32> {
+    %0 = rt.kernel @add(%o, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %1 = rt.kernel @add(%sum, %0) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %1 : tensor<16xf32>
+  }
+  %2 = rt.kernel @add(%r, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+
+// A sum that may not be written over what it is added to is copied there; so is
+// an argument that a loop starts with. Two that change places go by a third.
+// CHECK-LABEL: func.func @carried_copies
+// CHECK: %[[I:.*]] = rt.copy %arg0 {{.*}} {rt.offsets = array<i64: [[A:[0-9]+]]>}
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[I]], %[[P:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}})
+// CHECK:   %[[V:.*]] = rt.kernel @add
+// CHECK:   %[[Q0:.*]] = rt.copy %[[Q]]
+// CHECK:   %[[P0:.*]] = rt.copy %[[P]]
+// CHECK:   %[[C:.*]] = rt.copy %[[V]] {{.*}} {rt.offsets = array<i64: [[A]]>}
+// CHECK:   %[[Q1:.*]] = rt.copy %[[Q0]]
+// CHECK:   scf.yield %[[C]], %[[Q1]], %[[P0]]
+func.func @carried_copies(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r:3 = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %x, %p = %x, %q = %y) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+    %1 = rt.kernel @add(%y, %sum) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    scf.yield %1, %q, %p : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+  }
+  return %r#0, %r#1, %r#2 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
+// A donated argument's place is the result's. What the update reads besides, of
+// the same shape, is a gradient.
+// CHECK-LABEL: func.func @donated
+// CHECK-SAME: gradients = 64 : i64, inputs = 64 : i64, optimizer_state = 64 : i64, parameters = 64 : i64, workspace = 0
+// CHECK-SAME: rt.offsets = array<i64: [[P:[0-9]+]], [[M:[0-9]+]], {{[0-9]+}}>
+// CHECK: rt.kernel @update({{.*}}) {rt.offsets = array<i64: [[P]], [[M]]>}
+func.func private @update(%p: tensor<16xf32>, %m: tensor<16xf32>, %g: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64: 0, 0, 1, 1>} {
+  return %p, %m : tensor<16xf32>, tensor<16xf32>
+}
+func.func @donated(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}, %m: tensor<16xf32> {nn.state = "p.m", nn.of = "p", dist.donate = 1 : i64}, %x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %g = rt.kernel @add(%p, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %0:2 = rt.kernel @update(%p, %m, %g) : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %0#0, %0#1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// One that is returned as it is needs nothing; a value that lies elsewhere for
+// good is copied into its place at the end.
+// CHECK-LABEL: func.func @passed_on
+// CHECK-SAME: rt.offsets = array<i64: {{[0-9]+}}, [[Q:[0-9]+]], {{[0-9]+}}>
+// CHECK: %[[C:.*]] = rt.copy %arg2 {{.*}} {rt.offsets = array<i64: [[Q]]>}
+// CHECK: return %arg0, %[[C]]
+func.func @passed_on(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}, %q: tensor<16xf32> {nn.param = "q", dist.donate = 1 : i64}, %x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  return %p, %x : tensor<16xf32>, tensor<16xf32>
+}
+
