@@ -113,8 +113,12 @@ MemoryModel::MemoryModel(const ModelWork &work) {
     memory.tensors = layer.saved;
     kinds.push_back(std::move(memory));
   }
-  if (!work.layers.empty())
-    border = kinds[work.layers[findBlocks(work.layers)].kind].output;
+  if (work.layers.empty())
+    return;
+  const LayerMemory &block = kinds[work.layers[findBlocks(work.layers)].kind];
+  border = block.output;
+  if (block.saved > 0)
+    keptForWeightGrad = (block.saved - block.savedCore) / block.saved;
 }
 
 void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
@@ -234,7 +238,10 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
   auto problem =
       schedule::makeProblem(*kind, layout.pp, perRank, layout.microBatches());
   assert(problem && "expects a checked layout");
-  const auto &live = pricer.liveAtPeak(*kind, *problem);
+  // After its input gradient a micro-batch keeps what weight gradients need; of
+  // what the loss keeps, that is nothing.
+  const auto &live = pricer.liveAtPeak(*kind, *problem, keptForWeightGrad);
+  const auto &pending = pricer.liveAtPeak(*kind, *problem, 0);
   StateBytes each = stateBytes(layout);
 
   std::vector<StageMemory> stages(layout.pp);
@@ -243,7 +250,8 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
     for (int chunk = 0; chunk < problem->chunks; ++chunk) {
       for (const ModelWork::Run &run :
            chunks[problem->stageOf({rank, chunk})]) {
-        stage.parts.push_back({run, live[rank][chunk]});
+        const auto &count = kinds[run.kind].isHead ? pending : live;
+        stage.parts.push_back({run, count[rank][chunk]});
         addState(stage, kinds[run.kind], run.count, layout, each);
       }
       stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();

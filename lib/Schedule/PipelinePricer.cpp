@@ -225,23 +225,39 @@ bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
          hasEqualInnerRanks(problem, times);
 }
 
+/// Automatic schedules fill their memory on each rank; but between F and B, no
+/// more can be on a rank than run ahead of the last.
+static std::vector<std::vector<double>>
+liveAtLimit(ScheduleKind kind, const ScheduleProblem &problem, double kept) {
+  int p = problem.ranks;
+  int limit = kind == ScheduleKind::ZeroBubble1P ? p : 2 * p;
+  std::vector<std::vector<double>> live;
+  for (int rank = 0; rank < p; ++rank) {
+    int ahead = kept > 0 ? limit : std::min(limit, 2 * (p - rank) - 1);
+    live.push_back({double(std::min(problem.microBatches, ahead))});
+  }
+  return live;
+}
+
 const std::vector<std::vector<double>> &
-PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem) {
+PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
+                           double keptForWeightGrad) {
   int p = problem.ranks;
   // The peak is reached at the latest when the steady state is; only all
   // forwards before all backwards keeps every micro-batch.
   int m = problem.microBatches, most = 4 * p + m % period(kind, p);
   if (kind != ScheduleKind::GPipe && m > most)
     m = most;
-  auto [it, isNew] = live.try_emplace(Key{int(kind), p, problem.chunks, m});
+  int rounded = int(std::lround(keptForWeightGrad * kRatioSteps));
+  auto [it, isNew] =
+      live.try_emplace(Key{int(kind), p, problem.chunks, m, rounded});
   if (!isNew)
     return it->second;
-  if (isAutomatic(kind)) {
-    int limit = kind == ScheduleKind::ZeroBubble1P ? p : 2 * p;
-    it->second.assign(p, {double(std::min(m, limit))});
-    return it->second;
-  }
   ScheduleProblem smaller = withSizes(problem, p, m);
-  it->second = schedule::liveAtPeak(smaller, generate(kind, smaller));
+  double kept = rounded / kRatioSteps;
+  it->second =
+      isAutomatic(kind)
+          ? liveAtLimit(kind, smaller, kept)
+          : schedule::liveAtPeak(smaller, generate(kind, smaller), kept);
   return it->second;
 }

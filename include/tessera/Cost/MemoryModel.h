@@ -131,6 +131,9 @@ private:
   std::vector<LayerMemory> kinds;
   /// Bytes that go from stage to stage.
   double border = 0;
+  /// Part of a block's activations that its weight gradients need: all but the
+  /// core of attention, where that is kept.
+  double keptForWeightGrad = 1;
 };
 
 /// The stage that needs the most.

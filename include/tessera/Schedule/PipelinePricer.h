@@ -36,9 +36,12 @@ public:
                                double keptForWeightGrad = 1.0);
 
   /// For each rank and chunk, the micro-batches alive when the rank has the
-  /// most activations; of the automatic schedules, what their limit allows.
+  /// most activations, of which `keptForWeightGrad` lives on from B to W: 0
+  /// counts those between their F and their B. Of the automatic schedules, what
+  /// their limit allows.
   const std::vector<std::vector<double>> &
-  liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem);
+  liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
+             double keptForWeightGrad = 1.0);
 
 private:
   CompiledSchedule::Ends priceScaled(ScheduleKind kind,
