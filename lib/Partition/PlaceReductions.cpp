@@ -40,6 +40,8 @@ private:
   bool findReductions();
   bool fitFactors();
   int64_t getBytes(dist::ReshardOp reshard);
+  int64_t getTimes(bool behind) const;
+  Value getPartial(Value operand);
 
   PartitionContext &context;
   Operation *op;
@@ -50,11 +52,27 @@ private:
   /// The sharding of the op's result, partial.
   Sharding result;
   int64_t bytesBefore = 0, bytesAfter = 0;
+  /// Some operands are partial over fewer axes than the result, or whole.
+  bool isMixed = false;
 };
 
 } // namespace
 
-/// The operands that are reductions over the same axes in the same way.
+/// Adds axes to those that are there, the larger of two parts of one axis.
+static void uniteAxes(AxisList &axes, ArrayRef<AxisRef> added) {
+  for (const AxisRef &axis : added) {
+    if (llvm::any_of(axes, [&](auto &a) { return a.contains(axis); }))
+      continue;
+    llvm::erase_if(axes, [&](auto &a) { return axis.contains(a); });
+    axes.push_back(axis);
+  }
+  llvm::sort(axes);
+  axes = mergeAdjacent(axes);
+}
+
+/// The operands that are reductions in the same way. Where they are not all
+/// over the same axes the op may still be linear in operands that are all
+/// partial: a whole value can be made one.
 bool Delay::findReductions() {
   const Sharding *first = nullptr;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
@@ -67,18 +85,25 @@ bool Delay::findReductions() {
     if (from.unreduced.empty() || !onlyHere ||
         !context.toPlain(reshard.getTo()).unreduced.empty())
       continue;
-    if (first && (first->unreduced != from.unreduced ||
-                  first->reduction != from.reduction))
+    if (first && first->reduction != from.reduction)
       return false;
+    isMixed |= first && first->unreduced != from.unreduced;
     first = first ? first : &from;
     reductions.insert(reshard);
     partial.set(i);
+    uniteAxes(result.unreduced, from.unreduced);
   }
   if (!first)
     return false;
-  result.unreduced = first->unreduced;
   result.reduction = first->reduction;
-  return true;
+  auto iface = cast<ShardingRuleOpInterface>(op);
+  if (!isMixed && iface.commutesWithReduction(result.reduction, partial))
+    return true;
+  isMixed = true;
+  llvm::SmallBitVector all(op->getNumOperands(), true);
+  return result.reduction == ReductionKind::Sum &&
+         llvm::all_of(op->getOperands(), getTensorType) &&
+         iface.commutesWithReduction(ReductionKind::Sum, all);
 }
 
 /// What the factors are sharded over if the op runs before the reductions;
@@ -132,11 +157,22 @@ int64_t Delay::getBytes(dist::ReshardOp reshard) {
                          getElementBytes(reshard.getType()));
 }
 
+/// How often a reduction in front of the op runs, or one behind it, which may
+/// wait until its value is added up over micro-batches.
+int64_t Delay::getTimes(bool behind) const {
+  auto accumulate = dyn_cast<dist::AccumulateOp>(op->getParentOp());
+  if (!accumulate)
+    return 1;
+  Value value = op->getResult(0);
+  bool waits = behind && !accumulate.getReduceEach() && value.hasOneUse() &&
+               *value.user_begin() == accumulate.getYield();
+  return waits ? 1 : accumulate.getCount();
+}
+
 bool Delay::isWorthwhile() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
-      op->getResult(0).use_empty() || !findReductions() ||
-      !iface.commutesWithReduction(result.reduction, partial))
+      op->getResult(0).use_empty() || !findReductions())
     return false;
   const Sharding &wanted = context.getSharding(op->getResult(0));
   if (!wanted.unreduced.empty() || !fitFactors())
@@ -146,7 +182,32 @@ bool Delay::isWorthwhile() {
   RankedTensorType type = getTensorType(op->getResult(0));
   bytesAfter = getReshardBytes(context.getMesh(), result, wanted,
                                type.getShape(), getElementBytes(type));
-  return bytesAfter <= bytesBefore;
+  bytesBefore *= getTimes(/*behind=*/false);
+  bytesAfter *= getTimes(/*behind=*/true);
+  // To spread a value over what it is whole on pays only for scalars and where
+  // it saves bytes.
+  return bytesAfter < bytesBefore ||
+         (bytesAfter == bytesBefore &&
+          (!isMixed || type.getNumElements() == 1));
+}
+
+/// The operand as a partial value over all axes of the result.
+Value Delay::getPartial(Value operand) {
+  if (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
+    if (reductions.contains(reshard))
+      operand = reshard.getInput();
+  const Sharding &from = context.getSharding(operand);
+  if (!isMixed || from.unreduced == result.unreduced)
+    return operand;
+  Sharding target = from;
+  target.unreduced = result.unreduced;
+  target.reduction = result.reduction;
+  dist::ShardingAttr to = context.toAttr(target);
+  OpBuilder builder(op);
+  Value value = dist::ReshardOp::create(builder, op->getLoc(), operand,
+                                        context.toAttr(from), to);
+  dist::setSharding(value, to);
+  return value;
 }
 
 void Delay::apply() {
@@ -155,9 +216,10 @@ void Delay::apply() {
   if (!to)
     to = context.toAttr(context.getSharding(value));
   dist::ShardingAttr from = context.toAttr(result);
-  for (int i : partial.set_bits())
-    op->setOperand(
-        i, op->getOperand(i).getDefiningOp<dist::ReshardOp>().getInput());
+  for (OpOperand &operand : op->getOpOperands())
+    if (getTensorType(operand.get()) &&
+        (isMixed || partial.test(operand.getOperandNumber())))
+      operand.set(getPartial(operand.get()));
   dist::setSharding(value, from);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
