@@ -2,7 +2,8 @@
 
 Builds the forward graph at its real dimensions on real text, spreads it over a
 mesh, compiles it to a program, runs that on four ranks, compares the logits with
-those of the one-rank program, and prints a table. Needs the built tools only.
+those of the one-rank program, and prints a table. Then a small GPT-2 is trained.
+Needs the built tools only.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import time
+
+import demo_training
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -111,6 +114,7 @@ def main():
     print("\nlargest difference: max|a-b| / max|b| of the logits against one rank")
     if worst is None or not worst <= 1e-5:
         sys.exit("demo: the logits differ by more than 1e-5 of the largest")
+    demo_training.train(tessera, folder)
 
 
 if __name__ == "__main__":

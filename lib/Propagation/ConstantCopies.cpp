@@ -55,6 +55,8 @@ void ConstantCopies::split(Block &block) {
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : op->getUses())
       uses.push_back(&use);
+    if (uses.empty())
+      continue;
     // The list of uses starts with the newest.
     for (OpOperand *use : llvm::drop_begin(llvm::reverse(uses))) {
       OpBuilder builder(op);

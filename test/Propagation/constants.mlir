@@ -58,3 +58,11 @@ func.func @fill_and_iota(
   // CHECK: return
   return %0, %1, %2, %3 : tensor<16xf32>, tensor<16xf32>, tensor<16xi32>, tensor<16xi32>
 }
+
+// One that nothing uses is left alone.
+// CHECK-LABEL: func @unused
+// CHECK: arith.constant {{.*}}dense<2.000000e+00> : tensor<16xf32>
+func.func @unused(%a: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> tensor<16xf32> {
+  %two = arith.constant dense<2.0> : tensor<16xf32>
+  return %a : tensor<16xf32>
+}

@@ -101,7 +101,7 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
       continue;
     os << "memory of a rank at its peak:\n";
     auto row = [&](StringRef name, int64_t bytes) {
-      os << llvm::formatv("  {0,-12} {1,10:f1} MB\n", name, bytes / 1e6);
+      os << llvm::formatv("  {0,-16} {1,8:f2} MB\n", name, bytes / 1e6);
     };
     for (mlir::NamedAttribute entry : memory)
       row(entry.getName(),
