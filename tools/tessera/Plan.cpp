@@ -11,6 +11,7 @@
 #include "Options.h"
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/MemoryWall.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
@@ -18,6 +19,7 @@
 #include "tessera/Planning/ModelPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -74,6 +76,9 @@ constexpr OptionSpec kOptions[] = {
     {"--price", "X", "dollars an hour and device"},
     {"--json", "", "print JSON"},
     {"--compare", "", "compare two reports of --json: plan --compare A B"},
+    {"--calibrate", "FILE",
+     "refine --cluster with the output of nccl-tests or a table\n"
+     "of products (m,n,k,dtype,tflops) and write it"},
     {"-o", "FILE", "write there (default: stdout)"},
 };
 
@@ -99,7 +104,8 @@ constexpr CommandSpec kCommand = {
     "share/clusters/h100.json \\\n"
     "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
     "512\n"
-    "  tessera plan --compare a.json b.json"};
+    "  tessera plan --compare a.json b.json\n"
+    "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json"};
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -375,7 +381,39 @@ llvm::Error runCompare(const ParsedOptions &parsed) {
   return llvm::joinErrors(std::move(failure), std::move(written));
 }
 
+/// Writes the cluster with constants that the measurements determine; says on
+/// stderr which.
+llvm::Error runCalibrate(const ParsedOptions &parsed) {
+  if (!parsed.positional.empty())
+    return llvm::createStringError("--calibrate expects no config but got '" +
+                                   parsed.positional[0] + "'");
+  if (!parsed.has("--cluster"))
+    return llvm::createStringError("--calibrate expects --cluster FILE");
+  auto cluster = readClusterSpec(parsed.get("--cluster"));
+  if (!cluster)
+    return cluster.takeError();
+  StringRef path = parsed.get("--calibrate");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  auto measurements = parseMeasurements((*buffer)->getBuffer(), path);
+  if (!measurements)
+    return measurements.takeError();
+  auto refinements =
+      calibrate(*cluster, *measurements, llvm::sys::path::filename(path).str());
+  if (!refinements)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(refinements.takeError()));
+  print(*refinements, llvm::errs());
+  return writeOutput(parsed.get("-o"), [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}\n", toJson(*cluster));
+  });
+}
+
 llvm::Error run(const ParsedOptions &parsed) {
+  if (parsed.has("--calibrate"))
+    return runCalibrate(parsed);
   if (parsed.has("--compare"))
     return runCompare(parsed);
   if (parsed.positional.size() != 1)

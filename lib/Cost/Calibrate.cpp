@@ -1,0 +1,229 @@
+//===- Calibrate.cpp - Constants from measurements of a cluster -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each constant is moved until the median of predicted over measured is one,
+// over the samples in which nothing else matters as much. Medians, since the
+// first runs of a benchmark are often slow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/Calibrate.h"
+#include "tessera/Cluster/MeshLinks.h"
+#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cost/ComputeModel.h"
+#include "tessera/Cost/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+/// Sizes above which a collective's time is its bandwidth's, and below which it
+/// is its latency's; FLOPs of a product that fills a device, and of one that is
+/// all floor.
+static constexpr double kLargeBytes = 64e6, kSmallBytes = 32e3;
+static constexpr double kLargeFlops = 1e11, kSmallFlops = 1e7;
+
+static double median(std::vector<double> values) {
+  llvm::sort(values);
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half]
+                           : (values[half - 1] + values[half]) / 2;
+}
+
+/// A constant and the samples that determine it.
+namespace {
+struct Fit {
+  std::string field;
+  Quantity *quantity;
+  double low, high;
+  /// Predicted over measured seconds of each sample.
+  std::function<std::vector<double>()> ratios;
+  /// True if a larger constant makes things faster.
+  bool isRate;
+};
+} // namespace
+
+static double medianError(const std::vector<double> &ratios) {
+  std::vector<double> errors;
+  for (double ratio : ratios)
+    errors.push_back(std::abs(ratio - 1));
+  return median(errors);
+}
+
+/// Bisects on a logarithmic scale: predictions are monotone in the constant.
+static std::optional<Refinement> refine(const Fit &fit,
+                                        const std::string &source) {
+  std::vector<double> before = fit.ratios();
+  if (before.empty())
+    return std::nullopt;
+  Refinement result{fit.field,     fit.quantity->value, 0,
+                    before.size(), medianError(before), 0};
+  double low = std::log(fit.low), high = std::log(fit.high);
+  for (int i = 0; i < 60; ++i) {
+    double middle = (low + high) / 2;
+    fit.quantity->value = std::exp(middle);
+    bool tooSlow = median(fit.ratios()) > 1;
+    (tooSlow == fit.isRate ? low : high) = middle;
+  }
+  result.errorAfter = medianError(fit.ratios());
+  // What cannot be explained by this constant is not forced on it.
+  if (result.errorAfter >= result.errorBefore) {
+    fit.quantity->value = result.before;
+    return std::nullopt;
+  }
+  result.after = fit.quantity->value;
+  fit.quantity->provenance = Provenance::Measured;
+  fit.quantity->source = source;
+  return result;
+}
+
+static LinkSpans spansOfRanks(const ClusterSpec &cluster, int64_t ranks) {
+  Mesh mesh;
+  mesh.names = {"ranks"};
+  mesh.sizes = {ranks};
+  return makeMeshLinks(cluster, mesh).axes.front();
+}
+
+/// Outermost level that consecutive ranks reach.
+static unsigned levelOf(const ClusterSpec &cluster, int64_t ranks) {
+  unsigned level = 0;
+  for (const LinkSpan &span : spansOfRanks(cluster, ranks))
+    level = std::max(level, span.level);
+  return level;
+}
+
+static void addLinkFits(std::vector<Fit> &fits, ClusterSpec &cluster,
+                        const Measurements &measurements) {
+  for (unsigned level = 0; level < cluster.levels.size(); ++level) {
+    auto ratios = [&cluster, &measurements, level](bool large) {
+      std::vector<double> result;
+      for (const CollectiveSample &sample : measurements.collectives) {
+        bool chosen =
+            large ? sample.bytes >= kLargeBytes : sample.bytes <= kSmallBytes;
+        if (!chosen || levelOf(cluster, sample.ranks) != level)
+          continue;
+        double predicted = collectiveSeconds(
+            sample.kind, sample.bytes, spansOfRanks(cluster, sample.ranks));
+        result.push_back(predicted / sample.seconds);
+      }
+      return result;
+    };
+    LevelSpec &spec = cluster.levels[level];
+    std::string path = "levels[" + std::to_string(level) + "].";
+    fits.push_back({path + "efficiency", &spec.efficiency, 0.01, 1,
+                    [ratios] { return ratios(true); }, true});
+    double inner = level ? cluster.levels[level - 1].latency.value : 1e-9;
+    fits.push_back({path + "latency_s", &spec.latency, inner, 1e-3,
+                    [ratios] { return ratios(false); }, false});
+  }
+}
+
+/// The device's constant of that name; added if the file does not state it.
+static Quantity *findOrAddConstant(DeviceSpec &device, StringRef name) {
+  for (auto &[known, quantity] : device.constants)
+    if (known == name)
+      return &quantity;
+  DeviceModel defaults;
+  for (const NamedConstant &constant : deviceConstants())
+    if (name == constant.name)
+      device.constants.push_back(
+          {name.str(), {defaults.*constant.field, Provenance::Guess, ""}});
+  return &device.constants.back().second;
+}
+
+static void addProductFits(std::vector<Fit> &fits, ClusterSpec &cluster,
+                           const Measurements &measurements) {
+  auto ratios = [&cluster, &measurements](auto choose) {
+    DeviceModel device = makeDeviceModel(cluster.device);
+    std::vector<double> result;
+    for (const ProductSample &sample : measurements.products) {
+      OpWork op;
+      op.kind = OpClass::Product;
+      op.dtype = sample.type;
+      op.product = sample.dims;
+      const ProductDims &d = sample.dims;
+      double width = byteWidth(sample.type);
+      op.flops = 2.0 * d.batch * double(d.m) * double(d.n) * double(d.k);
+      op.bytesRead = width * d.batch * (double(d.m) * d.k + double(d.k) * d.n);
+      op.bytesWritten = width * d.batch * double(d.m) * d.n;
+      if (choose(sample.type, op.flops))
+        result.push_back(kernelSeconds(device, op) / sample.seconds);
+    }
+    return result;
+  };
+  auto add = [&](const char *name, double low, double high, bool isRate,
+                 auto choose) {
+    if (ratios(choose).empty())
+      return;
+    findOrAddConstant(cluster.device, name);
+    // Constants may move when others are added: look it up at each use.
+    fits.push_back({std::string("device.constants.") + name, nullptr, low, high,
+                    [ratios, choose] { return ratios(choose); }, isRate});
+  };
+  add("product_rate", 0.05, 1, true, [](DType type, double flops) {
+    return type != DType::FP8 && flops >= kLargeFlops;
+  });
+  add("product_rate_fp8", 0.05, 1, true, [](DType type, double flops) {
+    return type == DType::FP8 && flops >= kLargeFlops;
+  });
+  add("kernel_floor_s", 1e-7, 1e-4, false,
+      [](DType, double flops) { return flops <= kSmallFlops; });
+  constexpr StringLiteral kPrefix = "device.constants.";
+  for (Fit &fit : fits)
+    if (!fit.quantity)
+      fit.quantity = findOrAddConstant(
+          cluster.device, StringRef(fit.field).drop_front(kPrefix.size()));
+}
+
+Expected<std::vector<Refinement>>
+tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
+                         const std::string &source) {
+  for (const CollectiveSample &sample : measurements.collectives)
+    if (std::string small = cluster.checkSize(sample.ranks); !small.empty())
+      return createStringError(small);
+  std::vector<Fit> fits;
+  addLinkFits(fits, cluster, measurements);
+  addProductFits(fits, cluster, measurements);
+  // Efficiency and latency of a level both matter a little where the other
+  // matters most: a second round settles them.
+  std::vector<Refinement> refinements;
+  for (int round = 0; round < 2; ++round)
+    for (const Fit &fit : fits) {
+      std::optional<Refinement> refinement = refine(fit, source);
+      if (!refinement)
+        continue;
+      auto known = find_if(refinements, [&](const Refinement &r) {
+        return r.field == refinement->field;
+      });
+      if (known == refinements.end()) {
+        refinements.push_back(*refinement);
+        continue;
+      }
+      known->after = refinement->after;
+      known->errorAfter = refinement->errorAfter;
+    }
+  if (refinements.empty())
+    return createStringError(
+        "expects collectives of at least 64 MB or at most 32 kB, or products "
+        "of at least 1e11 or at most 1e7 FLOPs, that the cluster does not "
+        "explain already, but got none");
+  return refinements;
+}
+
+void tessera::cost::print(ArrayRef<Refinement> refinements, raw_ostream &os) {
+  TextTable table;
+  table.addRow({"constant", "before", "after", "samples", "median error before",
+                "after"});
+  for (const Refinement &r : refinements)
+    table.addRow({r.field, formatv("{0:e3}", r.before),
+                  formatv("{0:e3}", r.after), std::to_string(r.samples),
+                  formatv("{0:f1} %", 100 * r.errorBefore),
+                  formatv("{0:f1} %", 100 * r.errorAfter)});
+  table.print(os);
+}
