@@ -211,8 +211,9 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
   if (const json::Array *list = reader.arrayAt("algorithms"))
     for (const json::Value &value : *list) {
       auto name = value.getAsString();
-      if (!name || (*name != "ring" && *name != "tree"))
-        reader.fail("algorithms", "'ring' or 'tree'", &value);
+      if (!name ||
+          (*name != "ring" && *name != "tree" && *name != "direct"))
+        reader.fail("algorithms", "'ring', 'tree' or 'direct'", &value);
       else
         level.algorithms.push_back(name->str());
     }

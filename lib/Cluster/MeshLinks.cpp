@@ -35,6 +35,16 @@ MeshLinks MeshLinks::uniform(const Mesh &mesh, double latency,
   return links;
 }
 
+/// What a device of a group of `size` can send on a level. Without a switch it
+/// reaches each of the others over their own part of the links only.
+static double bandwidthOf(const LevelSpec &level, int64_t size) {
+  double bandwidth = level.bandwidth.value * level.efficiency.value;
+  bool direct = is_contained(level.algorithms, "direct");
+  if (direct && size > 1 && size < level.devices)
+    bandwidth *= double(size - 1) / double(level.devices - 1);
+  return bandwidth;
+}
+
 MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
   MeshLinks links;
   links.axes.resize(mesh.sizes.size());
@@ -53,10 +63,9 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
         if (left <= fits ? fits % left == 0 : left % fits == 0)
           inside = std::min(left, fits);
       }
-      append(links.axes[axis],
-             {inside, level.latency.value,
-              level.bandwidth.value * level.efficiency.value,
-              static_cast<unsigned>(index)});
+      append(links.axes[axis], {inside, level.latency.value,
+                                bandwidthOf(level, inside),
+                                static_cast<unsigned>(index)});
       left /= inside;
       reach *= inside;
     }

@@ -122,7 +122,8 @@ TEST(ClusterSpec, names_the_field_of_a_wrong_form) {
   EXPECT_EQ(errorOf("80e9", "\"80e9\""),
             "device.memory_bytes.value: expects a number but got \"80e9\"");
   EXPECT_EQ(errorOf("\"tree\"", "\"star\""),
-            "levels[0].algorithms: expects 'ring' or 'tree' but got \"star\"");
+            "levels[0].algorithms: expects 'ring', 'tree' or 'direct' but "
+            "got \"star\"");
 }
 
 } // namespace

@@ -80,6 +80,14 @@ TEST(MeshLinks, parts_of_axes) {
             LinkSpans({all, kFar4}));
 }
 
+TEST(MeshLinks, without_a_switch_a_part_has_part_of_the_links) {
+  ClusterSpec spec = twoLevels();
+  spec.levels[0].algorithms = {"direct"};
+  MeshLinks links = makeMeshLinks(spec, mesh({4, 4, 2}));
+  EXPECT_NEAR(links.axes[2][0].bandwidth, 400e9 / 7, 1);
+  EXPECT_NEAR(links.axes[1][0].bandwidth, 400e9 * 3 / 7, 1);
+}
+
 TEST(MeshLinks, uniform) {
   Mesh m = mesh({2, 4});
   MeshLinks links = MeshLinks::uniform(m, 1e-6, 10e9);
