@@ -76,7 +76,7 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
                 (backward ? device.attentionBackwardRate : device.attentionRate);
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
-  double narrow = 1 + 0.25 * (128.0 / op.product.k - 1);
+  double narrow = 1 + 0.06 * (128.0 / op.product.k - 1);
   double blocks = double(op.product.batch) * std::ceil(op.product.m / 128.0);
   double waves = blocks / device.multiprocessors;
   double quantised = std::ceil(waves) / waves;

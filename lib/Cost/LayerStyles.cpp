@@ -129,15 +129,30 @@ void tessera::cost::unfuseLoss(LayerWork &layer) {
   });
 }
 
+/// A kernel that can write its result in 8 bits as well.
+static bool canCast(const OpWork &op) {
+  return (op.kind == OpClass::Elementwise ||
+          op.kind == OpClass::RowReduction) &&
+         !op.linear;
+}
+
 void tessera::cost::quantizeProducts(LayerWork &layer) {
+  std::vector<OpWork> forward = layer.ops;
+  size_t position = 0;
   rewriteOps(layer, [&](OpWork op) {
+    size_t index = position++;
     if (op.kind != OpClass::Product || !op.weight)
       return layer.add(op);
-    double activation = double(op.product.m) * op.product.k;
-    OpWork cast = passOver(OpClass::Elementwise, "cast",
-                           activation * byteWidth(op.dtype), 2 * activation);
-    cast.linear = true;
-    layer.add(cast);
+    if (index == 0 || !canCast(forward[index - 1])) {
+      double activation = double(op.product.m) * op.product.k;
+      OpWork cast = passOver(OpClass::Elementwise, "cast",
+                             activation * byteWidth(op.dtype), 2 * activation);
+      // The gradient has a cast of its own.
+      cast.forwardOnly = true;
+      layer.add(cast);
+    }
+    op.castGradient =
+        index + 1 == forward.size() || !canCast(forward[index + 1]);
     op.bytesRead /= byteWidth(op.dtype);
     op.dtype = DType::FP8;
     layer.add(op);

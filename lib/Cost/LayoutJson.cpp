@@ -73,6 +73,7 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor("dropout", l.dropout);
   visitor("fused-loss", l.fusedLoss);
   visitor("frozen", l.frozen);
+  visitor("scatter-transfers", l.scatterTransfers);
   visitor("overlap", l.overlap);
   visitor("overlap-tp", l.overlapTp);
 }

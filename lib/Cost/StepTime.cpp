@@ -282,6 +282,18 @@ static void addStepTail(StepTime &step, const PricedModel &model,
   step.optimizer = optimizerSeconds(stage, layout, machine);
 }
 
+/// Seconds of sending an activation to the next stage. Where every device of tp
+/// holds the whole of it, each sends its part and the parts are gathered on the
+/// other side (Narayanan et al. 2021, section 4.1).
+static double transferSeconds(double bytes, const Layout &layout,
+                              const Machine &machine) {
+  static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
+  if (layout.sp || layout.tp == 1 || !layout.scatterTransfers)
+    return machine.seconds(CommKind::SendRecv, bytes, stages);
+  return machine.seconds(CommKind::SendRecv, bytes / layout.tp, stages) +
+         machine.seconds(CommKind::AllGather, bytes, tensor);
+}
+
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
                                             const Layout &layout,
                                             const Machine &machine,
@@ -330,9 +342,8 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   double busy = micro * busySeconds(stage), pipeline = busy;
   if (layout.pp > 1) {
     size_t block = model.layers[findBlocks(model.layers)].kind;
-    double bytes = model.kinds[block].outputBytes;
-    static const std::string axes[] = {"pp"};
-    double link = machine.seconds(CommKind::SendRecv, bytes, axes);
+    double link =
+        transferSeconds(model.kinds[block].outputBytes, layout, machine);
     pipeline = pricer
                    .price(*kind, problem,
                           pipelineTimes(chunks, problem, link, layout.overlap))

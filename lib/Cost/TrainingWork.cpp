@@ -30,7 +30,7 @@ static OpWork derivedProduct(const OpWork &op, Pass pass, int64_t m, int64_t n,
 static void appendProductBackward(LayerWork &layer, const OpWork &op,
                                   int64_t gradBytes, bool frozen) {
   const ProductDims d = op.product;
-  if (op.dtype == DType::FP8) {
+  if (op.castGradient) {
     // The incoming gradient is cast, with its transpose for the second product.
     OpWork cast;
     cast.name = "cast";

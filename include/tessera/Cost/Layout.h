@@ -90,6 +90,9 @@ struct Layout {
   /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
   /// state of the others.
   bool frozen = false;
+  /// Without sp, devices of tp send a stage's output in parts that are gathered
+  /// on the other side; otherwise each sends the whole of it.
+  bool scatterTransfers = true;
   /// Collectives of gradients and of sharded parameters run beside kernels.
   bool overlap = true;
   /// Collectives of tp run beside products (pipelined in chunks).

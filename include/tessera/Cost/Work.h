@@ -79,6 +79,8 @@ struct OpWork {
   bool weight = false;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
+  /// Of an 8-bit product: the gradient of its result needs a cast of its own.
+  bool castGradient = false;
   /// What follows takes care of its backward.
   bool forwardOnly = false;
   /// Part of attention between the projections: what selective recomputation

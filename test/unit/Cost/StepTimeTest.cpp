@@ -98,11 +98,25 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   EXPECT_EQ(layer.comms[2].kind, CommKind::ReduceScatter);
 }
 
+TEST(TrainingWork, norms_cast_what_they_write) {
+  LayerWork layer;
+  OpWork norm;
+  norm.kind = OpClass::RowReduction;
+  layer.add(norm);
+  layer.add(weightProduct(512, 256, 128));
+  layer.add(norm);
+  quantizeProducts(layer);
+  ASSERT_EQ(layer.ops.size(), 3u);
+  EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
+  EXPECT_FALSE(layer.ops[1].castGradient);
+}
+
 TEST(TrainingWork, eight_bit_products_are_cast) {
   LayerWork layer;
   layer.add(weightProduct(512, 256, 128));
   quantizeProducts(layer);
   ASSERT_EQ(layer.ops.size(), 2u);
+  EXPECT_TRUE(layer.ops[1].castGradient);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
   EXPECT_EQ(layer.ops[1].bytesRead, 512 * 128 + 128 * 256);
   appendBackward(layer, Recompute::None, 4, false);
