@@ -1,0 +1,203 @@
+//===- CollectiveRows.cpp - Measured collectives ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CollectiveRows.h"
+#include "tessera/Cost/CollectiveModel.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+using namespace tessera::validate;
+
+bool tessera::validate::isCollectiveTable(const Table &table) {
+  return table.has("op") && table.has("n_ranks");
+}
+
+static std::optional<CommKind> kindOf(StringRef op) {
+  std::string name;
+  for (char c : op.lower())
+    if (c != '_' && c != '-')
+      name += c;
+  StringRef text = name;
+  if (text.starts_with("allreduce"))
+    return CommKind::AllReduce;
+  if (text.starts_with("allgather"))
+    return CommKind::AllGather;
+  if (text.starts_with("reducescatter"))
+    return CommKind::ReduceScatter;
+  if (text.starts_with("alltoall") || text.starts_with("all2all"))
+    return CommKind::AllToAll;
+  if (text.starts_with("p2p") || text.starts_with("ppsize"))
+    return CommKind::SendRecv;
+  return std::nullopt;
+}
+
+/// The preset whose links a row was measured on.
+static std::string presetOf(const Table &table, size_t row) {
+  StringRef gpu = table.get(row, "gpu");
+  if (gpu.contains("Perlmutter"))
+    return "perlmutter-a100";
+  for (auto [name, preset] : {std::pair("H200", "h200-sxm-ib"),
+                              std::pair("H100", "h100-sxm-ib"),
+                              std::pair("B200", "b200-sxm-ib"),
+                              std::pair("A100", "a100-80-sxm-ib"),
+                              std::pair("A800", "a100-80-sxm-ib")})
+    if (gpu.contains(name))
+      return preset;
+  return "";
+}
+
+/// Bytes on the busiest link over bytes of the tensor: what nccl-tests divides
+/// by to print a bus bandwidth.
+static double busFactor(CommKind kind, double ranks) {
+  switch (kind) {
+  case CommKind::AllReduce:
+    return 2 * (ranks - 1) / ranks;
+  case CommKind::AllGather:
+  case CommKind::ReduceScatter:
+  case CommKind::AllToAll:
+    return (ranks - 1) / ranks;
+  default:
+    return 1;
+  }
+}
+
+static const char *sizeClass(double bytes) {
+  if (bytes < 64 * 1024)
+    return "below_64kib";
+  if (bytes < 1 << 20)
+    return "to_1mib";
+  return bytes < 64 << 20 ? "to_64mib" : "above";
+}
+
+static void addSample(SourceScore &score, double bytes, double measured,
+                      double predicted) {
+  Sample sample;
+  sample.measured = measured;
+  sample.predicted = predicted;
+  score.collectives[sizeClass(bytes)].push_back(sample);
+  if (bytes >= 1 << 20)
+    score.largeCollectives.push_back(sample);
+}
+
+static LinkSpans spansOf(const ClusterSpec &spec, int64_t ranks,
+                         int64_t nodes) {
+  Mesh mesh;
+  mesh.names = {"nodes", "idle", "devices"};
+  int64_t inside = ranks / nodes;
+  mesh.sizes = {nodes, spec.innerDevices() / inside, inside};
+  MeshLinks links = makeMeshLinks(spec, mesh);
+  return links.spansOf(mesh, {mesh.fullAxis(0), mesh.fullAxis(2)});
+}
+
+/// Sizes at which the formulas of a tuning table are compared.
+static std::vector<double> tableSizes() {
+  std::vector<double> sizes;
+  for (int i = 15; i <= 32; ++i)
+    sizes.push_back(std::ldexp(1.0, i));
+  return sizes;
+}
+
+/// The library's own model: latency + bytes / bandwidth for each algorithm and
+/// protocol; it runs the fastest.
+static void scoreTuningTable(const Table &table, Evaluator &evaluator,
+                             SourceScore &score) {
+  struct Curve {
+    CommKind kind;
+    int64_t ranks, nodes;
+    std::string preset;
+    std::vector<std::pair<double, double>> lines;
+  };
+  std::map<std::string, Curve> curves;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    ++score.rows;
+    auto latency = number(table.get(row, "latency_us"));
+    auto rate = number(table.get(row, "algbw_gb_s"));
+    auto kind = kindOf(table.get(row, "op"));
+    if (!latency || !rate || !kind) {
+      ++score.skipped["no value"];
+      continue;
+    }
+    ++score.complete;
+    ++score.used;
+    ++score.usedComplete;
+    std::string key = (table.get(row, "kind") + table.get(row, "op") + "," +
+                       table.get(row, "n_nodes") + "," +
+                       table.get(row, "n_ranks"))
+                          .str();
+    Curve &curve = curves[key];
+    curve.kind = *kind;
+    curve.ranks = number(table.get(row, "n_ranks")).value_or(1);
+    curve.nodes = number(table.get(row, "n_nodes")).value_or(1);
+    curve.preset = presetOf(table, row);
+    curve.lines.emplace_back(*latency * 1e-6, *rate * 1e9);
+  }
+  for (const auto &[key, curve] : curves) {
+    Expected<ClusterSpec> spec = evaluator.cluster(curve.preset);
+    if (!spec) {
+      consumeError(spec.takeError());
+      continue;
+    }
+    LinkSpans spans = spansOf(*spec, curve.ranks, curve.nodes);
+    for (double bytes : tableSizes()) {
+      double best = INFINITY;
+      for (const auto &[latency, rate] : curve.lines)
+        best = std::min(best, latency + bytes / rate);
+      addSample(score, bytes, best,
+                collectiveSeconds(curve.kind, bytes, spans));
+    }
+  }
+}
+
+void tessera::validate::scoreCollectives(const Table &table,
+                                         Evaluator &evaluator,
+                                         SourceScore &score) {
+  if (table.has("latency_us"))
+    return scoreTuningTable(table, evaluator, score);
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    ++score.rows;
+    auto skip = [&](const char *why) { ++score.skipped[why]; };
+    auto kind = kindOf(table.get(row, "op"));
+    auto ranks = number(table.get(row, "n_ranks"));
+    int64_t nodes = number(table.get(row, "n_nodes")).value_or(1);
+    auto micros = number(table.get(row, "time_us"));
+    auto bus = number(table.get(row, "busbw_gb_s"));
+    auto size = number(table.get(row, "size_bytes"));
+    if (!ranks || (!micros && !bus)) {
+      skip("no value");
+      continue;
+    }
+    ++score.complete;
+    if (!kind) {
+      skip("operation");
+      continue;
+    }
+    std::string preset = presetOf(table, row);
+    if (preset.empty()) {
+      skip("unknown device");
+      continue;
+    }
+    Expected<ClusterSpec> spec = evaluator.cluster(preset);
+    if (!spec) {
+      consumeError(spec.takeError());
+      skip("no preset");
+      continue;
+    }
+    if (*ranks > spec->innerDevices() * double(nodes)) {
+      skip("more ranks than devices");
+      continue;
+    }
+    ++score.used;
+    ++score.usedComplete;
+    double bytes = size.value_or(double(1 << 30));
+    double measured = micros ? *micros * 1e-6
+                             : busFactor(*kind, *ranks) * bytes / (*bus * 1e9);
+    addSample(score, bytes, measured,
+              collectiveSeconds(*kind, bytes, spansOf(*spec, *ranks, nodes)));
+  }
+}

@@ -1,0 +1,146 @@
+//===- Evaluate.cpp - Predictions for rows of measurements ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluate.h"
+#include "tessera/Cost/MemoryModel.h"
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+using namespace tessera::validate;
+
+void Evaluator::setConstant(const std::string &device, const std::string &name,
+                            double value) {
+  for (Override &o : overrides)
+    if (o.device == device && o.name == name) {
+      o.value = value;
+      return;
+    }
+  overrides.push_back({device, name, value});
+}
+
+Expected<ClusterSpec> Evaluator::cluster(const std::string &name) {
+  auto found = clusters.find(name);
+  if (found == clusters.end()) {
+    Expected<ClusterSpec> spec =
+        readClusterSpec(clusterFolder + "/" + name + ".json");
+    if (!spec)
+      return spec.takeError();
+    found = clusters.emplace(name, std::move(*spec)).first;
+  }
+  ClusterSpec spec = found->second;
+  for (const Override &o : overrides) {
+    if (StringRef(spec.device.name).find(o.device) == StringRef::npos)
+      continue;
+    // "levels.1.efficiency" or a constant of the device.
+    StringRef path = o.name;
+    if (path.consume_front("levels.")) {
+      size_t level = path[0] - '0';
+      if (level >= spec.levels.size())
+        continue;
+      StringRef field = path.drop_front(2);
+      (field == "efficiency" ? spec.levels[level].efficiency
+                             : spec.levels[level].latency)
+          .value = o.value;
+      continue;
+    }
+    bool set = false;
+    for (auto &[key, quantity] : spec.device.constants)
+      if (key == o.name) {
+        quantity.value = o.value;
+        set = true;
+      }
+    if (!set)
+      spec.device.constants.push_back(
+          {o.name, {o.value, Provenance::Guess, "a trial"}});
+  }
+  return spec;
+}
+
+Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
+  Expected<ClusterSpec> spec = cluster(row.cluster);
+  if (!spec)
+    return spec.takeError();
+  if (row.devicesPerNode > 0 && spec->levels.size() > 1 &&
+      spec->levels[0].name == "nvlink")
+    spec->levels[0].devices = row.devicesPerNode;
+  if (row.outerBandwidth > 0 && spec->levels.size() > 1)
+    spec->levels.back().bandwidth.value = row.outerBandwidth;
+  return spec;
+}
+
+/// Checks what the layout says against itself and the model.
+static Error checkRow(const PlanRow &row) {
+  std::vector<std::string> errors = row.layout.check();
+  if (errors.empty() && row.metric != Metric::LayerForward &&
+      row.metric != Metric::LayerBackward)
+    errors = row.layout.checkModel(row.model.heads, row.model.kvHeads,
+                                   row.model.ffn, row.model.layers);
+  return errors.empty() ? Error::success() : createStringError(errors.front());
+}
+
+Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
+                                              const ModelWork &work,
+                                              const ClusterSpec &spec) {
+  MemoryModel model(work);
+  Layout cut = row.layout;
+  if (cut.pp == 1)
+    cut.vpp = 1;
+  std::vector<StageMemory> stages =
+      model.stages(assignChunks(work.layers, cut), cut, pricer);
+  const MemoryBytes &bytes = stages[fullestStage(stages)].bytes;
+  Prediction result;
+  result.capacity = spec.device.memoryBytes.value;
+  result.value = bytes.allocated();
+  if (row.reserved)
+    result.value = bytes.reserved();
+  if (row.includesContext || row.metric == Metric::OutOfMemory)
+    result.value = bytes.total();
+  return result;
+}
+
+Expected<Prediction> Evaluator::predict(const PlanRow &row) {
+  if (Error error = checkRow(row))
+    return std::move(error);
+  Expected<ClusterSpec> spec = clusterOf(row);
+  if (!spec)
+    return spec.takeError();
+  Expected<ModelWork> work = reader.read(row.model, row.layout);
+  if (!work)
+    return work.takeError();
+  if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)
+    return predictMemory(row, *work, *spec);
+
+  Machine machine(*spec, row.layout);
+  if (row.hostLaunch > 0)
+    machine.device.hostLaunch = row.hostLaunch;
+  PricedModel priced = priceModel(*work, machine);
+  Prediction result;
+  // Where parameters are frozen a third of the work is not done.
+  result.modelFlops = work->modelFlopsPerToken * row.layout.tokens() *
+                      (row.layout.frozen ? 2.0 / 3 : 1.0);
+  if (row.metric != Metric::StepTime) {
+    for (size_t i = 0; i < work->kinds.size(); ++i) {
+      if (work->kinds[i].name != "block")
+        continue;
+      const LayerTime &time = priced.kinds[i].time;
+      PassTime backward = time.backwardInput;
+      backward += time.backwardWeight;
+      bool forward = row.metric == Metric::LayerForward;
+      result.value =
+          (forward ? time.forward : backward).seconds(machine.device);
+      result.modelFlops =
+          work->kinds[i].modelFlops / 3 * (forward ? 1 : 2) * row.layout.gpus;
+    }
+    return result;
+  }
+  Expected<StepTime> step = priceStep(priced, row.layout, machine, pricer);
+  if (!step)
+    return step.takeError();
+  result.value = step->total;
+  return result;
+}

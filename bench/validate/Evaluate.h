@@ -1,0 +1,68 @@
+//===- Evaluate.h - Predictions for rows of measurements --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prices rows with the compiled models: graph, partition, layer, step, memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_BENCH_VALIDATE_EVALUATE_H
+#define TESSERA_BENCH_VALIDATE_EVALUATE_H
+
+#include "PlanRow.h"
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cost/StepTime.h"
+#include "tessera/Planning/ModelPlan.h"
+#include <map>
+#include <set>
+
+namespace tessera::validate {
+
+struct Prediction {
+  /// In the unit of the row's measurement.
+  double value = 0;
+  /// FLOPs of the model in a step, over all devices: what the null model uses.
+  double modelFlops = 0;
+  /// Bytes that the device has (memory rows).
+  double capacity = 0;
+};
+
+class Evaluator {
+public:
+  /// `clusterFolder` holds the presets.
+  explicit Evaluator(std::string clusterFolder)
+      : clusterFolder(std::move(clusterFolder)) {}
+
+  /// An error says why the row cannot be expressed.
+  llvm::Expected<Prediction> predict(const PlanRow &row);
+
+  /// The preset of this name.
+  llvm::Expected<ClusterSpec> cluster(const std::string &name);
+
+  /// Replaces a constant of every device named like `device` ("A100"; all if
+  /// empty) for trials.
+  void setConstant(const std::string &device, const std::string &name,
+                   double value);
+
+private:
+  llvm::Expected<cost::ModelWork> work(const PlanRow &row);
+  llvm::Expected<ClusterSpec> clusterOf(const PlanRow &row);
+  llvm::Expected<Prediction> predictMemory(const PlanRow &row,
+                                           const cost::ModelWork &work,
+                                           const ClusterSpec &spec);
+
+  std::string clusterFolder;
+  std::map<std::string, ClusterSpec> clusters;
+  struct Override {
+    std::string device, name;
+    double value;
+  };
+  std::vector<Override> overrides;
+  WorkReader reader;
+  schedule::PipelinePricer pricer;
+};
+
+} // namespace tessera::validate
+
+#endif // TESSERA_BENCH_VALIDATE_EVALUATE_H

@@ -1,0 +1,286 @@
+//===- PlanRow.cpp - What a row of measurements says ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanRow.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+using namespace tessera::validate;
+
+namespace {
+
+/// A row with its fields by name.
+struct Fields {
+  const Table &table;
+  size_t row;
+  StringRef text(StringRef column) const { return table.get(row, column); }
+  std::optional<double> num(StringRef column) const {
+    return number(text(column));
+  }
+  int64_t integer(StringRef column, int64_t otherwise) const {
+    return static_cast<int64_t>(num(column).value_or(otherwise));
+  }
+};
+
+} // namespace
+
+/// Words in a note that take a row out of every score.
+static bool isExcluded(StringRef note) {
+  return note.contains("EXCLUDE") || note.contains("does not match") ||
+         note.contains("inconsistent") || note.contains("ambig");
+}
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+/// The vocabulary where a row has none: 32,000 if the stated number of
+/// parameters allows it (it is rounded to 2 % at worst), else what the
+/// parameters leave besides the blocks.
+static int64_t inferVocab(const Fields &f, const ModelConfig &config) {
+  std::optional<double> billions = f.num("params_b");
+  if (!billions)
+    return 0;
+  double blocks = double(config.layers) * config.hidden *
+                  (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
+                   (config.family == ModelFamily::Llama ? 3.0 : 2.0) *
+                       config.ffn);
+  double left = (*billions * 1e9 - blocks) / config.hidden;
+  bool rounded = std::fabs(left - 32000) * config.hidden < 0.02 * *billions * 1e9;
+  return rounded ? 32000 : std::max<int64_t>(0, std::lround(left / 64) * 64);
+}
+
+/// Layers of Llama's kind: gated MLP, rotary positions, no bias.
+static bool isGated(StringRef model) {
+  return model.contains("llama") || model.contains("internlm") ||
+         model.contains("mistral") || model.contains("qwen");
+}
+
+static ModelConfig readModel(const Fields &f) {
+  ModelConfig config;
+  StringRef name = f.text("model");
+  config.name = name.str();
+  bool gated = isGated(name);
+  config.family = gated ? ModelFamily::Llama : ModelFamily::GPT2;
+  config.activation = gated ? Activation::Silu : Activation::GeluTanh;
+  config.layers = f.integer("layers", 0);
+  config.hidden = f.integer("hidden", 0);
+  config.heads = f.integer("heads", 0);
+  config.kvHeads = f.integer("kv_heads", config.heads);
+  config.headDim = config.heads ? config.hidden / config.heads : 0;
+  config.ffn = f.integer("ffn", 0);
+  config.maxPositions = f.integer("seq", 0);
+  // Nemotron and Llama have a head of their own; GPT and MPT tie it.
+  config.tiedHead = !gated && !name.contains("nemotron");
+  config.attentionBias = config.mlpBias =
+      !gated && !name.contains("mpt") && !name.contains("nemotron");
+  config.vocab = f.integer("vocab", 0);
+  if (config.vocab == 0)
+    config.vocab = inferVocab(f, config);
+  return config;
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+static Recompute readRecompute(StringRef text) {
+  if (text.starts_with("full"))
+    return Recompute::Full;
+  return text.starts_with("selective") ? Recompute::Selective : Recompute::None;
+}
+
+static Precision readPrecision(StringRef text) {
+  if (text.contains_insensitive("fp8"))
+    return Precision::FP8;
+  if (text.starts_with_insensitive("fp16") ||
+      text.starts_with_insensitive("f16"))
+    return Precision::F16;
+  return text.contains_insensitive("32") && !text.contains("16")
+             ? Precision::F32
+             : Precision::BF16;
+}
+
+/// What a framework does where a row does not say.
+static void applyFramework(const Fields &f, PlanRow &row) {
+  StringRef framework = f.text("framework");
+  Layout &l = row.layout;
+  bool megatron = framework.contains("Megatron") && !framework.contains("NeMo");
+  bool nemo = framework.contains("NeMo");
+  StringRef attention = f.text("attention");
+  // Megatron's GPT layers of that time: unfused attention, dropout.
+  bool naive = attention == "naive" || (attention.empty() && megatron);
+  l.attention = naive ? AttentionKind::Naive : AttentionKind::Flash;
+  l.dropout = megatron && framework != "Megatron-DeepSpeed";
+  l.fusedLoss = nemo;
+  l.scatterTransfers = framework != "Megatron-DeepSpeed";
+  StringRef sp = f.text("sp");
+  l.sp = sp == "yes" || f.text("recompute").contains("SP") ||
+         (sp.empty() && nemo && l.tp > 1);
+  StringRef overlap = f.text("overlap");
+  l.overlap = overlap == "yes" || (overlap.empty() && !megatron);
+  // Gradients are reduced in 16 bits unless the row or the framework says f32.
+  StringRef grad = f.text("grad_dtype");
+  bool wide = grad.contains("32") || f.text("precision").contains("fp32 grad") ||
+              nemo;
+  l.gradDType = wide ? GradDType::F32 : GradDType::BF16;
+  // Over tp Megatron pads the vocabulary to whole tiles on each device.
+  if ((megatron || nemo) && l.tp > 1)
+    row.model.vocab = alignTo(row.model.vocab, 128 * l.tp);
+  // Eager Megatron-DeepSpeed with checkpointed layers issues kernels slowly:
+  // its layers take no less than 3 ms however small they are.
+  if (framework == "Megatron-DeepSpeed")
+    row.hostLaunch = 58e-6;
+}
+
+static Layout readLayout(const Fields &f) {
+  Layout l;
+  l.gpus = f.integer("n_gpus", 0);
+  l.tp = f.integer("tp", 1);
+  l.pp = f.integer("pp", 1);
+  l.vpp = f.integer("vpp", 1);
+  l.dp = f.integer("dp", 1);
+  l.cp = f.integer("cp", 1);
+  l.ep = f.integer("ep", 1);
+  StringRef zero = f.text("zero_stage");
+  l.zero = zero.empty() ? 0 : zero[0] - '0';
+  l.microBatch = f.integer("micro_batch", 1);
+  l.globalBatch = f.integer("global_batch", 1);
+  l.seq = f.integer("seq", 0);
+  l.recompute = readRecompute(f.text("recompute"));
+  l.precision = readPrecision(f.text("precision"));
+  if (!f.text("schedule").empty())
+    l.schedule = f.text("schedule").str();
+  if (l.vpp > 1 && l.pp > 1)
+    l.schedule = "interleaved";
+  else if (l.schedule == "interleaved")
+    l.schedule = "1f1b";
+  l.frozen = f.text("model").contains("lora");
+  return l;
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster
+//===----------------------------------------------------------------------===//
+
+/// The preset for a GPU's name; empty if there is none.
+static std::string presetOf(StringRef gpu) {
+  if (gpu.contains("A100") && gpu.contains("40GB"))
+    return "a100-40-sxm-ib";
+  if (gpu.contains("A100") || gpu.contains("A800"))
+    return "a100-80-sxm-ib";
+  if (gpu.contains("H100-96GB"))
+    return "h100-96-500w-roce";
+  if (gpu.contains("GB200"))
+    return "gb200-nvl72-ib";
+  if (gpu.contains("H800"))
+    return "h800-sxm-ib";
+  if (gpu.contains("H200"))
+    return "h200-sxm-ib";
+  if (gpu.contains("H100"))
+    return "h100-sxm-ib";
+  if (gpu.contains("B200"))
+    return "b200-sxm-ib";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Metric
+//===----------------------------------------------------------------------===//
+
+/// Reads what was measured. Returns why it is not scored, or nothing.
+static std::string readMetric(const Fields &f, PlanRow &row) {
+  StringRef name = f.text("metric_name"), unit = f.text("unit");
+  std::optional<double> value = f.num("metric_value");
+  if (!value)
+    return "no value";
+  const Layout &l = row.layout;
+  if (name == "iter_time_ms" || name == "iter_time_s") {
+    row.measured = *value * (name.ends_with("_ms") ? 1e-3 : 1);
+  } else if (name == "tokens_per_s_per_gpu") {
+    row.measured = l.tokens() / (*value * l.gpus);
+  } else if (name == "samples_per_s_per_gpu") {
+    row.measured = double(l.globalBatch) / (*value * l.gpus);
+  } else if (name == "layer_fwd_ms" || name == "layer_bwd_ms") {
+    row.metric = name == "layer_fwd_ms" ? Metric::LayerForward
+                                        : Metric::LayerBackward;
+    row.measured = *value * 1e-3;
+  } else if (name.starts_with("peak_mem")) {
+    row.metric = Metric::PeakMemory;
+    // "GB" on a screen is 2^30 bytes: nvidia-smi, torch.cuda and the tables
+    // made from them print it so.
+    row.measured = *value * double(1 << 30);
+    row.includesContext = f.text("mem_kind") == "nvidia-smi";
+    row.reserved = f.text("mem_kind") != "allocated";
+  } else if (name == "oom") {
+    row.metric = Metric::OutOfMemory;
+    row.measured = *value;
+  } else if (name == "bubble_rate_computed_from_profile") {
+    row.metric = Metric::BubbleRate;
+    row.measured = *value;
+  } else if (name.starts_with("profiled_")) {
+    row.metric = Metric::Profile;
+    row.measured = *value * 1e-3;
+  } else if (name.contains("mfu") || name.contains("tflops")) {
+    return "printed MFU or TFLOP/s";
+  } else {
+    return "metric " + name.str();
+  }
+  return "";
+}
+
+static std::string findMissing(const Fields &f, const PlanRow &row) {
+  for (const char *column : {"layers", "hidden", "heads", "ffn", "seq",
+                             "n_gpus", "micro_batch", "global_batch"})
+    if (!f.num(column))
+      return std::string("no ") + column;
+  if (row.model.vocab <= 0)
+    return "no vocab";
+  return "";
+}
+
+RowResult tessera::validate::readRow(const Table &table, size_t index) {
+  RowResult result;
+  Fields f{table, index};
+  PlanRow &row = result.row;
+  row.index = index;
+  row.layout = readLayout(f);
+  row.model = readModel(f);
+  std::string metric = readMetric(f, row);
+  applyFramework(f, row);
+
+  std::string missing = findMissing(f, row);
+  result.complete = missing.empty() && f.num("metric_value");
+  if (isExcluded(f.text("note")))
+    result.skipped = "note";
+  else if (!metric.empty())
+    result.skipped = metric;
+  else if (!missing.empty())
+    result.skipped = missing;
+  else if (f.integer("ep", 1) > 1)
+    result.skipped = "experts";
+  if (!result.skipped.empty())
+    return result;
+
+  row.cluster = presetOf(f.text("gpu"));
+  if (row.cluster.empty())
+    result.skipped = "unknown device";
+  row.devicesPerNode = f.integer("gpus_per_node", 0);
+  row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
+  row.composed = f.text("note").contains("composed from per-layer profiles");
+  const Layout &l = row.layout;
+  row.group = formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp,
+                      l.microBatch);
+  row.sweep = formatv("{0} {1} {2} {3} {4} {5}", f.text("source"),
+                      row.model.name, l.gpus, l.seq, l.globalBatch,
+                      stringify(l.precision));
+  return result;
+}

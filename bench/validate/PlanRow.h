@@ -1,0 +1,72 @@
+//===- PlanRow.h - What a row of measurements says --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Maps one row of a table to a model, a layout, a cluster and a measured value,
+// or says why it cannot. What a source leaves out and its framework fixes is
+// filled here, by framework and never by row; docs/cost.md lists it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_BENCH_VALIDATE_PLANROW_H
+#define TESSERA_BENCH_VALIDATE_PLANROW_H
+
+#include "Csv.h"
+#include "tessera/Cost/Layout.h"
+#include "tessera/Import/ModelConfig.h"
+
+namespace tessera::validate {
+
+enum class Metric {
+  /// Seconds of a step.
+  StepTime,
+  /// Seconds of one layer, forward or backward.
+  LayerForward,
+  LayerBackward,
+  /// Bytes at the peak, and whether the run failed for want of memory.
+  PeakMemory,
+  OutOfMemory,
+  /// Idle share of a pipeline with profiled times.
+  BubbleRate,
+  /// An input of another row.
+  Profile,
+};
+
+struct PlanRow {
+  size_t index = 0;
+  Metric metric = Metric::StepTime;
+  /// Seconds, bytes, or a share.
+  double measured = 0;
+  ModelConfig model;
+  cost::Layout layout;
+  /// Preset of the cluster, and what the row says otherwise of it.
+  std::string cluster;
+  int64_t devicesPerNode = 0;
+  double outerBandwidth = 0;
+  /// Seconds that the framework's host needs for a kernel; 0: the device's.
+  double hostLaunch = 0;
+  /// The value was composed from per-layer profiles by its authors.
+  bool composed = false;
+  /// Bytes include the device's context (as nvidia-smi counts), or what the
+  /// allocator holds.
+  bool includesContext = false, reserved = true;
+  /// Rows with the same key are a sweep over layouts; rows of one composed
+  /// group count once.
+  std::string sweep, group;
+};
+
+/// What became of a row.
+struct RowResult {
+  /// Empty if the row can be used.
+  std::string skipped;
+  /// The fields that its metric needs are filled.
+  bool complete = false;
+  PlanRow row;
+};
+
+RowResult readRow(const Table &table, size_t row);
+
+} // namespace tessera::validate
+
+#endif // TESSERA_BENCH_VALIDATE_PLANROW_H

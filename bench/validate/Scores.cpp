@@ -1,0 +1,207 @@
+//===- Scores.cpp - How good predictions are --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scores.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace llvm;
+using namespace tessera::validate;
+
+static double totalWeight(const Samples &samples) {
+  double sum = 0;
+  for (const Sample &sample : samples)
+    sum += sample.weight;
+  return sum;
+}
+
+std::optional<double> tessera::validate::meanError(const Samples &samples) {
+  if (samples.empty())
+    return std::nullopt;
+  double sum = 0;
+  for (const Sample &sample : samples)
+    sum += sample.weight * std::fabs(sample.error());
+  return sum / totalWeight(samples);
+}
+
+std::optional<double> tessera::validate::medianError(const Samples &samples) {
+  if (samples.empty())
+    return std::nullopt;
+  std::vector<std::pair<double, double>> errors;
+  for (const Sample &sample : samples)
+    errors.emplace_back(std::fabs(sample.error()), sample.weight);
+  llvm::sort(errors);
+  double half = totalWeight(samples) / 2, sum = 0;
+  for (const auto &[error, weight] : errors) {
+    sum += weight;
+    if (sum >= half)
+      return error;
+  }
+  return errors.back().first;
+}
+
+std::optional<double> tessera::validate::bias(const Samples &samples) {
+  if (samples.empty())
+    return std::nullopt;
+  double sum = 0;
+  for (const Sample &sample : samples)
+    sum += sample.weight * sample.error();
+  return sum / totalWeight(samples);
+}
+
+std::optional<double> tessera::validate::nullError(const Samples &samples) {
+  if (samples.empty())
+    return std::nullopt;
+  // The mean of absolute errors is piecewise linear in 1 / constant: a minimum
+  // lies where some sample is met exactly.
+  double best = INFINITY;
+  for (const Sample &exact : samples) {
+    if (exact.modelFlops <= 0)
+      return std::nullopt;
+    double seconds = exact.measured * exact.devices / exact.modelFlops;
+    double sum = 0;
+    for (const Sample &sample : samples)
+      sum += sample.weight *
+             std::fabs(sample.modelFlops / sample.devices * seconds /
+                           sample.measured -
+                       1);
+    best = std::min(best, sum / totalWeight(samples));
+  }
+  return best;
+}
+
+/// Ranks of values, equal ones sharing the mean.
+static std::vector<double> ranks(ArrayRef<double> values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> result(values.size());
+  for (size_t i = 0; i < order.size();) {
+    size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]])
+      ++end;
+    for (size_t j = i; j < end; ++j)
+      result[order[j]] = (i + end - 1) / 2.0;
+    i = end;
+  }
+  return result;
+}
+
+static std::optional<double> correlation(ArrayRef<double> a,
+                                         ArrayRef<double> b) {
+  double n = a.size();
+  double meanA = std::accumulate(a.begin(), a.end(), 0.0) / n;
+  double meanB = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    ab += (x - meanA) * (y - meanB);
+    aa += (x - meanA) * (x - meanA);
+    bb += (y - meanB) * (y - meanB);
+  }
+  if (aa == 0 || bb == 0)
+    return std::nullopt;
+  return ab / std::sqrt(aa * bb);
+}
+
+/// Sweeps of at least three samples with different measurements.
+static std::vector<std::vector<const Sample *>> sweeps(const Samples &samples) {
+  std::map<std::string, std::vector<const Sample *>> byKey;
+  for (const Sample &sample : samples)
+    if (!sample.sweep.empty())
+      byKey[sample.sweep].push_back(&sample);
+  std::vector<std::vector<const Sample *>> result;
+  for (auto &[key, list] : byKey)
+    if (list.size() >= 3)
+      result.push_back(std::move(list));
+  return result;
+}
+
+std::optional<double> tessera::validate::spearman(const Samples &samples) {
+  double sum = 0, count = 0;
+  for (const auto &sweep : sweeps(samples)) {
+    std::vector<double> measured, predicted;
+    for (const Sample *sample : sweep) {
+      measured.push_back(sample->measured);
+      predicted.push_back(sample->predicted);
+    }
+    auto r = correlation(ranks(measured), ranks(predicted));
+    if (!r)
+      continue;
+    sum += *r * sweep.size();
+    count += sweep.size();
+  }
+  if (count == 0)
+    return std::nullopt;
+  return sum / count;
+}
+
+std::optional<double> tessera::validate::regret(const Samples &samples) {
+  double sum = 0, count = 0;
+  for (const auto &sweep : sweeps(samples)) {
+    const Sample *chosen = sweep[0];
+    double best = INFINITY;
+    for (const Sample *sample : sweep) {
+      if (sample->predicted < chosen->predicted)
+        chosen = sample;
+      best = std::min(best, sample->measured);
+    }
+    sum += chosen->measured / best - 1;
+    count += 1;
+  }
+  if (count == 0)
+    return std::nullopt;
+  return sum / count;
+}
+
+json::Object SourceScore::toJson() const {
+  auto value = [](std::optional<double> number) -> json::Value {
+    if (!number)
+      return nullptr;
+    return *number;
+  };
+  auto count = [&](int64_t number) -> json::Value {
+    if (oomRows == 0)
+      return nullptr;
+    return number;
+  };
+  json::Object reasons;
+  for (const auto &[why, number] : skipped)
+    reasons[why] = number;
+  std::optional<double> worst;
+  for (const Sample &sample : memory)
+    worst = std::max(worst.value_or(0), -sample.error());
+  json::Object sizes;
+  for (const auto &[name, samples] : collectives)
+    sizes[name] = value(meanError(samples));
+  double bubblePoints = 0;
+  for (const Sample &sample : bubbles)
+    bubblePoints = std::max(
+        bubblePoints, std::fabs(sample.predicted - sample.measured) * 100);
+  return json::Object{
+      {"rows", rows},
+      {"complete", complete},
+      {"used", used},
+      {"used_complete", usedComplete},
+      {"skipped", std::move(reasons)},
+      {"time_mape", value(meanError(times))},
+      {"time_median", value(medianError(times))},
+      {"time_bias", value(bias(times))},
+      {"null_mape", value(nullError(times))},
+      {"spearman", value(spearman(times))},
+      {"regret", value(regret(times))},
+      {"mem_mape", value(meanError(memory))},
+      {"mem_median", value(medianError(memory))},
+      {"mem_worst_under", value(worst)},
+      {"oom_right", count(oomRight)},
+      {"oom_missed", count(oomMissed)},
+      {"coll_mape_1mib", value(meanError(largeCollectives))},
+      {"coll_mape_by_size", std::move(sizes)},
+      {"bubble_worst_points",
+       bubbles.empty() ? json::Value(nullptr) : json::Value(bubblePoints)}};
+}

@@ -1,0 +1,66 @@
+//===- Scores.h - How good predictions are ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_BENCH_VALIDATE_SCORES_H
+#define TESSERA_BENCH_VALIDATE_SCORES_H
+
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::validate {
+
+/// A prediction beside its measurement.
+struct Sample {
+  double measured = 0, predicted = 0;
+  double weight = 1;
+  /// FLOPs of the model in a step and the devices that share them: the null
+  /// model's input.
+  double modelFlops = 0, devices = 1;
+  /// Samples with one key are a sweep over layouts.
+  std::string sweep;
+
+  double error() const { return predicted / measured - 1; }
+};
+
+using Samples = std::vector<Sample>;
+
+/// Weighted mean of |predicted / measured - 1|; none without samples.
+std::optional<double> meanError(const Samples &samples);
+std::optional<double> medianError(const Samples &samples);
+/// Weighted mean of predicted / measured - 1.
+std::optional<double> bias(const Samples &samples);
+/// The mean error of time = FLOPs / (devices x constant), with the constant
+/// that makes it smallest on these very samples.
+std::optional<double> nullError(const Samples &samples);
+/// Rank correlation of predicted and measured within sweeps of at least three
+/// samples, averaged over sweeps by their size.
+std::optional<double> spearman(const Samples &samples);
+/// Measured time of what is predicted to be best, over the best measured,
+/// minus 1; averaged over sweeps.
+std::optional<double> regret(const Samples &samples);
+
+/// All that is reported of one source.
+struct SourceScore {
+  int64_t rows = 0, complete = 0, used = 0;
+  /// Of the complete rows.
+  int64_t usedComplete = 0;
+  std::map<std::string, int64_t> skipped;
+  Samples times, memory, bubbles;
+  /// Collectives by size class: below 64 KiB, to 1 MiB, to 64 MiB, above.
+  std::map<std::string, Samples> collectives;
+  Samples largeCollectives;
+  int64_t oomRight = 0, oomMissed = 0, oomRows = 0;
+
+  llvm::json::Object toJson() const;
+};
+
+} // namespace tessera::validate
+
+#endif // TESSERA_BENCH_VALIDATE_SCORES_H

@@ -1,0 +1,359 @@
+//===- main.cpp - Scores the cost model on published runs -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads every table of a folder, prices each row with the compiled models, and
+// prints how far they are off, by source.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CollectiveRows.h"
+#include "Csv.h"
+#include "Evaluate.h"
+#include "PipelineRows.h"
+#include "Scores.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include <set>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::validate;
+
+static cl::OptionCategory category("validate_cost");
+static cl::opt<std::string> folder(cl::Positional, cl::Required,
+                                   cl::desc("FOLDER"), cl::cat(category));
+static cl::opt<bool> asJson("json", cl::desc("print JSON"), cl::cat(category));
+static cl::opt<std::string>
+    clusterFolder("clusters", cl::desc("folder of the cluster presets"),
+                  cl::init(TESSERA_CLUSTERS), cl::cat(category));
+static cl::opt<bool> verbose("rows", cl::desc("also print each used row"),
+                             cl::cat(category));
+static cl::list<std::string>
+    constants("set", cl::desc("DEVICE:NAME=VALUE: try another constant"),
+              cl::cat(category));
+static cl::opt<bool>
+    repeat("repeat", cl::desc("read lines of DEVICE:NAME=VALUE ... from the "
+                              "input, print the samples for each"),
+           cl::Hidden, cl::cat(category));
+
+namespace {
+
+struct NamedScore {
+  std::string name;
+  SourceScore score;
+  /// What --rows prints.
+  std::vector<std::string> lines;
+};
+
+/// Scores the tables of plans, whole and in the parts that differ in kind.
+class PlanScorer {
+public:
+  PlanScorer(const Table &table, Evaluator &evaluator)
+      : table(table), evaluator(evaluator) {}
+
+  std::vector<NamedScore> run() {
+    std::vector<RowResult> rows;
+    for (size_t i = 0; i < table.rows.size(); ++i)
+      rows.push_back(readRow(table, i));
+    weighGroups(rows);
+    bubbles = scoreBubbles(table);
+    parts.push_back({table.name, {}, {}});
+    for (const RowResult &row : rows)
+      score(row);
+    // A part that is the whole says nothing more.
+    if (parts.size() == 2)
+      parts.pop_back();
+    return std::move(parts);
+  }
+
+private:
+  /// Composed rows of one group count once altogether.
+  void weighGroups(const std::vector<RowResult> &rows) {
+    for (const RowResult &row : rows)
+      if (row.skipped.empty() && row.row.composed)
+        ++groupSizes[row.row.group];
+  }
+
+  std::string partOf(const PlanRow &row) const {
+    if (row.composed)
+      return "/composed";
+    switch (row.metric) {
+    case Metric::LayerForward:
+    case Metric::LayerBackward:
+      return "/layers";
+    case Metric::StepTime:
+      return "/steps";
+    default:
+      return "";
+    }
+  }
+
+  void score(const RowResult &result) {
+    const PlanRow &row = result.row;
+    std::string part = partOf(row);
+    std::vector<NamedScore *> scores = {&parts[0]};
+    if (!part.empty() && result.skipped.empty())
+      scores.push_back(&find(table.name + part));
+    scores[0] = &parts[0];
+    Sample sample;
+    std::string skipped = result.skipped;
+    bool isBubble =
+        row.metric == Metric::BubbleRate || row.metric == Metric::Profile;
+    bool complete = result.complete || isBubble;
+    double capacity = 0;
+    if (isBubble) {
+      auto found = bubbles.find(row.index);
+      skipped = found == bubbles.end() ? "bubble without a profile" : "";
+      if (skipped.empty()) {
+        sample = found->second;
+      }
+    } else if (skipped.empty()) {
+      Expected<Prediction> prediction = evaluator.predict(row);
+      if (!prediction) {
+        skipped = "cannot express: " + toString(prediction.takeError());
+      } else {
+        sample.measured = row.measured;
+        sample.predicted = prediction->value;
+        sample.modelFlops = prediction->modelFlops;
+        sample.devices = row.layout.gpus;
+        capacity = prediction->capacity;
+        if (row.composed)
+          sample.weight = 1.0 / groupSizes[row.group];
+        else if (row.metric == Metric::StepTime)
+          sample.sweep = row.sweep;
+      }
+    }
+    for (NamedScore *named : scores) {
+      SourceScore &s = named->score;
+      ++s.rows;
+      s.complete += complete;
+      if (!skipped.empty()) {
+        ++s.skipped[skipped];
+        continue;
+      }
+      ++s.used;
+      s.usedComplete += complete;
+      add(s, row, sample, capacity);
+      named->lines.push_back(describe(row, sample));
+    }
+  }
+
+  void add(SourceScore &s, const PlanRow &row, const Sample &sample,
+           double capacity) {
+    switch (row.metric) {
+    case Metric::StepTime:
+    case Metric::LayerForward:
+    case Metric::LayerBackward:
+      s.times.push_back(sample);
+      return;
+    case Metric::PeakMemory:
+      s.memory.push_back(sample);
+      return;
+    case Metric::OutOfMemory: {
+      ++s.oomRows;
+      bool predicted = sample.predicted > capacity;
+      s.oomRight += predicted == (sample.measured > 0);
+      s.oomMissed += !predicted && sample.measured > 0;
+      return;
+    }
+    case Metric::BubbleRate:
+      s.bubbles.push_back(sample);
+      return;
+    case Metric::Profile:
+      return;
+    }
+  }
+
+  std::string describe(const PlanRow &row, const Sample &sample) {
+    std::string text;
+    raw_string_ostream os(text);
+    os << row.model.name << " seq " << row.layout.seq << " gpus "
+       << row.layout.gpus << " " << row.layout.summary() << " gb "
+       << row.layout.globalBatch << " " << row.layout.schedule << " "
+       << cost::stringify(row.layout.precision) << ": measured "
+       << format("%.4g", sample.measured) << " predicted "
+       << format("%.4g", sample.predicted) << " "
+       << format("%+.1f %%", 100 * sample.error());
+    return text;
+  }
+
+  NamedScore &find(const std::string &name) {
+    for (NamedScore &part : parts)
+      if (part.name == name)
+        return part;
+    parts.push_back({name, {}, {}});
+    return parts.back();
+  }
+
+  const Table &table;
+  Evaluator &evaluator;
+  std::map<std::string, int64_t> groupSizes;
+  std::map<size_t, Sample> bubbles;
+  std::vector<NamedScore> parts;
+};
+
+} // namespace
+
+static std::vector<NamedScore> scoreTables(ArrayRef<Table> tables,
+                                           Evaluator &evaluator) {
+  std::vector<NamedScore> all;
+  for (const Table &table : tables) {
+    if (isCollectiveTable(table)) {
+      NamedScore named{table.name, {}, {}};
+      scoreCollectives(table, evaluator, named.score);
+      all.push_back(std::move(named));
+    } else if (table.has("metric_name")) {
+      for (NamedScore &named : PlanScorer(table, evaluator).run())
+        all.push_back(std::move(named));
+    } else {
+      // Data sheets, traces: nothing to predict.
+      NamedScore named{table.name, {}, {}};
+      named.score.rows = table.rows.size();
+      if (named.score.rows)
+        named.score.skipped["no plan and no collective"] = named.score.rows;
+      all.push_back(std::move(named));
+    }
+  }
+  return all;
+}
+
+static void printPercent(std::optional<double> value) {
+  if (value)
+    outs() << format("%8.1f", *value * 100);
+  else
+    outs() << "       -";
+}
+
+static void printText(ArrayRef<NamedScore> scores) {
+  outs() << "errors in percent\n";
+  outs() << left_justify("source", 38)
+         << "  rows compl  used    time  median    bias    null  spearm  regret"
+            "     mem  median   under   coll  oom\n";
+  for (const NamedScore &named : scores) {
+    const SourceScore &s = named.score;
+    outs() << left_justify(named.name, 38)
+           << format("%6lld%6lld%6lld", (long long)s.rows,
+                     (long long)s.complete, (long long)s.used);
+    printPercent(meanError(s.times));
+    printPercent(medianError(s.times));
+    printPercent(bias(s.times));
+    printPercent(nullError(s.times));
+    printPercent(spearman(s.times));
+    printPercent(regret(s.times));
+    printPercent(meanError(s.memory));
+    printPercent(medianError(s.memory));
+    std::optional<double> under;
+    for (const Sample &sample : s.memory)
+      under = std::max(under.value_or(0), -sample.error());
+    printPercent(under);
+    printPercent(meanError(s.largeCollectives));
+    if (s.oomRows)
+      outs() << "  " << s.oomRight << "/" << s.oomRows;
+    outs() << "\n";
+    if (verbose)
+      for (const std::string &line : named.lines)
+        outs() << "    " << line << "\n";
+  }
+  outs() << "\nskipped\n";
+  for (const NamedScore &named : scores)
+    for (const auto &[why, count] : named.score.skipped)
+      outs() << "  " << left_justify(named.name, 36) << format("%6lld  ", (long long)count)
+             << why << "\n";
+}
+
+static void printJson(ArrayRef<NamedScore> scores) {
+  json::Object sources;
+  for (const NamedScore &named : scores)
+    sources[named.name] = named.score.toJson();
+  outs() << formatv("{0:2}", json::Value(json::Object{
+                                 {"sources", std::move(sources)}}))
+         << "\n";
+}
+
+/// "A100:memory_rate=0.8".
+static bool setConstant(Evaluator &evaluator, StringRef text) {
+  auto [device, rest] = text.split(':');
+  auto [name, value] = rest.split('=');
+  std::optional<double> parsed = number(value);
+  if (!parsed)
+    return false;
+  evaluator.setConstant(device.str(), name.str(), *parsed);
+  return true;
+}
+
+/// One line of samples for each line of constants: for fits.
+static void runRepeatedly(ArrayRef<Table> tables, Evaluator &evaluator) {
+  std::string line;
+  for (int c; (c = getchar()) != EOF;) {
+    if (c != '\n') {
+      line += char(c);
+      continue;
+    }
+    SmallVector<StringRef> words;
+    StringRef(line).split(words, ' ', -1, false);
+    for (StringRef word : words)
+      setConstant(evaluator, word);
+    json::Object result;
+    for (const NamedScore &named : scoreTables(tables, evaluator)) {
+      json::Array samples;
+      for (const Sample &s : named.score.times)
+        samples.push_back(json::Array{s.measured, s.predicted, s.weight});
+      result[named.name] = std::move(samples);
+    }
+    outs() << json::Value(std::move(result)) << "\n";
+    outs().flush();
+    line.clear();
+  }
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Prices the rows of every table in FOLDER with the cost and memory "
+      "models\nand prints how far they are off, by source.\n");
+
+  std::set<std::string> paths;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(folder, error), end; it != end && !error;
+       it.increment(error))
+    if (sys::path::extension(it->path()) == ".csv")
+      paths.insert(it->path());
+  if (error || paths.empty()) {
+    errs() << "validate_cost: expects a folder with .csv files but got '"
+           << folder << "'\n";
+    return 1;
+  }
+  std::vector<Table> tables;
+  for (const std::string &path : paths) {
+    Expected<Table> table = readTable(path);
+    if (!table) {
+      errs() << "validate_cost: " << toString(table.takeError()) << "\n";
+      return 1;
+    }
+    tables.push_back(std::move(*table));
+  }
+  Evaluator evaluator(clusterFolder);
+  for (const std::string &text : constants)
+    if (!setConstant(evaluator, text)) {
+      errs() << "validate_cost: --set: expects DEVICE:NAME=VALUE but got '"
+             << text << "'\n";
+      return 1;
+    }
+  if (repeat) {
+    runRepeatedly(tables, evaluator);
+    return 0;
+  }
+  std::vector<NamedScore> scores = scoreTables(tables, evaluator);
+  if (asJson)
+    printJson(scores);
+  else
+    printText(scores);
+  return 0;
+}
