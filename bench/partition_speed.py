@@ -1,10 +1,12 @@
 """Seconds and memory from a graph to its partitioned program, by layers.
 
-llama3-405b, forward, mesh dp=128,tp=8, on one core. The floor that the ratio is
+llama3-405b, its forward pass and its training step with zero=1, mesh dp=128,tp=8,
+on one core. The floor that the ratio is
 against: parsing and printing the same module without any pass, in the same run.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -36,16 +38,18 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     (build / "bench").mkdir(exist_ok=True)
     one_core = ["taskset", "-c", "0"]
-    for layers in (16, 32, 63, 126):
-        graph = build / "bench" / f"llama3-405b-{layers}.mlirbc"
+    steps = {"forward": ([], "dp,tp"), "train": (["--train"], "dp,tp,zero=1")}
+    for (step, (extra, strategy)), layers in itertools.product(
+            steps.items(), (16, 32, 63, 126)):
+        graph = build / "bench" / f"llama3-405b-{step}-{layers}.mlirbc"
         subprocess.run(
             [build / "bin" / "tessera", "model", ROOT / "share/models/llama3-405b.json",
              "--batch", "128", "--seq", "8192", "--dtype", "bf16",
-             "--layers", str(layers), "-o", graph],
+             "--layers", str(layers), *extra, "-o", graph],
             check=True, stderr=subprocess.DEVNULL)
         opt = [*one_core, build / "bin" / "tessera-opt", graph, "--emit-bytecode",
                "--mlir-disable-threading"]
-        flag = "--compile-to=partition mesh=dp=128,tp=8 strategy=dp,tp"
+        flag = f"--compile-to=partition mesh=dp=128,tp=8 strategy={strategy}"
         floor, full = [], []
         for _ in range(options.runs):
             floor.append(measure(opt))
@@ -53,8 +57,8 @@ def main():
         seconds = statistics.median(t for t, _ in full)
         base = statistics.median(t for t, _ in floor)
         print(json.dumps({
-            "bench": "partition_speed", "model": "llama3-405b", "layers": layers,
-            "mesh": "dp=128,tp=8", "seconds": round(seconds, 4),
+            "bench": "partition_speed", "model": "llama3-405b", "step": step,
+            "layers": layers, "mesh": "dp=128,tp=8", "strategy": strategy, "seconds": round(seconds, 4),
             "floor_seconds": round(base, 4), "passes_seconds": round(seconds - base, 4),
             "peak_mb": round(max(m for _, m in full) / 1e6, 1), "runs": options.runs,
         }), flush=True)

@@ -110,7 +110,7 @@ def Dist_PlanAttr : AttrDef<Dist_Dialect, "Plan"> {
       Dist_Number<"1.0e-3">:$lr, Dist_Number<"0.0">:$min_lr,
       DefaultValuedParameter<"int64_t", "0">:$warmup,
       DefaultValuedParameter<"int64_t", "0">:$steps,
-      Dist_Number<"65536.0">:$loss_scale,
+      Dist_Number<"128.0">:$loss_scale,
       DefaultValuedParameter<"int64_t", "2000">:$scale_window,
       OptionalParameter<"::mlir::ArrayAttr">:$groups);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -54,10 +54,29 @@ static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
   return shape;
 }
 
+/// Runs a function several times: what took the place of an argument is that
+/// argument of the next run, on each rank with its padding.
+static FailureOr<std::vector<RankTensors>>
+interpretSteps(func::FuncOp function, std::vector<RankTensors> arguments,
+               int64_t steps, Statistics *statistics) {
+  FailureOr<std::vector<RankTensors>> results =
+      interpret(function, arguments, statistics);
+  for (int64_t step = 1; step < steps && succeeded(results); ++step) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto result = function.getArgAttrOfType<IntegerAttr>(
+              i, DistDialect::kDonateAttr))
+        for (auto [rank, values] : llvm::zip_equal(arguments, *results))
+          rank[i] = values[result.getInt()];
+    results = interpret(function, arguments, statistics);
+  }
+  return results;
+}
+
 /// Runs a local function: cuts, interprets, assembles.
 static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
                                              ArrayRef<TensorRef> inputs,
-                                             Statistics *statistics) {
+                                             Statistics *statistics,
+                                             int64_t steps) {
   FailureOr<Mesh> mesh = getMeshOf(function);
   if (failed(mesh))
     return failure();
@@ -78,7 +97,7 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
       rank.push_back(block);
   }
   FailureOr<std::vector<RankTensors>> results =
-      interpret(function, arguments, statistics);
+      interpretSteps(function, std::move(arguments), steps, statistics);
   if (failed(results))
     return failure();
   RankTensors assembled;
@@ -103,15 +122,17 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
 
 FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
                                                ArrayRef<TensorRef> inputs,
-                                               Statistics *statistics) {
+                                               Statistics *statistics,
+                                               int64_t steps) {
   if (inputs.size() != function.getNumArguments())
     return function.emitError("expects ")
            << inputs.size() << " arguments but got "
            << function.getNumArguments();
   if (function->hasAttr(DistDialect::kLocalAttr))
-    return interpretLocal(function, inputs, statistics);
-  FailureOr<std::vector<RankTensors>> results = interpret(
-      function, RankTensors(inputs.begin(), inputs.end()), statistics);
+    return interpretLocal(function, inputs, statistics, steps);
+  FailureOr<std::vector<RankTensors>> results =
+      interpretSteps(function, {RankTensors(inputs.begin(), inputs.end())},
+                     steps, statistics);
   if (failed(results))
     return failure();
   return results->front();
@@ -162,12 +183,13 @@ FailureOr<VerifyReport> interp::verify(func::FuncOp original,
     return failure();
   VerifyReport report;
   report.inputs = *inputs;
-  FailureOr<RankTensors> expected = interpretGlobal(original, *inputs);
+  FailureOr<RankTensors> expected = interpretGlobal(
+      original, *inputs, /*statistics=*/nullptr, options.steps);
   if (failed(expected))
     return failure();
   report.expected = *expected;
   FailureOr<RankTensors> actual =
-      interpretGlobal(compiled, *inputs, &report.statistics);
+      interpretGlobal(compiled, *inputs, &report.statistics, options.steps);
   if (failed(actual))
     return failure();
   if (actual->size() != expected->size())

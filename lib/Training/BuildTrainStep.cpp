@@ -408,8 +408,9 @@ void TrainStepBuilder::buildStep() {
   optimizer.buildSchedule(next);
   if (scalesLoss()) {
     // True for no number as well.
-    skip = b.compare(arith::CmpFPredicate::UGE, norm,
-                     optimizer.scalar(std::numeric_limits<double>::infinity()));
+    Value infinity = optimizer.scalar(std::numeric_limits<double>::infinity());
+    skip = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
+    norm = b.select(skip, infinity, norm);
     updateLossScale(optimizer, skip);
     next = b.select(skip, getArgument(stepCount), next);
   }

@@ -54,7 +54,8 @@ static constexpr PlanSetting kSettings[] = {
      "PATTERN:lr=FACTOR:decay=X, separated by ';': what\n"
      "parameters of such names are trained with"},
     {"loss-scale", "loss_scale", Kind::Number, "X",
-     "of f16 at first; default: 65536"},
+     "of f16 at first: of the sum of losses, not of their\n"
+     "mean, so far less than is usual; default: 128"},
     {"scale-window", "scale_window", Kind::Integer, "N",
      "steps without overflow until it doubles;\n"
      "default: 2000"},

@@ -66,7 +66,7 @@
 // BF16: return %[[NARROW]],
 
 // The loss is scaled before the backward; a step that overflows is skipped.
-// F16: %[[LOSSSCALE:[^ ]+]]: tensor<f32> {dist.donate = {{[0-9]+}} : i64, nn.init = #nn.init<constant, 6.553600e+04 : f64>, nn.state = "loss_scale"}
+// F16: %[[LOSSSCALE:[^ ]+]]: tensor<f32> {dist.donate = {{[0-9]+}} : i64, nn.init = #nn.init<constant, 1.280000e+02 : f64>, nn.state = "loss_scale"}
 // F16-SAME: nn.state = "good_steps"
 // F16-SAME: {nn.output = "skipped"}
 // F16: nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<6x4xf32> -> tensor<f32>

@@ -41,10 +41,14 @@ constexpr OptionSpec kOwnOptions[] = {
      "verify PROGRAM and this one, which was made of it"},
     {"--function", "NAME", "only this function; default: every public one"},
     {"--seeds", "N", "use N sets of data; default: 1"},
+    {"--steps", "N",
+     "run N times, each with the parameters and state of the\n"
+     "one before; default: 1"},
     {"--integers", "", "floats are small integers: linear parts are exact"},
     {"--tolerance", "X",
      "largest allowed max|a-b| / max|b| of a float output;\n"
-     "default: by type, 1e-5 for f32, 2e-2 for bf16"},
+     "default: by type, 1e-5 for f32, 2e-2 for bf16; of a\n"
+     "training step that of its precision"},
     {"--dump", "DIR",
      "write the data to DIR/NAME.npy and what the original\n"
      "computes to DIR/expected/NAME.npy"},
@@ -63,7 +67,7 @@ const CommandSpec kCommand = {
     "ranks of its mesh, in lockstep. A program that returns a loss becomes its\n"
     "training step first. Prints the largest difference of each\n"
     "output and the collectives by kind. Exit status 1 on a mismatch.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/8),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/9),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -208,6 +212,19 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
   return llvm::Error::success();
 }
 
+/// The bound of f32 outputs of a program that computes in a narrower type: that
+/// type's.
+std::optional<double> getPlannedTolerance(mlir::ModuleOp module) {
+  auto plan = module->getAttrOfType<dist::PlanAttr>(
+      dist::DistDialect::kPlanAttr);
+  if (!plan || plan.getPrecision() == dist::Precision::F32)
+    return std::nullopt;
+  mlir::Builder builder(module.getContext());
+  bool isBF16 = plan.getPrecision() == dist::Precision::BF16;
+  return defaultTolerance(ElementType(
+      isBF16 ? mlir::Type(builder.getBF16Type()) : builder.getF16Type()));
+}
+
 /// The program that `original` became.
 llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
                                     const ParsedOptions &options) {
@@ -299,6 +316,10 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
 
 llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
   VerifyOptions options;
+  auto steps = parsed.getInteger("--steps", 1);
+  if (!steps)
+    return steps.takeError();
+  options.steps = steps->value_or(1);
   options.inputs.integers = parsed.has("--integers");
   if (parsed.has("--tolerance")) {
     double tolerance;
@@ -323,6 +344,8 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return std::move(error);
   if (llvm::Error error = prepare(original, parsed))
     return std::move(error);
+  if (!options->tolerance)
+    options->tolerance = getPlannedTolerance(original);
   auto functions = selectFunctions(original, parsed);
   if (!functions)
     return functions.takeError();

@@ -24,11 +24,14 @@ mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
 /// Runs a function on global arguments and gives its global results. One with
 /// `dist.local` runs on all devices of the mesh: its arguments are cut and its
 /// results assembled by their `dist.sharding` and `dist.global_shape`; those
-/// without are copies. Any other runs on one rank. Failure, with an error: see
+/// without are copies. Any other runs on one rank. With several steps it runs as
+/// often, what is donated (`dist.donate`) with what took its place on each rank;
+/// the results are the last. Failure, with an error: see
 /// `interpret` and `assembleTensor`.
 mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              llvm::ArrayRef<TensorRef> inputs,
-                                             Statistics *statistics = nullptr);
+                                             Statistics *statistics = nullptr,
+                                             int64_t steps = 1);
 
 /// Largest difference of two tensors of one shape, relative to the largest
 /// element of `expected`; absolute where that is 0 and for integers. Infinite
@@ -43,6 +46,8 @@ struct VerifyOptions {
   InputOptions inputs;
   /// Replaces the default tolerance of floats.
   std::optional<double> tolerance;
+  /// How often both run, one after the other.
+  int64_t steps = 1;
 };
 
 /// How one output compares.
