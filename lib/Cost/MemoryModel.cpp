@@ -54,9 +54,11 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
   }
   if (layout.frozen)
     return bytes;
-  bool wideGrad =
-      layout.gradDType == GradDType::F32 || layout.precision == Precision::F32;
-  bytes.gradient = wideGrad ? 4 : 2;
+  bytes.gradient = layout.gradDType == GradDType::BF16  ? 2
+                   : layout.gradDType == GradDType::F32 ? 4
+                                                        : 2 + 4;
+  if (layout.precision == Precision::F32)
+    bytes.gradient = 4;
   bytes.optimizer = optimizerStateBytes(layout);
   return bytes;
 }
