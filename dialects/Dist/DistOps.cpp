@@ -171,7 +171,8 @@ LogicalResult AccumulateOp::verifyRegions() {
   for (auto [i, slice, argument] :
        llvm::enumerate(getSlices(), block.getArguments())) {
     auto type = cast<RankedTensorType>(slice.getType());
-    if (type.getRank() < 1 || type.getDimSize(0) != static_cast<int64_t>(getCount()))
+    if (type.getRank() < 1 ||
+        type.getDimSize(0) != static_cast<int64_t>(getCount()))
       return emitOpError("(C1) expects operand ")
              << i << " to have " << getCount()
              << " micro-batches in its first dimension but got " << type;

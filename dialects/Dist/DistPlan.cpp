@@ -46,12 +46,12 @@ bool dist::isRecomputePolicy(StringRef text) {
 
 LogicalResult
 PlanAttr::verify(EmitError emitError, Precision precision, Precision grad,
-                 int64_t microBatches, int64_t zero, ReduceWhen, StringRef recompute,
-                 OptimizerKind, FloatAttr beta1, FloatAttr beta2, FloatAttr eps,
-                 FloatAttr weightDecay, FloatAttr momentum, FloatAttr clip,
-                 LearningRateKind schedule, FloatAttr lr, FloatAttr minLr,
-                 int64_t warmup, int64_t steps, FloatAttr lossScale,
-                 int64_t scaleWindow, ArrayAttr groups) {
+                 int64_t microBatches, int64_t zero, ReduceWhen,
+                 StringRef recompute, OptimizerKind, FloatAttr beta1,
+                 FloatAttr beta2, FloatAttr eps, FloatAttr weightDecay,
+                 FloatAttr momentum, FloatAttr clip, LearningRateKind schedule,
+                 FloatAttr lr, FloatAttr minLr, int64_t warmup, int64_t steps,
+                 FloatAttr lossScale, int64_t scaleWindow, ArrayAttr groups) {
   auto atLeast = [&](StringRef label, StringRef name, int64_t value,
                      int64_t least) {
     return verifyAtLeast(emitError, label, name, value, least);

@@ -169,8 +169,8 @@ struct FloatInit {
 static FloatInit getFloatInit(func::FuncOp function, unsigned index,
                               int64_t numElements) {
   FloatInit result;
-  auto init = function.getArgAttrOfType<nn::InitAttr>(
-      index, nn::NNDialect::kInitAttr);
+  auto init =
+      function.getArgAttrOfType<nn::InitAttr>(index, nn::NNDialect::kInitAttr);
   if (!init)
     return result;
   constexpr double kAroundConstants = 0.1;
@@ -197,14 +197,15 @@ static void fillFloats(Tensor &tensor, const Random &random,
     double value = options.integers && init.deviation != 0
                        ? static_cast<double>(random.bits(i, 0) % 5) - 2
                        : init.mean + init.deviation * random.normal(i);
-    tensor[i] = type.round(floatCell(init.isPositive ? std::fabs(value) : value));
+    tensor[i] =
+        type.round(floatCell(init.isPositive ? std::fabs(value) : value));
   }
 }
 
 /// A master copy has the numbers of its parameter.
 static std::string getRandomName(func::FuncOp function, unsigned index) {
-  auto init = function.getArgAttrOfType<nn::InitAttr>(
-      index, nn::NNDialect::kInitAttr);
+  auto init =
+      function.getArgAttrOfType<nn::InitAttr>(index, nn::NNDialect::kInitAttr);
   auto of =
       function.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kOfAttr);
   if (of && init && init.getKind() == nn::InitKind::Normal)

@@ -125,8 +125,8 @@ static void addUp(RankTensors &sums, const RankTensors &values) {
       Tensor added = *sum;
       const ElementType &type = added.getElementType();
       for (int64_t i = 0, n = added.getNumElements(); i < n; ++i)
-        added[i] = type.round(combine(type, tessera::ReductionKind::Sum,
-                                      added[i], (*value)[i]));
+        added[i] = type.round(
+            combine(type, tessera::ReductionKind::Sum, added[i], (*value)[i]));
       total = std::make_shared<const Tensor>(std::move(added));
     }
     sum = total;

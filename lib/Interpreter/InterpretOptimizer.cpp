@@ -40,8 +40,8 @@ static LogicalResult evaluateAdamW(nn::AdamWOp op, Evaluation &e) {
     double newV = beta2 * v[i].f + (1 - beta2) * g * g;
     double step = newM * mCorrection / (std::sqrt(newV * vCorrection) + eps);
     double p = param[i].f;
-    param[i] = param.getElementType().round(
-        floatCell(p - lr * (step + decay * p)));
+    param[i] =
+        param.getElementType().round(floatCell(p - lr * (step + decay * p)));
     m[i] = m.getElementType().round(floatCell(newM));
     v[i] = v.getElementType().round(floatCell(newV));
   }

@@ -130,9 +130,8 @@ FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
            << function.getNumArguments();
   if (function->hasAttr(DistDialect::kLocalAttr))
     return interpretLocal(function, inputs, statistics, steps);
-  FailureOr<std::vector<RankTensors>> results =
-      interpretSteps(function, {RankTensors(inputs.begin(), inputs.end())},
-                     steps, statistics);
+  FailureOr<std::vector<RankTensors>> results = interpretSteps(
+      function, {RankTensors(inputs.begin(), inputs.end())}, steps, statistics);
   if (failed(results))
     return failure();
   return results->front();
@@ -183,8 +182,8 @@ FailureOr<VerifyReport> interp::verify(func::FuncOp original,
     return failure();
   VerifyReport report;
   report.inputs = *inputs;
-  FailureOr<RankTensors> expected = interpretGlobal(
-      original, *inputs, /*statistics=*/nullptr, options.steps);
+  FailureOr<RankTensors> expected =
+      interpretGlobal(original, *inputs, /*statistics=*/nullptr, options.steps);
   if (failed(expected))
     return failure();
   report.expected = *expected;

@@ -130,9 +130,8 @@ struct DecomposeReductionsPass
             return factor.kind == FactorKind::Decomposed;
           }))
         continue;
-      llvm::SmallBitVector factors = sizes
-                                         ? getPaddedFactors(op, rule, *sizes)
-                                         : getShardedFactors(op, rule, mesh);
+      llvm::SmallBitVector factors = sizes ? getPaddedFactors(op, rule, *sizes)
+                                           : getShardedFactors(op, rule, mesh);
       if (factors.none())
         continue;
       if (failed(decompose(op, factors)))

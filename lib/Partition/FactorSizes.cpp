@@ -198,8 +198,8 @@ void FactorSizes::findConflict(Operation *op) {
       if (int64_t size = cast<RankedTensorType>(whole.getType()).getDimSize(0),
           padded = getPadded(whole, 0);
           !conflict && size != padded)
-        conflict = Conflict{op, whole, 0, size, padded,
-                            "it counts micro-batches"};
+        conflict =
+            Conflict{op, whole, 0, size, padded, "it counts micro-batches"};
   if (passesOn(op))
     return;
   ShardingRule rule = getShardingRule(op);

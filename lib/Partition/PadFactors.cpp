@@ -263,9 +263,9 @@ void Padder::padTerminator(Operation *op, SmallVector<Value> operands) {
     for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim)
       if (sizes.getPadded(value, dim) != type.getDimSize(dim) &&
           !isZeroPadded(value, dim))
-        operands[number] = mask(builder, operands[number],
-                                dist::getSharding(value),
-                                {dim, type.getDimSize(dim)}, ReductionKind::Sum);
+        operands[number] =
+            mask(builder, operands[number], dist::getSharding(value),
+                 {dim, type.getDimSize(dim)}, ReductionKind::Sum);
   }
   op->setOperands(operands);
 }
@@ -317,8 +317,8 @@ LogicalResult Padder::padAccumulate(dist::AccumulateOp op) {
     return padded.contains(value) ? padded.lookup(value) : value;
   };
   for (auto [whole, slice] : llvm::zip(op.getSlices(), body.getArguments()))
-    for (int64_t dim = 0; dim < cast<RankedTensorType>(slice.getType()).getRank();
-         ++dim)
+    for (int64_t dim = 0;
+         dim < cast<RankedTensorType>(slice.getType()).getRank(); ++dim)
       if (isZeroPadded(whole, dim + 1))
         zeros.insert({slice, dim});
   SmallVector<Value> yielded(op.getYield().getValues());

@@ -186,9 +186,8 @@ bool Delay::isWorthwhile() {
   bytesAfter *= getTimes(/*behind=*/true);
   // To spread a value over what it is whole on pays only for scalars and where
   // it saves bytes.
-  return bytesAfter < bytesBefore ||
-         (bytesAfter == bytesBefore &&
-          (!isMixed || type.getNumElements() == 1));
+  return bytesAfter < bytesBefore || (bytesAfter == bytesBefore &&
+                                      (!isMixed || type.getNumElements() == 1));
 }
 
 /// The operand as a partial value over all axes of the result.
@@ -291,7 +290,8 @@ Value SumDelay::reshard(OpBuilder &builder, Value value,
 
 void SumDelay::apply() {
   auto inner = operand.get().getDefiningOp<dist::ReshardOp>();
-  if (!inner || !inner->hasOneUse() || inner->getBlock() != operand.getOwner()->getBlock())
+  if (!inner || !inner->hasOneUse() ||
+      inner->getBlock() != operand.getOwner()->getBlock())
     return;
   const Sharding &from = context.toPlain(inner.getFrom());
   const Sharding &to = context.toPlain(inner.getTo());
@@ -303,10 +303,9 @@ void SumDelay::apply() {
     return;
   dist::ShardingAttr partial = context.toAttr(middle), whole = inner.getTo();
   OpBuilder builder(inner);
-  operand.set(middle.samePlacement(from)
-                  ? inner.getInput()
-                  : reshard(builder, inner.getInput(), inner.getFrom(),
-                            partial));
+  operand.set(middle.samePlacement(from) ? inner.getInput()
+                                         : reshard(builder, inner.getInput(),
+                                                   inner.getFrom(), partial));
   inner->erase();
   dist::setSharding(sum, partial);
   builder.setInsertionPointAfter(op);

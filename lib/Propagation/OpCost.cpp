@@ -90,8 +90,7 @@ double tessera::getOpCost(const ShardingRule &rule, ArrayRef<AxisList> axes,
       continue;
     AxisList reduced;
     for (unsigned f = 0; f < rule.factors.size(); ++f)
-      if (!axes[f].empty() &&
-          (rule.isReduced(f) || rule.isReducedIn(f, i)))
+      if (!axes[f].empty() && (rule.isReduced(f) || rule.isReducedIn(f, i)))
         llvm::append_range(reduced, axes[f]);
     addResult(sum, unprojectTensor(rule, rule.results[i], axes), *result,
               reduced, resultBytes[i]);

@@ -278,8 +278,7 @@ LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
   for (Operation &inner : body.without_terminator())
     if (failed(addOperation(&inner, function)))
       return failure();
-  for (auto [value, sum] :
-       llvm::zip(op.getYield().getValues(), op.getSums())) {
+  for (auto [value, sum] : llvm::zip(op.getYield().getValues(), op.getSums())) {
     FailureOr<unsigned> id = addValue(value);
     if (failed(id))
       return failure();

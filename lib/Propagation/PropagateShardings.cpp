@@ -181,9 +181,8 @@ void SolutionWriter::explainOp(Operation *op) {
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (unsigned id = builder.lookup(result); id != kNone)
       llvm::append_range(
-          lines,
-          describeAll(id, op->getLoc(),
-                      i == 0 ? Twine("") : "result " + Twine(i) + ": "));
+          lines, describeAll(id, op->getLoc(),
+                             i == 0 ? Twine("") : "result " + Twine(i) + ": "));
   if (!lines.empty())
     op->setAttr(dist::DistDialect::kWhyAttr,
                 ArrayAttr::get(op->getContext(), lines));

@@ -67,15 +67,6 @@ private:
 
 } // namespace
 
-/// The names of a value's dimensions; empty without an attribute.
-static SmallVector<StringRef> toNames(Attribute attr) {
-  SmallVector<StringRef> names;
-  if (auto array = dyn_cast_or_null<ArrayAttr>(attr))
-    for (Attribute name : array)
-      names.push_back(cast<StringAttr>(name).getValue());
-  return names;
-}
-
 Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
                                RankedTensorType type) {
   Sharding sharding = Sharding::replicatedOf(type.getRank());
@@ -159,8 +150,8 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
   headsPerGroup = 1;
   SmallVector<SmallVector<StringRef>> names;
   for (BlockArgument arg : func.getArguments()) {
-    names.push_back(
-        toNames(func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kDimsAttr)));
+    names.push_back(getDimNames(
+        func.getArgAttr(arg.getArgNumber(), nn::NNDialect::kDimsAttr)));
     for (auto [i, name] : llvm::enumerate(names.back()))
       if (name == "q_per_kv")
         headsPerGroup = std::max(
@@ -191,7 +182,7 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
   dist::setFunctionShardings(func, seeds);
   func.walk([&](Operation *op) {
     SmallVector<StringRef> dims =
-        toNames(op->getDiscardableAttr(nn::NNDialect::kDimsAttr));
+        getDimNames(op->getDiscardableAttr(nn::NNDialect::kDimsAttr));
     if (dims.empty() || op->getNumResults() != 1)
       return;
     Value value = op->getResult(0);

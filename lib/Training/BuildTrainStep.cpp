@@ -51,7 +51,9 @@ public:
 
 private:
   bool isNarrow() const { return plan.getPrecision() != dist::Precision::F32; }
-  bool scalesLoss() const { return plan.getPrecision() == dist::Precision::F16; }
+  bool scalesLoss() const {
+    return plan.getPrecision() == dist::Precision::F16;
+  }
   Type getParameterElement(Type was) const;
 
   LogicalResult collectParameters();
@@ -165,8 +167,8 @@ void TrainStepBuilder::addArguments() {
   for (Parameter &parameter : parameters) {
     DictionaryAttr all =
         forward.getArgAttrDict(parameter.forward.getArgNumber());
-    parameter.argument = addArgument(parameter.type, all.getValue(),
-                                     parameter.forward.getLoc());
+    parameter.argument =
+        addArgument(parameter.type, all.getValue(), parameter.forward.getLoc());
   }
   SmallVector<StringRef> moments{"m", "v"};
   if (plan.getOptimizer() == dist::OptimizerKind::SGD) {
@@ -194,10 +196,10 @@ void TrainStepBuilder::addArguments() {
   addState("step", scalar, "", zeros, loc);
   if (scalesLoss()) {
     lossScale = types.size();
-    addState("loss_scale", scalar, "",
-             nn::InitAttr::get(context, nn::InitKind::Constant,
-                               plan.getLossScale()),
-             loc);
+    addState(
+        "loss_scale", scalar, "",
+        nn::InitAttr::get(context, nn::InitKind::Constant, plan.getLossScale()),
+        loc);
     goodSteps = types.size();
     addState("good_steps", scalar, "", zeros, loc);
   }
@@ -216,8 +218,8 @@ void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
   for (BlockArgument input : trained.inputs) {
     unsigned number = input.getArgNumber();
     NamedAttrList attributes(forward.getArgAttrDict(number));
-    if (auto dims = forward.getArgAttrOfType<ArrayAttr>(number,
-                                                        NNDialect::kDimsAttr))
+    if (auto dims =
+            forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr))
       attributes.set(NNDialect::kDimsAttr,
                      prepend(builder.getStringAttr("micro_batch"), dims));
     if (dist::ShardingAttr sharding = dist::getSharding(input)) {
@@ -243,8 +245,7 @@ void TrainStepBuilder::createFunction() {
                               builder.getFunctionType(types, {}));
   Block *entry = step.addEntryBlock();
   step.setAllArgAttrs(attrs);
-  for (auto [argument, location] :
-       llvm::zip(entry->getArguments(), locations))
+  for (auto [argument, location] : llvm::zip(entry->getArguments(), locations))
     argument.setLoc(location);
   builder.setInsertionPointToStart(entry);
 }
@@ -260,8 +261,7 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   Value loss = yield.getValues().front();
   Value seed = b.splat(loss, 1);
   if (scalesLoss())
-    seed = b.cast(getArgument(lossScale),
-                  getElementTypeOrSelf(loss.getType()));
+    seed = b.cast(getArgument(lossScale), getElementTypeOrSelf(loss.getType()));
   SmallVector<Value> wrt, gradients;
   SmallVector<Type> elements;
   for (Parameter &parameter : parameters) {
@@ -301,8 +301,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   auto make = [&](TypeRange types) {
     return dist::AccumulateOp::create(
         builder, loc, types, plan.getMicroBatches(),
-        plan.getZero() >= 2 &&
-            plan.getZero2Reduce() == dist::ReduceWhen::Each,
+        plan.getZero() >= 2 && plan.getZero2Reduce() == dist::ReduceWhen::Each,
         slices);
   };
   dist::AccumulateOp draft = make({});
@@ -354,8 +353,7 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
     for (unsigned moment : parameter.moments)
       update.moments.push_back(getArgument(moment));
     update.settings = parameter.settings;
-    SmallVector<Value> updated =
-        optimizer.buildUpdate(update, gradScale, skip);
+    SmallVector<Value> updated = optimizer.buildUpdate(update, gradScale, skip);
     results[target] = updated.front();
     for (auto [number, value] :
          llvm::zip(parameter.moments, llvm::drop_begin(updated)))
@@ -377,11 +375,10 @@ void TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer,
   Value isFull = b.compare(arith::CmpFPredicate::OGE, good,
                            optimizer.scalar(plan.getScaleWindow()));
   Value grown = b.select(isFull, b.mul(scale, optimizer.scalar(2)), scale);
-  Value shrunk = b.make<arith::MaximumFOp>(
-      one, b.mul(scale, optimizer.scalar(0.5)));
+  Value shrunk =
+      b.make<arith::MaximumFOp>(one, b.mul(scale, optimizer.scalar(0.5)));
   results[lossScale] = b.select(skip, shrunk, grown);
-  results[goodSteps] =
-      b.select(skip, zero, b.select(isFull, zero, good));
+  results[goodSteps] = b.select(skip, zero, b.select(isFull, zero, good));
 }
 
 void TrainStepBuilder::buildStep() {
@@ -426,8 +423,8 @@ void TrainStepBuilder::buildStep() {
   output("lr", optimizer.getLearningRate());
   output("tokens", count);
   if (skip)
-    output("skipped", b.make<arith::UIToFPOp>(
-                          RankedTensorType::get({}, wide), skip));
+    output("skipped",
+           b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));
 }
 
 void TrainStepBuilder::finish() {
@@ -471,8 +468,8 @@ struct BuildTrainStepPass
     : tessera::impl::BuildTrainStepPassBase<BuildTrainStepPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto plan = module->getAttrOfType<dist::PlanAttr>(
-        dist::DistDialect::kPlanAttr);
+    auto plan =
+        module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
     if (!plan)
       return;
     FailureOr<std::optional<TrainedFunction>> trained =

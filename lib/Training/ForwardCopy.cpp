@@ -41,8 +41,7 @@ getBatchFactors(Operation *op, const ShardingRule &rule,
   llvm::SmallBitVector factors(rule.factors.size());
   forEachTensor(op, rule, [&](Value value, const TensorFactors &dims) {
     for (auto [d, dim] : llvm::enumerate(dims))
-      if (!dim.empty() &&
-          batchDims.contains({value, static_cast<int64_t>(d)}))
+      if (!dim.empty() && batchDims.contains({value, static_cast<int64_t>(d)}))
         factors.set(dim.front());
   });
   return factors;

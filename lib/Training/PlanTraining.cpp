@@ -31,7 +31,8 @@ static StringRef getPrecision(const TrainedFunction &trained) {
 }
 
 namespace {
-struct PlanTrainingPass : tessera::impl::PlanTrainingPassBase<PlanTrainingPass> {
+struct PlanTrainingPass
+    : tessera::impl::PlanTrainingPassBase<PlanTrainingPass> {
   using PlanTrainingPassBase::PlanTrainingPassBase;
 
   LogicalResult plan() {

@@ -12,6 +12,14 @@
 
 using namespace tessera;
 
+llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
+  llvm::SmallVector<llvm::StringRef> names;
+  if (auto array = llvm::dyn_cast_or_null<mlir::ArrayAttr>(dims))
+    for (mlir::Attribute name : array)
+      names.push_back(llvm::cast<mlir::StringAttr>(name).getValue());
+  return names;
+}
+
 /// Cuts `axis` into parts that the dimensions divide by, in order; false if
 /// something is left of it.
 static bool distribute(const AxisRef &axis, Sharding &sharding,
@@ -54,8 +62,8 @@ void tessera::restOver(const AxisRef &axis, Sharding &sharding,
     sharding.dims[*largest].axes.push_back(axis);
 }
 
-llvm::SmallBitVector
-tessera::getPaddable(llvm::ArrayRef<llvm::StringRef> names, unsigned rank) {
+llvm::SmallBitVector tessera::getPaddable(llvm::ArrayRef<llvm::StringRef> names,
+                                          unsigned rank) {
   llvm::SmallBitVector paddable(rank, true);
   for (auto [i, name] : llvm::enumerate(names))
     paddable[i] = name != "head_dim";

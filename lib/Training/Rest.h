@@ -8,10 +8,14 @@
 #ifndef TESSERA_LIB_TRAINING_REST_H
 #define TESSERA_LIB_TRAINING_REST_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "tessera/Interfaces/Axes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace tessera {
+
+/// The names in an `nn.dims` attribute; empty without one.
+llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 
 /// Adds `axis` to the first dimension of `sharding` that then divides; else
 /// parts of it to several dimensions that divide by them; else to the paddable
@@ -20,8 +24,8 @@ void restOver(const AxisRef &axis, Sharding &sharding,
               llvm::ArrayRef<int64_t> shape,
               const llvm::SmallBitVector &paddable);
 
-/// The dimensions that may be padded, by their names (empty: unnamed): attention
-/// and rotary embeddings need heads of their true width.
+/// The dimensions that may be padded, by their names (empty: unnamed):
+/// attention and rotary embeddings need heads of their true width.
 llvm::SmallBitVector getPaddable(llvm::ArrayRef<llvm::StringRef> names,
                                  unsigned rank);
 

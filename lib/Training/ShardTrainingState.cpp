@@ -68,14 +68,6 @@ private:
 
 } // namespace
 
-static SmallVector<StringRef> toNames(ArrayAttr dims) {
-  SmallVector<StringRef> names;
-  if (dims)
-    for (Attribute name : dims)
-      names.push_back(cast<StringAttr>(name).getValue());
-  return names;
-}
-
 /// Over dp as well; null without a seed to begin with.
 dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
                                          dist::ShardingAttr inUse) const {
@@ -88,7 +80,7 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
     return inUse;
   Sharding before = rest;
   restOver(axis, rest, cast<RankedTensorType>(argument.getType()).getShape(),
-           getPaddable(toNames(dims), rest.rank()));
+           getPaddable(getDimNames(dims), rest.rank()));
   for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
     if (dim.axes != was.axes)
       dim.priority = kPriority;
@@ -110,8 +102,8 @@ void StateSharder::constrainUses(BlockArgument parameter,
   for (auto [i, user] : llvm::enumerate(users)) {
     if (i < kGathers) {
       OpBuilder builder(user);
-      gathered = dist::ConstraintOp::create(builder, user->getLoc(), parameter,
-                                            inUse);
+      gathered =
+          dist::ConstraintOp::create(builder, user->getLoc(), parameter, inUse);
     }
     user->replaceUsesOfWith(parameter, gathered);
   }
@@ -154,8 +146,7 @@ void StateSharder::tieDonated() {
     if (!donated)
       continue;
     SmallVector<Value> tied{argument, terminator->getOperand(donated.getInt())};
-    BlockArgument parameter =
-        parameters.lookup(getName(i, NNDialect::kOfAttr));
+    BlockArgument parameter = parameters.lookup(getName(i, NNDialect::kOfAttr));
     if (parameter && !dist::getSharding(argument))
       tied.push_back(parameter);
     if (tied.size() > 2 || tied[0] != tied[1])
@@ -165,7 +156,8 @@ void StateSharder::tieDonated() {
 
 void StateSharder::run() {
   for (BlockArgument argument : func.getArguments())
-    if (StringRef name = getName(argument.getArgNumber(), NNDialect::kParamAttr);
+    if (StringRef name =
+            getName(argument.getArgNumber(), NNDialect::kParamAttr);
         !name.empty()) {
       parameters[name] = argument;
       usedAs[name] = dist::getSharding(argument);

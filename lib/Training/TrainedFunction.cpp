@@ -53,8 +53,9 @@ static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
   trained.tokens = tokens;
   for (Value value : trained.getOutputs())
     if (!isFloatScalar(value))
-      return function.emitError("expects a loss and a number of tokens that are "
-                                "float tensors of rank 0 but got ")
+      return function.emitError(
+                 "expects a loss and a number of tokens that are "
+                 "float tensors of rank 0 but got ")
              << value.getType();
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();

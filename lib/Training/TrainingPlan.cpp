@@ -82,14 +82,16 @@ static std::optional<std::string> toGroups(StringRef text) {
     if (parts.size() < 2 || parts[0].empty() || parts[0].contains('"') ||
         parts[0].contains('\\'))
       return std::nullopt;
-    result += (result.empty() ? "#dist.parameters<\"" : ", #dist.parameters<\"") +
-              parts[0].str() + "\"";
+    result +=
+        (result.empty() ? "#dist.parameters<\"" : ", #dist.parameters<\"") +
+        parts[0].str() + "\"";
     for (StringRef part : llvm::drop_begin(parts)) {
       auto [name, value] = part.split('=');
       std::optional<std::string> number = toNumber(value);
       if ((name != "lr" && name != "decay") || !number)
         return std::nullopt;
-      result += (name == "lr" ? ", lr_scale = " : ", weight_decay = ") + *number;
+      result +=
+          (name == "lr" ? ", lr_scale = " : ", weight_decay = ") + *number;
     }
     result += ">";
   }
@@ -147,8 +149,8 @@ std::optional<dist::PlanAttr> tessera::parsePlan(MLIRContext *context,
       error = "settings of training: " + diagnostic.str();
     return success();
   });
-  auto plan = dyn_cast_or_null<dist::PlanAttr>(
-      parseAttribute(text + ">", context));
+  auto plan =
+      dyn_cast_or_null<dist::PlanAttr>(parseAttribute(text + ">", context));
   if (!plan)
     return std::nullopt;
   return plan;

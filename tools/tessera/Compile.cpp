@@ -170,10 +170,10 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
 
 /// A program of local functions is spread, and trained, already.
 bool isLocal(mlir::ModuleOp module) {
-  return llvm::any_of(
-      module.getOps<mlir::func::FuncOp>(), [](mlir::func::FuncOp func) {
-        return func->hasAttr(dist::DistDialect::kLocalAttr);
-      });
+  return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
+                      [](mlir::func::FuncOp func) {
+                        return func->hasAttr(dist::DistDialect::kLocalAttr);
+                      });
 }
 
 /// Whether a phase has something to do: without a mesh the program is that of

@@ -1,4 +1,5 @@
-//===- TrainingOptions.cpp - Options of training ---------------------------===//
+//===- TrainingOptions.cpp - Options of training
+//---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

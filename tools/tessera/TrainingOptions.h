@@ -1,4 +1,5 @@
-//===- TrainingOptions.h - Options of training -------------------*- C++ -*-===//
+//===- TrainingOptions.h - Options of training -------------------*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

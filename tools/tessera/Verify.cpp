@@ -64,7 +64,8 @@ const CommandSpec kCommand = {
     "Interprets a program before and after partitioning and compares them.",
     "Both run on the same data in this process, the partitioned program on "
     "all\n"
-    "ranks of its mesh, in lockstep. A program that returns a loss becomes its\n"
+    "ranks of its mesh, in lockstep. A program that returns a loss becomes "
+    "its\n"
     "training step first. Prints the largest difference of each\n"
     "output and the collectives by kind. Exit status 1 on a mismatch.",
     withTrainingOptions(kOwnOptions, /*numBehind=*/9),
@@ -215,14 +216,14 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
 /// The bound of f32 outputs of a program that computes in a narrower type: that
 /// type's.
 std::optional<double> getPlannedTolerance(mlir::ModuleOp module) {
-  auto plan = module->getAttrOfType<dist::PlanAttr>(
-      dist::DistDialect::kPlanAttr);
+  auto plan =
+      module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
   if (!plan || plan.getPrecision() == dist::Precision::F32)
     return std::nullopt;
   mlir::Builder builder(module.getContext());
   bool isBF16 = plan.getPrecision() == dist::Precision::BF16;
-  return defaultTolerance(ElementType(
-      isBF16 ? mlir::Type(builder.getBF16Type()) : builder.getF16Type()));
+  return defaultTolerance(ElementType(isBF16 ? mlir::Type(builder.getBF16Type())
+                                             : builder.getF16Type()));
 }
 
 /// The program that `original` became.

@@ -1,4 +1,5 @@
-//===- TrainingPlan.h - Settings of training as a person writes them -*- C++ -*-//
+//===- TrainingPlan.h - Settings of training as a person writes them -*- C++
+//-*-//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,8 +39,8 @@ llvm::ArrayRef<PlanSetting> getPlanSettings();
 using PlanSettings = std::vector<std::pair<std::string, std::string>>;
 
 /// The plan that the settings stand for; what is not given has its default.
-/// None, with a one-line reason in `error`, for an unknown or repeated name or a
-/// value that is none.
+/// None, with a one-line reason in `error`, for an unknown or repeated name or
+/// a value that is none.
 std::optional<dist::PlanAttr> parsePlan(mlir::MLIRContext *context,
                                         const PlanSettings &settings, int zero,
                                         std::string &error);

@@ -38,10 +38,9 @@ TEST(TrainingPlan, each_setting_has_its_parameter) {
             "#dist.plan<optimizer = sgd, momentum = 5.000000e-01 : f64>");
   EXPECT_EQ(print({{"zero2-reduce", "last"}, {"recompute", "auto=100"}}),
             "#dist.plan<zero2_reduce = last, recompute = \"auto=100\">");
-  EXPECT_EQ(print({{"lr-schedule", "cosine"},
-                   {"warmup", "2"},
-                   {"total-steps", "8"}}),
-            "#dist.plan<schedule = cosine, warmup = 2, steps = 8>");
+  EXPECT_EQ(
+      print({{"lr-schedule", "cosine"}, {"warmup", "2"}, {"total-steps", "8"}}),
+      "#dist.plan<schedule = cosine, warmup = 2, steps = 8>");
   EXPECT_EQ(print({{"groups", "*.gamma:decay=0;w?:lr=0.5:decay=1"}}),
             "#dist.plan<groups = [#dist.parameters<\"*.gamma\", weight_decay = "
             "0.000000e+00 : f64>, #dist.parameters<\"w?\", lr_scale = "
@@ -62,13 +61,16 @@ TEST(TrainingPlan, errors_name_the_setting) {
             "error: setting 'micro-batches' has no value 'two'");
   EXPECT_EQ(print({{"recompute", "all"}}),
             "error: setting 'recompute' has no value 'all'");
-  EXPECT_EQ(print({{"groups", "w"}}), "error: setting 'groups' has no value 'w'");
-  EXPECT_EQ(print({{"speed", "1"}}),
-            "error: expects each setting of training once, and a known one, but "
-            "got 'speed'");
-  EXPECT_EQ(print({{"lr", "1"}, {"lr", "2"}}),
-            "error: expects each setting of training once, and a known one, but "
-            "got 'lr'");
+  EXPECT_EQ(print({{"groups", "w"}}),
+            "error: setting 'groups' has no value 'w'");
+  EXPECT_EQ(
+      print({{"speed", "1"}}),
+      "error: expects each setting of training once, and a known one, but "
+      "got 'speed'");
+  EXPECT_EQ(
+      print({{"lr", "1"}, {"lr", "2"}}),
+      "error: expects each setting of training once, and a known one, but "
+      "got 'lr'");
   EXPECT_EQ(print({{"beta1", "1"}}),
             "error: settings of training: (C4) expects beta1 of at least "
             "0.000000e+00 and below 1.000000e+00 but got 1.000000e+00");
