@@ -20,6 +20,10 @@ using namespace mlir;
 using namespace tessera;
 using nn::NNDialect;
 
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
 namespace {
 
 /// Behind the batch, the weights and the residual stream.
@@ -53,6 +57,7 @@ private:
                              dist::ShardingAttr inUse) const;
   void seed(BlockArgument argument);
   void constrainUses(BlockArgument parameter, dist::ShardingAttr inUse);
+  void seedGradients();
   void tieDonated();
 
   FunctionOpInterface func;
@@ -79,7 +84,7 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
   if (overlapsAny(rest.dimAxes(), axis))
     return inUse;
   Sharding before = rest;
-  restOver(axis, rest, cast<RankedTensorType>(argument.getType()).getShape(),
+  restOver(axis, rest, getShape(argument),
            getPaddable(getDimNames(dims), rest.rank()));
   for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
     if (dim.axes != was.axes)
@@ -134,6 +139,30 @@ void StateSharder::seed(BlockArgument argument) {
     seed = getRest(argument, getDims(parameters.lookup(of)), seed);
 }
 
+/// A sum that an op takes together with a parameter or its state is its
+/// gradient: sharded at least as the parameter is where it is used. State tells
+/// it that too late.
+void StateSharder::seedGradients() {
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    StringRef name = getName(i, NNDialect::kOfAttr);
+    if (name.empty())
+      name = getName(i, NNDialect::kParamAttr);
+    dist::ShardingAttr inUse = usedAs.lookup(name);
+    if (!inUse)
+      continue;
+    Sharding open = inUse.toSharding(mesh);
+    for (DimSharding &dim : open.dims)
+      dim.open = true;
+    for (Operation *user : argument.getUsers())
+      for (Value operand : user->getOperands())
+        if (operand.getDefiningOp<dist::AccumulateOp>() &&
+            getShape(operand) == getShape(argument) &&
+            !dist::getSharding(operand))
+          dist::setSharding(operand, toAttr(open));
+  }
+}
+
 /// What is donated and what takes its place have one sharding; state without a
 /// seed has its parameter's.
 void StateSharder::tieDonated() {
@@ -165,6 +194,7 @@ void StateSharder::run() {
   for (BlockArgument argument : func.getArguments())
     seed(argument);
   dist::setFunctionShardings(func, seeds);
+  seedGradients();
   tieDonated();
 }
 

@@ -11,6 +11,7 @@
 // ZERO0-SAME: %[[BM:[^ ]+]]: tensor<7x2x6xf32> {dist.donate = 3 : i64, nn.of = "b", nn.state = "b.m"}
 // ZERO0-SAME: tensor<f32> {dist.donate = 4 : i64, dist.sharding = #dist.sharding<@mesh, []>, nn.state = "step"}
 // ZERO0-NOT: dist.constraint
+// ZERO0: dist.accumulate 2(%{{.*}}) {dist.shardings = [#dist.sharding<@mesh, [{?}, {"tp", ?}]>]}
 // ZERO0: %[[NW:.*]] = arith.addf %[[W]],
 // ZERO0: dist.group %[[W]], %[[NW]]
 // ZERO0: dist.group %[[BM]], %{{.*}}, %[[B]]

@@ -114,7 +114,8 @@ def ShardTrainingStatePass
     divides, or else, padded, on the largest. With zero=3 parameters rest so as
     well; the first use of each in a micro-batch gathers it, through a
     `dist.constraint`, and a second gather serves the others. All this is seeded
-    with a later priority than the strategy's other seeds: it moves no work.
+    with a later priority than the strategy's other seeds: it moves no work. A
+    gradient is seeded as its parameter is where it is used, open to more axes.
     `dist.group` ties what is donated to what takes its place, and without a
     seed state to its parameter.
   }];
