@@ -114,7 +114,11 @@ const CompiledSchedule &PipelinePricer::compiled(ScheduleKind kind,
   Key key{int(kind), problem.ranks, problem.chunks, problem.microBatches};
   double link = times.links.empty() ? 0.0 : times.links.front();
   if (isAutomatic(kind)) {
-    double unit = times.chunks.front().forward;
+    // Chunks that do nothing have no ratio to anything.
+    double unit = 0;
+    for (const ChunkTimes &t : times.chunks)
+      unit = std::max(unit, t.forward);
+    unit = unit > 0 ? unit : 1;
     key.push_back(int(std::lround(kept * kRatioSteps)));
     key.push_back(roundRatio(link, unit));
     for (const ChunkTimes &t : times.chunks)

@@ -118,6 +118,18 @@ TEST(PipelinePricer, does_not_depend_on_what_was_asked_before) {
   }
 }
 
+/// An embedding alone takes next to nothing, or nothing at all.
+TEST(PipelinePricer, stages_may_take_no_time) {
+  ScheduleProblem problem =
+      llvm::cantFail(makeProblem(ScheduleKind::ZeroBubble2P, 4, 1, 12));
+  PipelineTimes times = PipelineTimes::uniform(problem, {1, 1, 1, -1});
+  times.chunks[0] = {0, 0, 0, -1};
+  auto ends =
+      PipelinePricer().price(ScheduleKind::ZeroBubble2P, problem, times);
+  EXPECT_GE(ends.span, 36);
+  EXPECT_LT(ends.span, 40);
+}
+
 TEST(PipelinePricer, counts_live_micro_batches_as_the_whole_schedule) {
   for (ScheduleKind kind : allScheduleKinds())
     for (int m : {16, 24, 64, 136})
