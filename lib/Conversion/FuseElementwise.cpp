@@ -87,6 +87,13 @@ static void convertToCopy(linalg::GenericOp op) {
   op.erase();
 }
 
+/// The number that a constant tensor consists of; null if there are several.
+static TypedAttr getSplat(Operation *op) {
+  auto values = dyn_cast<SplatElementsAttr>(
+      cast<arith::ConstantOp>(op).getValue());
+  return values ? values.getSplatValue<TypedAttr>() : TypedAttr();
+}
+
 /// Gives fills and constants that are read as tensors a generic of their own;
 /// those that only start a reduction stay.
 static void materialize(func::FuncOp func) {
@@ -115,6 +122,12 @@ static void materialize(func::FuncOp func) {
     if (auto fill = dyn_cast<linalg::FillOp>(op))
       value = b.map(type.getShape(), type.getElementType(), {},
                     [&](ValueRange) { return fill.getInputs()[0]; });
+    else if (auto splat = getSplat(op))
+      // One number, not a table of the tensor's size in the program.
+      value = b.map(type.getShape(), type.getElementType(), {},
+                    [&](ValueRange) {
+                      return arith::ConstantOp::create(b, splat);
+                    });
     else
       value =
           b.map(type.getShape(), type.getElementType(),

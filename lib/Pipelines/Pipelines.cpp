@@ -80,9 +80,12 @@ static void buildKernels(OpPassManager &pm) {
   pm.addPass(createVerifyKernelsPass());
 }
 
-static void buildSchedule(OpPassManager &pm) {
+static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
-  pm.addNestedPass<func::FuncOp>(createPlanArenaPass());
+  PlanArenaPassOptions memory;
+  memory.reuse = options.memory != MemoryUse::Apart;
+  memory.check = options.memory == MemoryUse::Watched;
+  pm.addNestedPass<func::FuncOp>(createPlanArenaPass(memory));
 }
 
 static void buildRT(OpPassManager &pm, const PipelineOptions &options) {
@@ -112,7 +115,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Kernels:
     return buildKernels(pm);
   case Phase::Schedule:
-    return buildSchedule(pm);
+    return buildSchedule(pm, options);
   case Phase::RT:
     return buildRT(pm, options);
   case Phase::LLVM:

@@ -93,7 +93,8 @@ static void initialise(tessera_rt_context *ctx, const Value &value,
   });
 }
 
-/// Copies this rank's block out of a .npy file. bf16 is rounded from f32.
+/// Copies this rank's block out of a .npy file. bf16 and f16 are rounded from
+/// f32.
 static std::string loadFile(tessera_rt_context *ctx, const Value &value,
                             const std::string &path) {
   NpyArray array;
@@ -101,7 +102,8 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
   if (!error.empty())
     return error;
   bool rounded =
-      value.dtype == TESSERA_RT_BF16 && array.dtype == TESSERA_RT_F32;
+      (value.dtype == TESSERA_RT_BF16 || value.dtype == TESSERA_RT_F16) &&
+      array.dtype == TESSERA_RT_F32;
   if ((array.dtype != value.dtype && !rounded) || array.shape != value.shape)
     return "argument '" + value.name + "' expects " +
            describeType(value.dtype, value.shape) + ", but got " +
@@ -116,8 +118,7 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
       for (int64_t i = 0; i < run.length; i += piece) {
         int64_t count = std::min(piece, run.length - i);
         memcpy(values, source + i * 4, size_t(count) * 4);
-        hotKernels().f32ToBf16(values, reinterpret_cast<uint16_t *>(out) + i,
-                               count);
+        convertFloats(values, value.dtype, out + i * 2, count);
       }
       return;
     }

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(rt-convert-nn,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(dist-expand-accumulate,rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
 
 // The function's face is in the manifest; a row of a kernel is a loop, a value
 // within it a buffer of one row, a reduction a register.
@@ -112,4 +112,28 @@ func.func @transfer(%x: tensor<8xf32>) -> tensor<8xf32> attributes {dist.local} 
 func.func @columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
   %0 = nn.reduce <sum> %x dims [0] : tensor<4x8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Micro-batches are a loop over calls; a sum lies in one place, to which a
+// product is added there.
+// The zeros that it begins with are no table in the program.
+// CHECK-NOT: memref.global
+// CHECK-LABEL: func.func @step()
+// CHECK: rt.launch @{{.*}} at {{\[}}[[SUM:[0-9]+]]]
+// CHECK: %[[C0:.*]] = arith.constant 0 : index
+// CHECK: %[[C3:.*]] = arith.constant 3 : index
+// CHECK: scf.for %[[I:.*]] = %[[C0]] to %[[C3]]
+// CHECK-NEXT: rt.call_copy 4 [1, 4, 8] from 0 {{.*}} start %[[I]] dim 0
+// CHECK-NEXT: rt.call_matmul accumulate {{.*}} at [{{[0-9]+}}, {{[0-9]+}}, [[SUM]]]
+// CHECK-NEXT: }
+// CHECK: rt.call_matmul accumulate {{.*}} at [{{[0-9]+}}, {{[0-9]+}}, [[SUM]]]
+func.func @micro_batches(%x: tensor<4x4x8xf32>) -> tensor<8x8xf32> attributes {dist.local} {
+  %0 = dist.accumulate 4 (%x) : (tensor<4x4x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%part: tensor<4x8xf32>):
+    %g = nn.einsum "sa,sb->ab" %part, %part : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+    dist.yield %g : tensor<8x8xf32>
+  }
+  return %0 : tensor<8x8xf32>
 }

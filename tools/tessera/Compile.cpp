@@ -47,6 +47,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--cpu", "NAME",
      "processor to generate code for, by LLVM's name;\n"
      "default: native, this machine's"},
+    {"--memory", "USE",
+     "shared (default), apart (no memory used twice) or\n"
+     "watched (the program checks that nothing is written\n"
+     "beyond a tensor or read when it is over; slow)"},
     {"--runtime-library", "FILE",
      "the runtime to link with; default:\n"
      "../lib/libtessera_rt_host.a seen from this tool"},
@@ -68,7 +72,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/6),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/7),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -133,6 +137,10 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
     return llvm::createStringError(
         "--target cuda: this build of Tessera has no CUDA target; expects "
         "--target host");
+  auto memory =
+      parsed.getChoice("--memory", {"shared", "apart", "watched"}, "shared");
+  if (!memory)
+    return memory.takeError();
   Job job;
   job.input = parsed.positional[0].str();
   StringRef phase = parsed.get("--compile-to", "exe");
@@ -154,6 +162,7 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   }
   if (llvm::Error error = readPipelineOptions(parsed, job.pipeline))
     return std::move(error);
+  job.pipeline.memory = static_cast<MemoryUse>(*memory);
   job.pipeline.program = job.name;
   job.object.cpu = parsed.get("--cpu", "native").str();
   job.quiet = parsed.has("--quiet");

@@ -49,6 +49,17 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// All names, separated by commas, for messages.
 std::string listPhases();
 
+/// How the memory of a rank is used.
+enum class MemoryUse {
+  /// Tensors that do not live at one time share memory.
+  Shared,
+  /// Every tensor has memory of its own.
+  Apart,
+  /// Shared, and the program watches it: what lies behind a tensor must not
+  /// change, what a tensor held is forgotten when it ends.
+  Watched,
+};
+
 /// What a user asks of a compilation.
 struct PipelineOptions {
   /// `dp=2,tp=4`; empty: the module has a dist.mesh, or is for one device.
@@ -60,6 +71,7 @@ struct PipelineOptions {
   /// How a program with a loss is trained (see TrainingPlan.h), as
   /// `micro-batches=2,lr=1e-3`.
   std::string training;
+  MemoryUse memory = MemoryUse::Shared;
   /// Name of the program in its manifest.
   std::string program = "program";
 };

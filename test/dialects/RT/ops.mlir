@@ -83,6 +83,10 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
   rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] offsets %o, %o
+  // CHECK: rt.block_begin 4096 bytes 256 forget
+  rt.block_begin 4096 bytes 256 forget
+  // CHECK: rt.block_end 4096 bytes 256{{$}}
+  rt.block_end 4096 bytes 256
   // CHECK: rt.call_matmul accumulate <batch = 1, {{.*}}> f32 -> f32 at [0, 4096, 8192]
   rt.call_matmul accumulate <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
       ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
