@@ -77,7 +77,9 @@ static bool addOnto(Value value, Value sum, linalg::GenericOp add) {
     return false;
   Operation *def = sum.getDefiningOp();
   // What a function is called with is not written over; a loop's own sum is.
-  if (def ? def->getBlock() != block || isa<arith::ConstantOp>(def)
+  // What a kernel can make in passing, as a broadcast bias, it adds in passing.
+  if (def ? def->getBlock() != block ||
+                isa<arith::ConstantOp, linalg::LinalgOp>(def)
           : sum.getParentBlock() != block ||
                 isa<FunctionOpInterface>(block->getParentOp()))
     return false;
