@@ -96,6 +96,8 @@ MemoryModel::MemoryModel(const ModelWork &work) {
     LayerMemory memory;
     memory.parameters = layer.parameterElements();
     for (const ParameterWork &parameter : layer.parameters) {
+      memory.largestParameter =
+          std::max(memory.largestParameter, parameter.elements);
       auto same = find_if(memory.groups, [&](const ParameterWork &group) {
         return group.dataRanks == parameter.dataRanks;
       });
@@ -203,10 +205,11 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
 
 void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
                              const StateBytes &each) const {
-  double largestParameters = 0, output = 0, workspace = 0;
+  double largestParameters = 0, largest = 0, output = 0, workspace = 0;
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
     largestParameters = std::max(largestParameters, layer.parameters);
+    largest = std::max(largest, layer.largestParameter);
     output = std::max(output, layer.output);
     workspace =
         std::max(workspace, layer.workspace +
@@ -214,11 +217,17 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
   }
   // The gradient of an activation is there beside what makes the next one.
   stage.bytes.workspace = workspace + output;
+  // So is a gradient before it is added to those of earlier micro-batches.
+  bool isWholeLayer =
+      layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last);
+  if (layout.microBatches() > 1 && !isWholeLayer &&
+      layout.gradDType != GradDType::Both)
+    stage.bytes.workspace += largest * each.gradient;
   // One layer at work and the next one on its way.
   if (layout.zero == 3)
     stage.bytes.gathered = 2 * largestParameters * each.parameter;
   // Gradients of the layer that is reduced, whole.
-  if (layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last))
+  if (isWholeLayer)
     stage.bytes.communication += largestParameters * each.gradient;
   // An activation and a gradient that come in while others go out.
   if (layout.pp > 1)

@@ -41,9 +41,10 @@ constexpr OptionSpec kOptions[] = {
     {"--ep", "N", "expert axis, a part of dp"},
     {"--sp", "", "shard the residual stream's sequence over tp"},
     {"--zero", "N", "0 to 3: shard nothing, optimizer, gradients, parameters"},
-    {"--zero2-reduce-last", "",
-     "with zero 2, scatter gradients once a step, not with each\n"
-     "micro-batch: less traffic, the memory of zero 1"},
+    {"--zero2-reduce", "WHEN",
+     "with zero 2, scatter gradients of each micro-batch (each,\n"
+     "the default) or their sum (last): less traffic, the memory\n"
+     "of zero 1"},
     {"--shard-ranks", "N", "devices that zero shards over; default: dp x cp"},
     {"--seq", "N", "tokens of a sequence; default: the config's"},
     {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
@@ -128,8 +129,7 @@ constexpr StringRef kIntegers[] = {"gpus",
 constexpr StringRef kNames[] = {"schedule",   "recompute", "precision",
                                 "grad-dtype", "optimizer", "offload",
                                 "attention"};
-constexpr StringRef kFlags[] = {"sp", "zero2-reduce-last", "dropout",
-                                "fused-loss", "overlap-tp"};
+constexpr StringRef kFlags[] = {"sp", "dropout", "fused-loss", "overlap-tp"};
 
 llvm::Expected<json::Object> readJson(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -162,6 +162,11 @@ llvm::Error readFields(const ParsedOptions &parsed, json::Object &fields) {
       fields[name] = true;
   if (parsed.has("--no-overlap"))
     fields["overlap"] = false;
+  auto when = parsed.getChoice("--zero2-reduce", {"each", "last"}, "each");
+  if (!when)
+    return when.takeError();
+  if (parsed.has("--zero2-reduce"))
+    fields["zero2-reduce-last"] = *when == 1;
   if (!parsed.has("--stage-layers"))
     return llvm::Error::success();
   llvm::SmallVector<StringRef> counts;

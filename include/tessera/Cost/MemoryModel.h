@@ -96,6 +96,8 @@ struct StageMemory {
 /// What the model needs to know of a kind of layer.
 struct LayerMemory {
   double parameters = 0;
+  /// Elements of the largest one.
+  double largestParameter = 0;
   /// Devices that share them, for the parameters of each group.
   std::vector<ParameterWork> groups;
   double saved = 0, savedCore = 0;

@@ -84,6 +84,19 @@ TEST_F(Memory, one_device) {
   EXPECT_EQ(sum, bytes.total());
 }
 
+/// The gradient of a micro-batch stands beside the sum that it is added to.
+TEST_F(Memory, micro_batches_need_a_gradient_more) {
+  addBlocks(3);
+  work.kinds[0].parameters.push_back({"larger", 150, 1});
+  layout.globalBatch = 2;
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 2);
+  layout.gradDType = GradDType::F32;
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 4);
+  // It is there anyway.
+  layout.gradDType = GradDType::Both;
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
+}
+
 TEST_F(Memory, margins_are_said) {
   addBlocks(3);
   constants = {2e9, 1e9, 0.1};
