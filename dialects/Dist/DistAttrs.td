@@ -51,6 +51,12 @@ def Dist_Dialect : Dialect {
     /// argument's memory is the result's; it must not be read after the result
     /// is written.
     static constexpr ::llvm::StringLiteral kDonateAttr = "dist.donate";
+    /// Marks an op that was built for gradients: all before the first one in a
+    /// block is forward.
+    static constexpr ::llvm::StringLiteral kBackwardAttr = "dist.backward";
+    /// Marks an op of the forward that is repeated in the backward: it stays an
+    /// op of its own, whatever it equals.
+    static constexpr ::llvm::StringLiteral kRecomputeAttr = "dist.recompute";
     /// On a module: #dist.plan, how the program is to be trained.
     static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
     /// Where the axes of a value's sharding came from: an array of strings, on

@@ -65,6 +65,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() == kLocalAttr || attr.getName() == kWhyAttr)
     return success();
+  if (attr.getName() == kBackwardAttr || attr.getName() == kRecomputeAttr) {
+    if (isa<UnitAttr>(attr.getValue()))
+      return success();
+    return op->emitError() << attr.getName().getValue()
+                           << ": expects a unit attribute but got "
+                           << attr.getValue();
+  }
   if (attr.getName() == kFactorsAttr) {
     auto factors = dyn_cast<ArrayAttr>(attr.getValue());
     if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))

@@ -67,6 +67,8 @@ static void buildPartition(OpPassManager &pm) {
   // One device's program.
   pm.addPass(createGlobalToLocalPass());
   pm.addPass(createFuseCollectivesPass());
+  // What the backward computes again rather than keeps.
+  pm.addPass(createSelectRecomputePass());
   pm.addPass(createVerifyLocalPass());
 }
 

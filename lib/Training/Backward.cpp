@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/Backward.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
@@ -35,6 +36,7 @@ private:
   LogicalResult differentiate(Operation *op);
   void addGradient(Value value, Value gradient);
   void nameDims(Operation *op);
+  void markBackward(Block *block);
 
   OpBuilder &builder;
   /// Element type of the gradient of each value that depends on `wrt`.
@@ -137,6 +139,17 @@ LogicalResult Backward::differentiate(Operation *op) {
   return success();
 }
 
+/// Later passes tell forward from backward by this mark. Constants may move to
+/// the front of the block.
+void Backward::markBackward(Block *block) {
+  Block::iterator first =
+      lastForward ? std::next(lastForward->getIterator()) : block->begin();
+  for (Operation &op : llvm::make_range(first, builder.getInsertionPoint()))
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      op.setDiscardableAttr(dist::DistDialect::kBackwardAttr,
+                            builder.getUnitAttr());
+}
+
 LogicalResult Backward::run(ArrayRef<Value> outputs, ArrayRef<Value> seeds) {
   Block *block = builder.getBlock();
   auto place = builder.getInsertionPoint();
@@ -149,6 +162,7 @@ LogicalResult Backward::run(ArrayRef<Value> outputs, ArrayRef<Value> seeds) {
   for (Operation *op : llvm::reverse(path))
     if (failed(differentiate(op)))
       return failure();
+  markBackward(block);
   return success();
 }
 

@@ -61,10 +61,10 @@ func.func @residual(%x: tensor<2x8x16xbf16>, %gamma: tensor<16xbf16>)
   // CHECK: %[[Y:.*]], %[[RSTD:.*]] = nn.rms_norm %[[X]], %arg1 {{.*}} stats tensor<2x8xf32>
   %1 = nn.rms_norm %0, %gamma eps 1.0e-5 : tensor<2x8x16xbf16>, tensor<16xbf16>
   %2 = arith.addf %0, %1 : tensor<2x8x16xbf16>
-  // CHECK: %[[DN:.*]] = nn.rms_norm_backward %arg2, %[[X]], %arg1, %[[RSTD]] :
+  // CHECK: %[[DN:.*]] = nn.rms_norm_backward %arg2, %[[X]], %arg1, %[[RSTD]] {dist.backward} :
   // The gradient of gamma sums in f32.
-  // CHECK: %[[SUM:.*]] = nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<2x8x16xf32>
-  // CHECK: %[[DX:.*]] = arith.addf %arg2, %[[DN]] {nn.dims = ["batch", "seq", "embed"]}
+  // CHECK: %[[SUM:.*]] = nn.reduce <sum> %{{.*}} dims [0, 1] {dist.backward} : tensor<2x8x16xf32>
+  // CHECK: %[[DX:.*]] = arith.addf %arg2, %[[DN]] {dist.backward, nn.dims = ["batch", "seq", "embed"]}
   // CHECK: %[[DGAMMA:.*]] = arith.truncf %[[SUM]]
   // CHECK: arith.mulf %[[DX]], %arg0
   return %2 : tensor<2x8x16xbf16>
@@ -105,7 +105,7 @@ func.func @loss(%logits: tensor<2x8x64xbf16>, %labels: tensor<2x8xi32>) -> tenso
   %0 = nn.cross_entropy %logits, %labels ignore -100
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
   %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x8xf32> -> tensor<f32>
-  // CHECK: %[[D:.*]] = nn.broadcast %arg2 dims [] : tensor<f32> -> tensor<2x8xf32>
+  // CHECK: %[[D:.*]] = nn.broadcast %arg2 dims [] {dist.backward} : tensor<f32> -> tensor<2x8xf32>
   // CHECK-NEXT: nn.cross_entropy_backward %[[D]], %arg0, %arg1, %[[LSE]] ignore -100
   return %1 : tensor<f32>
 }
