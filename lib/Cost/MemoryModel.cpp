@@ -54,11 +54,9 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
   }
   if (layout.frozen)
     return bytes;
-  bytes.gradient = layout.gradDType == GradDType::BF16  ? 2
-                   : layout.gradDType == GradDType::F32 ? 4
-                                                        : 2 + 4;
-  if (layout.precision == Precision::F32)
-    bytes.gradient = 4;
+  bool wideGrad =
+      layout.gradDType == GradDType::F32 || layout.precision == Precision::F32;
+  bytes.gradient = wideGrad ? 4 : 2;
   bytes.optimizer = optimizerStateBytes(layout);
   return bytes;
 }
@@ -220,8 +218,7 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
   // So is a gradient before it is added to those of earlier micro-batches.
   bool isWholeLayer =
       layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last);
-  if (layout.microBatches() > 1 && !isWholeLayer &&
-      layout.gradDType != GradDType::Both)
+  if (layout.microBatches() > 1 && !isWholeLayer)
     stage.bytes.workspace += largest * each.gradient;
   // One layer at work and the next one on its way.
   if (layout.zero == 3)
