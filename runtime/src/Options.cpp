@@ -223,6 +223,9 @@ static const OptionSpec specs[] = {
          "write the last step's results to DIR/NAME.npy"),
     text("--save-initial", "DIR", &Options::saveInitial,
          "write parameters and state as they begin to DIR/NAME.npy"),
+    text("--save-final", "DIR", &Options::saveFinal,
+         "the same as they end; a run with --inputs DIR and the\n"
+         "next --data-position goes on from there"),
     text("--compare", "DIR", &Options::compare,
          "report how far the last step's results are from those in\n"
          "DIR/NAME.npy"),

@@ -43,7 +43,7 @@ struct Options {
   int64_t evalBatches = 4;
   OnNan onNan = Stop;
 
-  std::string saveOutputs, saveInitial, compare;
+  std::string saveOutputs, saveInitial, saveFinal, compare;
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;

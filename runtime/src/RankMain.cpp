@@ -56,16 +56,16 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   return barrier(ctx, BarrierReady);
 }
 
-/// Writes arguments as they begin.
-static Status saveInitial(tessera_rt_context *ctx, const Manifest &manifest,
-                          const Options &options) {
-  if (options.saveInitial.empty())
+/// Writes parameters and state as they are.
+static Status saveState(tessera_rt_context *ctx, const Manifest &manifest,
+                        const std::string &directory) {
+  if (directory.empty())
     return TESSERA_RT_OK;
   std::vector<const Value *> values;
   for (const Value &value : manifest.arguments)
     if (value.role == Role::Param || value.role == Role::State)
       values.push_back(&value);
-  if (Status status = writeValues(ctx, values, options.saveInitial))
+  if (Status status = writeValues(ctx, values, directory))
     return status;
   return barrier(ctx, BarrierOutputs);
 }
@@ -87,10 +87,12 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
   RunData data;
   if (Status status = prepare(ctx, manifest, options, data))
     return status;
-  if (Status status = saveInitial(ctx, manifest, options))
+  if (Status status = saveState(ctx, manifest, options.saveInitial))
     return status;
   StepLoop loop(ctx, manifest, options, data);
   if (Status status = loop.run())
+    return status;
+  if (Status status = saveState(ctx, manifest, options.saveFinal))
     return status;
   // A signal may have come before the first step.
   bool hasResults = !loop.seconds().empty();
