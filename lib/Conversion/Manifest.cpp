@@ -212,6 +212,20 @@ static json::Object describeMemory(func::FuncOp step) {
   return entries;
 }
 
+/// What a rank receives in a step, by axes.
+static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
+  json::Array entries;
+  for (const PlannedTraffic &traffic : planTraffic(step, mesh)) {
+    json::Object calls;
+    for (const auto &[kind, count] : traffic.calls)
+      calls[kind] = count;
+    entries.push_back(json::Object{{"axes", traffic.axes},
+                                   {"bytes", traffic.bytes},
+                                   {"calls", std::move(calls)}});
+  }
+  return entries;
+}
+
 FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
                                               const Mesh &mesh,
                                               ArrayRef<int64_t> resultOffsets,
@@ -257,6 +271,7 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
            .getInt()},
       {"plan", json::Array(describePlan(step, mesh))},
       {"memory", describeMemory(step)},
+      {"communication", describeTraffic(step, mesh)},
       {"arguments", std::move(*arguments)},
       {"results", std::move(results)}};
   return llvm::formatv("{0}", manifest).str();

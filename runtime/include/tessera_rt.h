@@ -423,6 +423,9 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "plan": ["line", ...],              // printed before the first step
  *   "memory": {"parameters": 4096},     // bytes of the arena at the step's peak
  *                                       // by what they hold; for reports
+ *   "communication": [{"axes": "dp", "bytes": 64, "calls": {"all_reduce": 1}}],
+ *                                       // what a rank receives in a step, by
+ *                                       // bandwidth-optimal algorithms
  *   "arguments": [ value, ... ],
  *   "results":   [ value, ... ]
  * }

@@ -1,0 +1,104 @@
+"""Communication of training programs, counted by the runtime.
+
+    train_bytes.py CONFIG.json TEXT FOLDER
+
+Two ranks, where an all-reduce moves what a bandwidth-optimal one does, in f32, with
+1 and 4 micro-batches. Calls and bytes are what the program's manifest says, and they
+are, with P the bytes of all parameters (tied ones once), n = 2 and m micro-batches:
+* over dp, but for scalars of at most 256 bytes: 2(n-1)/n P with zero=0 (or less) and 1,
+  (m+1)(n-1)/n P with zero=2, at most 3m(n-1)/n P with zero=3;
+* over tp, whatever m: four all-reduces of batch x seq x hidden a block, one for the
+  embedding and one for the head, three of batch x seq in the loss; with sp as many
+  reduce-scatters and gathers, and the gradients of norms and biases.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+BATCH, SEQ, STEPS, SCALARS = 16, 32, 2, 256
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def count(folder, text, axis, strategy, micro):
+    """Kind to calls and bytes that a rank receives in a step; and the manifest."""
+    program = folder / "program"
+    run("tessera", "compile", folder / "g.mlir", "--mesh", f"{axis}=2", "--strategy", strategy,
+        "--micro-batches", micro, "--quiet", "-o", program)
+    manifest = json.loads(run(program, "--manifest"))
+    log = run(program, "--data", text, "--steps", STEPS, "--log=jsonl")
+    found = {}
+    for entry in json.loads(log.splitlines()[-1])["collectives"]:
+        if entry["axes"] != axis or entry["calls"] % STEPS:
+            sys.exit(f"{strategy}: expects the same over {axis} in each step but got {entry}")
+        found[entry["op"]] = (entry["calls"] // STEPS,
+                              entry["bytes_received_per_rank"] // STEPS)
+    (planned,) = manifest["communication"]
+    total = sum(size for _, size in found.values())
+    if planned["calls"] != {op: calls for op, (calls, _) in found.items()}:
+        sys.exit(f"{strategy}: plans {planned['calls']} but runs {found}")
+    if planned["bytes"] != total:
+        sys.exit(f"{strategy}: plans {planned['bytes']} bytes but receives {total}")
+    return found, total, manifest
+
+
+def expect(what, value, low, high):
+    print(f"{what}: {value} bytes")
+    if not low <= value <= high:
+        sys.exit(f"{what}: expects {low} to {high} bytes but got {value}")
+
+
+def check_dp(folder, text, micro):
+    for zero in range(4):
+        _, total, manifest = count(folder, text, "dp", f"dp,zero={zero}", micro)
+        parameters = 0
+        for value in manifest["arguments"]:
+            if value["role"] == "param":
+                size = 4
+                for extent in value["shape"]:
+                    size *= extent
+                parameters += size
+        bound = {0: parameters, 1: parameters, 2: (micro + 1) * parameters // 2,
+                 3: 3 * micro * parameters // 2}[zero]
+        # A gradient may be reduced where it is smaller, and a gather be reused.
+        low = bound if zero in (1, 2) else int(0.8 * bound)
+        expect(f"zero={zero}, {micro} micro-batches, over dp", total, low, bound + SCALARS)
+
+
+def check_tp(folder, text, micro, model):
+    hidden, layers = model["n_embd"], model["n_layer"]
+    tokens, sums = BATCH * SEQ * 4, (4 * layers + 2) * BATCH * SEQ * hidden * 4
+    found, total, _ = count(folder, text, "tp", "tp", micro)
+    if list(found) != ["all_reduce"]:
+        sys.exit(f"tp: expects all-reduces alone but got {found}")
+    expect(f"tp, {micro} micro-batches", total, sums + 3 * tokens, sums + 3 * tokens + SCALARS)
+    found, _, _ = count(folder, text, "tp", "tp,sp", micro)
+    expect(f"tp,sp, {micro} micro-batches, reduce-scatters", found["reduce_scatter"][1], sums // 2,
+           sums // 2)
+    expect(f"tp,sp, {micro} micro-batches, gathers", found["all_gather"][1], sums // 2, sums // 2)
+    # Norms, the biases that tp does not cut, the table of positions, and the loss.
+    small = (2 * (2 * layers + 1) + 2 * layers + model["n_positions"]) * hidden * 4
+    expect(f"tp,sp, {micro} micro-batches, all-reduces", found["all_reduce"][1], 3 * tokens,
+           3 * tokens + small + SCALARS)
+
+
+def main():
+    config, text, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    folder.mkdir(parents=True, exist_ok=True)
+    run("tessera", "model", config, "--batch", BATCH, "--seq", SEQ, "--train", "--quiet", "-o",
+        folder / "g.mlir")
+    model = json.loads(pathlib.Path(config).read_text())
+    for micro in (1, 4):
+        check_dp(folder, text, micro)
+        check_tp(folder, text, micro, model)
+
+
+if __name__ == "__main__":
+    main()

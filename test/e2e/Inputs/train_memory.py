@@ -1,0 +1,121 @@
+"""Memory of training programs: by plan, as they allocate it, and under a limit.
+
+    train_memory.py CONFIG.json TEXT FOLDER
+
+A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
+* parameters and state of a rank, from the manifest, are to the byte the sum over
+  tensors of ceil(elements / shards) x bytes, and so are the sums of gradients that
+  the loop over micro-batches carries;
+* what a rank really has, above a program that does nothing, is at most the plan,
+  2 % and the library's buffers;
+* under one limit for each process zero=3 trains, and zero=0 cannot.
+"""
+
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+
+RANKS = 4
+SHARDED = {0: (), 1: ("state",), 2: ("state", "gradients"), 3: ("state", "gradients", "param")}
+
+
+def run(*command, check=True):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if check and done.returncode:
+        sys.exit(f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done
+
+
+def elements(value):
+    count = 1
+    for extent in value["shape"]:
+        count *= extent
+    return count
+
+
+def expect(name, ours, wanted):
+    print(f"{name}: {ours} bytes")
+    if ours != wanted:
+        sys.exit(f"{name}: expects {wanted} bytes but got {ours}")
+
+
+def check_plan(manifest, sums, zero):
+    """Bytes of a rank by what they hold."""
+    shards = lambda what: RANKS if what in SHARDED[zero] else 1
+    part = lambda value, what: -(-elements(value) // shards(what))
+    arguments = manifest["arguments"]
+    params = [a for a in arguments if a["role"] == "param"]
+    state = [a for a in arguments if a["role"] == "state" and a["shape"]]
+    total = sum(elements(p) for p in params)
+    # bf16, and f32 for master copy and two moments.
+    expect(f"zero={zero} parameters", sum(p["bytes"] for p in params),
+           2 * sum(part(p, "param") for p in params))
+    expect(f"zero={zero} state", sum(s["bytes"] for s in state),
+           12 * sum(part(p, "state") for p in params))
+    if sum(elements(s) for s in state) != 3 * total:
+        sys.exit("expects three tensors of state for each parameter")
+    wanted = sum(4 * part(p, "gradients") for p in params)
+    # With zero=1 the gradient of the few positions may be sharded like its state.
+    slack = 4 * sum(elements(p) for p in params if p["name"] == "wpe") if zero == 1 else 0
+    if not wanted - slack <= sums <= wanted:
+        sys.exit(f"zero={zero} gradients: expects {wanted} bytes but got {sums}")
+    print(f"zero={zero} gradients: {sums} bytes")
+
+
+def sum_bytes(text):
+    """Bytes of the tensors that the loop over micro-batches carries."""
+    (loop,) = [line for line in text.splitlines() if "scf.for" in line]
+    total = 0
+    for shape in re.findall(r"tensor<((?:\d+x)+)f32>", loop[loop.index("-> ("):]):
+        total += 4 * math.prod(int(extent) for extent in shape.split("x")[:-1])
+    return total
+
+
+def main():
+    config, text, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    folder.mkdir(parents=True, exist_ok=True)
+    model = json.loads(pathlib.Path(config).read_text())
+    model.update(n_embd=256, n_layer=4)
+    (folder / "model.json").write_text(json.dumps(model))
+    run("tessera", "model", folder / "model.json", "--batch", 8, "--seq", 16, "--train", "--quiet",
+        "-o", folder / "g.mlir")
+    reports = {}
+    for zero in range(4):
+        program = folder / f"zero{zero}"
+        command = ["tessera", "compile", folder / "g.mlir", "--mesh", f"dp={RANKS}", "--strategy",
+                   f"dp,zero={zero}", "--precision", "bf16", "--micro-batches", 2, "--quiet"]
+        scheduled = run(*command, "--compile-to=schedule").stdout
+        run(*command, "-o", program)
+        check_plan(json.loads(run(program, "--manifest").stdout), sum_bytes(scheduled), zero)
+        log = run(program, "--data", text, "--steps", 4, "--log=jsonl").stdout
+        memory = json.loads(log.splitlines()[-1])["memory"]
+        bound = 1.02 * memory["planned_bytes"] + memory["scratch_bytes"]
+        print(f"zero={zero}: plan {memory['planned_bytes']}, measured {memory['measured_bytes']}, "
+              f"library scratch {memory['scratch_bytes']}")
+        if memory["measured_bytes"] > bound:
+            sys.exit(f"zero={zero}: expects at most {bound:.0f} bytes but measures "
+                     f"{memory['measured_bytes']}")
+        if memory["arena_bytes"] < 0.9 * memory["planned_bytes"]:
+            sys.exit(f"zero={zero}: the plan is not used: {memory}")
+        reports[zero] = memory
+    small, large = reports[3], reports[0]
+    # Enough for zero=3 with all that a process has, and half of what is left to zero=0.
+    needed = small["measured_bytes"] + small["private_bytes_at_start"]
+    limit = (needed + large["planned_bytes"]) // 2
+    if not needed < limit < large["planned_bytes"]:
+        sys.exit(f"zero=3 needs {needed}, zero=0 plans {large['planned_bytes']}: nothing between")
+    limited = lambda zero: run(folder / f"zero{zero}", "--data", text, "--steps", 4, "--quiet",
+                               "--memory-limit", limit, check=False)
+    if limited(3).returncode:
+        sys.exit(f"zero=3 fails with {limit} bytes: {limited(3).stderr}")
+    refused = limited(0)
+    if refused.returncode != 1 or "--memory-limit" not in refused.stderr:
+        sys.exit(f"zero=0 runs with {limit} bytes: {refused.stderr}")
+    print(f"with {limit} bytes a process zero=3 trains and zero=0 does not: {refused.stderr.strip()}")
+
+
+if __name__ == "__main__":
+    main()
