@@ -132,6 +132,10 @@ static void applyFramework(const Fields &f, PlanRow &row) {
   bool wide = grad.contains("32") || f.text("precision").contains("fp32 grad") ||
               nemo;
   l.gradDType = wide ? GradDType::F32 : GradDType::BF16;
+  // DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside them.
+  if (framework == "Megatron-DeepSpeed" &&
+      f.text("precision").contains("fp32 grad"))
+    l.gradDType = GradDType::Both;
   // Over tp Megatron pads the vocabulary to whole tiles on each device.
   if ((megatron || nemo) && l.tp > 1)
     row.model.vocab = alignTo(row.model.vocab, 128 * l.tp);
@@ -215,10 +219,11 @@ static std::string readMetric(const Fields &f, PlanRow &row) {
     row.measured = *value * 1e-3;
   } else if (name.starts_with("peak_mem")) {
     row.metric = Metric::PeakMemory;
-    // "GB" on a screen is 2^30 bytes: nvidia-smi, torch.cuda and the tables
-    // made from them print it so.
-    row.measured = *value * double(1 << 30);
+    // "GB" on a screen is 2^30 bytes: torch.cuda and the tables made from it
+    // print it so. nvidia-smi prints MiB, of which people make GB by a thousand.
     row.includesContext = f.text("mem_kind") == "nvidia-smi";
+    row.measured =
+        *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
   } else if (name == "oom") {
     row.metric = Metric::OutOfMemory;

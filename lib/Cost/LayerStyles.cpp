@@ -125,6 +125,8 @@ void tessera::cost::unfuseLoss(LayerWork &layer) {
     // The gradient of the whole loss is one pass over the probabilities.
     quotient.forwardOnly = true;
     layer.add(quotient);
+    // Their gradient, before it is cast.
+    layer.workspaceBytes += wide;
     layer.saved.push_back({"loss.probabilities", wide});
   });
 }

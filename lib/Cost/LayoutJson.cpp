@@ -27,7 +27,7 @@ const char *tessera::cost::stringify(Precision value) {
   return names[static_cast<int>(value)];
 }
 const char *tessera::cost::stringify(GradDType value) {
-  const char *names[] = {"f32", "bf16"};
+  const char *names[] = {"f32", "bf16", "bf16+f32"};
   return names[static_cast<int>(value)];
 }
 const char *tessera::cost::stringify(OptimizerKind value) {
@@ -66,7 +66,7 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor.named("recompute", l.recompute, 3);
   visitor("checkpoint-every", l.checkpointEvery);
   visitor.named("precision", l.precision, 4);
-  visitor.named("grad-dtype", l.gradDType, 2);
+  visitor.named("grad-dtype", l.gradDType, 3);
   visitor.named("optimizer", l.optimizer, 4);
   visitor.named("offload", l.offload, 3);
   visitor.named("attention", l.attention, 2);

@@ -54,9 +54,11 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
   }
   if (layout.frozen)
     return bytes;
-  bool wideGrad =
-      layout.gradDType == GradDType::F32 || layout.precision == Precision::F32;
-  bytes.gradient = wideGrad ? 4 : 2;
+  bytes.gradient = layout.gradDType == GradDType::BF16  ? 2
+                   : layout.gradDType == GradDType::F32 ? 4
+                                                        : 2 + 4;
+  if (layout.precision == Precision::F32)
+    bytes.gradient = 4;
   bytes.optimizer = optimizerStateBytes(layout);
   return bytes;
 }
@@ -218,7 +220,8 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
   // So is a gradient before it is added to those of earlier micro-batches.
   bool isWholeLayer =
       layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last);
-  if (layout.microBatches() > 1 && !isWholeLayer)
+  if (layout.microBatches() > 1 && !isWholeLayer &&
+      layout.gradDType != GradDType::Both)
     stage.bytes.workspace += largest * each.gradient;
   // One layer at work and the next one on its way.
   if (layout.zero == 3)

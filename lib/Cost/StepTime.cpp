@@ -40,7 +40,7 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
 }
 
 double tessera::cost::optimizerBytes(const Layout &layout) {
-  double grad = layout.gradDType == GradDType::F32 ? 4 : 2;
+  double grad = layout.gradDType == GradDType::BF16 ? 2 : 4;
   // Reads the gradient twice (norm, update); reads and writes its state; writes
   // the parameter.
   switch (layout.optimizer) {
@@ -188,7 +188,7 @@ static GradientTime gradientSeconds(const PricedModel &model,
                                     const Layout &layout,
                                     const Machine &machine) {
   static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
-  double gradBytes = layout.gradDType == GradDType::F32 ? 4 : 2;
+  double gradBytes = layout.gradDType == GradDType::BF16 ? 2 : 4;
   CommKind reduce =
       layout.zero == 0 ? CommKind::AllReduce : CommKind::ReduceScatter;
   GradientTime time;

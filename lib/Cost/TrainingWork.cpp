@@ -140,7 +140,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
 }
 
 void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
-  int64_t gradBytes = layout.gradDType == GradDType::F32 ? 4 : 2;
+  int64_t gradBytes = layout.gradDType == GradDType::BF16 ? 2 : 4;
   for (LayerWork &layer : model.kinds) {
     shardContext(layer, layout.cp);
     if (layout.attention == AttentionKind::Naive)

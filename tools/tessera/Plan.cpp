@@ -58,7 +58,7 @@ constexpr OptionSpec kOptions[] = {
     {"--recompute", "POLICY", "none (default), selective or full"},
     {"--checkpoint-every", "N", "layers between kept inputs, with full"},
     {"--precision", "TYPE", "bf16 (default), f16, f32, fp8"},
-    {"--grad-dtype", "TYPE", "f32 (default) or bf16"},
+    {"--grad-dtype", "TYPE", "f32 (default), bf16, bf16+f32 (both)"},
     {"--optimizer", "NAME",
      "adamw (default), adamw-no-master, adamw-8bit, sgd"},
     {"--offload", "WHERE", "optimizer state: none (default), host, nvme"},

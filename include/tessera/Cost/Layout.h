@@ -30,7 +30,12 @@ enum class Recompute {
   Full,
 };
 enum class Precision { F32, BF16, F16, FP8 };
-enum class GradDType { F32, BF16 };
+enum class GradDType {
+  F32,
+  BF16,
+  /// Each micro-batch's gradients in 16 bits, added up in f32 beside them.
+  Both,
+};
 enum class OptimizerKind {
   /// f32 master copy, f32 moments.
   AdamW,

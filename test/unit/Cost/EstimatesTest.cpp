@@ -42,6 +42,7 @@ TEST(State, bytes_a_parameter) {
   using O = OptimizerKind;
   EXPECT_EQ(sum(P::BF16, G::BF16, O::AdamW), 16);
   EXPECT_EQ(sum(P::BF16, G::F32, O::AdamW), 18);
+  EXPECT_EQ(sum(P::BF16, G::Both, O::AdamW), 20);
   EXPECT_EQ(sum(P::F16, G::F32, O::AdamW), 18);
   EXPECT_EQ(sum(P::F32, G::F32, O::AdamW), 16);
   EXPECT_EQ(sum(P::F32, G::BF16, O::AdamW), 16);

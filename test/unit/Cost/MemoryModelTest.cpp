@@ -92,6 +92,9 @@ TEST_F(Memory, micro_batches_need_a_gradient_more) {
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 2);
   layout.gradDType = GradDType::F32;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 4);
+  // It is there anyway.
+  layout.gradDType = GradDType::Both;
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
 }
 
 TEST_F(Memory, margins_are_said) {
