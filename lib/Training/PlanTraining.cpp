@@ -37,11 +37,15 @@ struct PlanTrainingPass
 
   LogicalResult plan() {
     ModuleOp module = getOperation();
-    if (module->hasAttr(dist::DistDialect::kPlanAttr)) {
-      if (settings.empty())
-        return success();
-      return module.emitError("expects settings of training or a dist.plan in "
-                              "the program but got both");
+    if (auto given = module->getAttrOfType<dist::PlanAttr>(
+            dist::DistDialect::kPlanAttr)) {
+      if (!settings.empty())
+        return module.emitError("expects settings of training or a dist.plan "
+                                "in the program but got both");
+      if (zero != 0 && zero != given.getZero())
+        return module.emitError("expects the zero of the program's dist.plan, ")
+               << given.getZero() << ", but got zero=" << zero.getValue();
+      return success();
     }
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
