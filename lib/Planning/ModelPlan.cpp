@@ -142,6 +142,11 @@ llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
         comm.ranks = layout.dp * layout.cp;
       }
   }
+  // A tied table is stored where rows are looked up and where logits are made.
+  if (config.tiedHead && layout.pp > 1)
+    for (const ParameterWork &parameter : work.kinds.front().parameters)
+      if (parameter.name == "wte")
+        work.kinds.back().parameters.push_back(parameter);
   work.modelParameters = countParameters(config);
   work.modelFlopsPerToken = modelFlopsPerToken(config, layout.seq);
   buildTrainingWork(work, layout);

@@ -13,23 +13,15 @@ using namespace tessera::cost;
 /// All of a layout that its layers or the links under them depend on. The
 /// pipeline, the schedule and the batch are not among it; of ZeRO only stage 3
 /// and, with it, the ranks that parameters are gathered from.
-PlanPricer::Key PlanPricer::keyOf(const Layout &l) {
+PlanPricer::Key PlanPricer::keyOf(const Layout &l) const {
   bool gathers = l.zero == 3;
-  return {l.tp,
-          l.cp,
-          l.sp,
-          l.seq,
-          l.microBatch,
+  return {l.tp, l.cp, l.sp, l.seq, l.microBatch,
           l.dp, // Ranks that share a parameter.
-          gathers,
-          int64_t(l.recompute),
-          int64_t(l.precision),
-          int64_t(l.gradDType),
-          int64_t(l.attention),
-          l.dropout,
-          l.fusedLoss,
-          l.frozen,
-          l.overlapTp};
+          gathers, int64_t(l.recompute), int64_t(l.precision),
+          int64_t(l.gradDType), int64_t(l.attention), l.dropout, l.fusedLoss,
+          l.frozen, l.overlapTp,
+          // A tied table is stored twice.
+          config.tiedHead && l.pp > 1};
 }
 
 llvm::Expected<const PlanPricer::Priced *>

@@ -46,7 +46,7 @@ private:
     cost::MemoryModel memory;
   };
   using Key = std::vector<int64_t>;
-  static Key keyOf(const cost::Layout &layout);
+  Key keyOf(const cost::Layout &layout) const;
   llvm::Expected<const Priced *> findModel(const cost::Layout &layout,
                                            const cost::Machine &machine);
 

@@ -105,6 +105,25 @@ TEST(PlanPricer, prices_layers_once) {
   EXPECT_EQ(pricer.numPricedModels(), 2u);
 }
 
+/// With stages apart, a tied table is in the memory of both ends.
+TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
+  ModelConfig tied = llama();
+  tied.tiedHead = true;
+  Layout l = layouts().front();
+  auto parameters = [&](int64_t pp) {
+    l.pp = pp;
+    l.dp = 64 / (l.tp * l.cp * pp);
+    double sum = 0;
+    auto work = WorkReader().read(tied, l);
+    EXPECT_TRUE(bool(work)) << llvm::toString(work.takeError());
+    for (const ModelWork::Run &run : work->layers)
+      sum += run.count * work->kinds[run.kind].parameterElements();
+    return sum;
+  };
+  EXPECT_EQ(parameters(1), countParameters(tied));
+  EXPECT_EQ(parameters(4), countParameters(tied) + 32000.0 * 4096);
+}
+
 TEST(PlanPricer, errors) {
   PlanPricer pricer(llama(), cluster());
   Layout l = layouts().front();
