@@ -62,6 +62,10 @@ def Dist_Dialect : Dialect {
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";
+    /// The links under the axes of a mesh: for each axis an array of
+    /// array<f64: devices, seconds a step, bytes a second>, from the innermost
+    /// level outwards.
+    static constexpr ::llvm::StringLiteral kLinksAttr = "dist.links";
   }];
 }
 

@@ -61,6 +61,40 @@ static LogicalResult verifyGlobalShape(Operation *op, Attribute attr, Type type,
   return success();
 }
 
+/// An array of spans for each axis; the devices of its spans multiply to it.
+static LogicalResult verifyLinks(Operation *op, Attribute attr) {
+  auto mesh = dyn_cast<MeshOp>(op);
+  if (!mesh)
+    return op->emitError("dist.links: expects to be on a dist.mesh");
+  ArrayRef<MeshAxisAttr> axes = mesh.getMesh().getAxes();
+  auto links = dyn_cast<ArrayAttr>(attr);
+  if (!links || links.size() != axes.size())
+    return op->emitError() << "dist.links: expects an array of " << axes.size()
+                           << " axes but got " << attr;
+  for (auto [axis, entry] : llvm::zip(axes, links)) {
+    auto spans = dyn_cast<ArrayAttr>(entry);
+    double devices = 1;
+    bool valid = spans && llvm::all_of(spans, [&](Attribute attr) {
+      auto span = dyn_cast<DenseF64ArrayAttr>(attr);
+      if (!span || span.size() != 3 || !(span[0] >= 1) || !(span[1] >= 0) ||
+          !(span[2] > 0))
+        return false;
+      devices *= span[0];
+      return true;
+    });
+    if (!valid)
+      return op->emitError()
+             << "dist.links: expects array<f64: devices, seconds, bytes a "
+                "second> for each level of \""
+             << axis.getName() << "\" but got " << entry;
+    if (devices != axis.getSize())
+      return op->emitError() << "dist.links: expects " << axis.getSize()
+                             << " devices along \"" << axis.getName()
+                             << "\" but got " << static_cast<int64_t>(devices);
+  }
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() == kLocalAttr || attr.getName() == kWhyAttr)
@@ -72,6 +106,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                            << ": expects a unit attribute but got "
                            << attr.getValue();
   }
+  if (attr.getName() == kLinksAttr)
+    return verifyLinks(op, attr.getValue());
   if (attr.getName() == kFactorsAttr) {
     auto factors = dyn_cast<ArrayAttr>(attr.getValue());
     if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))

@@ -62,6 +62,7 @@ private:
   void fitResult(OpResult result, const Sharding &actual);
   Value reshardTo(Value value, const Sharding &target, Operation *user);
   Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
+  std::string print(ArrayRef<AxisList> axes) const;
   void report(Operation *op, const Decision &decision);
 
   PartitionContext &context;
@@ -152,7 +153,7 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
       tensor = ShardedTensor();
     results.push_back(tensor);
   }
-  decision.choice = chooseFactors(context.getMesh(), decision.rule, operands,
+  decision.choice = chooseFactors(context.getPlanner(), decision.rule, operands,
                                   results, getPinned(op, decision.rule));
   return decision;
 }
@@ -271,26 +272,35 @@ void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
       reshard.getResult();
 }
 
-void ReshardInserter::report(Operation *op, const Decision &decision) {
-  if (decision.choice.bytes == 0 || !op->getContext()->getRemarkEngine())
-    return;
-  std::string axes;
-  llvm::raw_string_ostream os(axes);
-  for (auto [f, list] : llvm::enumerate(decision.choice.axes)) {
+/// `i {"x"}, k {"y"}`; "nothing sharded" where no factor has axes.
+std::string ReshardInserter::print(ArrayRef<AxisList> axes) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [f, list] : llvm::enumerate(axes)) {
     if (list.empty())
       continue;
-    os << (axes.empty() ? "" : ", ");
+    os << (text.empty() ? "" : ", ");
     printFactorName(os, f);
     os << ' ' << context.print(list);
   }
+  return text.empty() ? "nothing sharded" : text;
+}
+
+void ReshardInserter::report(Operation *op, const Decision &decision) {
+  const FactorChoice &choice = decision.choice;
+  if (choice.cost.bytes == 0 || !op->getContext()->getRemarkEngine())
+    return;
   auto remark = remark::analysis(
       op->getLoc(),
       remark::RemarkOpts::name("FactorSharding").category("partition"));
   remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
-                        axes.empty() ? "nothing sharded" : axes)
-         << remark::metric("bytes", decision.choice.bytes);
-  if (decision.choice.otherBytes >= 0)
-    remark << remark::metric("bytesOfNextBest", decision.choice.otherBytes);
+                        print(choice.axes))
+         << remark::metric("bytes", choice.cost.bytes)
+         << remark::metric("us", choice.cost.time * 1e6);
+  if (choice.hasOther())
+    remark << remark::metric("nextBest", print(choice.otherAxes))
+           << remark::metric("bytesOfNextBest", choice.otherCost.bytes)
+           << remark::metric("usOfNextBest", choice.otherCost.time * 1e6);
 }
 
 LogicalResult ReshardInserter::visit(Operation *op) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
+#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Propagation/FactorProjection.h"
 
 using namespace mlir;
@@ -19,6 +20,8 @@ FailureOr<PartitionContext> PartitionContext::get(ModuleOp module) {
   if (failed(meshOp))
     return failure();
   context.mesh = meshOp->getMesh().toMesh();
+  context.planner =
+      std::make_unique<ReshardPlanner>(context.mesh, getMeshLinks(*meshOp));
   context.symbol = FlatSymbolRefAttr::get(meshOp->getSymNameAttr());
   for (auto func : module.getOps<FunctionOpInterface>()) {
     if (func.isExternal() || func->hasAttr(dist::DistDialect::kLocalAttr))

@@ -25,6 +25,8 @@ public:
   static mlir::FailureOr<PartitionContext> get(mlir::ModuleOp module);
 
   const Mesh &getMesh() const { return mesh; }
+  /// Plans reshards on the links of the mesh.
+  ReshardPlanner &getPlanner() { return *planner; }
   mlir::FlatSymbolRefAttr getSymbol() const { return symbol; }
   /// Functions with a body on global types, in order.
   llvm::ArrayRef<mlir::FunctionOpInterface> getFunctions() const {
@@ -55,6 +57,7 @@ public:
 
 private:
   Mesh mesh;
+  std::unique_ptr<ReshardPlanner> planner;
   mlir::FlatSymbolRefAttr symbol;
   llvm::SmallVector<mlir::FunctionOpInterface> functions;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<Sharding>> plain;

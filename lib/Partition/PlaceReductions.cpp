@@ -32,14 +32,14 @@ public:
   Delay(PartitionContext &context, Operation *op)
       : context(context), op(op), partial(op->getNumOperands()) {}
 
-  /// True if the op may run on the partial values at no more bytes.
+  /// True if the op may run on the partial values in no more time and bytes.
   bool isWorthwhile();
   void apply();
 
 private:
   bool findReductions();
   bool fitFactors();
-  int64_t getBytes(dist::ReshardOp reshard);
+  TransferSum getCost(dist::ReshardOp reshard);
   int64_t getTimes(bool behind) const;
   Value getPartial(Value operand);
 
@@ -51,7 +51,7 @@ private:
   llvm::SmallBitVector partial;
   /// The sharding of the op's result, partial.
   Sharding result;
-  int64_t bytesBefore = 0, bytesAfter = 0;
+  TransferSum before, after;
   /// Some operands are partial over fewer axes than the result, or whole.
   bool isMixed = false;
 };
@@ -150,11 +150,11 @@ bool Delay::fitFactors() {
   return true;
 }
 
-int64_t Delay::getBytes(dist::ReshardOp reshard) {
-  return getReshardBytes(context.getMesh(), context.toPlain(reshard.getFrom()),
-                         context.toPlain(reshard.getTo()),
-                         reshard.getType().getShape(),
-                         getElementBytes(reshard.getType()));
+TransferSum Delay::getCost(dist::ReshardOp reshard) {
+  return getReshardCost(
+      context.getPlanner(), context.toPlain(reshard.getFrom()),
+      context.toPlain(reshard.getTo()), reshard.getType().getShape(),
+      getElementBytes(reshard.getType()));
 }
 
 /// How often a reduction in front of the op runs, or one behind it, which may
@@ -178,16 +178,18 @@ bool Delay::isWorthwhile() {
   if (!wanted.unreduced.empty() || !fitFactors())
     return false;
   for (Operation *reduction : reductions)
-    bytesBefore += getBytes(cast<dist::ReshardOp>(reduction));
+    before += getCost(cast<dist::ReshardOp>(reduction));
   RankedTensorType type = getTensorType(op->getResult(0));
-  bytesAfter = getReshardBytes(context.getMesh(), result, wanted,
-                               type.getShape(), getElementBytes(type));
-  bytesBefore *= getTimes(/*behind=*/false);
-  bytesAfter *= getTimes(/*behind=*/true);
+  after = getReshardCost(context.getPlanner(), result, wanted, type.getShape(),
+                         getElementBytes(type));
+  before *= getTimes(/*behind=*/false);
+  after *= getTimes(/*behind=*/true);
   // To spread a value over what it is whole on pays only for scalars and where
   // it saves bytes.
-  return bytesAfter < bytesBefore || (bytesAfter == bytesBefore &&
-                                      (!isMixed || type.getNumElements() == 1));
+  bool isNoWorse = after.time <= before.time * (1 + 1e-9) &&
+                   after.bytes <= before.bytes;
+  return isNoWorse && (after.bytes < before.bytes || !isMixed ||
+                       type.getNumElements() == 1);
 }
 
 /// The operand as a partial value over all axes of the result.
@@ -232,8 +234,8 @@ void Delay::apply() {
       << remark::add("reduction over {0} moved behind {1}",
                      context.print(result.unreduced),
                      op->getName().getStringRef().str())
-      << remark::metric("bytesBefore", bytesBefore)
-      << remark::metric("bytes", bytesAfter);
+      << remark::metric("bytesBefore", before.bytes)
+      << remark::metric("bytes", after.bytes);
   for (Operation *reduction : reductions)
     reduction->erase();
 }

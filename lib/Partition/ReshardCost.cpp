@@ -1,4 +1,4 @@
-//===- ReshardCost.cpp - Chooses how an op is run by bytes moved ----------===//
+//===- ReshardCost.cpp - Chooses how an op is run by what it moves ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,19 +6,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Partition/ReshardCost.h"
-#include "tessera/Partition/ReshardPlanner.h"
 #include "tessera/Propagation/FactorProjection.h"
 #include "llvm/ADT/STLExtras.h"
+#include <limits>
 
 using namespace tessera;
 using llvm::ArrayRef;
 
-int64_t tessera::getReshardBytes(const Mesh &mesh, const Sharding &from,
-                                 const Sharding &to, ArrayRef<int64_t> shape,
-                                 int64_t elementBytes) {
+TransferSum tessera::getReshardCost(ReshardPlanner &planner,
+                                    const Sharding &from, const Sharding &to,
+                                    ArrayRef<int64_t> shape,
+                                    int64_t elementBytes) {
   if (from.samePlacement(to))
-    return 0;
-  return planReshard(mesh, from, to, shape).elements() * elementBytes;
+    return {};
+  const ReshardPlan &plan = planner.plan(from, to, shape, elementBytes);
+  if (!plan.error.empty())
+    return {std::numeric_limits<double>::infinity(), 0};
+  return {plan.time, plan.elements() * elementBytes};
 }
 
 Sharding tessera::getOperandSharding(const ShardingRule &rule,
@@ -49,15 +53,20 @@ namespace {
 
 /// More combinations than this are searched factor by factor.
 constexpr size_t kMaxCombinations = 4096;
-/// Repeating work on more devices must save this factor of the bytes.
-constexpr int64_t kRepeatedWork = 4;
+/// Repeating work on more devices must save this factor of the time.
+constexpr double kRepeatedWork = 4;
+
+/// Less by more than rounding.
+bool isShorter(const TransferSum &a, const TransferSum &b) {
+  return a.time < b.time * (1 - 1e-9);
+}
 
 class Chooser {
 public:
-  Chooser(const Mesh &mesh, const ShardingRule &rule,
+  Chooser(ReshardPlanner &planner, const ShardingRule &rule,
           ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results,
           ArrayRef<AxisList> pinned)
-      : mesh(mesh), rule(rule), operands(operands), results(results),
+      : planner(planner), rule(rule), operands(operands), results(results),
         pinned(pinned), candidates(rule.factors.size()),
         resultAxes(rule.factors.size()) {}
 
@@ -69,13 +78,13 @@ private:
   void addCandidate(unsigned factor, ArrayRef<AxisRef> axes);
   bool isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const;
   bool isConsistent(const FactorAxes &axes) const;
-  int64_t getBytes(const FactorAxes &axes) const;
+  TransferSum getCost(const FactorAxes &axes) const;
   void consider(const FactorAxes &axes);
   void enumerate(unsigned factor, FactorAxes &axes);
   void descend();
   FactorChoice pick() const;
 
-  const Mesh &mesh;
+  ReshardPlanner &planner;
   const ShardingRule &rule;
   ArrayRef<ShardedTensor> operands, results;
   ArrayRef<AxisList> pinned;
@@ -85,7 +94,6 @@ private:
   FactorAxes resultAxes;
   /// The cheapest choice for each number of devices that share the work.
   std::vector<std::pair<int64_t, FactorChoice>> best;
-  int64_t numConsidered = 0;
 };
 
 } // namespace
@@ -157,37 +165,45 @@ bool Chooser::isConsistent(const FactorAxes &axes) const {
   return llvm::all_of(rule.operands, fits) && llvm::all_of(rule.results, fits);
 }
 
-int64_t Chooser::getBytes(const FactorAxes &axes) const {
-  int64_t bytes = 0;
+TransferSum Chooser::getCost(const FactorAxes &axes) const {
+  TransferSum cost;
   for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
     if (tensor.sharding)
-      bytes += getReshardBytes(
-          mesh, *tensor.sharding,
+      cost += getReshardCost(
+          planner, *tensor.sharding,
           getOperandSharding(rule, dims, tensor.sharding->rank(), axes),
           tensor.shape, tensor.elementBytes);
   for (auto [dims, tensor] : llvm::zip(rule.results, results))
     if (tensor.sharding)
-      bytes +=
-          getReshardBytes(mesh, getResultSharding(rule, dims, axes),
-                          *tensor.sharding, tensor.shape, tensor.elementBytes);
-  return bytes;
+      cost += getReshardCost(planner, getResultSharding(rule, dims, axes),
+                             *tensor.sharding, tensor.shape,
+                             tensor.elementBytes);
+  return cost;
+}
+
+/// Notes a choice that is not taken.
+static void offerOther(FactorChoice &choice, const FactorAxes &axes,
+                       const TransferSum &cost) {
+  if (choice.hasOther() && !isShorter(cost, choice.otherCost))
+    return;
+  choice.otherAxes = axes;
+  choice.otherCost = cost;
 }
 
 void Chooser::consider(const FactorAxes &axes) {
   if (!isConsistent(axes))
     return;
-  ++numConsidered;
   int64_t shards = 1;
   for (const AxisList &a : axes)
     shards *= numShards(a);
-  int64_t bytes = getBytes(axes);
+  TransferSum cost = getCost(axes);
   auto it = llvm::find_if(best, [&](auto &b) { return b.first == shards; });
   if (it == best.end())
-    best.push_back({shards, {axes, bytes, -1}});
-  else if (bytes < it->second.bytes)
-    it->second = {axes, bytes, it->second.bytes};
-  else if (it->second.otherBytes < 0 || bytes < it->second.otherBytes)
-    it->second.otherBytes = bytes;
+    best.push_back({shards, {axes, cost, {}, {}}});
+  else if (isShorter(cost, it->second.cost))
+    it->second = {axes, cost, it->second.axes, it->second.cost};
+  else
+    offerOther(it->second, axes, cost);
 }
 
 void Chooser::enumerate(unsigned factor, FactorAxes &axes) {
@@ -229,15 +245,15 @@ void Chooser::descend() {
 
 FactorChoice Chooser::pick() const {
   auto sorted = best;
-  llvm::stable_sort(sorted, [](auto &a, auto &b) { return a.first > b.first; });
+  llvm::sort(sorted, [](auto &a, auto &b) { return a.first > b.first; });
   FactorChoice choice = sorted.front().second;
   for (auto &[shards, other] : llvm::drop_begin(sorted)) {
-    if (other.bytes * kRepeatedWork < choice.bytes) {
-      int64_t bytes = choice.bytes;
+    if (other.cost.time * kRepeatedWork < choice.cost.time) {
+      FactorChoice before = choice;
       choice = other;
-      choice.otherBytes = bytes;
-    } else if (choice.otherBytes < 0 || other.bytes < choice.otherBytes) {
-      choice.otherBytes = other.bytes;
+      offerOther(choice, before.axes, before.cost);
+    } else {
+      offerOther(choice, other.axes, other.cost);
     }
   }
   return choice;
@@ -263,13 +279,13 @@ FactorChoice Chooser::run() {
   else
     descend();
   if (best.empty())
-    return {axes, getBytes(axes), -1};
+    return {axes, getCost(axes), {}, {}};
   return pick();
 }
 
-FactorChoice tessera::chooseFactors(const Mesh &mesh, const ShardingRule &rule,
+FactorChoice tessera::chooseFactors(ReshardPlanner &planner, const ShardingRule &rule,
                                     ArrayRef<ShardedTensor> operands,
                                     ArrayRef<ShardedTensor> results,
                                     ArrayRef<AxisList> pinned) {
-  return Chooser(mesh, rule, operands, results, pinned).run();
+  return Chooser(planner, rule, operands, results, pinned).run();
 }

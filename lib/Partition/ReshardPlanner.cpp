@@ -3,38 +3,45 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The planner works on atoms: parts of axes so small that both shardings are
-// lists of whole atoms. An atom is in one place at a time: on a dimension,
-// partial, or free.
+// Turns the shortest way between two states into steps, and keeps plans.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Partition/ReshardPlanner.h"
+#include "ReshardSearch.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <limits>
+#include <memory>
 
 using namespace tessera;
 using llvm::ArrayRef;
 using Kind = ReshardStep::Kind;
+using State = ReshardSpace::State;
+using Move = ReshardSpace::Move;
 
 llvm::StringRef tessera::stringifyReshardStep(Kind kind) {
+  if (std::optional<CollectiveKind> collective = getCollectiveKind(kind))
+    return stringifyCollective(*collective);
+  return kind == Kind::Slice ? "slice" : "to_partial";
+}
+
+std::optional<CollectiveKind> tessera::getCollectiveKind(Kind kind) {
   switch (kind) {
   case Kind::Slice:
-    return "slice";
-  case Kind::ReduceScatter:
-    return "reduce_scatter";
-  case Kind::AllReduce:
-    return "all_reduce";
-  case Kind::Permute:
-    return "permute";
-  case Kind::AllToAll:
-    return "all_to_all";
-  case Kind::AllGather:
-    return "all_gather";
   case Kind::ToPartial:
-    return "to_partial";
+    return std::nullopt;
+  case Kind::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case Kind::AllReduce:
+    return CollectiveKind::AllReduce;
+  case Kind::Permute:
+    return CollectiveKind::Permute;
+  case Kind::AllToAll:
+    return CollectiveKind::AllToAll;
+  case Kind::AllGather:
+    return CollectiveKind::AllGather;
   }
-  return "";
+  return std::nullopt;
 }
 
 int64_t ReshardPlan::elements() const {
@@ -46,449 +53,310 @@ int64_t ReshardPlan::elements() const {
 
 namespace {
 
-/// The borders at which shardings cut one axis, ascending from 1.
-struct AxisBorders {
-  llvm::SmallVector<int64_t, 4> borders{1};
-
-  void add(const AxisRef &ref) {
-    for (int64_t border : {ref.preSize, ref.end()})
-      if (!llvm::is_contained(borders, border))
-        borders.push_back(border);
-  }
-  /// Sorts; true if each border divides the next, so that there are atoms.
-  bool nest() {
-    llvm::sort(borders);
-    for (size_t i = 1; i < borders.size(); ++i)
-      if (borders[i] % borders[i - 1] != 0)
-        return false;
-    return true;
-  }
-};
-
-void forEachAxis(const Sharding &s,
-                 llvm::function_ref<void(const AxisRef &)> f) {
-  for (const DimSharding &dim : s.dims)
-    llvm::for_each(dim.axes, f);
-  llvm::for_each(s.unreduced, f);
-}
-
-class Planner {
+/// Makes the steps of a way.
+class StepMaker {
 public:
-  Planner(const Mesh &mesh, const Sharding &from, const Sharding &to,
-          ArrayRef<int64_t> shape)
-      : mesh(mesh), target(to), shape(shape), borders(mesh.sizes.size()) {
-    state.dims.resize(from.dims.size());
-    for (auto [s, f] : llvm::zip(state.dims, from.dims))
-      s.axes = f.axes;
-    state.unreduced = from.unreduced;
-    state.reduction = from.reduction;
+  StepMaker(const Mesh &mesh, const ReshardSpace &space, const State &start,
+            ReductionKind reduction, ReshardPlan &plan)
+      : mesh(mesh), space(space), state(start), reduction(reduction),
+        plan(plan) {
+    plan.peakElements = space.getLocalSize(start);
   }
 
-  ReshardPlan run();
+  void run(const ReshardWay &way);
+  void addPartial(const Sharding &to);
 
 private:
-  void collapseUnnested();
-  AxisList atomsOf(ArrayRef<AxisRef> axes) const;
-  bool isFree(const AxisRef &atom) const {
-    return !overlapsAny(state.dimAxes(), atom) &&
-           !overlapsAny(state.unreduced, atom);
-  }
-  bool isWanted(const AxisRef &atom) const {
-    return llvm::is_contained(targetAtoms, atom);
-  }
-  int64_t localSize() const;
-  bool divides() const;
-  void emit(ReshardStep step);
-  void removeUnreduced(ArrayRef<AxisRef> atoms);
-
-  void slice();
-  void reduce();
-  void move();
-  void permute(ArrayRef<AxisList> goal);
-  void allToAll(ArrayRef<AxisList> goal);
-  void gather();
-  void gatherWhole(size_t dim, size_t keep);
+  void addSlices(ArrayRef<Move> slices, const State &last);
+  void addCollective(const Move &move, const State &next);
+  void add(ReshardStep step);
+  llvm::SmallVector<int64_t> getTargets(ArrayRef<AxisRef> axes,
+                                        const State &next) const;
 
   const Mesh &mesh;
-  const Sharding &target;
-  ArrayRef<int64_t> shape;
-  std::vector<AxisBorders> borders;
-  /// The sharding so far, its axes cut into atoms (but for the axes that
-  /// collapseUnnested takes away).
-  Sharding state;
-  /// The target's dimensions in atoms.
-  std::vector<AxisList> goal;
-  AxisList targetAtoms;
-  ReshardPlan plan;
+  const ReshardSpace &space;
+  State state;
+  ReductionKind reduction;
+  ReshardPlan &plan;
 };
 
 } // namespace
 
-AxisList Planner::atomsOf(ArrayRef<AxisRef> axes) const {
-  AxisList atoms;
-  for (const AxisRef &ref : axes) {
-    ArrayRef<int64_t> cuts = borders[ref.axis].borders;
-    for (size_t i = 0; i + 1 < cuts.size(); ++i)
-      if (cuts[i] >= ref.preSize && cuts[i + 1] <= ref.end())
-        atoms.push_back({ref.axis, cuts[i], cuts[i + 1] / cuts[i]});
-  }
-  return atoms;
-}
-
-int64_t Planner::localSize() const {
-  int64_t size = 1;
-  for (auto [dim, n] : llvm::zip(state.dims, shape))
-    size *= n / numShards(dim.axes);
-  return size;
-}
-
-bool Planner::divides() const {
-  return llvm::all_of(llvm::zip(state.dims, shape), [](auto pair) {
-    auto [dim, n] = pair;
-    return n % numShards(dim.axes) == 0;
-  });
-}
-
-void Planner::emit(ReshardStep step) {
+void StepMaker::add(ReshardStep step) {
   step.axes = mergeAdjacent(step.axes);
-  step.to = state;
-  for (DimSharding &dim : step.to.dims)
-    dim.axes = mergeAdjacent(dim.axes);
-  step.to.unreduced = mergeAdjacent(step.to.unreduced);
-  if (!divides() && plan.error.empty())
-    plan.error = "a dimension does not divide";
+  step.to = space.toSharding(state, reduction);
+  plan.time += step.time;
+  plan.peakElements = std::max(plan.peakElements, space.getLocalSize(state));
   plan.steps.push_back(std::move(step));
 }
 
-void Planner::removeUnreduced(ArrayRef<AxisRef> atoms) {
-  llvm::erase_if(state.unreduced, [&](const AxisRef &a) {
-    return llvm::is_contained(atoms, a);
-  });
-}
-
-/// Makes every dimension that is cut by an axis whose borders do not nest free
-/// of it, and reduces over it. The target then takes it by slices.
-void Planner::collapseUnnested() {
-  llvm::SmallVector<unsigned> unnested;
-  for (unsigned axis = 0; axis < borders.size(); ++axis)
-    if (!borders[axis].nest())
-      unnested.push_back(axis);
-  if (unnested.empty())
-    return;
-  plan.gatheredWhole = true;
-  auto isUnnested = [&](const AxisRef &a) {
-    return llvm::is_contained(unnested, a.axis);
-  };
-  AxisList partial;
-  llvm::copy_if(state.unreduced, std::back_inserter(partial), isUnnested);
-  if (!partial.empty()) {
-    int64_t n = numShards(partial), size = localSize();
-    removeUnreduced(partial);
-    emit({Kind::AllReduce,
-          partial,
-          0,
-          0,
-          {},
-          {},
-          static_cast<int64_t>(llvm::divideCeil(2 * (n - 1) * size, n))});
-  }
+/// One step for each dimension that a run of slices cuts.
+void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   for (size_t d = 0; d < state.dims.size(); ++d) {
-    auto *first = llvm::find_if(state.dims[d].axes, isUnnested);
-    if (first != state.dims[d].axes.end())
-      gatherWhole(d, first - state.dims[d].axes.begin());
-  }
-  for (unsigned axis : unnested)
-    borders[axis] = AxisBorders();
-  auto addBack = [&](const AxisRef &a) {
-    if (isUnnested(a))
-      borders[a.axis].add(a);
-  };
-  forEachAxis(state, addBack);
-  forEachAxis(target, addBack);
-  for (unsigned axis : unnested)
-    if (!borders[axis].nest())
-      plan.error = "parts of axis \"" + mesh.names[axis] + "\" do not nest";
-}
-
-/// Gathers all but the first `keep` axes of a dimension.
-void Planner::gatherWhole(size_t dim, size_t keep) {
-  AxisList &axes = state.dims[dim].axes;
-  AxisList gathered(axes.begin() + keep, axes.end());
-  if (gathered.empty())
-    return;
-  int64_t size = localSize();
-  axes.resize(keep);
-  emit({Kind::AllGather,
-        gathered,
-        static_cast<int64_t>(dim),
-        0,
-        {},
-        {},
-        (numShards(gathered) - 1) * size});
-}
-
-void Planner::slice() {
-  for (size_t d = 0; d < state.dims.size(); ++d) {
-    AxisList free;
-    llvm::copy_if(goal[d], std::back_inserter(free),
-                  [&](const AxisRef &a) { return isFree(a); });
-    if (free.empty())
+    ReshardStep step;
+    step.dim = d;
+    for (const Move &move : slices)
+      if (move.dim == d)
+        step.axes.append(space.toAxes(move.axes));
+    if (step.axes.empty())
       continue;
-    state.dims[d].axes.append(free);
-    emit({Kind::Slice, free, static_cast<int64_t>(d), 0, {}, {}, 0});
+    state.dims[d] = last.dims[d];
+    add(std::move(step));
   }
 }
 
-void Planner::reduce() {
-  AxisList kept = atomsOf(target.unreduced);
-  for (size_t d = 0; d < state.dims.size(); ++d) {
-    AxisList scattered;
-    llvm::copy_if(goal[d], std::back_inserter(scattered),
-                  [&](const AxisRef &a) {
-                    return llvm::is_contained(state.unreduced, a);
-                  });
-    if (scattered.empty())
-      continue;
-    int64_t size = localSize(), n = numShards(scattered);
-    removeUnreduced(scattered);
-    state.dims[d].axes.append(scattered);
-    emit({Kind::ReduceScatter,
-          scattered,
-          static_cast<int64_t>(d),
-          0,
-          {},
-          {},
-          size / n * (n - 1)});
-  }
-  AxisList rest;
-  llvm::copy_if(state.unreduced, std::back_inserter(rest),
-                [&](const AxisRef &a) { return !llvm::is_contained(kept, a); });
-  if (rest.empty())
-    return;
-  removeUnreduced(rest);
-  int64_t size = localSize(), n = numShards(rest);
-  emit({Kind::AllReduce,
-        rest,
-        0,
-        0,
-        {},
-        {},
-        static_cast<int64_t>(llvm::divideCeil(2 * (n - 1) * size, n))});
-}
-
-/// Brings every wanted atom to its dimension and place, with the unwanted ones
-/// as the minor ones of the dimension where they are.
-void Planner::move() {
-  std::vector<AxisList> arranged = goal;
-  bool sameCounts = true;
-  for (size_t d = 0; d < state.dims.size(); ++d) {
-    llvm::copy_if(state.dims[d].axes, std::back_inserter(arranged[d]),
-                  [&](const AxisRef &a) { return !isWanted(a); });
-    sameCounts &= numShards(arranged[d]) == numShards(state.dims[d].axes);
-  }
-  if (!sameCounts)
-    allToAll(arranged);
-  permute(arranged);
-}
-
-/// Moves every atom to the dimension that it has in `arranged`; the order in
-/// the dimension may still differ.
-void Planner::allToAll(ArrayRef<AxisList> arranged) {
-  size_t rank = state.dims.size();
-  // Atoms that leave a dimension, by where they go; first bring them to the
-  // minor side, the last to leave most major.
-  std::vector<std::vector<AxisList>> leaving(rank, std::vector<AxisList>(rank));
-  std::vector<AxisList> before(rank);
-  for (size_t d = 0; d < rank; ++d) {
-    for (const AxisRef &atom : state.dims[d].axes) {
-      if (llvm::is_contained(arranged[d], atom)) {
-        before[d].push_back(atom);
-        continue;
-      }
-      for (size_t to = 0; to < rank; ++to)
-        if (llvm::is_contained(arranged[to], atom))
-          leaving[d][to].push_back(atom);
+/// Who gets the block of whom. Of the members that hold one block, those that
+/// keep it do; the others send in ascending order.
+llvm::SmallVector<int64_t> StepMaker::getTargets(ArrayRef<AxisRef> axes,
+                                                 const State &next) const {
+  llvm::SmallVector<int64_t> members = mesh.group(0, axes);
+  auto blockOf = [&](int64_t device, const State &s) {
+    int64_t block = 0;
+    for (const ReshardSpace::Parts &dim : s.dims) {
+      AxisList list = space.toAxes(dim);
+      block = block * numShards(list) + mesh.shardIndex(device, list);
     }
-    // In the order that the destination wants.
-    for (size_t to = rank; to-- > 0;) {
-      llvm::sort(leaving[d][to], [&](const AxisRef &a, const AxisRef &b) {
-        return llvm::find(arranged[to], a) < llvm::find(arranged[to], b);
-      });
-      before[d].append(leaving[d][to]);
-    }
-  }
-  permute(before);
-  std::vector<std::pair<size_t, size_t>> moves;
-  for (size_t d = 0; d < rank; ++d)
-    for (size_t to = 0; to < rank; ++to)
-      if (!leaving[d][to].empty())
-        moves.push_back({d, to});
-  while (!moves.empty()) {
-    // A move whose atoms are the minor ones of their dimension now.
-    auto it = llvm::find_if(moves, [&](const std::pair<size_t, size_t> &m) {
-      const AxisList &atoms = leaving[m.first][m.second];
-      ArrayRef<AxisRef> now = state.dims[m.first].axes;
-      return now.size() >= atoms.size() &&
-             now.take_back(atoms.size()) == ArrayRef<AxisRef>(atoms) &&
-             shape[m.second] % (numShards(state.dims[m.second].axes) *
-                                numShards(atoms)) ==
-                 0;
-    });
-    if (it == moves.end()) {
-      // Something has arrived behind atoms that must leave: bring those to the
-      // minor side again.
-      size_t d = moves.front().first, to = moves.front().second;
-      std::vector<AxisList> again;
-      for (const DimSharding &dim : state.dims)
-        again.push_back(dim.axes);
-      llvm::erase_if(again[d], [&](const AxisRef &a) {
-        return llvm::is_contained(leaving[d][to], a);
-      });
-      again[d].append(leaving[d][to]);
-      if (again[d] == state.dims[d].axes) {
-        plan.error = "a dimension does not divide";
-        return;
-      }
-      permute(again);
+    AxisList partial = space.toAxes(s.unreduced);
+    return block * numShards(partial) + mesh.shardIndex(device, partial);
+  };
+  int64_t n = members.size();
+  std::vector<std::pair<int64_t, int64_t>> senders, receivers;
+  llvm::SmallVector<int64_t> targets(n, -1);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t held = blockOf(members[i], state), due = blockOf(members[i], next);
+    if (held == due) {
+      targets[i] = i;
       continue;
     }
-    size_t d = it->first, to = it->second;
-    AxisList atoms = leaving[d][to];
-    int64_t n = numShards(atoms);
-    state.dims[d].axes.resize(state.dims[d].axes.size() - atoms.size());
-    state.dims[to].axes.append(atoms);
-    int64_t size = localSize();
-    moves.erase(it);
-    emit({Kind::AllToAll,
-          atoms,
-          static_cast<int64_t>(d),
-          static_cast<int64_t>(to),
-          {},
-          {},
-          size / n * (n - 1)});
+    senders.push_back({held, i});
+    receivers.push_back({due, i});
   }
+  llvm::sort(senders);
+  llvm::sort(receivers);
+  for (auto [sender, receiver] : llvm::zip_equal(senders, receivers)) {
+    assert(sender.first == receiver.first && "a block with no receiver");
+    targets[sender.second] = receiver.second;
+  }
+  return targets;
 }
 
-/// Reorders axes by one permute, where each dimension keeps its number of
-/// shards. Only the axes between the first and the last difference of each
-/// dimension span the groups.
-void Planner::permute(ArrayRef<AxisList> wanted) {
-  struct Change {
-    AxisList old, now;
-  };
-  llvm::SmallVector<Change, 4> changes;
-  AxisList members;
-  for (size_t d = 0; d < state.dims.size(); ++d) {
-    ArrayRef<AxisRef> old = state.dims[d].axes, now = wanted[d];
-    while (!old.empty() && !now.empty() && old.front() == now.front()) {
-      old = old.drop_front();
-      now = now.drop_front();
-    }
-    while (!old.empty() && !now.empty() && old.back() == now.back()) {
-      old = old.drop_back();
-      now = now.drop_back();
-    }
-    if (old.empty())
+void StepMaker::addCollective(const Move &move, const State &next) {
+  ReshardStep step;
+  step.kind = move.kind;
+  step.axes = space.toAxes(move.axes);
+  step.dim = move.dim;
+  step.splitDim = move.splitDim;
+  step.time = move.time;
+  if (move.kind == Kind::Permute) {
+    step.axes = space.getPermuteAxes(state, next);
+    step.targets = getTargets(mergeAdjacent(step.axes), next);
+  }
+  step.elements = getBytesReceived(*getCollectiveKind(move.kind),
+                                   space.getLocalSize(state),
+                                   numShards(step.axes));
+  state = next;
+  add(std::move(step));
+}
+
+void StepMaker::run(const ReshardWay &way) {
+  ArrayRef<Move> moves = way.moves;
+  for (size_t i = 0; i < moves.size();) {
+    size_t end = i;
+    while (end < moves.size() && moves[end].kind == Kind::Slice)
+      ++end;
+    if (end == i) {
+      addCollective(moves[i], way.states[i]);
+      ++i;
       continue;
-    members.append(old.begin(), old.end());
-    changes.push_back({AxisList(old), AxisList(now)});
+    }
+    addSlices(moves.slice(i, end - i), way.states[end - 1]);
+    i = end;
   }
-  if (changes.empty())
+}
+
+/// The parts that are partial in the target and not yet.
+void StepMaker::addPartial(const Sharding &to) {
+  std::optional<AxisList> added =
+      subtractAxes(to.unreduced, space.toAxes(state.unreduced));
+  if (!added || added->empty())
     return;
-  llvm::sort(members);
-  // Member i of a group has the digits of i over `members`.
-  int64_t n = numShards(members);
-  auto digitOf = [&](int64_t member, const AxisRef &atom) {
-    for (const AxisRef &m : llvm::reverse(members)) {
-      if (m == atom)
-        return member % m.size;
-      member /= m.size;
-    }
-    return int64_t(0);
-  };
-  llvm::SmallVector<int64_t> targets;
-  for (int64_t sender = 0; sender < n; ++sender) {
-    llvm::SmallVector<std::pair<AxisRef, int64_t>> digits;
-    for (const Change &change : changes) {
-      int64_t index = 0;
-      for (const AxisRef &atom : change.old)
-        index = index * atom.size + digitOf(sender, atom);
-      for (const AxisRef &atom : llvm::reverse(change.now)) {
-        digits.push_back({atom, index % atom.size});
-        index /= atom.size;
-      }
-    }
-    int64_t receiver = 0;
-    for (const AxisRef &m : members) {
-      auto *it = llvm::find_if(digits, [&](auto &p) { return p.first == m; });
-      receiver = receiver * m.size + it->second;
-    }
-    targets.push_back(receiver);
-  }
-  for (size_t d = 0; d < state.dims.size(); ++d)
-    state.dims[d].axes = wanted[d];
-  emit({Kind::Permute, members, 0, 0, std::move(targets), {}, localSize()});
+  ReshardStep step;
+  step.kind = Kind::ToPartial;
+  step.axes = *added;
+  reduction = to.reduction;
+  state.unreduced = space.toState(to).unreduced;
+  add(std::move(step));
 }
 
-void Planner::gather() {
-  for (size_t d = 0; d < state.dims.size(); ++d)
-    gatherWhole(d, goal[d].size());
+/// Why there is no plan; empty if there may be one.
+static std::string check(const Sharding &from, const Sharding &to,
+                         ArrayRef<int64_t> shape) {
+  if (!from.unreduced.empty() && !to.unreduced.empty() &&
+      from.reduction != to.reduction)
+    return "a value partial by one reduction and wanted by another";
+  for (const Sharding *s : {&from, &to})
+    for (auto [dim, n] : llvm::zip(s->dims, shape))
+      if (n % numShards(dim.axes) != 0)
+        return "a dimension does not divide";
+  return "";
 }
 
-ReshardPlan Planner::run() {
-  auto addBorder = [&](const AxisRef &a) { borders[a.axis].add(a); };
-  forEachAxis(state, addBorder);
-  forEachAxis(target, addBorder);
-  if (!state.unreduced.empty() && !target.unreduced.empty() &&
-      state.reduction != target.reduction) {
-    plan.error = "a value partial by one reduction and wanted by another";
-    return plan;
+
+/// Moves that a search may look at before the best way so far must do.
+static constexpr size_t kMaxMoves = 500000, kMaxFinerMoves = 20000;
+
+namespace {
+
+/// A space and the best way through it so far.
+struct Attempt {
+  std::unique_ptr<ReshardSpace> space;
+  ReshardWay way;
+};
+
+/// Looks for ways of one tensor in ever finer spaces.
+class WayFinder {
+public:
+  using Cuts = ReshardSpace::Cuts;
+
+  WayFinder(const Mesh &mesh, const MeshLinks &links, const Sharding &from,
+            const Sharding &to, ArrayRef<int64_t> shape, int64_t elementBytes,
+            const BannedStep *banned)
+      : mesh(mesh), links(links), from(from), to(to), shape(shape),
+        elementBytes(elementBytes) {
+    options.banned = banned;
   }
-  collapseUnnested();
+
+  /// No value larger than the ends if `capped`.
+  Attempt run(bool capped);
+
+private:
+  void search(Attempt &attempt, Cuts cuts);
+
+  const Mesh &mesh;
+  const MeshLinks &links;
+  const Sharding &from, &to;
+  ArrayRef<int64_t> shape;
+  int64_t elementBytes;
+  ReshardSearchOptions options;
+  bool capped = true;
+};
+
+} // namespace
+
+/// A way is found greedily first: those that are longer are then left alone.
+void WayFinder::search(Attempt &attempt, Cuts cuts) {
+  auto space = std::make_unique<ReshardSpace>(mesh, links, from, to, shape,
+                                              elementBytes, cuts);
+  if (!space->isValid() ||
+      (attempt.space && space->getNumParts() == attempt.space->getNumParts()))
+    return;
+  State start = space->toState(from), goal = space->toState(to);
+  if (capped)
+    options.cap =
+        std::max(space->getLocalSize(start), space->getLocalSize(goal));
+  bool isFirst = !attempt.way.found;
+  if (isFirst) {
+    options.greed = 4;
+    attempt.way = findWay(*space, start, goal, options);
+    if (!attempt.way.found)
+      return;
+    options.greed = 1;
+    options.limit = attempt.way.length;
+  } else {
+    options.limit = attempt.way.length * (1 - 1e-9);
+  }
+  options.maxMoves = isFirst ? kMaxMoves : kMaxFinerMoves;
+  ReshardWay shorter = findWay(*space, start, goal, options);
+  options.maxMoves = std::numeric_limits<size_t>::max();
+  if (isFirst)
+    attempt.way.complete = shorter.complete;
+  if (shorter.found)
+    attempt.way = std::move(shorter);
+  if (isFirst || shorter.found)
+    attempt.space = std::move(space);
+}
+
+Attempt WayFinder::run(bool capped) {
+  this->capped = capped;
+  options.cap = std::numeric_limits<int64_t>::max();
+  options.limit = std::numeric_limits<double>::infinity();
+  Attempt attempt;
+  search(attempt, Cuts::OfEnds);
+  // One collective that ends the way is no longer than what finer cuts make of
+  // it, but for a permute: it may have smaller blocks.
+  ArrayRef<Move> moves = attempt.way.moves;
+  bool isOne = !moves.empty() && moves.back().kind != Kind::Permute &&
+               llvm::all_of(moves.drop_back(), [](const Move &move) {
+                 return move.kind == Kind::Slice;
+               });
+  if (!isOne)
+    search(attempt, Cuts::Useful);
+  if (!attempt.way.found && capped)
+    search(attempt, Cuts::All);
+  return attempt;
+}
+
+ReshardPlan tessera::planReshard(const Mesh &mesh, const MeshLinks &links,
+                                 const Sharding &from, const Sharding &to,
+                                 ArrayRef<int64_t> shape, int64_t elementBytes,
+                                 const BannedStep *banned) {
+  ReshardPlan plan;
+  plan.error = check(from, to, shape);
   if (!plan.error.empty())
     return plan;
-  for (DimSharding &dim : state.dims)
-    dim.axes = atomsOf(dim.axes);
-  state.unreduced = atomsOf(state.unreduced);
-  for (const DimSharding &dim : target.dims) {
-    goal.push_back(atomsOf(dim.axes));
-    targetAtoms.append(goal.back());
-  }
-  slice();
-  reduce();
-  move();
-  gather();
-  AxisList added;
-  for (const AxisRef &atom : atomsOf(target.unreduced))
-    if (!llvm::is_contained(state.unreduced, atom))
-      added.push_back(atom);
-  if (!added.empty()) {
-    state.unreduced.append(added);
-    state.reduction = target.reduction;
-    emit({Kind::ToPartial, added, 0, 0, {}, {}, 0});
-  }
-  return plan;
-}
-
-/// Everything reduced and gathered, then sliced: for shapes that no shard in
-/// between divides.
-static ReshardPlan planWhole(const Mesh &mesh, const Sharding &from,
-                             const Sharding &to, ArrayRef<int64_t> shape) {
-  Sharding whole = Sharding::replicatedOf(from.rank());
-  ReshardPlan plan = Planner(mesh, from, whole, shape).run();
-  ReshardPlan slices = Planner(mesh, whole, to, shape).run();
-  llvm::append_range(plan.steps, slices.steps);
-  if (plan.error.empty())
-    plan.error = slices.error;
-  plan.gatheredWhole = true;
-  return plan;
-}
-
-ReshardPlan tessera::planReshard(const Mesh &mesh, const Sharding &from,
-                                 const Sharding &to, ArrayRef<int64_t> shape) {
-  ReshardPlan plan = Planner(mesh, from, to, shape).run();
-  if (plan.error.empty())
+  WayFinder finder(mesh, links, from, to, shape, elementBytes, banned);
+  for (bool capped : {true, false}) {
+    Attempt attempt = finder.run(capped);
+    if (!attempt.way.found)
+      continue;
+    plan.exceedsEnds = !capped;
+    plan.exact = attempt.way.complete;
+    StepMaker maker(mesh, *attempt.space, attempt.space->toState(from),
+                    from.reduction, plan);
+    maker.run(attempt.way);
+    maker.addPartial(to);
     return plan;
-  ReshardPlan whole = planWhole(mesh, from, to, shape);
-  return whole.error.empty() ? whole : plan;
+  }
+  plan.error = banned ? "no other way" : "too many parts of axes";
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans that are kept
+//===----------------------------------------------------------------------===//
+
+static void addToKey(std::string &key, int64_t number) {
+  key.append(reinterpret_cast<const char *>(&number), sizeof(number));
+}
+
+static void addToKey(std::string &key, ArrayRef<AxisRef> axes) {
+  addToKey(key, axes.size());
+  for (const AxisRef &ref : axes) {
+    addToKey(key, ref.axis);
+    addToKey(key, ref.preSize);
+    addToKey(key, ref.size);
+  }
+}
+
+static void addToKey(std::string &key, const Sharding &sharding) {
+  for (const DimSharding &dim : sharding.dims)
+    addToKey(key, dim.axes);
+  addToKey(key, sharding.unreduced);
+  addToKey(key, static_cast<int64_t>(sharding.reduction));
+}
+
+const ReshardPlan &ReshardPlanner::plan(const Sharding &from,
+                                        const Sharding &to,
+                                        ArrayRef<int64_t> shape,
+                                        int64_t elementBytes) {
+  key.clear();
+  addToKey(key, elementBytes);
+  for (int64_t n : shape)
+    addToKey(key, n);
+  addToKey(key, from);
+  addToKey(key, to);
+  auto [it, isNew] = plans.try_emplace(key);
+  if (isNew)
+    it->second = planReshard(mesh, links, from, to, shape, elementBytes);
+  return it->second;
 }

@@ -111,18 +111,18 @@ void StepBuilder::build(const ReshardStep &step) {
 static LogicalResult expand(PartitionContext &context, dist::ReshardOp op) {
   const Sharding &from = context.toPlain(op.getFrom());
   const Sharding &to = context.toPlain(op.getTo());
-  ReshardPlan plan =
-      planReshard(context.getMesh(), from, to, op.getType().getShape());
+  const ReshardPlan &plan = context.getPlanner().plan(
+      from, to, op.getType().getShape(), getElementBytes(op.getType()));
   if (!plan.error.empty())
     return op.emitError("reshard: ")
            << plan.error << ": " << op.getType() << " from "
            << context.print(from) << " to " << context.print(to);
-  if (plan.gatheredWhole)
+  if (plan.exceedsEnds)
     remark::missed(
         op.getLoc(),
-        remark::RemarkOpts::name("WholeGather").category("partition"))
-        << remark::reason("parts of an axis that do not nest, or sizes that do "
-                          "not divide, from {0} to {1}",
+        remark::RemarkOpts::name("LargeStep").category("partition"))
+        << remark::reason("no way from {0} to {1} divides the shape without a "
+                          "value larger than both",
                           context.print(from), context.print(to));
   StepBuilder builder(context, op);
   for (const ReshardStep &step : plan.steps)

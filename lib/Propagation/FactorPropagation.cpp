@@ -460,7 +460,11 @@ bool Propagator::resolve(unsigned op) {
   }
   if (outcomes.empty())
     return false;
-  size_t best = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  // The first of those that are equal but for rounding.
+  double least = *std::min_element(costs.begin(), costs.end());
+  size_t best = 0;
+  while (costs[best] > least * (1 + 1e-9))
+    ++best;
   PropagationStep cause;
   cause.byCost = outcomes.size() > 1;
   cause.cost = cause.otherCost = costs[best];

@@ -3,10 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An estimate for choosing between shardings of one op, by the bytes that a
-// device receives in the usual collectives: all-gather (n-1) of a shard,
-// all-to-all and reduce-scatter (n-1)/n of the local value, all-reduce twice
-// that. The reshard planner finds the true sequences later.
+// An estimate for choosing between shardings of one op, by the collectives that
+// it usually takes, each priced by one cost. The reshard planner finds the true
+// sequences later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +23,13 @@ struct CostSum {
   const TransferCost &transferCost;
   double cost = 0;
 
-  void add(double bytes, ArrayRef<AxisRef> axes) {
+  /// A collective of `bytes` on each device over `axes`.
+  void add(CollectiveKind kind, double bytes, ArrayRef<AxisRef> axes) {
     if (axes.empty() || bytes == 0)
       return;
-    cost += transferCost ? transferCost(bytes, axes) : bytes;
+    cost += transferCost ? transferCost(kind, bytes, axes)
+                         : getBytesReceived(kind, static_cast<int64_t>(bytes),
+                                            numShards(axes));
   }
 };
 
@@ -50,9 +52,8 @@ void addReshard(CostSum &sum, const Sharding &from, const Sharding &to,
   for (const AxisRef &axis : entering)
     if (!overlapsAny(leaving, axis))
       local /= axis.size;
-  double numMoved = numShards(moved);
-  sum.add(local * (numMoved - 1) / numMoved, moved);
-  sum.add(local * (numShards(gathered) - 1), gathered);
+  sum.add(CollectiveKind::AllToAll, local, moved);
+  sum.add(CollectiveKind::AllGather, local, gathered);
 }
 
 /// Reductions of a result over `reduced`, then what it takes to its sharding.
@@ -62,9 +63,9 @@ void addResult(CostSum &sum, const Sharding &produced, const Sharding &wanted,
   AxisList wantedAxes = wanted.dimAxes(), scattered, whole;
   for (const AxisRef &axis : reduced)
     (overlapsAny(wantedAxes, axis) ? scattered : whole).push_back(axis);
-  double n = numShards(scattered), m = numShards(whole);
-  sum.add(local * (n - 1) / n, scattered);
-  sum.add(2 * local / n * (m - 1) / m, whole);
+  double n = numShards(scattered);
+  sum.add(CollectiveKind::ReduceScatter, local, scattered);
+  sum.add(CollectiveKind::AllReduce, local / n, whole);
   Sharding target = wanted;
   for (auto [t, p] : llvm::zip(target.dims, produced.dims))
     if (t.open && isPrefix(t.axes, p.axes))

@@ -9,6 +9,7 @@
 
 #include "ProblemBuilder.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Propagation/Passes.h"
 
 namespace tessera {
@@ -124,8 +125,8 @@ void SolutionWriter::remarkOnConflicts() const {
             remark::RemarkOpts::name("ConflictByCost").category("propagation"))
             << remark::add("{0} gets {1}", builder.describe(tensor),
                            describe(step))
-            << remark::metric("Cost", step.cost)
-            << remark::metric("OtherCost", step.otherCost);
+            << remark::metric("us", step.cost * 1e6)
+            << remark::metric("usOfNextBest", step.otherCost * 1e6);
 }
 
 /// `operand 1` or `result 0`: where `tensor` stands at an op of the problem.
@@ -158,8 +159,8 @@ std::string SolutionWriter::describe(const PropagationStep &step) const {
   if (step.origin != step.from)
     os << ", seed of " << builder.describe(step.origin);
   if (step.byCost)
-    os << ", by cost " << llvm::formatv("{0:F0}", step.cost) << " against "
-       << llvm::formatv("{0:F0}", step.otherCost);
+    os << ", by " << llvm::formatv("{0:F2}", step.cost * 1e6)
+       << " us against " << llvm::formatv("{0:F2}", step.otherCost * 1e6);
   return text;
 }
 
@@ -228,7 +229,13 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
   ProblemBuilder builder(module, *mesh);
   if (failed(builder.build()))
     return failure();
+  MeshLinks links = getMeshLinks(*mesh);
   builder.problem.transferCost = options.transferCost;
+  if (!options.transferCost)
+    builder.problem.transferCost = [&](CollectiveKind kind, double bytes,
+                                       ArrayRef<AxisRef> axes) {
+      return getCollectiveTime(links, builder.problem.mesh, kind, bytes, axes);
+    };
   if (std::string why = builder.problem.check(); !why.empty())
     return module.emitError("propagation: ") << why;
   PropagationSolution solution = propagate(builder.problem);

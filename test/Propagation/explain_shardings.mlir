@@ -4,7 +4,8 @@
 // The explained module is legal and printable again.
 // RUN: tessera-opt %s --dist-explain-shardings | tessera-opt | FileCheck %s
 
-dist.mesh @mesh ["dp"=2, "tp"=2]
+// Links on which a byte takes a microsecond.
+dist.mesh @mesh ["dp"=2, "tp"=2] {dist.links = [[array<f64: 2.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>]]}
 
 // CHECK-LABEL: func @f
 // CHECK-SAME: dist.why = ["dim 0 \22dp\22: seed of argument 0 \22tokens\22"]
@@ -37,7 +38,7 @@ func.func @by_cost(
   // Gathering 16x8 f32 over 2 devices takes 256 bytes, exchanging 64x16 and
   // reducing 64x8 takes 1024 + 2048.
   // CHECK: %{{[0-9]+}} = nn.einsum
-  // CHECK-SAME: dist.why = ["dim 0 \22tp\22: nn.einsum factor i from operand 0 (argument 0), by cost 256 against 3072"]
+  // CHECK-SAME: dist.why = ["dim 0 \22tp\22: nn.einsum factor i from operand 0 (argument 0), by 256.00 us against 3072.00"]
   %1 = nn.einsum "bk,kn->bn" %a, %0 : tensor<64x16xf32>, tensor<16x8xf32> -> tensor<64x8xf32>
   return %1 : tensor<64x8xf32>
 }

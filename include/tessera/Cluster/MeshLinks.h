@@ -45,13 +45,15 @@ struct MeshLinks {
   llvm::SmallVector<LinkSpans, 4> axes;
 
   /// The same link under every axis: what is assumed when no cluster is given.
-  static MeshLinks uniform(const Mesh &mesh, double latency = 5e-6,
+  static MeshLinks uniform(const Mesh &mesh, double latency = 1e-6,
                            double bandwidth = 100e9);
 
   /// The spans of a group of devices that differ in `group`, a list of axes or
   /// parts of axes. Parts that cut a span at no border of it count as wholly on
   /// the outer level that they touch.
   LinkSpans spansOf(const Mesh &mesh, llvm::ArrayRef<AxisRef> group) const;
+
+  bool operator==(const MeshLinks &o) const { return axes == o.axes; }
 };
 
 /// The links of a mesh on a cluster: device numbers are row-major over the mesh

@@ -3,14 +3,15 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes are those of the plan that ReshardPlanner.h makes, so that a choice
-// and the collectives that follow from it never disagree.
+// Times and bytes are those of the plan that ReshardPlanner.h makes, so that a
+// choice and the collectives that follow from it never disagree.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_PARTITION_RESHARDCOST_H
 #define TESSERA_PARTITION_RESHARDCOST_H
 
+#include "tessera/Partition/ReshardPlanner.h"
 #include "tessera/Propagation/PropagationProblem.h"
 
 namespace tessera {
@@ -23,11 +24,31 @@ struct ShardedTensor {
   int64_t elementBytes = 0;
 };
 
-/// Bytes that one device receives when a tensor goes from one sharding to
-/// another.
-int64_t getReshardBytes(const Mesh &mesh, const Sharding &from,
-                        const Sharding &to, llvm::ArrayRef<int64_t> shape,
-                        int64_t elementBytes);
+/// What moving something costs.
+struct TransferSum {
+  /// Seconds.
+  double time = 0;
+  /// Bytes that one device receives.
+  int64_t bytes = 0;
+
+  TransferSum &operator+=(const TransferSum &o) {
+    time += o.time;
+    bytes += o.bytes;
+    return *this;
+  }
+  /// The same several times.
+  TransferSum &operator*=(int64_t times) {
+    time *= static_cast<double>(times);
+    bytes *= times;
+    return *this;
+  }
+};
+
+/// The cost of the way of a tensor from one sharding to another; an infinite
+/// time if there is none.
+TransferSum getReshardCost(ReshardPlanner &planner, const Sharding &from,
+                           const Sharding &to, llvm::ArrayRef<int64_t> shape,
+                           int64_t elementBytes);
 
 /// The sharding that an op with these factor axes needs of an operand with
 /// dimensions `dims`; an operand that the rule ties to nothing is needed whole.
@@ -42,11 +63,13 @@ Sharding getResultSharding(const ShardingRule &rule, const TensorFactors &dims,
 /// How an op is run, and why.
 struct FactorChoice {
   FactorAxes axes;
-  /// Bytes that one device receives to get the operands there and the results
-  /// to where they are wanted.
-  int64_t bytes = 0;
-  /// The same for the best choice that was not taken; -1 if there was none.
-  int64_t otherBytes = -1;
+  /// To get the operands there and the results to where they are wanted.
+  TransferSum cost;
+  /// The best choice that was not taken; no axes if there was none.
+  FactorAxes otherAxes;
+  TransferSum otherCost;
+
+  bool hasOther() const { return !otherAxes.empty(); }
 };
 
 /// Chooses the factor axes of an op from the shardings that its operands have
@@ -54,14 +77,14 @@ struct FactorChoice {
 ///
 /// Each factor may take the axes, or a prefix of them, that some operand or
 /// result has on it; an axis that a result has on one of its dimensions is put
-/// on no other dimension of it. Fewest bytes win among the choices that spread
-/// the work equally; a choice that repeats work on more devices must move less
-/// than a quarter of the bytes. Ties: the result's axes, then the operands' in
-/// order.
+/// on no other dimension of it. The shortest time wins among the choices that
+/// spread the work equally; a choice that repeats work on more devices must take
+/// less than a quarter of the time. Ties: the result's axes, then the operands'
+/// in order.
 ///
 /// `pinned` is empty or has for each factor axes that it must have, of which no
 /// other factor may have a part: a seed of an earlier priority put them there.
-FactorChoice chooseFactors(const Mesh &mesh, const ShardingRule &rule,
+FactorChoice chooseFactors(ReshardPlanner &planner, const ShardingRule &rule,
                            llvm::ArrayRef<ShardedTensor> operands,
                            llvm::ArrayRef<ShardedTensor> results,
                            llvm::ArrayRef<AxisList> pinned = {});

@@ -27,6 +27,7 @@
 #ifndef TESSERA_PROPAGATION_PROPAGATIONPROBLEM_H
 #define TESSERA_PROPAGATION_PROPAGATIONPROBLEM_H
 
+#include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Interfaces/ShardingRule.h"
 #include <functional>
 #include <string>
@@ -34,10 +35,10 @@
 
 namespace tessera {
 
-/// Cost of moving data: `bytes` that each device receives from its group over
-/// `axes`. Any unit; only compared.
-using TransferCost =
-    std::function<double(double bytes, llvm::ArrayRef<AxisRef> axes)>;
+/// Cost of a collective of `bytes` on each device in groups over `axes`. Any
+/// unit; only compared.
+using TransferCost = std::function<double(CollectiveKind kind, double bytes,
+                                          llvm::ArrayRef<AxisRef> axes)>;
 
 /// What is to be propagated. See the file comment.
 struct PropagationProblem {
@@ -66,7 +67,7 @@ struct PropagationProblem {
   std::vector<Tensor> tensors;
   /// In program order.
   std::vector<Op> ops;
-  /// Cost of a reshard; bytes where it is empty.
+  /// Bytes received where it is empty.
   TransferCost transferCost;
 
   /// Appends a rule, or finds an equal one, and returns its number.
@@ -100,7 +101,8 @@ struct PropagationStep {
   unsigned origin = 0;
   /// It won against other axes, or another factor, by cost.
   bool byCost = false;
-  /// The costs that were compared: of the winner and of the best other.
+  /// The costs that were compared: of the winner and of the best other. Seconds
+  /// where the problem comes from a program.
   double cost = 0, otherCost = 0;
 };
 

@@ -10,6 +10,22 @@ dist.mesh @mesh ["x"=0]
 // expected-error @+1 {{(C3) expects the stage axis to be an axis of the mesh but got "pp"}}
 dist.mesh @mesh ["x"=2] stage "pp"
 // -----
+// Links.
+// expected-error @+1 {{dist.links: expects an array of 2 axes but got [[]]}}
+dist.mesh @mesh ["x"=4, "y"=2] {dist.links = [[]]}
+// -----
+// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes a second> for each level of "x" but got [array<f64: 4.000000e+00, 5.000000e-01>]}}
+dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 0.5>]]}
+// -----
+// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes a second> for each level of "x" but got}}
+dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, -1.0>]]}
+// -----
+// expected-error @+1 {{dist.links: expects 4 devices along "x" but got 2}}
+dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>]]}
+// -----
+// expected-error @+1 {{dist.links: expects to be on a dist.mesh}}
+func.func @f() attributes {dist.links = []} { return }
+// -----
 // Sub-axes.
 dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{(C1) expects a part of axis "x" with m >= 1 and k >= 2 but got (2)1}}

@@ -19,6 +19,7 @@ struct Matmul {
   Sharding lhs, rhs, result;
   llvm::SmallVector<int64_t> lhsShape, rhsShape, resultShape;
   AxisRef x, y;
+  MeshLinks links;
 
   Matmul(int64_t i, int64_t k, int64_t j)
       : lhs(Sharding::replicatedOf(2)), rhs(lhs), result(lhs), lhsShape{i, k},
@@ -27,6 +28,7 @@ struct Matmul {
     mesh.sizes = {4, 2};
     x = mesh.fullAxis(0);
     y = mesh.fullAxis(1);
+    links = MeshLinks::uniform(mesh);
     unsigned fi = rule.addFactor(i), fj = rule.addFactor(j),
              fk = rule.addFactor(k, FactorKind::Reduction);
     rule.operands = {{{fi}, {fk}}, {{fk}, {fj}}};
@@ -34,7 +36,8 @@ struct Matmul {
   }
   /// Axes of i, j, k.
   FactorChoice choose() const {
-    return chooseFactors(mesh, rule, {{&lhs, lhsShape, 4}, {&rhs, rhsShape, 4}},
+    ReshardPlanner planner(mesh, links);
+    return chooseFactors(planner, rule, {{&lhs, lhsShape, 4}, {&rhs, rhsShape, 4}},
                          {{&result, resultShape, 4}});
   }
 };
@@ -47,13 +50,17 @@ TEST(ReshardCost, bytes_are_those_of_the_plan) {
   Matmul m(16, 16, 16);
   Sharding onX = Sharding::replicatedOf(2), whole = onX;
   onX.dims[0].axes = {m.x};
+  ReshardPlanner planner(m.mesh);
+  auto bytes = [&](const Sharding &from, const Sharding &to) {
+    return getReshardCost(planner, from, to, {16, 16}, 4).bytes;
+  };
   // A device has 4 rows of 16 and receives 12.
-  EXPECT_EQ(getReshardBytes(m.mesh, onX, whole, {16, 16}, 4), 12 * 16 * 4);
-  EXPECT_EQ(getReshardBytes(m.mesh, whole, onX, {16, 16}, 4), 0);
+  EXPECT_EQ(bytes(onX, whole), 12 * 16 * 4);
+  EXPECT_EQ(bytes(whole, onX), 0);
   Sharding partial = whole;
   partial.unreduced = {m.x};
-  EXPECT_EQ(getReshardBytes(m.mesh, partial, onX, {16, 16}, 4), 3 * 64 * 4);
-  EXPECT_EQ(getReshardBytes(m.mesh, partial, whole, {16, 16}, 4),
+  EXPECT_EQ(bytes(partial, onX), 3 * 64 * 4);
+  EXPECT_EQ(bytes(partial, whole),
             2 * 3 * 64 * 4);
 }
 
@@ -62,20 +69,21 @@ TEST(ReshardCost, agreed_contraction_is_reduced) {
   m.lhs.dims[1].axes = m.rhs.dims[0].axes = {m.x};
   FactorChoice choice = m.choose();
   EXPECT_EQ(choice.axes[kK], AxisList{m.x});
-  EXPECT_EQ(choice.bytes, 2 * 3 * 16 * 16 * 4 / 4);
+  EXPECT_EQ(choice.cost.bytes, 2 * 3 * 16 * 16 * 4 / 4);
   // Both operands whole.
-  EXPECT_EQ(choice.otherBytes, 2 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(choice.otherCost.bytes, 2 * 3 * 16 * 16 * 4);
 }
 
 // The product repeats work on four devices: it must save three quarters of the
-// bytes.
+// time, which is bytes here.
 TEST(ReshardCost, repeated_work_must_pay) {
   for (auto [k, gathers] : {std::pair(8, true), std::pair(32, false)}) {
     Matmul m(64, k, 64);
+    m.links = MeshLinks::uniform(m.mesh, 0, 1);
     m.lhs.dims[1].axes = m.rhs.dims[0].axes = {m.x};
     FactorChoice choice = m.choose();
     EXPECT_EQ(choice.axes[kK].empty(), gathers) << k;
-    EXPECT_EQ(choice.bytes * 4 < choice.otherBytes, gathers) << k;
+    EXPECT_EQ(choice.cost.time * 4 < choice.otherCost.time, gathers) << k;
   }
 }
 
@@ -98,7 +106,7 @@ TEST(ReshardCost, free_slices_are_taken) {
   FactorChoice choice = m.choose();
   EXPECT_EQ(choice.axes[kI], AxisList{m.x});
   EXPECT_EQ(choice.axes[kJ], AxisList{m.y});
-  EXPECT_EQ(choice.bytes, 0);
+  EXPECT_EQ(choice.cost.bytes, 0);
 }
 
 TEST(ReshardCost, replicated_factor_takes_no_axes) {

@@ -197,7 +197,8 @@ TEST(Propagation, cost_is_asked_about_links) {
   unsigned a = p.tensor("16", "[{x}]"), b = p.tensor("16", "[{y}]");
   unsigned c = p.tensor("16");
   p.op("i,i->i", {a, b}, {c});
-  p.problem.transferCost = [](double bytes, llvm::ArrayRef<AxisRef> axes) {
+  p.problem.transferCost = [](CollectiveKind, double bytes,
+                              llvm::ArrayRef<AxisRef> axes) {
     return bytes * (axes.front().axis == 1 ? 10 : 1);
   };
   EXPECT_EQ(p.solve(), "[{x}] [{y}] [{y}]");

@@ -1,0 +1,29 @@
+//===- LinksAttr.h - The links of a mesh in the IR --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `dist.links` on a dist.mesh says which links its axes span: an array a mesh
+// axis, from the innermost level outwards, of array<f64: devices, seconds a
+// step, bytes a second>. The devices of an axis multiply to its size; spans with
+// the same latency and bandwidth lie on one level.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CLUSTER_LINKSATTR_H
+#define TESSERA_CLUSTER_LINKSATTR_H
+
+#include "dialects/Dist/Dist.h"
+#include "tessera/Cluster/MeshLinks.h"
+
+namespace tessera {
+
+/// The links of a mesh; uniform ones where it has no `dist.links`.
+MeshLinks getMeshLinks(dist::MeshOp mesh);
+
+/// Sets `dist.links`.
+void setMeshLinks(dist::MeshOp mesh, const MeshLinks &links);
+
+} // namespace tessera
+
+#endif // TESSERA_CLUSTER_LINKSATTR_H
