@@ -95,6 +95,33 @@ static LogicalResult verifyLinks(Operation *op, Attribute attr) {
   return success();
 }
 
+/// A dictionary of limits on a function.
+static LogicalResult verifyBudget(Operation *op, Attribute attr) {
+  auto entries = dyn_cast<DictionaryAttr>(attr);
+  if (!isa<FunctionOpInterface>(op) || !entries)
+    return op->emitError() << "dist.budget: expects a dictionary on a function "
+                              "but got "
+                           << attr;
+  for (NamedAttribute entry : entries) {
+    auto number = dyn_cast<IntegerAttr>(entry.getValue());
+    bool isLimit = entry.getName() == "max_bytes" ||
+                   entry.getName() == "max_collectives";
+    bool isFlag = entry.getName() == "no_full_gather";
+    if (!isLimit && !isFlag)
+      return op->emitError()
+             << "dist.budget: expects max_bytes, max_collectives or "
+                "no_full_gather but got '"
+             << entry.getName().getValue() << "'";
+    if (isLimit ? !number || number.getInt() < 0
+                : !isa<UnitAttr>(entry.getValue()))
+      return op->emitError()
+             << "dist.budget: expects "
+             << (isLimit ? "a number of at least 0" : "no value") << " for "
+             << entry.getName() << " but got " << entry.getValue();
+  }
+  return success();
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   if (attr.getName() == kLocalAttr || attr.getName() == kWhyAttr)
@@ -106,6 +133,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                            << ": expects a unit attribute but got "
                            << attr.getValue();
   }
+  if (attr.getName() == kBudgetAttr)
+    return verifyBudget(op, attr.getValue());
+  if (attr.getName() == kFullGatherAttr)
+    return isa<AllGatherOp>(op)
+               ? success()
+               : op->emitError("dist.full_gather: expects to be on a "
+                               "dist.all_gather");
   if (attr.getName() == kLinksAttr)
     return verifyLinks(op, attr.getValue());
   if (attr.getName() == kFactorsAttr) {

@@ -28,12 +28,15 @@ public:
       : context(context), reshard(reshard), builder(reshard),
         value(reshard.getInput()), from(reshard.getFrom()) {}
 
-  void build(const ReshardStep &step);
+  void build(const ReshardPlan &plan, const ReshardStep &step);
   Value getValue() const { return value; }
 
 private:
   Value create(const ReshardStep &step, dist::ShardingAttr to);
-  void report(const ReshardStep &step);
+  std::string getCause(const ReshardStep &step);
+  std::pair<std::string, double> getRunnerUp(const ReshardPlan &plan,
+                                             const ReshardStep &step);
+  void report(const ReshardPlan &plan, const ReshardStep &step);
 
   PartitionContext &context;
   dist::ReshardOp reshard;
@@ -83,28 +86,88 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
   llvm_unreachable("all kinds are handled");
 }
 
-void StepBuilder::report(const ReshardStep &step) {
+/// The factors of the op that this step is about: those that the source reduces
+/// over the axes, or those that the user has on the dimension.
+std::string StepBuilder::getCause(const ReshardStep &step) {
+  Operation *source = reshard.getInput().getDefiningOp();
+  bool reduces =
+      step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter;
+  Operation *op = source;
+  const TensorFactors *dims = nullptr;
+  ShardingRule rule;
+  if (reduces && source) {
+    rule = getShardingRule(source);
+  } else if (!reduces && !reshard->use_empty()) {
+    OpOperand &use = *reshard->use_begin();
+    op = use.getOwner();
+    rule = getShardingRule(op);
+    if (use.getOperandNumber() < rule.operands.size())
+      dims = &rule.operands[use.getOperandNumber()];
+  }
+  if (!op)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << op->getName() << (reduces ? " reduces" : " needs");
+  if (dims && step.dim < static_cast<int64_t>(dims->size()))
+    for (unsigned f : (*dims)[step.dim])
+      printFactorName(os << " factor ", f);
+  for (auto [f, factor] : llvm::enumerate(rule.factors))
+    if (reduces && rule.isReduced(f))
+      printFactorName(os << " factor ", f);
+  if (!reduces)
+    os << " of dim " << step.dim;
+  return text;
+}
+
+/// The cheapest plan without this step, in words and in seconds more.
+std::pair<std::string, double>
+StepBuilder::getRunnerUp(const ReshardPlan &plan, const ReshardStep &step) {
+  BannedStep banned{step.kind, step.axes};
+  ReshardPlanner &planner = context.getPlanner();
+  ReshardPlan other = planReshard(
+      planner.getMesh(), planner.getLinks(), context.toPlain(reshard.getFrom()),
+      context.toPlain(reshard.getTo()), reshard.getType().getShape(),
+      getElementBytes(reshard.getType()), &banned);
+  if (!other.error.empty())
+    return {"none", 0};
+  std::string text;
+  for (const ReshardStep &s : other.steps)
+    text += (text.empty() ? "" : "; ") + stringifyReshardStep(s.kind).str() +
+            " over " + context.print(s.axes);
+  return {text, other.time - plan.time};
+}
+
+void StepBuilder::report(const ReshardPlan &plan, const ReshardStep &step) {
   if (!builder.getContext()->getRemarkEngine())
     return;
   Operation *source = reshard.getInput().getDefiningOp();
-  remark::passed(reshard.getLoc(),
-                 remark::RemarkOpts::name("Collective").category("partition"))
-      << remark::add("{0} over {1}", stringifyReshardStep(step.kind).str(),
-                     context.print(step.axes))
-      << remark::reason("{0} is {1} and wanted {2}",
-                        source ? source->getName().getStringRef().str()
-                               : std::string("an argument"),
-                        context.print(context.toPlain(reshard.getFrom())),
-                        context.print(context.toPlain(reshard.getTo())))
-      << remark::metric("bytes",
-                        step.elements * getElementBytes(reshard.getType()));
+  auto remark = remark::passed(
+      reshard.getLoc(),
+      remark::RemarkOpts::name("Collective").category("partition"));
+  remark << remark::add("{0} over {1}", stringifyReshardStep(step.kind).str(),
+                        context.print(step.axes))
+         << remark::reason("{0} is {1} and wanted {2}",
+                           source ? source->getName().getStringRef().str()
+                                  : std::string("an argument"),
+                           context.print(context.toPlain(reshard.getFrom())),
+                           context.print(context.toPlain(reshard.getTo())))
+         << remark::metric("bytes", step.elements *
+                                        getElementBytes(reshard.getType()));
+  if (!getCollectiveKind(step.kind))
+    return;
+  auto [other, more] = getRunnerUp(plan, step);
+  remark << remark::metric("us", step.time * 1e6)
+         << remark::metric("cause", getCause(step))
+         << remark::metric("runnerUp", other)
+         << remark::metric("usMore", more * 1e6);
 }
 
-void StepBuilder::build(const ReshardStep &step) {
+void StepBuilder::build(const ReshardPlan &plan, const ReshardStep &step) {
   dist::ShardingAttr to = context.toAttr(step.to);
   value = create(step, to);
   dist::setSharding(value, to);
-  report(step);
+  report(plan, step);
   from = to;
 }
 
@@ -126,7 +189,7 @@ static LogicalResult expand(PartitionContext &context, dist::ReshardOp op) {
                           context.print(from), context.print(to));
   StepBuilder builder(context, op);
   for (const ReshardStep &step : plan.steps)
-    builder.build(step);
+    builder.build(plan, step);
   op.getResult().replaceAllUsesWith(builder.getValue());
   op.erase();
   return success();

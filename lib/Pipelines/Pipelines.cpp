@@ -56,7 +56,7 @@ static void buildPropagate(OpPassManager &pm) {
   pm.addPass(createPropagateShardingsPass());
 }
 
-static void buildPartition(OpPassManager &pm) {
+static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   // On global types: ops with plain reductions and dimensions that divide.
   pm.addPass(createDecomposeReductionsPass());
   pm.addPass(createPadFactorsPass());
@@ -70,6 +70,16 @@ static void buildPartition(OpPassManager &pm) {
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass());
   pm.addPass(createVerifyLocalPass());
+  CheckBudgetPassOptions budget;
+  budget.maxBytes = options.maxBytes;
+  budget.maxCollectives = options.maxCollectives;
+  budget.noFullGather = options.noFullGather;
+  pm.addPass(createCheckBudgetPass(budget));
+  if (!options.collectiveReport.empty()) {
+    ReportCollectivesPassOptions report;
+    report.output = options.collectiveReport;
+    pm.addPass(createReportCollectivesPass(report));
+  }
 }
 
 static void buildKernels(OpPassManager &pm) {
@@ -113,7 +123,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Propagate:
     return buildPropagate(pm);
   case Phase::Partition:
-    return buildPartition(pm);
+    return buildPartition(pm, options);
   case Phase::Kernels:
     return buildKernels(pm);
   case Phase::Schedule:

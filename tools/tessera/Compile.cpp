@@ -54,6 +54,12 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--runtime-library", "FILE",
      "the runtime to link with; default:\n"
      "../lib/libtessera_rt_host.a seen from this tool"},
+    {"--dist-report", "FILE",
+     "write what a device receives, by kind of collective and\n"
+     "axes: JSON to FILE.json, else text; - is stdout"},
+    {"--max-bytes", "N", "fail if a device receives more in one call"},
+    {"--max-collectives", "N", "fail if there are more in one call"},
+    {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
     {"--quiet", "", "no progress on stderr"},
     {"-o", "FILE",
      "write the executable there (default: the program's\n"
@@ -125,6 +131,22 @@ struct Job {
   bool quiet = false;
 };
 
+/// What a function may communicate, and where that is reported.
+llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
+  for (auto [name, limit] :
+       {std::pair("--max-bytes", &pipeline.maxBytes),
+        std::pair("--max-collectives", &pipeline.maxCollectives)}) {
+    StringRef text = parsed.get(name);
+    if (parsed.has(name) && (text.getAsInteger(10, *limit) || *limit < 0))
+      return llvm::createStringError(
+          llvm::Twine(name) + " expects an integer of at least 0 but got '" +
+          text + "'");
+  }
+  pipeline.noFullGather = parsed.has("--no-full-gather");
+  pipeline.collectiveReport = parsed.get("--dist-report").str();
+  return llvm::Error::success();
+}
+
 llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
@@ -164,6 +186,8 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
     return std::move(error);
   job.pipeline.memory = static_cast<MemoryUse>(*memory);
   job.pipeline.program = job.name;
+  if (llvm::Error error = readBudget(parsed, job.pipeline))
+    return error;
   job.object.cpu = parsed.get("--cpu", "native").str();
   job.quiet = parsed.has("--quiet");
   if (!job.last) {

@@ -144,6 +144,50 @@ def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
+  let summary = "says what local functions communicate";
+  let description = [{
+    For each local function a table of its collectives by kind and axes: how
+    many, the bytes that one device receives, those of them during which nothing
+    else runs, and the time on the mesh's links. What stands in a
+    `dist.accumulate` counts once for each micro-batch. Changes nothing.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+    gives
+    ```
+    @f: what a device receives in one call
+      collective       axes                   count            bytes    exposed bytes           us
+      all_reduce       {"tp"}                     1              192              192         4.00
+      total                                       1              192              192         4.00
+    ```
+  }];
+  let options = [Option<"output", "output", "std::string", /*default=*/"\"-\"",
+                        "file; JSON where it ends in .json; - is text on stdout">];
+}
+
+def CheckBudgetPass : Pass<"dist-check-budget", "::mlir::ModuleOp"> {
+  let summary = "fails where local functions communicate more than they may";
+  let description = [{
+    Limits are those of the options, or of a function's own `dist.budget`:
+    max_bytes that one device receives in one call, max_collectives, and
+    no_full_gather: no device gathers a whole tensor. The error names the
+    collective that is to blame. Changes nothing.
+
+    ```mlir
+    func.func @f(...) attributes {dist.local, dist.budget = {max_bytes = 1024 : i64, no_full_gather}}
+    ```
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", /*default=*/"-1",
+           "bytes that one device receives in one call">,
+    Option<"maxCollectives", "max-collectives", "int64_t", /*default=*/"-1",
+           "collectives in one call">,
+    Option<"noFullGather", "no-full-gather", "bool", /*default=*/"false",
+           "no device gathers a whole tensor">];
+}
+
 def VerifyLocalPass : Pass<"dist-verify-local", "::mlir::ModuleOp"> {
   let summary = "checks the border behind partition";
   let description = [{

@@ -72,6 +72,11 @@ struct PipelineOptions {
   /// `micro-batches=2,lr=1e-3`.
   std::string training;
   MemoryUse memory = MemoryUse::Shared;
+  /// Limits on what a function communicates, as `dist.budget`; negative: none.
+  int64_t maxBytes = -1, maxCollectives = -1;
+  bool noFullGather = false;
+  /// Where the report of collectives goes (reportCollectives); empty: nowhere.
+  std::string collectiveReport;
   /// Name of the program in its manifest.
   std::string program = "program";
 };

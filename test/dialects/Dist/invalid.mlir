@@ -26,6 +26,22 @@ dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>]]}
 // expected-error @+1 {{dist.links: expects to be on a dist.mesh}}
 func.func @f() attributes {dist.links = []} { return }
 // -----
+// Budgets.
+// expected-error @+1 {{dist.budget: expects a dictionary on a function but got 3}}
+func.func @f() attributes {dist.budget = 3} { return }
+// -----
+// expected-error @+1 {{dist.budget: expects max_bytes, max_collectives or no_full_gather but got 'bytes'}}
+func.func @f() attributes {dist.budget = {bytes = 3}} { return }
+// -----
+// expected-error @+1 {{dist.budget: expects a number of at least 0 for "max_bytes" but got -1}}
+func.func @f() attributes {dist.budget = {max_bytes = -1}} { return }
+// -----
+// expected-error @+1 {{dist.budget: expects no value for "no_full_gather" but got 1}}
+func.func @f() attributes {dist.budget = {no_full_gather = 1}} { return }
+// -----
+// expected-error @+1 {{dist.full_gather: expects to be on a dist.all_gather}}
+func.func @f() attributes {dist.full_gather} { return }
+// -----
 // Sub-axes.
 dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{(C1) expects a part of axis "x" with m >= 1 and k >= 2 but got (2)1}}

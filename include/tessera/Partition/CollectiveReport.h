@@ -1,0 +1,68 @@
+//===- CollectiveReport.h - What a local program communicates ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts the collectives of a partitioned function by kind and axes. What stands
+// in a `dist.accumulate` counts once for each micro-batch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PARTITION_COLLECTIVEREPORT_H
+#define TESSERA_PARTITION_COLLECTIVEREPORT_H
+
+#include "dialects/Dist/Dist.h"
+#include "tessera/Cluster/CollectiveTime.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// The kind of a collective op; none for a slice, which moves nothing.
+std::optional<CollectiveKind> getCollectiveKind(dist::CollectiveOpInterface op);
+
+/// One collective of a function, in program order.
+struct CollectiveUse {
+  dist::CollectiveOpInterface op;
+  CollectiveKind kind;
+  /// `{"x", "y"}`.
+  std::string axes;
+  /// Runs in one call of the function.
+  int64_t count = 1;
+  /// Bytes that one device receives in one run, and seconds of it.
+  int64_t bytes = 0;
+  double time = 0;
+  /// Nothing else runs between its start and its wait.
+  bool exposed = true;
+};
+
+/// The collectives of a local function.
+std::vector<CollectiveUse> getCollectives(mlir::FunctionOpInterface func);
+
+/// All collectives of one kind over the same axes.
+struct CollectiveRow {
+  CollectiveKind kind;
+  std::string axes;
+  int64_t count = 0, bytes = 0, exposedBytes = 0;
+  double time = 0;
+};
+
+/// By kind, then by axes in the order in which they first occur.
+std::vector<CollectiveRow> summarize(llvm::ArrayRef<CollectiveUse> uses);
+
+/// An aligned table with a line of totals.
+void printCollectives(llvm::raw_ostream &os, llvm::StringRef function,
+                      llvm::ArrayRef<CollectiveRow> rows);
+/// {"function", "collectives": [{"kind", "axes", "count", "bytes",
+/// "exposed_bytes", "seconds"}], "total": {...}}; bytes are those that one
+/// device receives in one call.
+llvm::json::Value toJson(llvm::StringRef function,
+                         llvm::ArrayRef<CollectiveRow> rows);
+
+/// Writes the report of all local functions of a module: JSON, one line a
+/// function, where `path` ends in ".json", else text; "-" is text on stdout.
+mlir::LogicalResult reportCollectives(mlir::ModuleOp module,
+                                      llvm::StringRef path);
+
+} // namespace tessera
+
+#endif // TESSERA_PARTITION_COLLECTIVEREPORT_H

@@ -1,0 +1,201 @@
+//===- CollectiveReport.cpp - What a local program communicates -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Partition/CollectiveReport.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Partition/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_REPORTCOLLECTIVESPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+std::optional<CollectiveKind>
+tessera::getCollectiveKind(dist::CollectiveOpInterface op) {
+  return llvm::TypeSwitch<Operation *, std::optional<CollectiveKind>>(op)
+      .Case<dist::AllGatherOp>([](auto) { return CollectiveKind::AllGather; })
+      .Case<dist::ReduceScatterOp>(
+          [](auto) { return CollectiveKind::ReduceScatter; })
+      .Case<dist::AllReduceOp>([](auto) { return CollectiveKind::AllReduce; })
+      .Case<dist::AllToAllOp>([](auto) { return CollectiveKind::AllToAll; })
+      .Case<dist::PermuteOp>([](auto) { return CollectiveKind::Permute; })
+      .Case<dist::BroadcastOp>([](auto) { return CollectiveKind::Broadcast; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives of a function
+//===----------------------------------------------------------------------===//
+
+/// True if something computes between the op's start and its wait.
+static bool isOverlapped(Operation *op) {
+  auto start = dyn_cast<dist::StartOp>(op->getParentOp());
+  if (!start || start.getFuture().use_empty())
+    return false;
+  Operation *wait = *start.getFuture().getUsers().begin();
+  if (wait->getBlock() != start->getBlock())
+    return false;
+  for (Operation *o = start->getNextNode(); o && o != wait;
+       o = o->getNextNode())
+    if (!isa<dist::StartOp, dist::WaitOp, dist::SliceOp, dist::AxisOffsetOp>(
+            o) &&
+        !o->hasTrait<OpTrait::ConstantLike>())
+      return true;
+  return false;
+}
+
+/// How often the op runs in one call of its function.
+static int64_t getRuns(Operation *op) {
+  int64_t runs = 1;
+  for (auto parent = op->getParentOfType<dist::AccumulateOp>(); parent;
+       parent = parent->getParentOfType<dist::AccumulateOp>())
+    runs *= parent.getCount();
+  return runs;
+}
+
+std::vector<CollectiveUse>
+tessera::getCollectives(FunctionOpInterface func) {
+  std::vector<CollectiveUse> uses;
+  // Looked up once: functions of one module share the mesh.
+  dist::MeshOp meshOp;
+  Mesh mesh;
+  MeshLinks links;
+  func->walk([&](dist::CollectiveOpInterface op) {
+    std::optional<CollectiveKind> kind = getCollectiveKind(op);
+    if (!kind)
+      return;
+    if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
+      meshOp = dist::lookupMesh(op, op.getMeshAttr());
+      mesh = meshOp.getMesh().toMesh();
+      links = getMeshLinks(meshOp);
+    }
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    AxisList axes = op.getAxes().toAxes(mesh);
+    CollectiveUse use{op, *kind, {}, getRuns(op), 0, 0, !isOverlapped(op)};
+    llvm::raw_string_ostream os(use.axes);
+    mesh.print(os, axes);
+    use.bytes = op.getBytesReceived(type, numShards(axes));
+    int64_t bits = type.getElementType().isIndex()
+                       ? 64
+                       : type.getElementTypeBitWidth();
+    double local =
+        static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
+    use.time = getCollectiveTime(links, mesh, *kind, local, axes);
+    uses.push_back(std::move(use));
+  });
+  return uses;
+}
+
+std::vector<CollectiveRow>
+tessera::summarize(ArrayRef<CollectiveUse> uses) {
+  llvm::MapVector<std::pair<int, StringRef>, CollectiveRow> rows;
+  for (const CollectiveUse &use : uses) {
+    CollectiveRow &row = rows[{static_cast<int>(use.kind), use.axes}];
+    row.kind = use.kind;
+    row.axes = use.axes;
+    row.count += use.count;
+    row.bytes += use.count * use.bytes;
+    row.exposedBytes += use.exposed ? use.count * use.bytes : 0;
+    row.time += static_cast<double>(use.count) * use.time;
+  }
+  std::vector<CollectiveRow> out;
+  for (auto &entry : rows)
+    out.push_back(std::move(entry.second));
+  llvm::stable_sort(out, [](const CollectiveRow &a, const CollectiveRow &b) {
+    return a.kind < b.kind;
+  });
+  return out;
+}
+
+static CollectiveRow getTotal(ArrayRef<CollectiveRow> rows) {
+  CollectiveRow total{};
+  for (const CollectiveRow &row : rows) {
+    total.count += row.count;
+    total.bytes += row.bytes;
+    total.exposedBytes += row.exposedBytes;
+    total.time += row.time;
+  }
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+void tessera::printCollectives(raw_ostream &os, StringRef function,
+                               ArrayRef<CollectiveRow> rows) {
+  os << '@' << function << ": what a device receives in one call\n";
+  os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12}\n",
+                      "collective", "axes", "count", "bytes", "exposed bytes",
+                      "us");
+  auto print = [&](StringRef kind, const CollectiveRow &row) {
+    os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12:F2}\n",
+                        kind, row.axes, row.count, row.bytes, row.exposedBytes,
+                        row.time * 1e6);
+  };
+  for (const CollectiveRow &row : rows)
+    print(stringifyCollective(row.kind), row);
+  print("total", getTotal(rows));
+}
+
+static llvm::json::Object toObject(const CollectiveRow &row) {
+  return {{"count", row.count},
+          {"bytes", row.bytes},
+          {"exposed_bytes", row.exposedBytes},
+          {"seconds", row.time}};
+}
+
+llvm::json::Value tessera::toJson(StringRef function,
+                                  ArrayRef<CollectiveRow> rows) {
+  llvm::json::Array list;
+  for (const CollectiveRow &row : rows) {
+    llvm::json::Object entry = toObject(row);
+    entry["kind"] = stringifyCollective(row.kind);
+    entry["axes"] = row.axes;
+    list.push_back(std::move(entry));
+  }
+  return llvm::json::Object{{"function", function},
+                            {"collectives", std::move(list)},
+                            {"total", toObject(getTotal(rows))}};
+}
+
+LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
+  std::error_code error;
+  raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
+  if (error)
+    return module.emitError("report: cannot write '")
+           << path << "': " << error.message();
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
+      continue;
+    std::vector<CollectiveRow> rows = summarize(getCollectives(func));
+    if (path.ends_with(".json"))
+      os << toJson(func.getName(), rows) << '\n';
+    else
+      printCollectives(os, func.getName(), rows);
+  }
+  return success();
+}
+
+namespace {
+struct ReportCollectivesPass
+    : tessera::impl::ReportCollectivesPassBase<ReportCollectivesPass> {
+  using ReportCollectivesPassBase::ReportCollectivesPassBase;
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(reportCollectives(getOperation(), output)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,33 @@
+// What a device receives, by kind and axes, as text and as JSON.
+// RUN: tessera-opt %s --dist-report | FileCheck %s
+// RUN: tessera-opt %s --dist-report=output=%t.json -o /dev/null
+// RUN: FileCheck %s --check-prefix=JSON < %t.json
+
+// A step takes a microsecond, a byte a nanosecond.
+dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], [array<f64: 4.0, 1.0e-6, 1.0e9>]]}
+
+// CHECK:      @step: what a device receives in one call
+// CHECK-NEXT:   collective       axes                   count            bytes    exposed bytes           us
+// CHECK-NEXT:   all_gather       {"x"}                      1              128                0         1.13
+// CHECK-NEXT:   all_reduce       {"x", "y"}                 2              448              448        12.45
+// CHECK-NEXT:   all_reduce       {"y"}                      3              576              576        12.58
+// CHECK-NEXT:   total                                       6             1152             1024        26.15
+// JSON: {"collectives":[{"axes":"{\"x\"}","bytes":128,"count":1,"exposed_bytes":0,"kind":"all_gather","seconds":1.128{{[0-9]*}}e-06},
+// JSON-SAME: "function":"step","total":{"bytes":1152,"count":6,"exposed_bytes":1024,"seconds":{{.*}}}}
+func.func @step(%a: tensor<4x8xf32>, %b: tensor<3x4x8xf32>)
+    -> (tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) attributes {dist.local} {
+  %f = dist.start %a : tensor<4x8xf32> -> !dist.future<tensor<8x8xf32>> {
+  ^bb0(%arg: tensor<4x8xf32>):
+    %g = dist.all_gather %arg dim 0 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<8x8xf32>
+    dist.yield %g : tensor<8x8xf32>
+  }
+  %0 = dist.all_reduce <sum> %a over <{"x", "y"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+  %1 = dist.all_reduce <max> %a over <{"x", "y"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+  %2 = dist.wait %f, %a : !dist.future<tensor<8x8xf32>>, tensor<4x8xf32> -> tensor<8x8xf32>
+  %3 = dist.accumulate 3 (%b) : (tensor<3x4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%part: tensor<4x8xf32>):
+    %r = dist.all_reduce <sum> %part over <{"y"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+    dist.yield %r : tensor<4x8xf32>
+  }
+  return %2, %0, %1, %3 : tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
