@@ -69,9 +69,6 @@ def Dist_Dialect : Dialect {
     /// What a function may communicate: a dictionary of max_bytes and
     /// max_collectives, integers, and no_full_gather, a unit.
     static constexpr ::llvm::StringLiteral kBudgetAttr = "dist.budget";
-    /// On a local all-gather: its result is a whole tensor.
-    static constexpr ::llvm::StringLiteral kFullGatherAttr =
-        "dist.full_gather";
   }];
 }
 

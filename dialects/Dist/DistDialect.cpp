@@ -135,11 +135,6 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (attr.getName() == kBudgetAttr)
     return verifyBudget(op, attr.getValue());
-  if (attr.getName() == kFullGatherAttr)
-    return isa<AllGatherOp>(op)
-               ? success()
-               : op->emitError("dist.full_gather: expects to be on a "
-                               "dist.all_gather");
   if (attr.getName() == kLinksAttr)
     return verifyLinks(op, attr.getValue());
   if (attr.getName() == kFactorsAttr) {

@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For tests that keep a partition from getting worse. The error names what
-// costs most, or the first that is not allowed.
+// costs most, or the first that is not allowed. Bytes and counts are those of
+// local functions; whether a gathered tensor is whole can be seen only before,
+// where collectives carry shardings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,16 +58,25 @@ static std::string describe(const CollectiveUse &use) {
   return text;
 }
 
+static LogicalResult checkGathers(FunctionOpInterface func) {
+  WalkResult result = func->walk([](dist::AllGatherOp op) {
+    dist::ShardingAttr to = op.getToAttr();
+    if (!to || !llvm::all_of(to.getDims(), [](dist::DimShardingAttr dim) {
+          return dim.getAxes().empty();
+        }))
+      return WalkResult::advance();
+    op.emitError("budget: expects no device to gather a whole tensor but got ")
+        << "all_gather over " << op.getAxes() << " to " << op.getType();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult check(FunctionOpInterface func, const Budget &budget) {
   std::vector<CollectiveUse> uses = getCollectives(func);
   int64_t bytes = 0, count = 0;
   const CollectiveUse *largest = nullptr;
   for (const CollectiveUse &use : uses) {
-    if (budget.noFullGather &&
-        use.op->hasAttr(dist::DistDialect::kFullGatherAttr))
-      return use.op->emitError("budget: expects no device to gather a whole "
-                               "tensor but got ")
-             << describe(use);
     bytes += use.count * use.bytes;
     count += use.count;
     if (!largest || use.count * use.bytes > largest->count * largest->bytes)
@@ -86,6 +97,15 @@ static LogicalResult check(FunctionOpInterface func, const Budget &budget) {
   return success();
 }
 
+static LogicalResult checkFunction(FunctionOpInterface func,
+                                   const Budget &budget) {
+  if (func.isExternal())
+    return success();
+  if (func->hasAttr(dist::DistDialect::kLocalAttr))
+    return check(func, budget);
+  return budget.noFullGather ? checkGathers(func) : success();
+}
+
 namespace {
 struct CheckBudgetPass : tessera::impl::CheckBudgetPassBase<CheckBudgetPass> {
   using CheckBudgetPassBase::CheckBudgetPassBase;
@@ -93,9 +113,8 @@ struct CheckBudgetPass : tessera::impl::CheckBudgetPassBase<CheckBudgetPass> {
     markAllAnalysesPreserved();
     Budget budget{maxBytes, maxCollectives, noFullGather};
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (func->hasAttr(dist::DistDialect::kLocalAttr) && !func.isExternal())
-        if (failed(check(func, getBudget(func, budget))))
-          return signalPassFailure();
+      if (failed(checkFunction(func, getBudget(func, budget))))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 namespace tessera {
 #define GEN_PASS_DEF_REPORTCOLLECTIVESPASS
@@ -99,9 +100,14 @@ tessera::getCollectives(FunctionOpInterface func) {
 
 std::vector<CollectiveRow>
 tessera::summarize(ArrayRef<CollectiveUse> uses) {
-  llvm::MapVector<std::pair<int, StringRef>, CollectiveRow> rows;
+  // By kind and first use: the order does not hang on what axes are called.
+  llvm::MapVector<StringRef, size_t> firstUse;
+  for (const CollectiveUse &use : uses)
+    firstUse.insert({use.axes, firstUse.size()});
+  std::map<std::pair<int, size_t>, CollectiveRow> rows;
   for (const CollectiveUse &use : uses) {
-    CollectiveRow &row = rows[{static_cast<int>(use.kind), use.axes}];
+    CollectiveRow &row =
+        rows[{static_cast<int>(use.kind), firstUse.lookup(use.axes)}];
     row.kind = use.kind;
     row.axes = use.axes;
     row.count += use.count;
@@ -112,9 +118,6 @@ tessera::summarize(ArrayRef<CollectiveUse> uses) {
   std::vector<CollectiveRow> out;
   for (auto &entry : rows)
     out.push_back(std::move(entry.second));
-  llvm::stable_sort(out, [](const CollectiveRow &a, const CollectiveRow &b) {
-    return a.kind < b.kind;
-  });
   return out;
 }
 
@@ -150,10 +153,10 @@ void tessera::printCollectives(raw_ostream &os, StringRef function,
 }
 
 static llvm::json::Object toObject(const CollectiveRow &row) {
-  return {{"count", row.count},
-          {"bytes", row.bytes},
-          {"exposed_bytes", row.exposedBytes},
-          {"seconds", row.time}};
+  return llvm::json::Object{{"count", row.count},
+                            {"bytes", row.bytes},
+                            {"exposed_bytes", row.exposedBytes},
+                            {"seconds", row.time}};
 }
 
 llvm::json::Value tessera::toJson(StringRef function,
@@ -172,7 +175,7 @@ llvm::json::Value tessera::toJson(StringRef function,
 
 LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
   std::error_code error;
-  raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
+  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
   if (error)
     return module.emitError("report: cannot write '")
            << path << "': " << error.message();

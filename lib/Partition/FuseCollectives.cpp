@@ -3,18 +3,13 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Local rewrites of a local program, each of which moves fewer bytes:
-//
-//  * an all-reduce whose only uses slice it alike over the same axes is a
-//    reduce-scatter;
-//  * a slice of a gather over the same axes and dimension is the gather's
-//    operand;
-//  * a collective that a dominating one computes already is that one, unless
-//    it reads an argument: a parameter is gathered for each use on purpose.
+// Local rewrites of a local program, each of which moves fewer bytes or the same
+// in fewer collectives. The families are in Fuse*.cpp; here they take turns
+// until nothing changes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Dist.h"
+#include "FuseCollectives.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
 
@@ -26,99 +21,53 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-static void remarkFused(Operation *op, StringRef what) {
-  remark::passed(
-      op->getLoc(),
-      remark::RemarkOpts::name("FuseCollectives").category("partition"))
-      << remark::add("{0}", what.str());
+static remark::RemarkOpts getOptions() {
+  return remark::RemarkOpts::name("FuseCollectives").category("partition");
 }
 
-/// all_reduce, then the same slice everywhere.
-static bool scatterReduction(dist::AllReduceOp reduce) {
-  dist::SliceOp first;
-  for (Operation *user : reduce->getUsers()) {
-    auto slice = dyn_cast<dist::SliceOp>(user);
-    if (!slice || slice.getAxes() != reduce.getAxes() ||
-        (first && slice.getDim() != first.getDim()))
-      return false;
-    first = first ? first : slice;
-  }
-  if (!first)
-    return false;
-  OpBuilder builder(reduce);
-  Value scattered = dist::ReduceScatterOp::create(
-      builder, reduce.getLoc(), first.getType(), reduce.getInput(),
-      first.getDim(), reduce.getKind(), reduce.getAxes(), reduce.getMesh(),
-      /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr());
-  for (Operation *user : llvm::make_early_inc_range(reduce->getUsers())) {
-    user->getResult(0).replaceAllUsesWith(scattered);
-    user->erase();
-  }
-  remarkFused(reduce, "all_reduce and slice to reduce_scatter");
-  reduce->erase();
-  return true;
+void FusionContext::passed(Operation *op, StringRef what) const {
+  remark::passed(op->getLoc(), getOptions()) << remark::add("{0}", what.str());
 }
 
-/// all_gather, then a slice that undoes it.
-static bool cancelGather(dist::SliceOp slice) {
-  auto gather = slice.getInput().getDefiningOp<dist::AllGatherOp>();
-  if (!gather || gather.getDim() != slice.getDim() ||
-      gather.getAxes() != slice.getAxes())
-    return false;
-  remarkFused(slice, "all_gather and slice cancel");
-  slice.getResult().replaceAllUsesWith(gather.getInput());
-  slice->erase();
-  if (gather->use_empty())
-    gather->erase();
-  return true;
+void FusionContext::missed(Operation *op, StringRef what, StringRef why) const {
+  if (tellMissed)
+    remark::missed(op->getLoc(), getOptions())
+        << remark::add("{0}", what.str()) << remark::reason("{0}", why.str());
 }
 
-/// Merges equal collectives of one operand within a block.
-static bool mergeEqual(Block &block) {
-  bool changed = false;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
-    if (!collective || isa<BlockArgument>(op.getOperand(0)))
-      continue;
-    for (Operation *other : op.getOperand(0).getUsers()) {
-      if (other == &op || other->getName() != op.getName() ||
-          other->getBlock() != &block ||
-          other->getPropertiesAsAttribute() != op.getPropertiesAsAttribute() ||
-          other->getResultTypes() != op.getResultTypes() ||
-          !other->isBeforeInBlock(&op))
-        continue;
-      remarkFused(&op, "equal collectives merged");
-      op.replaceAllUsesWith(other);
-      op.erase();
-      changed = true;
-      break;
-    }
-  }
+/// One round of all families.
+static bool fuse(Block &block, const FusionContext &context) {
+  bool changed = mergeEqual(block, context);
+  changed |= fuseMovements(block, context);
+  changed |= moveThroughCasts(block, context);
+  changed |= fuseReductions(block, context);
   return changed;
 }
 
 namespace {
 struct FuseCollectivesPass
     : tessera::impl::FuseCollectivesPassBase<FuseCollectivesPass> {
+  using FuseCollectivesPassBase::FuseCollectivesPassBase;
   void runOnOperation() override {
+    if (getOperation().getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    FusionContext context;
+    context.mesh = mesh->getMesh().toMesh();
+    context.meshSymbol = FlatSymbolRefAttr::get(mesh->getSymNameAttr());
+    context.sharedBytes = sharedBytes;
     for (auto func : getOperation().getOps<FunctionOpInterface>()) {
-      if (!func->hasAttr(dist::DistDialect::kLocalAttr))
+      if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
         continue;
-      for (Block *block : dist::getBlocks(func))
-        runOnBlock(*block);
-    }
-  }
-
-  void runOnBlock(Block &block) {
-    bool changed = true;
-    while (changed) {
-      changed = mergeEqual(block);
-      for (auto op : llvm::make_early_inc_range(block.getOps<dist::SliceOp>()))
-        changed |= cancelGather(op);
-      SmallVector<dist::AllReduceOp> reductions(
-          block.getOps<dist::AllReduceOp>());
-      for (dist::AllReduceOp op : reductions)
-        changed |= scatterReduction(op);
+      for (Block *block : dist::getBlocks(func)) {
+        context.tellMissed = false;
+        while (fuse(*block, context)) {
+        }
+        context.tellMissed = true;
+        fuse(*block, context);
+      }
     }
   }
 };

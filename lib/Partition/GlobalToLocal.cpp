@@ -133,9 +133,6 @@ void Localizer::setOffsets(Operation *op, Operation *local) {
 Operation *Localizer::cloneCollective(dist::CollectiveOpInterface op,
                                       ValueRange operands, Type type) {
   Operation *local = cloneWithTypes(builder, op, operands, type);
-  if (isa<dist::AllGatherOp>(op) &&
-      context.toPlain(op.getToAttr()).isFullyReplicated())
-    local->setAttr(dist::DistDialect::kFullGatherAttr, builder.getUnitAttr());
   local->removeAttr("from");
   local->removeAttr("to");
   return local;

@@ -63,17 +63,19 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   // A reshard wherever a value is not spread as its use needs it.
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createPlaceReductionsPass());
+  pm.addPass(createMergeReshardsPass());
   pm.addPass(createReshardToCollectivesPass());
+  CheckBudgetPassOptions budget;
+  budget.maxBytes = options.maxBytes;
+  budget.maxCollectives = options.maxCollectives;
+  budget.noFullGather = options.noFullGather;
+  pm.addPass(createCheckBudgetPass(budget));
   // One device's program.
   pm.addPass(createGlobalToLocalPass());
   pm.addPass(createFuseCollectivesPass());
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass());
   pm.addPass(createVerifyLocalPass());
-  CheckBudgetPassOptions budget;
-  budget.maxBytes = options.maxBytes;
-  budget.maxCollectives = options.maxCollectives;
-  budget.noFullGather = options.noFullGather;
   pm.addPass(createCheckBudgetPass(budget));
   if (!options.collectiveReport.empty()) {
     ReportCollectivesPassOptions report;

@@ -16,7 +16,7 @@ dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{budget: expects at most 95 bytes received by a device in @bytes but got 96}}
 func.func @bytes(%x: tensor<4x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<64x4xf32>)
     -> tensor<4x4xf32> attributes {dist.budget = {max_bytes = 95}} {
-  // expected-note @+1 {{most bytes: all_reduce over {"x"} of 'tensor<4x4xf32>' (96 bytes)}}
+  // expected-note @+1 {{most bytes: all_reduce over {"x"} of tensor<4x4xf32> (96 bytes)}}
   %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<4x64xf32>, tensor<64x4xf32> -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }

@@ -87,6 +87,28 @@ def PlaceReductionsPass : Pass<"dist-place-reductions", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def MergeReshardsPass : Pass<"dist-merge-reshards", "::mlir::ModuleOp"> {
+  let summary = "joins reshards with each other, also through casts";
+  let description = [{
+    A reshard of a reshard goes straight from the first sharding to the last
+    one, if that takes no more time. A reshard moves to the other side of an op
+    of one tensor whose factors are all parallel (a cast, a transpose, a
+    reshape) if that takes less: there the element type is smaller, or another
+    reshard follows. Reductions do not move.
+
+    ```mlir
+    %1 = dist.reshard %0 from <@mesh, [{"x"}, {} ]> to <@mesh, [{}, {} ]> : tensor<8x4xf32>
+    %2 = arith.truncf %1 : tensor<8x4xf32> to tensor<8x4xbf16>
+    ```
+    becomes
+    ```mlir
+    %1 = arith.truncf %0 : tensor<8x4xf32> to tensor<8x4xbf16>
+    %2 = dist.reshard %1 from <@mesh, [{"x"}, {} ]> to <@mesh, [{}, {} ]> : tensor<8x4xbf16>
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def ReshardToCollectivesPass
     : Pass<"dist-reshard-to-collectives", "::mlir::ModuleOp"> {
   let summary = "turns each dist.reshard into collectives";
@@ -131,9 +153,21 @@ def GlobalToLocalPass : Pass<"dist-global-to-local", "::mlir::ModuleOp"> {
 def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
   let summary = "merges neighbouring collectives of local functions";
   let description = [{
-    An all-reduce whose only uses slice it in one way becomes a reduce-scatter;
-    a slice of an all-gather over the same axes and dimension is its operand;
-    equal collectives of one value are done once.
+    Each rewrite moves fewer bytes, or the same in fewer collectives, and gives a
+    remark; so does each that something prevents:
+
+    * an all-reduce whose only uses slice one dimension becomes a reduce-scatter
+      over the axes that all slices begin with; a reduce-scatter that is only
+      gathered again becomes an all-reduce; two reductions that are only added
+      up become one;
+    * a slice of an all-gather over the same axes and dimension is its operand; a
+      slice goes before an all-gather of another dimension; all-gathers, slices
+      and all-to-alls in a row become one;
+    * casts to a smaller type go before a collective that moves whole elements,
+      casts to a larger one behind it;
+    * equal collectives of one value are done once. A parameter is gathered for
+      each use on purpose: its gathers are merged only as far as no more than
+      `shared-bytes` stay live longer for it.
 
     ```mlir
     %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
@@ -142,6 +176,8 @@ def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
     becomes one `dist.reduce_scatter`.
   }];
   let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [Option<"sharedBytes", "shared-bytes", "int64_t", /*default=*/"0",
+                        "bytes of gathered parameters that may stay live longer">];
 }
 
 def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
@@ -171,9 +207,10 @@ def CheckBudgetPass : Pass<"dist-check-budget", "::mlir::ModuleOp"> {
   let summary = "fails where local functions communicate more than they may";
   let description = [{
     Limits are those of the options, or of a function's own `dist.budget`:
-    max_bytes that one device receives in one call, max_collectives, and
-    no_full_gather: no device gathers a whole tensor. The error names the
-    collective that is to blame. Changes nothing.
+    max_bytes that one device receives in one call and max_collectives, checked
+    on local functions, and no_full_gather (no device gathers a whole tensor),
+    checked on collectives in the global form. The error names the collective
+    that is to blame. Changes nothing.
 
     ```mlir
     func.func @f(...) attributes {dist.local, dist.budget = {max_bytes = 1024 : i64, no_full_gather}}

@@ -39,9 +39,6 @@ func.func @f() attributes {dist.budget = {max_bytes = -1}} { return }
 // expected-error @+1 {{dist.budget: expects no value for "no_full_gather" but got 1}}
 func.func @f() attributes {dist.budget = {no_full_gather = 1}} { return }
 // -----
-// expected-error @+1 {{dist.full_gather: expects to be on a dist.all_gather}}
-func.func @f() attributes {dist.full_gather} { return }
-// -----
 // Sub-axes.
 dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{(C1) expects a part of axis "x" with m >= 1 and k >= 2 but got (2)1}}
