@@ -75,16 +75,15 @@ template <typename Op>
 static LogicalResult verifyAttentionCall(Op op, size_t numOffsets,
                                          bool isLastOptional) {
   size_t offsets = op.getOffsets().size();
-  bool fits = offsets == numOffsets ||
-              (isLastOptional && offsets + 1 == numOffsets);
+  bool fits =
+      offsets == numOffsets || (isLastOptional && offsets + 1 == numOffsets);
   if (op.getSizes().size() != 7 || !fits)
     return op.emitOpError("(C1) expects seven sizes and ")
            << numOffsets << " offsets"
            << (isLastOptional ? ", or one less," : "") << " but got "
            << op.getSizes().size() << " and " << offsets;
   if (op.getPositionOffsets().size() % 2 || op.getPositionOffsets().size() > 2)
-    return op.emitOpError(
-               "(C2) expects two position offsets or none but got ")
+    return op.emitOpError("(C2) expects two position offsets or none but got ")
            << op.getPositionOffsets().size();
   return success();
 }

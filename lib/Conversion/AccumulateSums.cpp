@@ -35,8 +35,7 @@ static MutableOperandRange *getInit(Operation *op,
 static bool isPlainSum(linalg::GenericOp op) {
   Block *body = op.getBody();
   if (op.getNumDpsInputs() != 2 || op.getNumResults() != 1 ||
-      op.getNumReductionLoops() ||
-      body->getOperations().size() != 2 ||
+      op.getNumReductionLoops() || body->getOperations().size() != 2 ||
       !llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isIdentity(); }))
     return false;

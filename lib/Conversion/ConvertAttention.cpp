@@ -64,9 +64,9 @@ template <typename Op> struct Scores {
                   rhsLetters,
                   letters,
                   {shape[0], shape[3], shape[1], shape[2], dim, shape[4]}};
-    return buildMatmul(
-        b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
-        RankedTensorType::get(type.getShape(), wide));
+    return buildMatmul(b, einsum, b.castTensor(lhs, wide),
+                       b.castTensor(rhs, wide),
+                       RankedTensorType::get(type.getShape(), wide));
   }
 
   RankedTensorType scoreType() { return RankedTensorType::get(shape, wide); }
@@ -99,14 +99,14 @@ template <typename Op> struct Scores {
   /// exp(score - shift of the row), 0 for a hidden score: a row without keys
   /// gives 0, not NaN.
   Value exponentials(Value scores, Value shift, AffineMap shiftMap) {
-    return b.map(shape, wide, {{scores, all}, {shift, shiftMap}},
-                 [&](ValueRange v) {
-                   Value none = arith::CmpFOp::create(
-                       b, arith::CmpFPredicate::OEQ, v[0], hidden());
-                   Value exp = math::ExpOp::create(
-                       b, arith::SubFOp::create(b, v[0], v[1]));
-                   return zeroWhere(b, none, exp);
-                 });
+    return b.map(
+        shape, wide, {{scores, all}, {shift, shiftMap}}, [&](ValueRange v) {
+          Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0],
+                                             hidden());
+          Value exp =
+              math::ExpOp::create(b, arith::SubFOp::create(b, v[0], v[1]));
+          return zeroWhere(b, none, exp);
+        });
   }
 
   GenericBuilder &b;
@@ -158,9 +158,9 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
           return zeroWhere(b, empty, arith::DivFOp::create(b, v[0], v[1]));
         });
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    SmallVector<Value> results{
-        s.product(weights, s.scoreLetters(), op.getV(), s.keyLetters(), type,
-                  s.rowLetters(), type.getDimSize(4))};
+    SmallVector<Value> results{s.product(weights, s.scoreLetters(), op.getV(),
+                                         s.keyLetters(), type, s.rowLetters(),
+                                         type.getDimSize(4))};
     // Stats are [B, S, G, R], rows of scores [B, G, R, S]. log(0) is -inf.
     AffineMap order = b.project(4, {0, 2, 3, 1});
     if (!op.getStats().empty())
@@ -169,8 +169,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
           [&](ValueRange v) {
             Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
                                                 v[0], b.constant(s.wide, 0));
-            Value value = arith::AddFOp::create(
-                b, math::LogOp::create(b, v[0]), v[1]);
+            Value value =
+                arith::AddFOp::create(b, math::LogOp::create(b, v[0]), v[1]);
             return arith::SelectOp::create(b, empty, s.hidden(), value);
           }));
     return results;
@@ -189,8 +189,8 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
     }
     Type library = getLibraryType(b, element);
     SmallVector<Value> operands;
-    for (Value value : {op.getGrad(), op.getQ(), op.getK(), op.getV(),
-                        op.getOut()})
+    for (Value value :
+         {op.getGrad(), op.getQ(), op.getK(), op.getV(), op.getOut()})
       operands.push_back(b.castTensor(value, library));
     auto call = rt::AttentionBackwardOp::create(
         b, operands[1].getType(), operands[2].getType(), operands[3].getType(),
@@ -230,10 +230,10 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
           return arith::MulFOp::create(
               b, slope, b.constant(s.wide, op.getScale().convertToDouble()));
         });
-    return {s.product(dScores, s.scoreLetters(), op.getK(), s.keyLetters(),
-                      s.q, s.rowLetters(), dim),
-            s.product(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(),
-                      s.k, s.keyLetters(), dim),
+    return {s.product(dScores, s.scoreLetters(), op.getK(), s.keyLetters(), s.q,
+                      s.rowLetters(), dim),
+            s.product(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(), s.k,
+                      s.keyLetters(), dim),
             s.product(weights, s.scoreLetters(), op.getGrad(), s.rowLetters(),
                       s.v, s.keyLetters(), values)};
   }

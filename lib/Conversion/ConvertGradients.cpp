@@ -116,14 +116,13 @@ struct ConvertCrossEntropyBackward
           Value share = math::ExpOp::create(
               b, arith::SubFOp::create(b, b.widen(v[0]), v[2]));
           Value hit = isHere(b, r.rank - 1, v[3], op.getOffset());
-          Value less =
-              arith::SubFOp::create(b, share, b.constant(r.wide, 1.0));
+          Value less = arith::SubFOp::create(b, share, b.constant(r.wide, 1.0));
           share = arith::SelectOp::create(b, hit, less, share);
           Value ignored = arith::CmpIOp::create(
               b, arith::CmpIPredicate::eq, v[3],
               b.constant(labelType, int64_t(op.getIgnore())));
-          Value slope = arith::SelectOp::create(
-              b, ignored, b.constant(r.wide, 0), v[1]);
+          Value slope =
+              arith::SelectOp::create(b, ignored, b.constant(r.wide, 0), v[1]);
           return b.cast(arith::MulFOp::create(b, share, slope),
                         r.type.getElementType());
         });
@@ -138,14 +137,13 @@ struct ConvertPickBackward : OpRewritePattern<nn::PickBackwardOp> {
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     Rows r(b, op.getResult());
-    Value result =
-        b.map(r.shape, r.type.getElementType(),
-              {{op.getGrad(), r.row}, {op.getIndex(), r.row}},
-              [&](ValueRange v) {
-                Value hit = isHere(b, r.rank - 1, v[1], op.getOffset());
-                return arith::SelectOp::create(
-                    b, hit, v[0], b.constant(r.type.getElementType(), 0));
-              });
+    Value result = b.map(
+        r.shape, r.type.getElementType(),
+        {{op.getGrad(), r.row}, {op.getIndex(), r.row}}, [&](ValueRange v) {
+          Value hit = isHere(b, r.rank - 1, v[1], op.getOffset());
+          return arith::SelectOp::create(
+              b, hit, v[0], b.constant(r.type.getElementType(), 0));
+        });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -196,9 +194,8 @@ Value buildActivationBackward(GenericBuilder &b, Op op,
   return b.map(type.getShape(), type.getElementType(),
                {{op.getGrad(), all}, {op.getX(), all}}, [&](ValueRange v) {
                  Value slope = derivative(b.widen(v[1]));
-                 return b.cast(
-                     arith::MulFOp::create(b, b.widen(v[0]), slope),
-                     type.getElementType());
+                 return b.cast(arith::MulFOp::create(b, b.widen(v[0]), slope),
+                               type.getElementType());
                });
 }
 
@@ -213,8 +210,7 @@ Value halfOfOnePlus(GenericBuilder &b, Value x) {
 Value tanhGeluSlope(GenericBuilder &b, Value x) {
   Value one = b.constant(x.getType(), 1.0);
   Value t = math::TanhOp::create(b, geluArgument(b, x));
-  Value rest =
-      arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
+  Value rest = arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
   Value square = arith::MulFOp::create(b, x, x);
   Value inner =
       arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
@@ -254,15 +250,17 @@ struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
   LogicalResult matchAndRewrite(nn::SiluBackwardOp op,
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, buildActivationBackward(b, op, [&](Value x) {
-      Value one = b.constant(x.getType(), 1.0);
-      Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
-      Value s = arith::DivFOp::create(b, one,
-                                      arith::AddFOp::create(b, one, exp));
-      Value rest = arith::MulFOp::create(
-          b, x, arith::SubFOp::create(b, one, s));
-      return arith::MulFOp::create(b, s, arith::AddFOp::create(b, one, rest));
-    }));
+    rewriter.replaceOp(
+        op, buildActivationBackward(b, op, [&](Value x) {
+          Value one = b.constant(x.getType(), 1.0);
+          Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+          Value s =
+              arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, exp));
+          Value rest =
+              arith::MulFOp::create(b, x, arith::SubFOp::create(b, one, s));
+          return arith::MulFOp::create(b, s,
+                                       arith::AddFOp::create(b, one, rest));
+        }));
     return success();
   }
 };
@@ -270,8 +268,9 @@ struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
 } // namespace
 
 void tessera::populateGradientPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvertLayerNormBackward, ConvertRMSNormBackward,
-               ConvertCrossEntropyBackward, ConvertPickBackward,
-               ConvertEmbeddingBackward, ConvertGeluBackward,
-               ConvertSiluBackward>(patterns.getContext());
+  patterns
+      .add<ConvertLayerNormBackward, ConvertRMSNormBackward,
+           ConvertCrossEntropyBackward, ConvertPickBackward,
+           ConvertEmbeddingBackward, ConvertGeluBackward, ConvertSiluBackward>(
+          patterns.getContext());
 }

@@ -43,16 +43,16 @@ bool isMatmulType(Type operand, Type result) {
 
 } // namespace
 
-Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs, Value rhs,
-                  RankedTensorType type) {
+Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
+                           Value rhs, RankedTensorType type) {
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   Type element = type.getElementType();
   if (!isMatmulType(operand, element)) {
     // f16, or f32 to f64: in the wide type.
     Type wide = getWideType(element);
-    Value product = buildMatmul(b, einsum, b.castTensor(lhs, wide),
-                                b.castTensor(rhs, wide),
-                                RankedTensorType::get(type.getShape(), wide));
+    Value product =
+        buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
+                    RankedTensorType::get(type.getShape(), wide));
     return b.castTensor(product, element);
   }
   MatmulPlan plan = planMatmul(einsum);
@@ -80,7 +80,8 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs, V
       shape.push_back(einsum.sizes[letter]);
     productType = RankedTensorType::get(shape, element);
   }
-  Value product = rt::MatmulOp::create(b, productType, lhs, rhs, /*init=*/Value(), layout);
+  Value product =
+      rt::MatmulOp::create(b, productType, lhs, rhs, /*init=*/Value(), layout);
   if (plan.resultOrder)
     product = permute(b, product, *plan.resultOrder, einsum.result);
   return product;

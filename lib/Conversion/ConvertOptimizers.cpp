@@ -45,9 +45,8 @@ struct Update {
     return b.mapMany(type.getShape(), elements, inputs, [&](ValueRange v) {
       SmallVector<Value> wideValues;
       for (Value value : v)
-        wideValues.push_back(isa<FloatType>(value.getType())
-                                 ? b.cast(value, wide)
-                                 : value);
+        wideValues.push_back(
+            isa<FloatType>(value.getType()) ? b.cast(value, wide) : value);
       SmallVector<Value> results = body(wideValues);
       for (auto [i, result] : llvm::enumerate(results)) {
         result = b.cast(result, elements[i]);
@@ -72,9 +71,9 @@ struct ConvertAdamW : OpRewritePattern<nn::AdamWOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Update update(b, op.getParam(), op.getLr());
     enum { Param, M, V, Grad, Scale, Lr, MCorrection, VCorrection };
-    for (Value value : {op.getParam(), op.getM(), op.getV(), op.getGrad(),
-                        op.getGradScale(), op.getLr(), op.getMCorrection(),
-                        op.getVCorrection()})
+    for (Value value :
+         {op.getParam(), op.getM(), op.getV(), op.getGrad(), op.getGradScale(),
+          op.getLr(), op.getMCorrection(), op.getVCorrection()})
       update.add(value);
     double beta1 = op.getBeta1().convertToDouble();
     double beta2 = op.getBeta2().convertToDouble();
@@ -126,8 +125,7 @@ struct ConvertSGD : OpRewritePattern<nn::SGDOp> {
               scaled(b, v[Param], op.getWeightDecay().convertToDouble()));
           if (op.getVelocity())
             step = arith::AddFOp::create(
-                b,
-                scaled(b, v[Velocity], op.getMomentum().convertToDouble()),
+                b, scaled(b, v[Velocity], op.getMomentum().convertToDouble()),
                 step);
           SmallVector<Value> next{arith::SubFOp::create(
               b, v[Param], arith::MulFOp::create(b, v[Lr], step))};

@@ -173,21 +173,21 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
     AffineMap angle =
         b.project(rank + 1, {unsigned(op.getDim()), unsigned(rank)});
-    Value y =
-        b.map(shape, type.getElementType(),
-              {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
-              [&](ValueRange v) {
-                Value first = arith::CmpIOp::create(
-                    b, arith::CmpIPredicate::eq, b.loop(rank - 1), b.index(0));
-                Value minus = arith::NegFOp::create(b, v[3]);
-                Value sine = op.getInverse()
-                                 ? arith::SelectOp::create(b, first, v[3], minus)
-                                 : arith::SelectOp::create(b, first, minus, v[3]);
-                Value rotated = arith::AddFOp::create(
-                    b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
-                    arith::MulFOp::create(b, b.widen(v[1]), sine));
-                return b.cast(rotated, type.getElementType());
-              });
+    Value y = b.map(
+        shape, type.getElementType(),
+        {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
+        [&](ValueRange v) {
+          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                              b.loop(rank - 1), b.index(0));
+          Value minus = arith::NegFOp::create(b, v[3]);
+          Value sine = op.getInverse()
+                           ? arith::SelectOp::create(b, first, v[3], minus)
+                           : arith::SelectOp::create(b, first, minus, v[3]);
+          Value rotated = arith::AddFOp::create(
+              b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
+              arith::MulFOp::create(b, b.widen(v[1]), sine));
+          return b.cast(rotated, type.getElementType());
+        });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
     return success();
   }

@@ -48,8 +48,7 @@ static Value getSlice(ImplicitLocOpBuilder &b, Value tensor,
 
 /// The values that the body yields for micro-batch `index`.
 static SmallVector<Value> cloneBody(ImplicitLocOpBuilder &b,
-                                    dist::AccumulateOp op,
-                                    OpFoldResult index) {
+                                    dist::AccumulateOp op, OpFoldResult index) {
   IRMapping mapping;
   Block &body = op.getBody().front();
   for (auto [argument, operand] :
@@ -82,12 +81,11 @@ static void expand(dist::AccumulateOp op) {
   if (last > 0) {
     SmallVector<Value> zeros;
     for (Type type : op.getResultTypes())
-      zeros.push_back(arith::ConstantOp::create(
-          b, cast<TypedAttr>(b.getZeroAttr(type))));
-    auto loop = scf::ForOp::create(
-        b, arith::ConstantIndexOp::create(b, 0),
-        arith::ConstantIndexOp::create(b, last),
-        arith::ConstantIndexOp::create(b, 1), zeros);
+      zeros.push_back(
+          arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
+    auto loop = scf::ForOp::create(b, arith::ConstantIndexOp::create(b, 0),
+                                   arith::ConstantIndexOp::create(b, last),
+                                   arith::ConstantIndexOp::create(b, 1), zeros);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> values = cloneBody(b, op, loop.getInductionVar());

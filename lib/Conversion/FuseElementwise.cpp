@@ -11,6 +11,7 @@
 #include "GenericBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "tessera/Conversion/Passes.h"
 
@@ -89,9 +90,25 @@ static void convertToCopy(linalg::GenericOp op) {
 
 /// The number that a constant tensor consists of; null if there are several.
 static TypedAttr getSplat(Operation *op) {
-  auto values = dyn_cast<SplatElementsAttr>(
-      cast<arith::ConstantOp>(op).getValue());
+  auto values =
+      dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
   return values ? values.getSplatValue<TypedAttr>() : TypedAttr();
+}
+
+/// A generic that makes the value of a fill or of a constant tensor.
+static Value buildValue(GenericBuilder &b, Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return b.map(type.getShape(), type.getElementType(), {},
+                 [&](ValueRange) { return fill.getInputs()[0]; });
+  // One number is no table of the tensor's size in the program.
+  if (TypedAttr splat = getSplat(op))
+    return b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+      return arith::ConstantOp::create(b, splat);
+    });
+  return b.map(type.getShape(), type.getElementType(),
+               {{op->getResult(0), b.identity(type.getRank())}},
+               [](ValueRange v) { return v[0]; });
 }
 
 /// Gives fills and constants that are read as tensors a generic of their own;
@@ -113,28 +130,24 @@ static void materialize(func::FuncOp func) {
       // input.
       return !generic || generic.isDpsInit(&use) != isFill;
     };
-    if (llvm::none_of(op->getResult(0).getUses(), needsPlace))
-      continue;
-    GenericBuilder b(op->getLoc(), op->getBlock(), ++op->getIterator());
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    AffineMap all = b.identity(type.getRank());
-    Value value;
-    if (auto fill = dyn_cast<linalg::FillOp>(op))
-      value = b.map(type.getShape(), type.getElementType(), {},
-                    [&](ValueRange) { return fill.getInputs()[0]; });
-    else if (auto splat = getSplat(op))
-      // One number, not a table of the tensor's size in the program.
-      value = b.map(type.getShape(), type.getElementType(), {},
-                    [&](ValueRange) {
-                      return arith::ConstantOp::create(b, splat);
-                    });
-    else
-      value =
-          b.map(type.getShape(), type.getElementType(),
-                {{op->getResult(0), all}}, [](ValueRange v) { return v[0]; });
-    op->getResult(0).replaceUsesWithIf(value, [&](OpOperand &use) {
-      return use.getOwner() != value.getDefiningOp() && needsPlace(use);
-    });
+    // A loop writes over the value that it starts with: it gets one of its own.
+    Value shared;
+    for (OpOperand &use :
+         llvm::make_early_inc_range(op->getResult(0).getUses())) {
+      if (!needsPlace(use))
+        continue;
+      if (isa<scf::ForOp>(use.getOwner())) {
+        GenericBuilder b(op->getLoc(), use.getOwner());
+        use.set(buildValue(b, op));
+        continue;
+      }
+      if (!shared) {
+        GenericBuilder b(op->getLoc(), op->getBlock(), ++op->getIterator());
+        shared = buildValue(b, op);
+      }
+      if (use.getOwner() != shared.getDefiningOp())
+        use.set(shared);
+    }
   }
 }
 

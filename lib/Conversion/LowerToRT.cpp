@@ -163,18 +163,17 @@ void StepLowering::startFrom(Value init, Value result) {
 void StepLowering::lowerMatmul(rt::MatmulOp op) {
   if (op.getInit())
     startFrom(op.getInit(), op.getResult());
-  rt::CallMatmulOp::create(
-      b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
-      op.getLhs().getType().getElementType(),
-      op.getResult().getType().getElementType(),
-      ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
-                        offsetOf(op.getResult())});
+  rt::CallMatmulOp::create(b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
+                           op.getLhs().getType().getElementType(),
+                           op.getResult().getType().getElementType(),
+                           ArrayRef<int64_t>{offsetOf(op.getLhs()),
+                                             offsetOf(op.getRhs()),
+                                             offsetOf(op.getResult())});
 }
 
 /// The call for attention or its gradients; tensors are its operands, then its
 /// results.
-template <typename Call, typename Op>
-void StepLowering::lowerAttention(Op op) {
+template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
   ArrayRef<int64_t> q = op.getQ().getType().getShape();
   SmallVector<Value> positions;
   for (Value offset : op.getPositionOffsets())
@@ -408,9 +407,9 @@ LogicalResult StepLowering::lower(Operation *op) {
 /// A loop over calls; what it carries lies in memory.
 LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
   auto bound = [&](Value value) { return scalars.lookup(value); };
-  auto loop = scf::ForOp::create(b, bound(op.getLowerBound()),
-                                 bound(op.getUpperBound()),
-                                 bound(op.getStep()));
+  auto loop =
+      scf::ForOp::create(b, bound(op.getLowerBound()),
+                         bound(op.getUpperBound()), bound(op.getStep()));
   scalars.map(op.getInductionVar(), loop.getInductionVar());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());

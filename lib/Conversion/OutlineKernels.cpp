@@ -222,9 +222,8 @@ LogicalResult Outliner::outline(const FusionGroup &group) {
 
 /// Whether a kernel depends on scalars alone.
 static bool isTable(rt::KernelOp op) {
-  return llvm::none_of(op.getOperandTypes(), [](Type type) {
-    return isa<RankedTensorType>(type);
-  });
+  return llvm::none_of(op.getOperandTypes(),
+                       [](Type type) { return isa<RankedTensorType>(type); });
 }
 
 /// Moves tables that are the same in each iteration before their loop.

@@ -18,8 +18,8 @@ namespace tessera {
 /// The loops of a tensor whose last dimension is normalized or reduced.
 struct Rows {
   Rows(GenericBuilder &b, mlir::Value x)
-      : type(llvm::cast<mlir::RankedTensorType>(x.getType())), rank(type.getRank()),
-        shape(type.getShape()), outer(shape.drop_back()),
+      : type(llvm::cast<mlir::RankedTensorType>(x.getType())),
+        rank(type.getRank()), shape(type.getShape()), outer(shape.drop_back()),
         wide(getWideType(type.getElementType())), all(b.identity(rank)),
         row(b.leading(rank, rank - 1)), rowOnly(b.identity(rank - 1)),
         last(b.project(rank, {unsigned(rank - 1)})) {}

@@ -47,9 +47,8 @@ static linalg::GenericOp rebuild(OpBuilder &b, linalg::GenericOp op,
                                  ValueRange inputs, ValueRange inits,
                                  ArrayRef<AffineMap> maps,
                                  ArrayRef<IteratorType> iterators) {
-  auto made =
-      linalg::GenericOp::create(b, op.getLoc(), inits.getTypes(), inputs, inits,
-                                maps, iterators);
+  auto made = linalg::GenericOp::create(b, op.getLoc(), inits.getTypes(),
+                                        inputs, inits, maps, iterators);
   IRMapping mapping;
   op.getRegion().cloneInto(&made.getRegion(), mapping);
   return made;
@@ -161,13 +160,12 @@ static bool spreadColumns(linalg::GenericOp op) {
   for (auto [i, kind] : llvm::enumerate(iterators))
     (kind == IteratorType::parallel ? parallel : reductions).push_back(i);
   unsigned last = op.getNumLoops() - 1;
-  AffineMap resultMap =
-      op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (op.getNumResults() != 1 || !getStart(op, 0) || parallel.empty() ||
       parallel.back() != last ||
-      resultMap != AffineMap::getMultiDimIdentityMap(op.getNumLoops(),
-                                                     op.getContext())
-                       .getSubMap(parallel))
+      resultMap !=
+          AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext())
+              .getSubMap(parallel))
     return false;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t rows = 1;
@@ -235,9 +233,8 @@ static bool spreadWhole(linalg::GenericOp op) {
   std::fill_n(iterators.begin(), outer, IteratorType::parallel);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = b.leading(loops, outer);
-  linalg::GenericOp parts =
-      rebuild(b, op, op.getDpsInputs(), fillLike(b, start, shape), maps,
-              iterators);
+  linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
+                                    fillLike(b, start, shape), maps, iterators);
   iterators.assign(outer, IteratorType::reduction);
   auto whole = linalg::GenericOp::create(
       b, op.getResult(0).getType(), parts.getResult(0),

@@ -22,9 +22,8 @@ using namespace tessera;
 /// Calls, views, communication and arithmetic on scalars.
 static bool belongsInStep(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
-  if (dialect == "rt" ||
-      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp,
-          scf::YieldOp>(op))
+  if (dialect == "rt" || isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                             func::ReturnOp, scf::YieldOp>(op))
     return true;
   if (dialect == "dist")
     return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,

@@ -21,8 +21,8 @@ using namespace tessera;
 using rt::RTDialect;
 
 static constexpr StringLiteral kCategoryNames[] = {
-    "parameters", "gradients", "optimizer_state",
-    "activations", "gathered", "inputs"};
+    "parameters",  "gradients", "optimizer_state",
+    "activations", "gathered",  "inputs"};
 
 /// Bytes behind each block that nothing may write.
 static constexpr int64_t kCanaryBytes = 64;
@@ -88,7 +88,8 @@ static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
     int64_t bytes = block.bytes - kCanaryBytes;
     Operation *from = blocks.getFirst(i), *to = blocks.getLast(i);
     bool isLast = to == func.front().getTerminator();
-    begins[from ? from : first].append({plan.offsets[i], bytes, from != nullptr});
+    begins[from ? from : first].append(
+        {plan.offsets[i], bytes, from != nullptr});
     ends[to].append({plan.offsets[i], bytes, !isLast});
   }
   Builder b(func.getContext());

@@ -124,8 +124,8 @@ Operation *StepBlocks::findReader(Value place, OpResult writer) const {
         place.getParentBlock()->findAncestorOpInBlock(*use.getOwner());
     if (user == op && begin == position.lookup(op)) {
       auto iface = dyn_cast<rt::ReuseOpInterface>(op);
-      if (!iface || !iface.mayReuse(writer.getResultNumber(),
-                                    use.getOperandNumber()))
+      if (!iface ||
+          !iface.mayReuse(writer.getResultNumber(), use.getOperandNumber()))
         return op;
       continue;
     }
@@ -176,8 +176,7 @@ void StepBlocks::prepareLoop(scf::ForOp loop) {
 
 LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
   BlockArgument place = func.getArgument(argument);
-  OpOperand &operand =
-      func.front().getTerminator()->getOpOperand(result);
+  OpOperand &operand = func.front().getTerminator()->getOpOperand(result);
   Value root = getRoot(operand.get());
   if (root == place)
     return success();
@@ -295,9 +294,8 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
 }
 
 void StepBlocks::addLoop(scf::ForOp loop) {
-  for (auto [init, argument, result] :
-       llvm::zip(loop.getInits(), loop.getRegionIterArgs(),
-                 loop.getResults())) {
+  for (auto [init, argument, result] : llvm::zip(
+           loop.getInits(), loop.getRegionIterArgs(), loop.getResults())) {
     unsigned block = blockOf.lookup(init);
     ArenaBlock &place = problem.blocks[block];
     place.end = std::max({place.end, endOf(loop), lastUse(result)});

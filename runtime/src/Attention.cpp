@@ -90,18 +90,17 @@ struct Backward {
 
   /// Runs every head in pieces of `block` of the range [begin, end) of a task,
   /// the last ones first: with a causal mask these see most keys.
-  void inPieces(const AttentionBackwardTask &part, int64_t heads,
-                int64_t block, int64_t AttentionBackwardTask::*begin,
+  void inPieces(const AttentionBackwardTask &part, int64_t heads, int64_t block,
+                int64_t AttentionBackwardTask::*begin,
                 int64_t AttentionBackwardTask::*end) const {
     int64_t blocks = (part.*end + block - 1) / block;
-    int64_t pieces = std::min<int64_t>(
-        blocks, (ctx->pool->size() * 2 + heads - 1) / heads);
+    int64_t pieces =
+        std::min<int64_t>(blocks, (ctx->pool->size() * 2 + heads - 1) / heads);
     ctx->pool->forEach(heads * pieces, [&](int64_t index, int thread) {
       int64_t piece = pieces - 1 - index / heads;
       AttentionBackwardTask task = part;
       task.*begin = blocks * piece / pieces * block;
-      task.*end =
-          std::min(blocks * (piece + 1) / pieces * block, part.*end);
+      task.*end = std::min(blocks * (piece + 1) / pieces * block, part.*end);
       run(task, index % heads, thread);
     });
   }

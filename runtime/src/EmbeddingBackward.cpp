@@ -27,8 +27,8 @@ struct Hit {
 };
 
 template <typename Id>
-std::vector<Hit> sortPlaces(const tessera_rt_embedding_desc &d,
-                              const Id *ids, int64_t offset) {
+std::vector<Hit> sortPlaces(const tessera_rt_embedding_desc &d, const Id *ids,
+                            int64_t offset) {
   std::vector<Hit> entries;
   for (int64_t place = 0; place < d.places; ++place) {
     int64_t row = int64_t(ids[place]) - offset;
@@ -49,8 +49,7 @@ void narrow(float x, uint16_t &out) { out = floatToBf16(x); }
 /// Rows of the table from one entry on, those of equal row.
 template <typename In, typename Out, typename Wide>
 const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
-                    const Hit *entry, const Hit *end, Wide *sum,
-                    Out *result) {
+                  const Hit *entry, const Hit *end, Wide *sum, Out *result) {
   int64_t row = entry->row;
   for (bool first = true; entry != end && entry->row == row;
        ++entry, first = false) {
@@ -66,8 +65,7 @@ const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
 
 template <typename In, typename Out, typename Wide>
 void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
-            const void *grad, const std::vector<Hit> &entries,
-            void *result) {
+            const void *grad, const std::vector<Hit> &entries, void *result) {
   size_t bytes = size_t(d.width) * sizeof(Wide);
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.get(bytes);
@@ -82,8 +80,7 @@ void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
       memset(static_cast<void *>(table + begin * d.width), 0,
              size_t((end - begin) * d.width) * sizeof(Out));
     const Hit *last = entries.data() + entries.size();
-    const Hit *entry =
-        std::lower_bound(entries.data(), last, Hit{begin, 0});
+    const Hit *entry = std::lower_bound(entries.data(), last, Hit{begin, 0});
     while (entry != last && entry->row < end)
       entry = addRow<In, Out, Wide>(d, static_cast<const In *>(grad), entry,
                                     last, sum, table);
@@ -91,11 +88,9 @@ void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
 }
 } // namespace
 
-extern "C" int32_t
-tessera_rt_embedding_backward(tessera_rt_context *ctx,
-                              const tessera_rt_embedding_desc *desc,
-                              const void *grad, const void *ids, void *result,
-                              int64_t offset) {
+extern "C" int32_t tessera_rt_embedding_backward(
+    tessera_rt_context *ctx, const tessera_rt_embedding_desc *desc,
+    const void *grad, const void *ids, void *result, int64_t offset) {
   const tessera_rt_embedding_desc &d = *desc;
   bool known = d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16 ||
                d.dtype == TESSERA_RT_F64;

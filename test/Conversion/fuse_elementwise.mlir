@@ -58,3 +58,22 @@ func.func @constants(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = nn.einsum "sd,df->sf" %x, %c : tensor<4x2xf32>, tensor<2x2xf32> -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
+
+// Zeros that loops start with are each loop's own, and no table.
+// CHECK-LABEL: func.func @loop_starts
+// CHECK: %[[A:.*]] = linalg.generic
+// CHECK-NOT: ins
+// CHECK: %[[B:.*]] = linalg.generic
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[B]], %{{.*}} = %[[A]])
+func.func @loop_starts(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %z = arith.constant dense<0.0> : tensor<8xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %0:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %z, %b = %z) -> (tensor<8xf32>, tensor<8xf32>) {
+    %1 = arith.addf %a, %x : tensor<8xf32>
+    %2 = arith.subf %b, %x : tensor<8xf32>
+    scf.yield %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -121,9 +121,9 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 // The zeros that it begins with are no table in the program.
 // CHECK-NOT: memref.global
 // CHECK-LABEL: func.func @step()
-// CHECK: rt.launch @{{.*}} at {{\[}}[[SUM:[0-9]+]]]
 // CHECK: %[[C0:.*]] = arith.constant 0 : index
 // CHECK: %[[C3:.*]] = arith.constant 3 : index
+// CHECK: rt.launch @{{.*}} at {{\[}}[[SUM:[0-9]+]]]
 // CHECK: scf.for %[[I:.*]] = %[[C0]] to %[[C3]]
 // CHECK-NEXT: rt.call_copy 4 [1, 4, 8] from 0 {{.*}} start %[[I]] dim 0
 // CHECK-NEXT: rt.call_matmul accumulate {{.*}} at [{{[0-9]+}}, {{[0-9]+}}, [[SUM]]]

@@ -36,7 +36,8 @@ Gradients reference(const AttentionCase &c, const float *grad, const float *q,
     for (int64_t t = 0; t < c.t; ++t) {
       int64_t key = (at.b * c.t + t) * c.g + at.g;
       for (int64_t x = 0; x < c.kv; ++x) {
-        dp[size_t(t)] += double(grad[row * c.kv + x]) * double(v[key * c.kv + x]);
+        dp[size_t(t)] +=
+            double(grad[row * c.kv + x]) * double(v[key * c.kv + x]);
         result.dv[size_t(key * c.kv + x)] +=
             p[size_t(t)] * double(grad[row * c.kv + x]);
       }

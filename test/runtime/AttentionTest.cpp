@@ -18,7 +18,8 @@ using namespace tessera::rt;
 
 static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
   SCOPED_TRACE(c.name() + (bf16 ? " bf16" : " f32"));
-  AttentionOperand q(c.rows() * c.k, 1, bf16), k(c.b * c.t * c.g * c.k, 2, bf16);
+  AttentionOperand q(c.rows() * c.k, 1, bf16),
+      k(c.b * c.t * c.g * c.k, 2, bf16);
   AttentionOperand v(c.b * c.t * c.g * c.kv, 3, bf16);
   AttentionOperand out(c.rows() * c.kv, bf16), plain(c.rows() * c.kv, bf16);
   std::vector<float> logsumexp(size_t(c.rows()) + 1, 99.0f);
@@ -35,8 +36,8 @@ static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
   for (int64_t row = 0; row < c.rows(); ++row) {
     AttentionRow at(c, row);
     double wantedSum;
-    std::vector<double> weights = attentionWeights(
-        c, q.exact.data(), k.exact.data(), row, wantedSum);
+    std::vector<double> weights =
+        attentionWeights(c, q.exact.data(), k.exact.data(), row, wantedSum);
     if (wantedSum == -HUGE_VAL)
       ASSERT_EQ(logsumexp[size_t(row)], -HUGE_VALF) << "row " << row;
     else
@@ -44,9 +45,9 @@ static void check(tessera_rt_context *ctx, const AttentionCase &c, bool bf16) {
     for (int64_t x = 0; x < c.kv; ++x) {
       double wanted = 0;
       for (int64_t t = 0; t < c.t; ++t)
-        wanted += weights[size_t(t)] *
-                  double(v.exact[size_t(
-                      ((at.b * c.t + t) * c.g + at.g) * c.kv + x)]);
+        wanted +=
+            weights[size_t(t)] *
+            double(v.exact[size_t(((at.b * c.t + t) * c.g + at.g) * c.kv + x)]);
       ASSERT_NEAR(out.at(row * c.kv + x), wanted, bf16 ? 0.01 : 2e-5)
           << "row " << row << " element " << x;
       ASSERT_EQ(out.at(row * c.kv + x), plain.at(row * c.kv + x));

@@ -80,9 +80,8 @@ TEST(embedding, backward) {
 
 TEST(embedding, types_that_do_not_fit_are_refused) {
   SingleRank rank(1, 4096);
-  tessera_rt_embedding_desc d{TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I32,
-                              1,              1,               1,
-                              0};
+  tessera_rt_embedding_desc d{
+      TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I32, 1, 1, 1, 0};
   float grad = 1, result = 2;
   int32_t id = 0;
   EXPECT_EQ(tessera_rt_embedding_backward(rank, &d, &grad, &id, &result, 0),

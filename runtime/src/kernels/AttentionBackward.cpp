@@ -51,8 +51,8 @@ struct Buffers {
     keyDims = cutter.take(d.kv_len * width);
     dk = cutter.take(d.kv_len * width);
     dv = cutter.take(d.kv_len * wide);
-    plain = cutter.take(queryBlock *
-                        (d.head_dim > d.v_head_dim ? d.head_dim : d.v_head_dim));
+    plain = cutter.take(
+        queryBlock * (d.head_dim > d.v_head_dim ? d.head_dim : d.v_head_dim));
     other = cutter.take(d.v_head_dim);
     queries = cutter.take(queryBlock * d.head_dim);
     grads = cutter.take(queryBlock * d.v_head_dim);
@@ -117,8 +117,7 @@ struct Worker {
       for (int64_t x = 0; x < d.v_head_dim; ++x)
         sum += row[x] * buffers.other[x];
       buffers.delta[i] = sum;
-      buffers.shift[i] =
-          task.logsumexp[head.rowOffset(first + i, 1)] * log2OfE;
+      buffers.shift[i] = task.logsumexp[head.rowOffset(first + i, 1)] * log2OfE;
     }
     MatrixView grads{buffers.plain, TESSERA_RT_F32, d.v_head_dim, 1};
     packAttentionRows(grads, count, d.v_head_dim, buffers.grads);
