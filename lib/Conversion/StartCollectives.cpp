@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Starts keep the order of the program. A wait moves down to the first use, so
-// that what does not need the result runs meanwhile.
+// that what does not need the result runs meanwhile; but not if that keeps much
+// more memory than the result takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,11 +64,32 @@ static void split(dist::CollectiveOpInterface op) {
 /// Slots that a loop finds free, at least.
 static constexpr unsigned kLoopSlots = 16;
 
-/// The lowest free slot for each collective in flight. Where all are taken, the
-/// oldest wait moves up. `taken` are those of collectives that are in flight
-/// around the block.
+/// Bytes of operands that collectives in flight may keep for themselves.
+/// Without an end to it the gradients of a whole micro-batch would wait for the
+/// sums that their shards are added to.
+static constexpr int64_t kMaxHeldBytes = int64_t(8) << 20;
+
+/// Bytes that are free once the collective is waited for: those of an operand
+/// that nothing else reads from here on, less those of the result.
+static int64_t getHeldBytes(dist::StartOp start) {
+  Value source = start.getInput();
+  for (Operation *user : source.getUsers()) {
+    Operation *here = start->getBlock()->findAncestorOpInBlock(*user);
+    if (!here || (here != start && !isa<dist::WaitOp>(here) &&
+                  start->isBeforeInBlock(here)))
+      return 0;
+  }
+  auto wait = cast<dist::WaitOp>(*start.getFuture().getUsers().begin());
+  return rt::getTensorBytes(cast<RankedTensorType>(source.getType())) -
+         rt::getTensorBytes(cast<RankedTensorType>(wait.getResult().getType()));
+}
+
+/// The lowest free slot for each collective in flight. Where all are taken, or
+/// too much memory is held, the oldest wait moves up. `taken` are those of
+/// collectives that are in flight around the block.
 static void assignSlots(Block &block, llvm::SmallBitVector taken) {
   SmallVector<dist::StartOp> inFlight;
+  int64_t held = 0;
   auto slotAttr = [&](unsigned slot) {
     return IntegerAttr::get(
         IntegerType::get(block.getParentOp()->getContext(), 64), slot);
@@ -76,6 +98,7 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
     taken.reset(
         start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr).getInt());
     llvm::erase(inFlight, start);
+    held -= std::max<int64_t>(getHeldBytes(start), 0);
   };
   auto waitForOldest = [&](Operation *before) {
     dist::StartOp oldest = inFlight.front();
@@ -103,6 +126,10 @@ static void assignSlots(Block &block, llvm::SmallBitVector taken) {
       continue;
     if (taken.all())
       waitForOldest(start);
+    int64_t bytes = std::max<int64_t>(getHeldBytes(start), 0);
+    while (bytes > 0 && held + bytes > kMaxHeldBytes && !inFlight.empty())
+      waitForOldest(start);
+    held += bytes;
     unsigned slot = taken.find_first_unset();
     taken.set(slot);
     inFlight.push_back(start);

@@ -60,3 +60,23 @@ func.func @read_in_a_loop(%x: tensor<8xf32>, %y: tensor<4xf32>) -> tensor<8xf32>
   }
   return %1 : tensor<8xf32>
 }
+
+// Operands that nothing else needs are not kept beyond 8 MiB: the first is waited
+// for before the third starts. One that is read later is kept anyway.
+// CHECK-LABEL: func.func @held
+// CHECK: %[[A:.*]] = dist.start %arg0 {rt.slot = 0
+// CHECK: %[[B:.*]] = dist.start %arg1 {rt.slot = 1
+// CHECK: dist.wait %[[A]], %arg0 {rt.slot = 0
+// CHECK-NEXT: %[[C:.*]] = dist.start %arg2 {rt.slot = 0
+// CHECK: %[[D:.*]] = dist.start %arg3 {rt.slot = 2
+// CHECK: dist.wait %[[B]], %arg1 {rt.slot = 1
+// CHECK: dist.wait %[[C]], %arg2 {rt.slot = 0
+// CHECK: dist.wait %[[D]], %arg3 {rt.slot = 2
+func.func @held(%a: tensor<2097152xf32>, %b: tensor<2097152xf32>, %c: tensor<2097152xf32>, %d: tensor<2097152xf32>)
+    -> (tensor<1048576xf32>, tensor<1048576xf32>, tensor<1048576xf32>, tensor<1048576xf32>, tensor<2097152xf32>) {
+  %0 = dist.reduce_scatter <sum> %a dim 0 over <{"tp"}> on @mesh : tensor<2097152xf32> -> tensor<1048576xf32>
+  %1 = dist.reduce_scatter <sum> %b dim 0 over <{"tp"}> on @mesh : tensor<2097152xf32> -> tensor<1048576xf32>
+  %2 = dist.reduce_scatter <sum> %c dim 0 over <{"tp"}> on @mesh : tensor<2097152xf32> -> tensor<1048576xf32>
+  %3 = dist.reduce_scatter <sum> %d dim 0 over <{"tp"}> on @mesh : tensor<2097152xf32> -> tensor<1048576xf32>
+  return %0, %1, %2, %3, %d : tensor<1048576xf32>, tensor<1048576xf32>, tensor<1048576xf32>, tensor<1048576xf32>, tensor<2097152xf32>
+}
