@@ -103,6 +103,23 @@ static std::vector<double> tableSizes() {
   return sizes;
 }
 
+/// "1GB", ">=32MB"; none for anything else. A line fitted through all sizes
+/// ("0B") is taken at 1 GiB.
+static std::optional<double> statedSize(StringRef text) {
+  text.consume_front(">=");
+  double unit = 1;
+  if (text.consume_back("GB"))
+    unit = 1 << 30;
+  else if (text.consume_back("MB"))
+    unit = 1 << 20;
+  else if (!text.consume_back("B"))
+    return std::nullopt;
+  std::optional<double> value = number(text);
+  if (!value)
+    return std::nullopt;
+  return *value > 0 ? *value * unit : double(1 << 30);
+}
+
 /// The library's own model: latency + bytes / bandwidth for each algorithm and
 /// protocol; it runs the fastest.
 static void scoreTuningTable(const Table &table, Evaluator &evaluator,
@@ -112,6 +129,8 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     int64_t ranks, nodes;
     std::string preset;
     std::vector<std::pair<double, double>> lines;
+    /// Where the line was measured; none: it is a model for all sizes.
+    std::optional<double> size;
   };
   std::map<std::string, Curve> curves;
   for (size_t row = 0; row < table.rows.size(); ++row) {
@@ -136,6 +155,7 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     curve.nodes = number(table.get(row, "n_nodes")).value_or(1);
     curve.preset = presetOf(table, row);
     curve.lines.emplace_back(*latency * 1e-6, *rate * 1e9);
+    curve.size = statedSize(table.get(row, "size"));
   }
   for (const auto &[key, curve] : curves) {
     Expected<ClusterSpec> spec = evaluator.cluster(curve.preset);
@@ -144,7 +164,10 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
       continue;
     }
     LinkSpans spans = spansOf(*spec, curve.ranks, curve.nodes);
-    for (double bytes : tableSizes()) {
+    std::vector<double> sizes = tableSizes();
+    if (curve.size)
+      sizes = {*curve.size};
+    for (double bytes : sizes) {
       double best = INFINITY;
       for (const auto &[latency, rate] : curve.lines)
         best = std::min(best, latency + bytes / rate);

@@ -7,6 +7,7 @@
 
 #include "Evaluate.h"
 #include "tessera/Cost/MemoryModel.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -95,6 +96,9 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
   const MemoryBytes &bytes = stages[fullestStage(stages)].bytes;
   Prediction result;
   result.capacity = spec.device.memoryBytes.value;
+  for (const auto &[name, size] : bytes.tenants())
+    if (size > 0)
+      result.detail += formatv(" {0} {1:F1}", name, size / 1e9);
   result.value = bytes.allocated();
   if (row.reserved)
     result.value = bytes.reserved();

@@ -26,6 +26,8 @@ struct Prediction {
   double modelFlops = 0;
   /// Bytes that the device has (memory rows).
   double capacity = 0;
+  /// Bytes by tenant in GB (memory rows), for --rows.
+  std::string detail;
 };
 
 class Evaluator {

@@ -53,7 +53,8 @@ static int64_t inferVocab(const Fields &f, const ModelConfig &config) {
                   (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
                    (config.family == ModelFamily::Llama ? 3.0 : 2.0) *
                        config.ffn);
-  double left = (*billions * 1e9 - blocks) / config.hidden;
+  double tables = config.tiedHead ? 1 : 2;
+  double left = (*billions * 1e9 - blocks) / config.hidden / tables;
   bool rounded = std::fabs(left - 32000) * config.hidden < 0.02 * *billions * 1e9;
   return rounded ? 32000 : std::max<int64_t>(0, std::lround(left / 64) * 64);
 }
@@ -136,6 +137,9 @@ static void applyFramework(const Fields &f, PlanRow &row) {
   if (framework == "Megatron-DeepSpeed" &&
       f.text("precision").contains("fp32 grad"))
     l.gradDType = GradDType::Both;
+  // f32 gradients and the buffers of the optimizer's step.
+  if (framework == "InternEvo")
+    l.gradCopyBytes = 12;
   // Over tp Megatron pads the vocabulary to whole tiles on each device.
   if ((megatron || nemo) && l.tp > 1)
     row.model.vocab = alignTo(row.model.vocab, 128 * l.tp);
@@ -225,6 +229,9 @@ static std::string readMetric(const Fields &f, PlanRow &row) {
     row.measured =
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
+    // Operands are cast to 8 bits for each product; what is kept is not.
+    if (row.layout.precision == Precision::FP8)
+      row.layout.precision = Precision::BF16;
   } else if (name == "oom") {
     row.metric = Metric::OutOfMemory;
     row.measured = *value;

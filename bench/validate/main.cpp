@@ -106,6 +106,7 @@ private:
         row.metric == Metric::BubbleRate || row.metric == Metric::Profile;
     bool complete = result.complete || isBubble;
     double capacity = 0;
+    std::string detail;
     if (isBubble) {
       auto found = bubbles.find(row.index);
       skipped = found == bubbles.end() ? "bubble without a profile" : "";
@@ -122,6 +123,7 @@ private:
         sample.modelFlops = prediction->modelFlops;
         sample.devices = row.layout.gpus;
         capacity = prediction->capacity;
+        detail = prediction->detail;
         if (row.composed)
           sample.weight = 1.0 / groupSizes[row.group];
         else if (row.metric == Metric::StepTime)
@@ -139,7 +141,7 @@ private:
       ++s.used;
       s.usedComplete += complete;
       add(s, row, sample, capacity);
-      named->lines.push_back(describe(row, sample));
+      named->lines.push_back(describe(row, sample, detail));
     }
   }
 
@@ -169,7 +171,8 @@ private:
     }
   }
 
-  std::string describe(const PlanRow &row, const Sample &sample) {
+  std::string describe(const PlanRow &row, const Sample &sample,
+                       const std::string &detail) {
     std::string text;
     raw_string_ostream os(text);
     os << row.model.name << " seq " << row.layout.seq << " gpus "
@@ -178,7 +181,7 @@ private:
        << cost::stringify(row.layout.precision) << ": measured "
        << format("%.4g", sample.measured) << " predicted "
        << format("%.4g", sample.predicted) << " "
-       << format("%+.1f %%", 100 * sample.error());
+       << format("%+.1f %%", 100 * sample.error()) << detail;
     return text;
   }
 

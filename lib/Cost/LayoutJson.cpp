@@ -67,6 +67,7 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor("checkpoint-every", l.checkpointEvery);
   visitor.named("precision", l.precision, 4);
   visitor.named("grad-dtype", l.gradDType, 3);
+  visitor("grad-copy-bytes", l.gradCopyBytes);
   visitor.named("optimizer", l.optimizer, 4);
   visitor.named("offload", l.offload, 3);
   visitor.named("attention", l.attention, 2);

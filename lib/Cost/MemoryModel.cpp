@@ -59,6 +59,7 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
                                                         : 2 + 4;
   if (layout.precision == Precision::F32)
     bytes.gradient = 4;
+  bytes.gradient += double(layout.gradCopyBytes);
   bytes.optimizer = optimizerStateBytes(layout);
   return bytes;
 }

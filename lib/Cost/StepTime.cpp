@@ -181,8 +181,16 @@ struct GradientTime {
 
 } // namespace
 
-/// Reduces gradients over the devices that share their parameters, layer by
-/// layer, and gathers what ZeRO cut.
+/// Elements of a bucket of gradients: a layer's, or more where many devices
+/// share them, so that the parts stay large and the steps of rings few: half a
+/// million for each device (Megatron-Core takes a million; half of it gives the
+/// growth of published weak scaling).
+static double bucketElements(double layer, const Layout &layout) {
+  return std::max(layer, 5e5 * double(layout.dp) * double(layout.cp));
+}
+
+/// Reduces gradients over the devices that share their parameters, bucket by
+/// bucket, and gathers what ZeRO cut.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Layout &layout,
@@ -195,6 +203,9 @@ static GradientTime gradientSeconds(const PricedModel &model,
   auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
     if (elements <= 0)
       return;
+    double whole = count * elements;
+    elements = std::min(whole, bucketElements(elements, layout));
+    count = whole / elements;
     time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
     if (layout.zero > 0)
       time.gather +=
@@ -210,10 +221,11 @@ static GradientTime gradientSeconds(const PricedModel &model,
 
 static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
                                              const schedule::ScheduleProblem &p,
-                                             double link, bool overlap) {
+                                             double link, double share) {
   bool pairs = p.placement == schedule::Placement::Bidirectional;
-  // A transfer that does not run beside kernels takes time of its rank.
-  double wait = overlap ? 0 : link;
+  // A transfer takes time of its rank: all of it, or, beside kernels, the share
+  // by which it slows them.
+  double wait = share * link;
   schedule::PipelineTimes times;
   times.chunks.resize(p.ranks * p.chunks);
   for (int rank = 0; rank < p.ranks; ++rank)
@@ -346,7 +358,9 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
         transferSeconds(model.kinds[block].outputBytes, layout, machine);
     pipeline = pricer
                    .price(*kind, problem,
-                          pipelineTimes(chunks, problem, link, layout.overlap))
+                          pipelineTimes(chunks, problem, link,
+                                layout.overlap ? machine.device.overlapSlowdown
+                                               : 1.0))
                    .makespan;
   }
   step.compute = micro * stage.compute;

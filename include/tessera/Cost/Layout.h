@@ -84,6 +84,9 @@ struct Layout {
   int64_t checkpointEvery = 1;
   Precision precision = Precision::BF16;
   GradDType gradDType = GradDType::F32;
+  /// Bytes of further copies of each gradient: 16-bit ones beside f32 sums,
+  /// buffers of the optimizer's step.
+  int64_t gradCopyBytes = 0;
   OptimizerKind optimizer = OptimizerKind::AdamW;
   Offload offload = Offload::None;
   AttentionKind attention = AttentionKind::Flash;
