@@ -56,6 +56,17 @@ readProfiles(const Table &table, std::map<size_t, Sample> &samples) {
   return profiles;
 }
 
+/// What the weight gradient needs of a micro-batch's activations: 32 sbh of sbh
+/// (34 + 5 a s / h) bytes (Qi et al. 2024, section 2.2).
+static double keptForWeightGrad(const Table &table, size_t row) {
+  auto heads = number(table.get(row, "heads"));
+  auto seq = number(table.get(row, "seq"));
+  auto hidden = number(table.get(row, "hidden"));
+  if (!heads || !seq || !hidden)
+    return 1;
+  return 32 / (34 + 5 * *heads * *seq / *hidden);
+}
+
 /// The idle share of a step: (span - m (F + B + W)) / span.
 static std::optional<double> simulate(const Table &table, size_t row,
                                       const Profile &profile) {
@@ -80,6 +91,7 @@ static std::optional<double> simulate(const Table &table, size_t row,
   AutoOptions options;
   options.stages = {stage};
   options.link = link;
+  options.keptForWeightGrad = keptForWeightGrad(table, row);
   CompiledSchedule schedule(*problem, generate(*kind, *problem, options));
   return schedule.simulate(PipelineTimes::uniform(*problem, stage, link))
       .bubbleRate();

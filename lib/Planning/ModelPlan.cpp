@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "tessera/Import/ModelBuilder.h"
+#include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Planning/ReadWork.h"
@@ -38,6 +39,7 @@ WorkReader::WorkReader() {
                   math::MathDialect, tensor::TensorDialect, dist::DistDialect,
                   nn::NNDialect>();
   registerUpstreamShardingRules(registry);
+  registerUpstreamGradients(registry);
   context = std::make_unique<MLIRContext>(registry,
                                           MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
@@ -83,20 +85,15 @@ static std::string keyOf(const ModelConfig &config, const Layout &layout) {
                        layout.precision == Precision::F32);
 }
 
-llvm::Expected<std::vector<LayerWork>>
-WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
-  std::string key = keyOf(config, layout);
-  auto found = forward.find(key);
-  if (found != forward.end())
-    return found->second;
-
-  PipelineOptions options = partitionOptions(layout);
+llvm::Expected<OwningOpRef<ModuleOp>>
+WorkReader::partition(const ModelConfig &config, const Layout &layout,
+                      PipelineOptions options, int64_t layers) {
   ModelOptions model;
   model.batch = layout.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
   model.seq = layout.seq / layout.cp;
   model.dtype = layout.precision == Precision::F32 ? ModelDType::F32
                                                    : ModelDType::BF16;
-  model.layers = 1;
+  model.layers = layers;
   model.train = true;
   if (llvm::Error error = checkOptions(applyOptions(config, model), model))
     return std::move(error);
@@ -115,12 +112,42 @@ WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
     return fail("the graph cannot be built");
   PassManager pm(context.get());
   pm.enableVerifier(false);
+  // On one device the global program is the local one.
   if (!options.mesh.empty())
     buildPhasesUpTo(pm, Phase::Partition, options);
+  else if (!options.forward)
+    buildPhasesUpTo(pm, Phase::Train, options);
   if (failed(pm.run(*module)))
     return fail("the layer cannot be partitioned");
-  func::FuncOp func = *module->getOps<func::FuncOp>().begin();
+  return module;
+}
+
+llvm::Expected<std::vector<LayerWork>>
+WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
+  std::string key = keyOf(config, layout);
+  auto found = forward.find(key);
+  if (found != forward.end())
+    return found->second;
+  auto module = partition(config, layout, partitionOptions(layout), /*layers=*/1);
+  if (!module)
+    return module.takeError();
+  func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
   return forward[key] = readForwardWork(func);
+}
+
+llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
+                                               const Layout &layout) {
+  PipelineOptions options = partitionOptions(layout);
+  options.forward = false;
+  options.training = "micro-batches=1";
+  auto module = partition(config, layout, options, config.layers);
+  if (!module)
+    return module.takeError();
+  func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
+  std::optional<LayerWork> step = readStepWork(func);
+  if (!step)
+    return llvm::createStringError("the program has no training step");
+  return std::move(*step);
 }
 
 llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,

@@ -43,13 +43,19 @@ namespace {
 
 class Reader {
 public:
-  explicit Reader(func::FuncOp func) : func(func) {}
+  explicit Reader(func::FuncOp func)
+      : func(func), block(func.getBody().front()) {}
+  /// All of `block`, which may lie inside the function, as one layer.
+  Reader(func::FuncOp func, Block &block, StringRef name)
+      : func(func), block(block), whole(name) {}
 
   std::vector<LayerWork> read() {
     layers.emplace_back();
-    layers.back().name = "embedding";
-    readParameters();
-    for (Kernel &kernel : groupKernels(func.getBody().front())) {
+    layers.back().name = whole.empty() ? "embedding" : whole.str();
+    readParameters(func.getBody().front());
+    if (&block != &func.getBody().front())
+      readParameters(block);
+    for (Kernel &kernel : groupKernels(block)) {
       bool gather = kernel.cost.kind == CostKind::Collective &&
                     isParameter(kernel.ops[0]->getOperand(0));
       if (!gather)
@@ -65,11 +71,11 @@ private:
   /// Parameters, and what is made of nothing else.
   bool isParameter(Value value) const { return parameters.contains(value); }
 
-  void readParameters() {
+  void readParameters(Block &within) {
     for (BlockArgument argument : func.getArguments())
       if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr))
         parameters.insert(argument);
-    for (Operation &op : func.getBody().front())
+    for (Operation &op : within)
       if (op.getNumOperands() && op.getNumResults() == 1 &&
           llvm::all_of(op.getOperands(), [&](Value operand) {
             return isParameter(operand) ||
@@ -81,6 +87,8 @@ private:
   /// Begins a new layer where the place says so: at the first op of a block,
   /// and behind the last block.
   void enterLayer(StringRef place) {
+    if (!whole.empty())
+      return;
     if (place.empty() || !place.starts_with("blocks.")) {
       bool afterBlock = layers.back().name == "block";
       if (afterBlock && !place.empty())
@@ -121,6 +129,8 @@ private:
       op.name = "residual";
     if (isa<nn::CrossEntropyOp>(kernel.ops[0]))
       op.name = "loss";
+    if (isa<nn::AttentionBackwardOp>(kernel.ops[0]))
+      op.pass = cost::Pass::BackwardInput;
     layer().add(std::move(op));
     noteOutput(kernel);
     save(kernel);
@@ -336,6 +346,8 @@ private:
   }
 
   func::FuncOp func;
+  Block &block;
+  StringRef whole;
   std::vector<LayerWork> layers;
   StringRef currentBlock;
   llvm::DenseSet<Value> parameters, saved;
@@ -347,4 +359,12 @@ private:
 
 std::vector<LayerWork> tessera::readForwardWork(func::FuncOp func) {
   return Reader(func).read();
+}
+
+std::optional<LayerWork> tessera::readStepWork(func::FuncOp func) {
+  Block *body = nullptr;
+  func.walk([&](dist::AccumulateOp op) { body = &op->getRegion(0).front(); });
+  if (!body)
+    return std::nullopt;
+  return Reader(func, *body, "step").read().front();
 }

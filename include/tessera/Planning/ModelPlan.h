@@ -12,10 +12,13 @@
 #ifndef TESSERA_PLANNING_MODELPLAN_H
 #define TESSERA_PLANNING_MODELPLAN_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "tessera/Cost/Layout.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Import/ModelConfig.h"
+#include "tessera/Pipelines/Pipelines.h"
 #include <map>
 #include <memory>
 
@@ -39,10 +42,19 @@ public:
   llvm::Expected<cost::ModelWork> read(const ModelConfig &config,
                                        const cost::Layout &layout);
 
+  /// The forward and backward of one micro-batch of the whole model, read off
+  /// the training step that the compiler builds, in one record: what read()
+  /// derives from the forward pass is held against it. Builds all layers.
+  llvm::Expected<cost::LayerWork> readStep(const ModelConfig &config,
+                                           const cost::Layout &layout);
+
   /// Graphs built so far, for tests and reports.
   size_t numGraphs() const { return forward.size(); }
 
 private:
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  partition(const ModelConfig &config, const cost::Layout &layout,
+            PipelineOptions options, int64_t layers);
   llvm::Expected<std::vector<cost::LayerWork>>
   readForward(const ModelConfig &config, const cost::Layout &layout);
 

@@ -197,4 +197,61 @@ TEST(ModelPlan, model_flops_follow_the_usual_count) {
               (6 * 174.6e9 + 12.0 * 96 * 12288 * 2048) / 1e12, 0.01);
 }
 
+/// FLOPs and bytes of a kind over all passes of some layers.
+struct Totals {
+  double products = 0, attention = 0, passes = 0;
+  /// Bytes of collectives over tp that are of some size.
+  double tensorComm = 0;
+
+  void add(const LayerWork &layer) {
+    for (const OpWork &op : layer.ops) {
+      if (op.kind == OpClass::Product)
+        products += op.flops;
+      else if (op.kind == OpClass::Attention)
+        attention += op.flops;
+      else if (op.kind != OpClass::Embedding)
+        passes += op.bytesRead + op.bytesWritten;
+    }
+    for (const CommWork &comm : layer.comms)
+      if (comm.bytes > 1e6 && !comm.axes.empty() && comm.axes.front() == "tp")
+        tensorComm += comm.bytes;
+  }
+};
+
+/// The derived step of a block beside that of the compiled training step: what
+/// a second layer adds to it.
+void compareWithTrainingStep(ModelConfig config, const Layout &l) {
+  WorkReader reader;
+  llvm::Expected<ModelWork> derived = reader.read(config, l);
+  ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
+  Totals mine, theirs[2];
+  mine.add(block(*derived));
+  for (int layers : {1, 2}) {
+    config.layers = layers;
+    llvm::Expected<LayerWork> step = reader.readStep(config, l);
+    ASSERT_TRUE(bool(step)) << llvm::toString(step.takeError());
+    theirs[layers - 1].add(*step);
+  }
+  EXPECT_GT(mine.products, 0);
+  EXPECT_DOUBLE_EQ(mine.products, theirs[1].products - theirs[0].products);
+  EXPECT_DOUBLE_EQ(mine.attention, theirs[1].attention - theirs[0].attention);
+  EXPECT_DOUBLE_EQ(mine.tensorComm,
+                   theirs[1].tensorComm - theirs[0].tensorComm);
+  // Sums for gradients of biases and norms are passes of their own in the
+  // program; what is derived counts them as epilogues, as libraries run them.
+  double passes = theirs[1].passes - theirs[0].passes;
+  EXPECT_LT(mine.passes, passes);
+  EXPECT_GT(mine.passes, 0.3 * passes);
+}
+
+TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
+  for (const ModelConfig &config : {llama(), gpt()})
+    for (int64_t tp : {1, 4}) {
+      SCOPED_TRACE(config.name + " tp " + std::to_string(tp));
+      Layout l = layout(tp);
+      l.fusedLoss = true;
+      compareWithTrainingStep(config, l);
+    }
+}
+
 } // namespace
