@@ -135,8 +135,11 @@ static void applyFramework(const Fields &f, PlanRow &row) {
   l.gradDType = wide ? GradDType::F32 : GradDType::BF16;
   // DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside them.
   if (framework == "Megatron-DeepSpeed" &&
-      f.text("precision").contains("fp32 grad"))
+      f.text("precision").contains("fp32 grad")) {
     l.gradDType = GradDType::Both;
+    // They are flattened into a copy to be reduced.
+    l.gradCopyBytes = 4;
+  }
   // f32 gradients and the buffers of the optimizer's step.
   if (framework == "InternEvo")
     l.gradCopyBytes = 12;
