@@ -186,13 +186,13 @@ TEST(program, joins_ranks_of_another_launcher) {
   NpyArray whole;
   EXPECT_EQ(whole.open(directory + "/whole.npy"), "");
   // A signal to one of them ends all after their step.
-  Outcome stopped = run(
-      "--quiet --random-data --steps 100000000 & pids=\"$pids $!\"; done; "
-      "sleep 0.5; kill -TERM $!; code=0; for pid in $pids; do wait $pid || "
-      "code=1; done; exit $code",
-      "for r in 0 1 2 3; do RANK=$r WORLD_SIZE=4 MASTER_PORT=1234 "
-      "TORCHELASTIC_RUN_ID=stop-" +
-          std::to_string(getpid()));
+  Outcome stopped =
+      run("--quiet --random-data --steps 100000000 & pids=\"$pids $!\"; done; "
+          "sleep 0.5; kill -TERM $!; code=0; for pid in $pids; do wait $pid || "
+          "code=1; done; exit $code",
+          "for r in 0 1 2 3; do RANK=$r WORLD_SIZE=4 MASTER_PORT=1234 "
+          "TORCHELASTIC_RUN_ID=stop-" +
+              std::to_string(getpid()));
   EXPECT_EQ(stopped.status, 0) << stopped.err;
   // Nothing is left in shared memory, and a dead rank is noticed by its peers.
   Outcome fault = start("TESSERA_RT_FAULT=2:2:kill");
