@@ -288,11 +288,13 @@ std::string ReshardInserter::print(ArrayRef<AxisList> axes) const {
 
 void ReshardInserter::report(Operation *op, const Decision &decision) {
   const FactorChoice &choice = decision.choice;
-  if (choice.cost.bytes == 0 || !op->getContext()->getRemarkEngine())
+  if (choice.cost.bytes == 0)
     return;
   auto remark = remark::analysis(
       op->getLoc(),
       remark::RemarkOpts::name("FactorSharding").category("partition"));
+  if (!remark)
+    return;
   remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
                         print(choice.axes))
          << remark::metric("bytes", choice.cost.bytes)

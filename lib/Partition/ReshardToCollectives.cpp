@@ -86,35 +86,36 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// The factors of the op that this step is about: those that the source reduces
+/// The op that this step is for, and its factors: those that the source reduces
 /// over the axes, or those that the user has on the dimension.
 std::string StepBuilder::getCause(const ReshardStep &step) {
-  Operation *source = reshard.getInput().getDefiningOp();
   bool reduces =
       step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter;
-  Operation *op = source;
-  const TensorFactors *dims = nullptr;
-  ShardingRule rule;
-  if (reduces && source) {
-    rule = getShardingRule(source);
-  } else if (!reduces && !reshard->use_empty()) {
-    OpOperand &use = *reshard->use_begin();
-    op = use.getOwner();
-    rule = getShardingRule(op);
-    if (use.getOperandNumber() < rule.operands.size())
-      dims = &rule.operands[use.getOperandNumber()];
-  }
+  Operation *op = reduces ? reshard.getInput().getDefiningOp()
+                  : reshard->use_empty() ? nullptr
+                                         : *reshard->user_begin();
   if (!op)
     return "";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << op->getName() << (reduces ? " reduces" : " needs");
-  if (dims && step.dim < static_cast<int64_t>(dims->size()))
-    for (unsigned f : (*dims)[step.dim])
-      printFactorName(os << " factor ", f);
-  for (auto [f, factor] : llvm::enumerate(rule.factors))
-    if (reduces && rule.isReduced(f))
-      printFactorName(os << " factor ", f);
+  // An op with a region, or one that ends a block, has no factors of its own.
+  if (op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>()) {
+    ShardingRule rule = getShardingRule(op);
+    if (reduces) {
+      FactorAxes axes = context.getFactorAxes(op, rule);
+      for (auto [f, factor] : llvm::enumerate(rule.factors))
+        if (factor.kind == FactorKind::Reduction &&
+            overlapsAny(axes[f], step.axes))
+          printFactorName(os << " factor ", f);
+    } else {
+      OpOperand &use = *reshard->use_begin();
+      const TensorFactors &dims = rule.operands[use.getOperandNumber()];
+      if (step.dim < static_cast<int64_t>(dims.size()))
+        for (unsigned f : dims[step.dim])
+          printFactorName(os << " factor ", f);
+    }
+  }
   if (!reduces)
     os << " of dim " << step.dim;
   return text;
@@ -139,12 +140,13 @@ StepBuilder::getRunnerUp(const ReshardPlan &plan, const ReshardStep &step) {
 }
 
 void StepBuilder::report(const ReshardPlan &plan, const ReshardStep &step) {
-  if (!builder.getContext()->getRemarkEngine())
-    return;
-  Operation *source = reshard.getInput().getDefiningOp();
   auto remark = remark::passed(
       reshard.getLoc(),
       remark::RemarkOpts::name("Collective").category("partition"));
+  // What follows takes time: only for those who listen.
+  if (!remark)
+    return;
+  Operation *source = reshard.getInput().getDefiningOp();
   remark << remark::add("{0} over {1}", stringifyReshardStep(step.kind).str(),
                         context.print(step.axes))
          << remark::reason("{0} is {1} and wanted {2}",
