@@ -55,7 +55,8 @@ static int64_t inferVocab(const Fields &f, const ModelConfig &config) {
                        config.ffn);
   double tables = config.tiedHead ? 1 : 2;
   double left = (*billions * 1e9 - blocks) / config.hidden / tables;
-  bool rounded = std::fabs(left - 32000) * config.hidden < 0.02 * *billions * 1e9;
+  bool rounded =
+      std::fabs(left - 32000) * config.hidden < 0.02 * *billions * 1e9;
   return rounded ? 32000 : std::max<int64_t>(0, std::lround(left / 64) * 64);
 }
 
@@ -130,8 +131,8 @@ static void applyFramework(const Fields &f, PlanRow &row) {
   l.overlap = overlap == "yes" || (overlap.empty() && !megatron);
   // Gradients are reduced in 16 bits unless the row or the framework says f32.
   StringRef grad = f.text("grad_dtype");
-  bool wide = grad.contains("32") || f.text("precision").contains("fp32 grad") ||
-              nemo;
+  bool wide = grad.contains("32") ||
+              f.text("precision").contains("fp32 grad") || nemo;
   l.gradDType = wide ? GradDType::F32 : GradDType::BF16;
   // DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside them.
   if (framework == "Megatron-DeepSpeed" &&
@@ -227,7 +228,8 @@ static std::string readMetric(const Fields &f, PlanRow &row) {
   } else if (name.starts_with("peak_mem")) {
     row.metric = Metric::PeakMemory;
     // "GB" on a screen is 2^30 bytes: torch.cuda and the tables made from it
-    // print it so. nvidia-smi prints MiB, of which people make GB by a thousand.
+    // print it so. nvidia-smi prints MiB, of which people make GB by a
+    // thousand.
     row.includesContext = f.text("mem_kind") == "nvidia-smi";
     row.measured =
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));

@@ -265,8 +265,8 @@ static void printText(ArrayRef<NamedScore> scores) {
   outs() << "\nskipped\n";
   for (const NamedScore &named : scores)
     for (const auto &[why, count] : named.score.skipped)
-      outs() << "  " << left_justify(named.name, 36) << format("%6lld  ", (long long)count)
-             << why << "\n";
+      outs() << "  " << left_justify(named.name, 36)
+             << format("%6lld  ", (long long)count) << why << "\n";
 }
 
 static void printJson(ArrayRef<NamedScore> scores) {

@@ -35,8 +35,8 @@ struct PerElement
   }
 };
 
-/// An op that moves as many elements as its result has, whatever the size of its
-/// first operand: rows or elements picked from a table.
+/// An op that moves as many elements as its result has, whatever the size of
+/// its first operand: rows or elements picked from a table.
 template <typename Op, CostKind kind>
 struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
   OpCost getOpCost(Operation *op) const {

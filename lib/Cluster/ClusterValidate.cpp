@@ -42,7 +42,8 @@ static void check(std::vector<std::string> &errors, const Twine &field,
     return;
   bool low = value > 0 && value < range.low;
   StringRef hint = low ? range.tooLow : value > range.high ? range.tooHigh : "";
-  errors.push_back(formatv("{0}: expects {1} from {2:e2} to {3:e2} but got {4:e2}{5}{6}",
+  errors.push_back(formatv("{0}: expects {1} from {2:e2} to {3:e2} but got "
+                           "{4:e2}{5}{6}",
                            field.str(), range.unit, range.low, range.high,
                            value, hint.empty() ? "" : "; ", hint));
 }

@@ -63,7 +63,8 @@ double tessera::cost::productSeconds(const DeviceModel &device,
         break;
       double waves = std::ceil(tiles * splits / device.multiprocessors);
       double depth = dims.k / splits + device.productFill;
-      best = std::min(best, waves * tileFlops * depth / (rate * tileRate(tile)));
+      double seconds = waves * tileFlops * depth / (rate * tileRate(tile));
+      best = std::min(best, seconds);
     }
   }
   return isAligned(dims, type) ? best : best / kUnalignedRate;
@@ -72,8 +73,8 @@ double tessera::cost::productSeconds(const DeviceModel &device,
 double tessera::cost::attentionSeconds(const DeviceModel &device,
                                        const OpWork &op) {
   bool backward = op.pass == Pass::BackwardInput;
-  double rate = device.peakBF16 *
-                (backward ? device.attentionBackwardRate : device.attentionRate);
+  double rate = device.peakBF16 * (backward ? device.attentionBackwardRate
+                                            : device.attentionRate);
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
   double narrow = 1 + 0.06 * (128.0 / op.product.k - 1);

@@ -100,7 +100,8 @@ WorkReader::partition(const ModelConfig &config, const Layout &layout,
 
   std::string message;
   ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
-    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+    if (message.empty() &&
+        diagnostic.getSeverity() == DiagnosticSeverity::Error)
       message = diagnostic.str();
     return success();
   });
@@ -128,7 +129,8 @@ WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
   auto found = forward.find(key);
   if (found != forward.end())
     return found->second;
-  auto module = partition(config, layout, partitionOptions(layout), /*layers=*/1);
+  auto module =
+      partition(config, layout, partitionOptions(layout), /*layers=*/1);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();

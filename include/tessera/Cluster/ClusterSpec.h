@@ -67,8 +67,9 @@ struct LevelSpec {
   Quantity bandwidth;
   /// Share of `bandwidth` that large transfers reach.
   Quantity efficiency;
-  /// "ring", "tree"; "direct": each pair of devices has links of its own instead
-  /// of a switch, so that a part of a group has only its part of the bandwidth.
+  /// "ring", "tree"; "direct": each pair of devices has links of its own
+  /// instead of a switch, so that a part of a group has only its part of the
+  /// bandwidth.
   std::vector<std::string> algorithms;
 };
 

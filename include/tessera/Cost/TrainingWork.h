@@ -30,10 +30,10 @@ void addDropout(LayerWork &layer);
 /// sum, quotient.
 void unfuseLoss(LayerWork &layer);
 
-/// Products with parameters read 8-bit operands. An activation is cast, together
-/// with its transpose, by the norm or the nonlinear kernel that makes it, and so
-/// is a gradient; where it comes from elsewhere (attention, the residual
-/// stream), by a kernel of its own.
+/// Products with parameters read 8-bit operands. An activation is cast,
+/// together with its transpose, by the norm or the nonlinear kernel that makes
+/// it, and so is a gradient; where it comes from elsewhere (attention, the
+/// residual stream), by a kernel of its own.
 void quantizeProducts(LayerWork &layer);
 
 /// Turns the attention of a sequence's part into that of one of `ranks` parts:

@@ -29,7 +29,13 @@ int64_t byteWidth(DType type);
 
 /// When in a training step something runs. Recompute is forward work that is
 /// done again because its result was not kept.
-enum class Pass { Forward, Recompute, BackwardInput, BackwardWeight, Optimizer };
+enum class Pass {
+  Forward,
+  Recompute,
+  BackwardInput,
+  BackwardWeight,
+  Optimizer
+};
 
 /// "forward", "recompute", "backward", "weight_gradient", "optimizer".
 const char *stringify(Pass pass);

@@ -32,9 +32,9 @@ namespace tessera {
 /// Collectives keep the names of the program's mesh axes.
 std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func);
 
-/// The forward and backward of one micro-batch of a training step in local form,
-/// all layers in one record: what the derived backward is held against. None if
-/// the function has no dist.accumulate.
+/// The forward and backward of one micro-batch of a training step in local
+/// form, all layers in one record: what the derived backward is held against.
+/// None if the function has no dist.accumulate.
 std::optional<cost::LayerWork> readStepWork(mlir::func::FuncOp func);
 
 } // namespace tessera
