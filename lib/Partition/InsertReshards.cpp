@@ -455,6 +455,8 @@ struct InsertReshardsPass
     FailureOr<PartitionContext> context = PartitionContext::get(getOperation());
     if (failed(context))
       return signalPassFailure();
+    if (context->getFunctions().empty())
+      return; // all local already, or a program for one device
     SymbolTable symbols(getOperation());
     ReshardInserter inserter(*context, symbols);
     for (FunctionOpInterface func : context->getFunctions())

@@ -28,7 +28,8 @@ constexpr OptionSpec kOptions[] = {
     {"--dtype", "TYPE",
      "type of parameters and activations: f32 (default), bf16, f16"},
     {"--layers", "N", "build N layers instead of the config's number"},
-    {"--train", "", "take labels, return the loss (mean, sum, and the number\n"
+    {"--train", "",
+     "take labels, return the loss (mean, sum, and the number\n"
      "of labels) instead of logits"},
     {"--params-only", "",
      "print the number of parameters and stop: no graph is built"},
