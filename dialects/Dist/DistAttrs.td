@@ -43,6 +43,8 @@ def Dist_Dialect : Dialect {
         "dist.global_shape";
     /// Marks a function that has been localized: its types are one device's.
     static constexpr ::llvm::StringLiteral kLocalAttr = "dist.local";
+    /// On a local function: the function on global types that it computes.
+    static constexpr ::llvm::StringLiteral kReferenceAttr = "dist.reference";
     /// Axes that each factor of an op (of its sharding rule, in order) has by
     /// seeds of an earlier priority: an array of #dist.axes. Other factors may
     /// not use them.

@@ -137,6 +137,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyBudget(op, attr.getValue());
   if (attr.getName() == kLinksAttr)
     return verifyLinks(op, attr.getValue());
+  if (attr.getName() == kReferenceAttr) {
+    if (isa<FlatSymbolRefAttr>(attr.getValue()))
+      return success();
+    return op->emitError() << "dist.reference: expects a function but got "
+                           << attr.getValue();
+  }
   if (attr.getName() == kFactorsAttr) {
     auto factors = dyn_cast<ArrayAttr>(attr.getValue());
     if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))

@@ -12,6 +12,7 @@
 #include "tessera/Interfaces/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/Strategy.h"
@@ -57,6 +58,8 @@ static void buildPropagate(OpPassManager &pm) {
 }
 
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
+  auto reference = std::make_shared<ReferenceProgram>();
+  pm.addPass(createKeepReferencePass(reference));
   // On global types: ops with plain reductions and dimensions that divide.
   pm.addPass(createDecomposeReductionsPass());
   pm.addPass(createPadFactorsPass());
@@ -76,6 +79,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass());
   pm.addPass(createVerifyLocalPass());
+  pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
   if (!options.collectiveReport.empty()) {
     ReportCollectivesPassOptions report;

@@ -17,6 +17,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Interpreter/Verify.h"
+#include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/FileSystem.h"
@@ -64,10 +65,10 @@ const CommandSpec kCommand = {
     "Interprets a program before and after partitioning and compares them.",
     "Both run on the same data in this process, the partitioned program on "
     "all\n"
-    "ranks of its mesh, in lockstep. A program that returns a loss becomes "
-    "its\n"
-    "training step first. Prints the largest difference of each\n"
-    "output and the collectives by kind. Exit status 1 on a mismatch.",
+    "ranks of its mesh, in lockstep. A program that returns a loss becomes its\n"
+    "training step first. Prints the largest difference of each output and the\n"
+    "collectives by kind, and proves that the partitioned program computes the\n"
+    "original one. Exit status 1 on a mismatch or without a proof.",
     withTrainingOptions(kOwnOptions, /*numBehind=*/9),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
@@ -278,6 +279,17 @@ std::string printMesh(const Mesh &mesh) {
   return text;
 }
 
+/// Proves the partitioned function right, without any data, and says so.
+bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
+           const Mesh &mesh) {
+  mlir::OwningOpRef<mlir::func::FuncOp> reference = original.clone();
+  PartitionVerdict verdict = verifyPartition(compiled, mesh, *reference);
+  if (failed(verdict.report()))
+    return false;
+  llvm::outs() << "  partition proven\n";
+  return true;
+}
+
 /// Verifies one function with every seed and prints the worst of each output.
 llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
                                     mlir::func::FuncOp compiled,
@@ -312,7 +324,9 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
                                     " sets of data")
                << "\n";
   printReport(*worst, llvm::outs());
-  return worst->ok();
+  llvm::outs().flush();
+  bool proven = !isLocal || prove(original, compiled, *mesh);
+  return worst->ok() && proven;
 }
 
 llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
@@ -425,5 +439,6 @@ int tessera::runVerify(Arguments arguments) {
   }
   if (*good)
     return 0;
-  return reportError(kCommand.name, "an output differs by more than its bound");
+  return reportError(kCommand.name, "an output differs by more than its bound, "
+                                    "or the program is not proven");
 }

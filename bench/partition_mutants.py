@@ -1,0 +1,63 @@
+"""Does VerifyPartition find wrong programs? Changes tiny models, partitioned in
+six ways, in one place at a time and counts who notices.
+
+A line for each program: how many changes the interpreter finds to change a
+result ("changed", three sets of data), how many of those are refuted, and where
+the error is: at the changed op, at a use of its value, or later. Changes that
+keep the result are apart ("equal_..."); those among them that change only the
+rounding are counted in "rounding".
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The last does not divide the batch, the heads or the vocabulary.
+STRATEGIES = [
+    ("dp=4", "dp"), ("tp=4", "tp"), ("dp=2,tp=2", "dp,tp"),
+    ("dp=2,tp=2", "dp,tp,sp"), ("dp=2,tp=2", "dp,tp,zero=3"),
+    ("dp=3,tp=2", "dp,tp,sp,zero=3"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default="build-release", help="build folder")
+    parser.add_argument("--runs", type=int, default=1, help="ignored: it is exact")
+    parser.add_argument("--batch", default="4")
+    parser.add_argument("--seq", default="8")
+    options = parser.parse_args()
+    tools = (ROOT / options.build).resolve() / "bin"
+    total, failed = {}, False
+    with tempfile.TemporaryDirectory() as folder:
+        for model in ("tiny-gpt2", "tiny-llama"):
+            graph = pathlib.Path(folder) / f"{model}.mlir"
+            subprocess.run(
+                [tools / "tessera", "model", ROOT / f"share/models/{model}.json",
+                 "--train", "--batch", options.batch, "--seq", options.seq,
+                 "--quiet", "-o", graph], check=True)
+            for mesh, strategy in STRATEGIES:
+                run = subprocess.run(
+                    [tools / "tessera-mutants", graph, "--mesh", mesh,
+                     "--strategy", strategy], stdout=subprocess.PIPE, text=True)
+                failed |= run.returncode != 0
+                for line in run.stdout.splitlines():
+                    if not line.startswith("{"):
+                        print(line, file=sys.stderr)
+                        continue
+                    row = json.loads(line)
+                    for key, value in row.items():
+                        if isinstance(value, int):
+                            total[key] = total.get(key, 0) + value
+                    row["program"] = model
+                    print(json.dumps({"bench": "partition_mutants", **row}), flush=True)
+    print(json.dumps({"bench": "partition_mutants", "program": "all", **total}))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

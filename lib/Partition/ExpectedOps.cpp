@@ -1,0 +1,111 @@
+//===- ExpectedOps.cpp - What an op of the reference looks like in part ---===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpectedOps.h"
+#include "ReferenceValues.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace tessera;
+
+ExpectedOps::~ExpectedOps() {
+  for (Operation &op : block)
+    op.dropAllReferences();
+  block.clear();
+}
+
+static std::vector<bool> toVector(const llvm::SmallBitVector &bits) {
+  std::vector<bool> list(bits.size());
+  for (unsigned i : bits.set_bits())
+    list[i] = true;
+  return list;
+}
+
+const ExpectedOp &ExpectedOps::get(Operation *op, const ShardingRule &rule,
+                                   const llvm::SmallBitVector &padded,
+                                   const llvm::SmallBitVector &positioned) {
+  auto [it, isNew] =
+      made.try_emplace(Key(op, toVector(padded), toVector(positioned)));
+  ExpectedOp &expected = it->second;
+  if (!isNew)
+    return expected;
+  expected.op = op;
+  expected.rule = rule;
+  expected.tokens.resize(rule.factors.size());
+  expected.absorbed.resize(rule.factors.size());
+  if (padded.none() && positioned.none())
+    return expected;
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&block);
+  expected.op = builder.clone(*op);
+  auto iface = cast<ShardingRuleOpInterface>(expected.op);
+  for (unsigned factor : padded.set_bits())
+    expected.absorbed[factor] =
+        iface.absorbPadding(factor, rule.factors[factor].size);
+  for (unsigned factor : positioned.set_bits()) {
+    Value token = block.addArgument(builder.getIndexType(), op->getLoc());
+    expected.tokens[factor] = token;
+    iface.setPositionOffset(factor, token);
+  }
+  // A body that looks at its position is positional from now on.
+  expected.rule = iface.getShardingRule();
+  return expected;
+}
+
+bool ExpectedOps::hasPropertiesOf(Operation *local, Operation *expected) {
+  if (haveSameProperties(local, expected))
+    return true;
+  auto iface = dyn_cast<ShardingRuleOpInterface>(expected);
+  if (!iface || local->getNumOperands() != expected->getNumOperands())
+    return false;
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&block);
+  FailureOr<Operation *> clone = iface.cloneWithShapes(
+      builder, local->getOperands(), local->getResultTypes());
+  if (failed(clone))
+    return false;
+  bool same = (*clone)->getName() == local->getName() &&
+              haveSameProperties(local, *clone);
+  // Whatever else the op needed stands in front of it and may stay.
+  (*clone)->erase();
+  return same;
+}
+
+bool tessera::isSameRegion(Region &local, Region &expected,
+                           llvm::function_ref<bool(Value, Value)> sameOutside) {
+  if (!llvm::hasNItems(local, 1) || !llvm::hasNItems(expected, 1))
+    return local.empty() && expected.empty();
+  IRMapping mapping;
+  Block &a = local.front(), &b = expected.front();
+  if (a.getNumArguments() != b.getNumArguments() ||
+      a.getOperations().size() != b.getOperations().size())
+    return false;
+  for (auto [left, right] : llvm::zip(a.getArguments(), b.getArguments())) {
+    if (left.getType() != right.getType())
+      return false;
+    mapping.map(left, right);
+  }
+  auto isSame = [&](Value left, Value right) {
+    if (Value mapped = mapping.lookupOrNull(left))
+      return mapped == right;
+    return sameOutside(left, right);
+  };
+  for (auto [left, right] : llvm::zip(a, b)) {
+    if (left.getName() != right.getName() ||
+        left.getNumOperands() != right.getNumOperands() ||
+        left.getResultTypes() != right.getResultTypes() ||
+        left.getNumRegions() != 0 || right.getNumRegions() != 0 ||
+        !haveSameProperties(&left, &right))
+      return false;
+    for (auto [x, y] : llvm::zip(left.getOperands(), right.getOperands()))
+      if (!isSame(x, y))
+        return false;
+    mapping.map(left.getResults(), right.getResults());
+  }
+  return true;
+}

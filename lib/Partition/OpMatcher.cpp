@@ -1,0 +1,447 @@
+//===- OpMatcher.cpp - Does a local op compute a part of a global one? ----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks: from dimensions to factors and back, offsets, and the comparison with
+// the op that is expected. Partial values and padding are in
+// OpMatcherReductions.cpp, ops without a reference in OpMatcherAlone.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpMatcher.h"
+#include "ScalarNumbers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static RankedTensorType tensorOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+bool OpMatcher::join(unsigned factor, FactorState found) {
+  FactorState &mine = factors[factor];
+  mine.isKnown = true;
+  mine.isTied |= found.isTied;
+  if (found.trueSize >= 0) {
+    if (mine.trueSize >= 0 && mine.trueSize != found.trueSize)
+      return wrong("its operands are masked from different elements on");
+    mine.trueSize = found.trueSize;
+  }
+  if (found.isUniform)
+    return true;
+  if (mine.isUniform) {
+    mine.isUniform = false;
+    mine.placement = found.placement;
+    mine.operand = found.operand;
+    mine.dim = found.dim;
+    return true;
+  }
+  if (mine.placement == found.placement)
+    return true;
+  return wrong("operand " + Twine(found.operand) + " does not fit operand " +
+               Twine(mine.operand) + ": in dimension " + Twine(found.dim) +
+               " " +
+               explainDifference(placements, found.placement, mine.placement));
+}
+
+/// The factors of one dimension, from its blocks. All but the major one are
+/// without padding.
+bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
+                        const ShardingRule &rule) {
+  const DimFactors &list = localRule.operands[operand][dim];
+  std::string name =
+      ("dimension " + Twine(dim) + " of operand " + Twine(operand)).str();
+  if (list.empty())
+    return state.uniform || state.placement == Placements::kWhole ||
+           wrong(name + " is needed whole but is cut");
+  int number = getState(operand).value;
+  bool isTied = number < 0 || !reference.getValue(number).freeDims.test(dim);
+  if (state.uniform) {
+    FactorState found;
+    found.isTied = isTied;
+    for (unsigned factor : list)
+      join(factor, found);
+    return true;
+  }
+  int64_t count = placements.getCount(state.placement), below = 1;
+  for (size_t i = list.size(); i-- > 0;) {
+    int64_t local = factors[list[i]].localSize;
+    int64_t global = factors[list[i]].globalSize;
+    int64_t parts = i > 0 ? global / local : count / below;
+    bool divides =
+        i == 0 || (global % local == 0 && count / below % parts == 0);
+    if (!divides)
+      return wrong(name + " has " + Twine(count) + " blocks of " +
+                   Twine(local) + ", which are not the " + Twine(global) +
+                   " of the whole");
+    bool isBlock =
+        parts == 1 ||
+        llvm::all_of(ArrayRef(list).take_front(i), [&](unsigned major) {
+          return factors[major].localSize == 1;
+        });
+    if (!isBlock)
+      return wrong(name + " is cut across the parts that it is made of");
+    FactorState found;
+    found.isUniform = false;
+    found.isTied = isTied;
+    if (i == 0)
+      found.trueSize = state.trueSize;
+    found.operand = operand;
+    found.dim = dim;
+    found.placement = list.size() == 1
+                          ? state.placement
+                          : placements.getDigit(state.placement, below, parts);
+    if (!join(list[i], found))
+      return false;
+    below *= parts;
+  }
+  return true;
+}
+
+bool OpMatcher::readOperands(const ShardingRule &rule) {
+  factors.assign(rule.factors.size(), FactorState());
+  for (auto [i, factor] : llvm::enumerate(factors)) {
+    factor.localSize = localRule.factors[i].size;
+    factor.globalSize = rule.factors[i].size;
+  }
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!tensorOf(op->getOperand(i)))
+      continue;
+    const ShardState &state = getState(i);
+    // A tensor that no factor is tied to is needed whole.
+    if (i >= localRule.operands.size() || localRule.operands[i].empty()) {
+      for (auto [dim, s] : llvm::enumerate(state.dims))
+        if (!s.uniform && s.placement != Placements::kWhole)
+          return wrong("operand " + Twine(i) + " is needed whole but is cut");
+      continue;
+    }
+    for (auto [dim, s] : llvm::enumerate(state.dims))
+      if (!readDim(i, dim, s, rule))
+        return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// A dimension of a result from its factors; none if they make no block of it.
+std::optional<DimState> OpMatcher::makeDim(const DimFactors &list) {
+  DimState made;
+  if (list.empty())
+    return made;
+  made.padding = getPadding(list.front());
+  if (list.size() == 1)
+    made.trueSize = factors[list.front()].trueSize;
+  made.uniform = llvm::all_of(list, [&](unsigned factor) {
+    const FactorState &f = factors[factor];
+    // One element is the same along its dimension.
+    return f.isUniform || (list.size() > 1 && f.localSize == 1 &&
+                           f.placement == Placements::kWhole);
+  });
+  if (made.uniform)
+    return made;
+  for (auto [i, factor] : llvm::enumerate(list)) {
+    const FactorState &f = factors[factor];
+    // Where only some factors are uniform those must be whole.
+    if (f.isUniform && f.localSize != f.globalSize)
+      return std::nullopt;
+    Placements::Id mine = f.isUniform ? Placements::kWhole : f.placement;
+    bool isCut = placements.getCount(mine) > 1;
+    for (unsigned major : ArrayRef(list).take_front(i))
+      if (isCut && factors[major].localSize != 1)
+        return std::nullopt;
+    made.placement = placements.combine(made.placement, mine);
+  }
+  return made;
+}
+
+bool OpMatcher::makeResults(const ReferenceOp &target,
+                            const ShardingRule &rule) {
+  // No dimension may be cut along axes that the results are partial over.
+  AxisList unreduced = passedAxes;
+  unreduced.append(reducedAxes);
+  for (auto [i, factor] : llvm::enumerate(factors)) {
+    bool isReduced = rule.factors[i].kind == FactorKind::Reduction;
+    ArrayRef<AxisRef> axes = isReduced ? ArrayRef(passedAxes) : unreduced;
+    if (!factor.isUniform && !placements.isEqualWithin(factor.placement, axes))
+      return wrong("dimension " + Twine(factor.dim) + " of operand " +
+                   Twine(factor.operand) + " is cut along " + printAxes(axes) +
+                   ", over which the result is to be reduced");
+  }
+  made.clear();
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    ShardState &state = made.emplace_back();
+    state.value = target.results.empty() ? -1 : target.results[i];
+    RankedTensorType type = tensorOf(result);
+    if (!type)
+      continue;
+    AxisList mine = passedAxes;
+    state.share = share;
+    for (const Reduced &reduced : reducedFactors)
+      if (rule.isReducedIn(reduced.factor, i)) {
+        mine.append(reduced.axes);
+        state.share *= reduced.share;
+      }
+    state.unreduced = normalizeAxes(placements.getMesh(), mine);
+    state.reduction = kind.value_or(ReductionKind::Sum);
+    state.dims.resize(type.getRank());
+    if (i >= localRule.results.size() || localRule.results[i].empty())
+      continue;
+    for (auto [dim, list] : llvm::enumerate(localRule.results[i])) {
+      std::optional<DimState> s = makeDim(list);
+      if (!s)
+        return wrong("what a device computes of dimension " + Twine(dim) +
+                     " of the result is no block of it");
+      state.dims[dim] = *s;
+    }
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+bool OpMatcher::isOffset(const ShardState *offset, Placements::Id placement,
+                         int64_t size) const {
+  if (!offset)
+    return placement == Placements::kWhole;
+  if (!offset->numbers)
+    return false;
+  for (auto [number, block] :
+       llvm::zip(*offset->numbers, placements.getBlocks(placement)))
+    if (number != block * size)
+      return false;
+  return true;
+}
+
+Fit OpMatcher::checkOffset(Value local, unsigned index) {
+  FactorState &factor = factors[index];
+  auto it = states.find(local);
+  if (it == states.end() || !it->second.numbers)
+    return fail(Fit::Unknown, "its offset is not known");
+  const std::vector<int64_t> &numbers = *it->second.numbers;
+  if (factor.isUniform) {
+    // Nothing but the offset says which part this is.
+    auto placement = placements.findBlocks(numbers, factor.localSize);
+    if (!placement)
+      return fail(Fit::Wrong, "its offset is no multiple of the " +
+                                  Twine(factor.localSize) +
+                                  " elements of a device");
+    factor.isUniform = false;
+    factor.placement = *placement;
+    return Fit::Yes;
+  }
+  ArrayRef<int32_t> blocks = placements.getBlocks(factor.placement);
+  for (auto [device, number] : llvm::enumerate(numbers))
+    if (number != blocks[device] * factor.localSize)
+      return fail(Fit::Wrong, "device " + Twine(device) +
+                                  " counts from position " + Twine(number) +
+                                  " but its block begins at " +
+                                  Twine(blocks[device] * factor.localSize));
+  return Fit::Yes;
+}
+
+/// The value on each device of a scalar that stands only in the expected op.
+std::optional<std::vector<int64_t>>
+OpMatcher::evaluate(Value wanted, const ExpectedOp &expectedOp) {
+  for (auto [factor, token] : llvm::zip(factors, expectedOp.tokens)) {
+    if (token != wanted)
+      continue;
+    if (factor.isUniform)
+      return std::nullopt;
+    ArrayRef<int32_t> blocks = placements.getBlocks(factor.placement);
+    std::vector<int64_t> numbers(blocks.begin(), blocks.end());
+    for (int64_t &number : numbers)
+      number *= factor.localSize;
+    return numbers;
+  }
+  Operation *definition = wanted.getDefiningOp();
+  if (!definition)
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> operands;
+  for (Value operand : definition->getOperands()) {
+    auto numbers = evaluate(operand, expectedOp);
+    if (!numbers)
+      return std::nullopt;
+    operands.push_back(std::move(*numbers));
+  }
+  return foldNumbers(definition, operands, placements.getNumDevices());
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison with the expected op
+//===----------------------------------------------------------------------===//
+
+Fit OpMatcher::compareOperand(Value local, Value wanted,
+                              const ExpectedOp &expectedOp, StringRef what) {
+  for (auto [i, token] : llvm::enumerate(expectedOp.tokens))
+    if (token == wanted)
+      return checkOffset(local, i);
+  auto it = states.find(local);
+  if (it == states.end())
+    return fail(Fit::OtherOp, what + " is another value");
+  if (expected.owns(wanted)) {
+    auto numbers = evaluate(wanted, expectedOp);
+    if (!numbers || !it->second.numbers)
+      return fail(Fit::Unknown, what + " cannot be evaluated");
+    if (*numbers != *it->second.numbers)
+      return fail(Fit::Wrong, what + " is not the position of the block");
+    return Fit::Yes;
+  }
+  if (it->second.value < 0 || it->second.value != reference.lookup(wanted))
+    return fail(Fit::OtherOp, what + " is another value");
+  return Fit::Yes;
+}
+
+/// Operands of type index and bodies; the other operands were looked up by.
+Fit OpMatcher::compare(const ExpectedOp &expectedOp) {
+  Operation *wanted = expectedOp.op;
+  if (op->getNumOperands() != wanted->getNumOperands())
+    return fail(Fit::OtherOp,
+                "it has " + Twine(op->getNumOperands()) + " operands but " +
+                    Twine(wanted->getNumOperands()) + " are needed for a part");
+  if (!expected.hasPropertiesOf(op, wanted))
+    return fail(Fit::OtherOp, "its attributes differ");
+  for (auto [i, local, value] :
+       llvm::enumerate(op->getOperands(), wanted->getOperands())) {
+    Fit how =
+        compareOperand(local, value, expectedOp, ("operand " + Twine(i)).str());
+    if (how != Fit::Yes)
+      return how;
+  }
+  for (auto [a, b] : llvm::zip(op->getRegions(), wanted->getRegions())) {
+    Fit how = Fit::Yes;
+    bool same = isSameRegion(a, b, [&](Value local, Value value) {
+      how = compareOperand(local, value, expectedOp, "a value in its body");
+      return how == Fit::Yes;
+    });
+    if (how != Fit::Yes)
+      return how;
+    if (!same)
+      return fail(Fit::OtherOp, "its body differs");
+  }
+  return Fit::Yes;
+}
+
+/// Tries who of the positional factors has an offset: those that are cut must,
+/// the others may.
+Fit OpMatcher::matchExpected(const ReferenceOp &target,
+                             const llvm::SmallBitVector &absorbed,
+                             const ShardingRule &rule) {
+  llvm::SmallBitVector cut(factors.size()), open(factors.size());
+  llvm::SmallBitVector all(factors.size());
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    if (!factor.positional)
+      continue;
+    all.set(i);
+    if (factors[i].isUniform)
+      open.set(i);
+    else if (factors[i].placement != Placements::kWhole)
+      cut.set(i);
+  }
+  llvm::SmallBitVector cutOrOpen = cut;
+  cutOrOpen |= open;
+  SmallVector<llvm::SmallBitVector, 3> choices{cutOrOpen};
+  for (const llvm::SmallBitVector &choice : {cut, all})
+    if (!llvm::is_contained(choices, choice))
+      choices.push_back(choice);
+  SmallVector<FactorState, 8> saved = factors;
+  Fit best = Fit::OtherOp;
+  std::string reason;
+  for (const llvm::SmallBitVector &choice : choices) {
+    factors = saved;
+    // Without an offset counting starts at the first element.
+    for (unsigned i : open.set_bits())
+      if (!choice.test(i))
+        factors[i].isUniform = false;
+    Fit how = compare(expected.get(target.op, target.rule, absorbed, choice));
+    if (how == Fit::Yes)
+      return how;
+    if (best == Fit::OtherOp) {
+      best = how;
+      reason = why;
+    }
+  }
+  if (best == Fit::OtherOp && cut.any() &&
+      op->getNumOperands() == target.op->getNumOperands() &&
+      op->getNumRegions() == 0 && haveSameProperties(op, target.op))
+    return fail(Fit::Wrong, "the op counts positions from 0, but the devices "
+                            "hold different blocks of the dimension");
+  return fail(best, reason);
+}
+
+Fit OpMatcher::matchVariant(const ReferenceOp &target, const ShardingRule &rule,
+                            const llvm::SmallBitVector &absorbed) {
+  fit = Fit::Yes;
+  if (localRule.factors.size() != rule.factors.size() ||
+      localRule.results.size() != rule.results.size())
+    return fail(Fit::OtherOp, "its sharding rule differs");
+  if (!readOperands(rule) || !checkKinds(rule, absorbed))
+    return fit;
+  if (Fit how = matchExpected(target, absorbed, rule); how != Fit::Yes)
+    return how;
+  if (!checkSizes(rule) || !checkPadding(target, rule, absorbed) ||
+      !checkUniformSums(rule) || !findPartialAxes(rule) || !checkInits() ||
+      !checkPartialOperands() || !makeResults(target, rule))
+    return fit;
+  return Fit::Yes;
+}
+
+/// Tensors of one rank and element type, or the same type.
+static bool isAlike(Type a, Type b) {
+  auto left = dyn_cast<RankedTensorType>(a);
+  auto right = dyn_cast<RankedTensorType>(b);
+  if (!left || !right)
+    return a == b;
+  return left.getElementType() == right.getElementType() &&
+         left.getRank() == right.getRank();
+}
+
+Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
+                     SmallVectorImpl<ShardState> &results,
+                     std::string &reason) {
+  op = local;
+  for (auto [mine, type] :
+       llvm::zip(op->getResultTypes(), target.op->getResultTypes()))
+    if (!isAlike(mine, type)) {
+      reason = "its results have other types";
+      return Fit::OtherOp;
+    }
+  localRule = getShardingRule(op);
+  llvm::SmallBitVector none(target.rule.factors.size());
+  Fit how = matchVariant(target, target.rule, none);
+  // The op may know of the padding itself.
+  if (how != Fit::Yes && isa<ShardingRuleOpInterface>(target.op) &&
+      factors.size() == target.rule.factors.size()) {
+    Fit first = how;
+    std::string firstReason = why;
+    llvm::SmallBitVector padded = none;
+    for (auto [i, factor] : llvm::enumerate(target.rule.factors))
+      if (factor.kind != FactorKind::Parallel &&
+          factor.kind != FactorKind::Replicated &&
+          (factors[i].localSize * placements.getCount(factors[i].placement) >
+           factors[i].globalSize))
+        padded.set(i);
+    if (padded.any()) {
+      const ExpectedOp &variant =
+          expected.get(target.op, target.rule, padded, none);
+      if (variant.absorbed.any())
+        how = matchVariant(target, variant.rule, variant.absorbed);
+    }
+    if (how == Fit::OtherOp || how == first) {
+      how = first;
+      why = firstReason;
+    }
+  }
+  results.assign(made.begin(), made.end());
+  reason = why;
+  return how;
+}

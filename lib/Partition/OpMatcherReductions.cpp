@@ -1,0 +1,386 @@
+//===- OpMatcherReductions.cpp - Partial values and padding of an op ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an op may be given that is not whole: operands that are partial where it
+// is linear, parts of what it reduces, padding where that adds nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpMatcher.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+bool OpMatcher::isLinear(::tessera::ReductionKind reduction,
+                         const llvm::SmallBitVector &operands) const {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  return iface && iface.commutesWithReduction(reduction, operands);
+}
+
+/// True of a constant that is the reduction's neutral element.
+bool OpMatcher::isNeutral(const ShardState &state,
+                          ::tessera::ReductionKind reduction, Type type) const {
+  if (state.value < 0)
+    return false;
+  const ConstantValue &constant = reference.getValue(state.value).constant;
+  if (!constant.isSplat)
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(constant.value);
+      number && reduction == ::tessera::ReductionKind::Sum)
+    return number.getValue().isZero();
+  Type element = getElementTypeOrSelf(type);
+  return element.isIntOrFloat() &&
+         constant.value == getNeutralElement(element, reduction);
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of factors
+//===----------------------------------------------------------------------===//
+
+bool OpMatcher::checkKinds(const ShardingRule &rule,
+                           const llvm::SmallBitVector &absorbed) {
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    const FactorState &state = factors[i];
+    bool needsWhole = factor.kind == FactorKind::Replicated ||
+                      factor.kind == FactorKind::Decomposed;
+    if (!needsWhole)
+      continue;
+    std::string where = ("dimension " + Twine(state.dim) + " of operand " +
+                         Twine(state.operand))
+                            .str();
+    if (state.placement != Placements::kWhole)
+      return wrong(where + " is needed whole but is cut into " +
+                   Twine(placements.getCount(state.placement)) + " blocks");
+    if (state.localSize != state.globalSize && !absorbed.test(i))
+      return wrong(where + " is needed in its true size " +
+                   Twine(state.globalSize) + " but has " +
+                   Twine(state.localSize));
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+std::optional<PadContent> OpMatcher::getOperandPadding(unsigned operand,
+                                                       unsigned factor) const {
+  if (operand >= localRule.operands.size() ||
+      !isTensor(op->getOperand(operand)))
+    return std::nullopt;
+  for (auto [dim, list] : llvm::enumerate(localRule.operands[operand])) {
+    if (list.empty() || list.front() != factor)
+      continue;
+    const ShardState &state = getState(operand);
+    for (auto reduction :
+         {::tessera::ReductionKind::Sum, ::tessera::ReductionKind::Max,
+          ::tessera::ReductionKind::Min})
+      if (isNeutral(state, reduction, op->getOperand(operand).getType()))
+        return getNeutralContent(reduction);
+    return state.dims[dim].uniform ? PadContent::Any : state.dims[dim].padding;
+  }
+  return std::nullopt;
+}
+
+/// A result is zero where all operands are that have the dimension, if the op
+/// is linear in one of them or in all at once. An op that only moves elements
+/// keeps whatever it is.
+PadContent OpMatcher::getPadding(unsigned factor) const {
+  llvm::SmallBitVector having(op->getNumOperands());
+  bool allZero = true;
+  PadContent content = PadContent::Any;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    if (std::optional<PadContent> found = getOperandPadding(i, factor)) {
+      having.set(i);
+      content = *found;
+      allZero &= content == PadContent::Zero;
+    }
+  if (having.none())
+    return PadContent::Any;
+  bool moves =
+      having.count() == 1 && having.test(0) &&
+      llvm::all_of(ArrayRef({::tessera::ReductionKind::Sum,
+                             ::tessera::ReductionKind::Max,
+                             ::tessera::ReductionKind::Min}),
+                   [&](auto reduction) { return isLinear(reduction, having); });
+  if (moves)
+    return content;
+  auto isLinearInOne = [&](unsigned i) {
+    llvm::SmallBitVector one(op->getNumOperands());
+    one.set(i);
+    return isLinear(::tessera::ReductionKind::Sum, one);
+  };
+  bool keepsZero =
+      allZero && (isLinear(::tessera::ReductionKind::Sum, having) ||
+                  llvm::any_of(having.set_bits(), isLinearInOne));
+  return keepsZero ? PadContent::Zero : PadContent::Any;
+}
+
+/// What is reduced must add nothing in its padding.
+bool OpMatcher::checkPadding(const ReferenceOp &target,
+                             const ShardingRule &rule,
+                             const llvm::SmallBitVector &absorbed) {
+  for (size_t i = 0; i < rule.factors.size(); ++i) {
+    const Factor &factor = rule.factors[i];
+    if (factor.kind != FactorKind::Reduction || !isPadded(factors[i]) ||
+        absorbed.test(i))
+      continue;
+    PadContent needed = getNeutralContent(factor.reduction);
+    llvm::SmallBitVector having(op->getNumOperands());
+    for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
+      std::optional<PadContent> content = getOperandPadding(operand, i);
+      if (!content)
+        continue;
+      having.set(operand);
+      if (*content != needed)
+        return wrong("operand " + Twine(operand) +
+                     " is reduced with its padding, " +
+                     Twine(factors[i].localSize *
+                           placements.getCount(factors[i].placement)) +
+                     " elements for " + Twine(factors[i].globalSize) +
+                     ", which is not known to be neutral in a " +
+                     stringifyReduction(factor.reduction));
+    }
+    // Zeros add nothing to what is linear in them, beside what the sum starts
+    // with; an op that is not says by its interface whether they do.
+    bool isSum = factor.reduction == ::tessera::ReductionKind::Sum;
+    llvm::SmallBitVector inits(op->getNumOperands());
+    if (auto destinations = dyn_cast<DestinationStyleOpInterface>(op))
+      for (OpOperand &init : destinations.getDpsInitsMutable())
+        inits.set(init.getOperandNumber());
+    auto isLinearIn = [&](llvm::SmallBitVector operands) {
+      operands |= inits;
+      return isLinear(factor.reduction, operands);
+    };
+    bool linear = isLinearIn(having) ||
+                  llvm::any_of(having.set_bits(), [&](unsigned operand) {
+                    llvm::SmallBitVector one(op->getNumOperands());
+                    one.set(operand);
+                    return isLinearIn(one);
+                  });
+    llvm::SmallBitVector one(rule.factors.size());
+    one.set(i);
+    llvm::SmallBitVector nothing(rule.factors.size());
+    if (isSum && !linear && isa<ShardingRuleOpInterface>(target.op) &&
+        target.rule.factors.size() == rule.factors.size() &&
+        expected.get(target.op, target.rule, one, nothing).absorbed.any())
+      return wrong("its reduction over padding of zeros need not be zero");
+  }
+  return true;
+}
+
+/// All devices together must hold what the op reduces, and all of a dimension
+/// whose length the operands say.
+bool OpMatcher::checkSizes(const ShardingRule &rule) {
+  for (auto [i, state] : llvm::enumerate(factors)) {
+    bool counts = state.isTied || rule.factors[i].kind == FactorKind::Reduction;
+    if (!counts || !state.isKnown)
+      continue;
+    std::string where = ("dimension " + Twine(state.dim) + " of operand " +
+                         Twine(state.operand))
+                            .str();
+    if (state.trueSize >= 0 && state.trueSize != state.globalSize)
+      return wrong(where + " is masked from element " + Twine(state.trueSize) +
+                   " on but its true size is " + Twine(state.globalSize));
+    int64_t held = state.localSize * placements.getCount(state.placement);
+    if (!state.isUniform && held < state.globalSize)
+      return wrong("all devices hold " + Twine(held) + " elements of " + where +
+                   ", which has " + Twine(state.globalSize));
+  }
+  return true;
+}
+
+/// A sum along which the operands do not change is as large as it is long: each
+/// device holds as much of it as another.
+bool OpMatcher::checkUniformSums(const ShardingRule &rule) {
+  share = 1;
+  kind.reset();
+  reducedFactors.clear();
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    const FactorState &state = factors[i];
+    if (factor.kind != FactorKind::Reduction || !state.isUniform ||
+        factor.reduction != ::tessera::ReductionKind::Sum ||
+        state.localSize == state.globalSize)
+      continue;
+    bool isZero = false;
+    for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+      isZero |= getOperandPadding(operand, i) == PadContent::Zero;
+    if (isZero)
+      continue;
+    if (state.globalSize % state.localSize != 0)
+      return wrong("it sums over " + Twine(state.localSize) + " elements on " +
+                   "each device, which are no part of " +
+                   Twine(state.globalSize));
+    reducedFactors.push_back({static_cast<unsigned>(i), AxisList(),
+                              state.globalSize / state.localSize});
+    kind = factor.reduction;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Partial values
+//===----------------------------------------------------------------------===//
+
+/// The axes that the op's own reductions leave its results partial over.
+bool OpMatcher::findPartialAxes(const ShardingRule &rule) {
+  reducedAxes.clear();
+  passedAxes.clear();
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    const FactorState &state = factors[i];
+    if (factor.kind != FactorKind::Reduction || state.isUniform ||
+        state.placement == Placements::kWhole)
+      continue;
+    std::optional<AxisList> axes = placements.getAxes(state.placement);
+    if (!axes || overlapsAny(reducedAxes, *axes))
+      return wrong("dimension " + Twine(state.dim) + " of operand " +
+                   Twine(state.operand) +
+                   " is reduced, but no groups of devices hold each of its " +
+                   Twine(placements.getCount(state.placement)) +
+                   " blocks once");
+    if (kind && *kind != factor.reduction) {
+      fail(Fit::Unknown, "it would be partial by two kinds of reduction");
+      return false;
+    }
+    kind = factor.reduction;
+    for (auto [other, state2] : llvm::enumerate(factors))
+      if (other != i && !state2.isUniform &&
+          !placements.isEqualWithin(state2.placement, *axes))
+        return wrong("dimension " + Twine(state2.dim) + " of operand " +
+                     Twine(state2.operand) + " is cut along " +
+                     printAxes(*axes) + ", over which the op reduces");
+    reducedAxes.append(*axes);
+    reducedFactors.push_back({static_cast<unsigned>(i), *axes, 1});
+  }
+  reducedAxes = normalizeAxes(placements.getMesh(), reducedAxes);
+  return true;
+}
+
+/// What the op adds its reduction to must count once.
+bool OpMatcher::checkInits() {
+  auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
+  if (!destinations || reducedAxes.empty())
+    return true;
+  for (OpOperand &init : destinations.getDpsInitsMutable()) {
+    if (!isTensor(init.get()))
+      continue;
+    const ShardState &state = getState(init.getOperandNumber());
+    if (isNeutral(state, *kind, init.get().getType()))
+      continue;
+    std::optional<AxisList> left = subtractAxes(state.unreduced, reducedAxes);
+    if (!left || state.reduction != *kind)
+      return wrong("operand " + Twine(init.getOperandNumber()) +
+                   ", which the reduction starts with, would count once on "
+                   "each device along " +
+                   printAxes(reducedAxes));
+  }
+  return true;
+}
+
+/// The op must be linear in `partial`. The neutral element is partial and whole
+/// at once.
+bool OpMatcher::checkLinear(llvm::SmallBitVector partial,
+                            ::tessera::ReductionKind reduction,
+                            const Twine &over) {
+  if (kind && *kind != reduction) {
+    fail(Fit::Unknown, "it would be partial by two kinds of reduction");
+    return false;
+  }
+  kind = reduction;
+  if (isLinear(reduction, partial))
+    return true;
+  std::string names;
+  for (unsigned i : partial.set_bits())
+    names += (names.empty() ? "" : ", ") + std::to_string(i);
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    if (isTensor(op->getOperand(i)) &&
+        isNeutral(getState(i), reduction, op->getOperand(i).getType()))
+      partial.set(i);
+  if (isLinear(reduction, partial))
+    return true;
+  return wrong("operand " + names + " is still to be reduced" + over + " by " +
+               stringifyReduction(reduction) +
+               ", which the op does not commute with on these operands");
+}
+
+bool OpMatcher::checkPartialAxis(const AxisRef &axis) {
+  llvm::SmallBitVector partial = sharing;
+  std::optional<::tessera::ReductionKind> mine;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!isTensor(op->getOperand(i)))
+      continue;
+    const ShardState &state = getState(i);
+    if (!overlapsAny(state.unreduced, axis))
+      continue;
+    partial.set(i);
+    if (mine && *mine != state.reduction)
+      return wrong("its operands are partial by different reductions");
+    mine = state.reduction;
+  }
+  if (!checkLinear(partial, *mine, " over " + printAxes(axis)))
+    return false;
+  passedAxes.push_back(axis);
+  return true;
+}
+
+/// Operands that are equal parts of a sum: beside operands that are partial
+/// over as many devices they are parts over the same axes.
+bool OpMatcher::checkShares(ArrayRef<AxisRef> axes) {
+  sharing.clear();
+  sharing.resize(op->getNumOperands());
+  int64_t parts = 1;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!isTensor(op->getOperand(i)) || getState(i).share == 1)
+      continue;
+    if (parts != 1 && parts != getState(i).share) {
+      fail(Fit::Unknown, "its operands are different parts of sums");
+      return false;
+    }
+    parts = getState(i).share;
+    sharing.set(i);
+  }
+  if (parts == 1)
+    return true;
+  if (!axes.empty()) {
+    if (numShards(axes) == parts)
+      return true;
+    fail(Fit::Unknown, "its operands are different parts of sums");
+    return false;
+  }
+  share *= parts;
+  return checkLinear(sharing, ::tessera::ReductionKind::Sum, "");
+}
+
+bool OpMatcher::checkPartialOperands() {
+  auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
+  AxisList all;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (!isTensor(op->getOperand(i)))
+      continue;
+    const ShardState &state = getState(i);
+    AxisList unreduced = state.unreduced;
+    bool isInit = destinations && !reducedAxes.empty() &&
+                  destinations.isDpsInit(&op->getOpOperand(i));
+    if (isInit)
+      if (auto left = subtractAxes(unreduced, reducedAxes))
+        unreduced = *left;
+    if (overlapsAny(unreduced, reducedAxes))
+      return wrong("operand " + Twine(i) + " is still to be reduced over " +
+                   printAxes(unreduced) + ", over which the op reduces");
+    all.append(unreduced);
+  }
+  AxisList axes = refineAxes(placements.getMesh(), all);
+  if (!checkShares(axes))
+    return false;
+  for (const AxisRef &axis : axes)
+    if (!checkPartialAxis(axis))
+      return false;
+  return true;
+}

@@ -1,0 +1,78 @@
+//===- PartitionProver.h - Blocks through a local function ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk over the local function, which stops at the first op that is not as
+// it should be. All methods give false there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_PARTITION_PARTITIONPROVER_H
+#define TESSERA_LIB_PARTITION_PARTITIONPROVER_H
+
+#include "OpMatcher.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "tessera/Partition/VerifyPartition.h"
+
+namespace tessera {
+
+class PartitionProver {
+public:
+  PartitionProver(mlir::FunctionOpInterface local, const Mesh &mesh,
+                  mlir::FunctionOpInterface global)
+      : local(local), global(global), placements(mesh),
+        expected(local.getContext()),
+        matcher(placements, reference, expected, states) {}
+
+  PartitionVerdict run();
+
+private:
+  bool refute(mlir::Operation *op, const llvm::Twine &why);
+  bool giveUp(mlir::Operation *op, const llvm::Twine &why);
+
+  bool setArguments();
+  bool readBoundary(mlir::Operation *where, mlir::Type type,
+                    dist::ShardingAttr sharding, mlir::Attribute shape,
+                    ShardState &state,
+                    llvm::SmallVectorImpl<int64_t> &trueShape,
+                    const llvm::Twine &name);
+  bool checkPlace(mlir::Operation *op, const ShardState &got,
+                  const ShardState &needed, const llvm::Twine &name);
+  bool checkResults(mlir::Operation *terminator);
+  bool checkResult(mlir::Operation *terminator, unsigned index);
+  bool checkDonation(mlir::Operation *terminator, unsigned argument,
+                     int64_t index);
+
+  bool visitBlock(mlir::Block &block);
+  bool visit(mlir::Operation *op);
+  bool visitCollective(dist::CollectiveOpInterface op, mlir::Value operand,
+                       mlir::Value result);
+  bool visitStart(dist::StartOp op);
+  bool visitToPartial(dist::ToPartialOp op);
+  bool visitOffset(dist::AxisOffsetOp op);
+  bool visitConstant(mlir::Operation *op, const ConstantValue &constant);
+  bool visitMask(nn::MaskPaddingOp op);
+  bool visitAccumulate(dist::AccumulateOp op);
+  bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
+  bool visitCall(mlir::CallOpInterface op);
+  bool visitOp(mlir::Operation *op);
+  bool visitAlone(mlir::Operation *op);
+  bool visitScalarOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+  bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+
+  mlir::FunctionOpInterface local, global;
+  Placements placements;
+  ReferenceValues reference;
+  ExpectedOps expected;
+  StateMap states;
+  OpMatcher matcher;
+  /// Values numbered from here on are not in the reference.
+  int firstForeign = 0;
+  PartitionVerdict verdict;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_PARTITION_PARTITIONPROVER_H

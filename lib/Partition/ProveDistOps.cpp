@@ -1,0 +1,200 @@
+//===- ProveDistOps.cpp - What dist ops and calls do to blocks ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionProver.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Ops of dist
+//===----------------------------------------------------------------------===//
+
+bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
+                                      Value operand, Value result) {
+  if (op.getFromAttr())
+    return giveUp(op, "a collective on global types in a local function");
+  std::string why;
+  FailureOr<ShardState> made =
+      applyCollective(op, states.find(operand)->second, placements, why);
+  if (failed(made))
+    return refute(op, why);
+  states[result] = std::move(*made);
+  return true;
+}
+
+/// The future stands for what the collective inside makes of the operand.
+bool PartitionProver::visitStart(dist::StartOp op) {
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    auto collective = dyn_cast<dist::CollectiveOpInterface>(inner);
+    if (!collective)
+      return giveUp(&inner, "an op that is no collective in dist.start");
+    if (!visitCollective(collective, op.getInput(), op.getFuture()))
+      return false;
+  }
+  return true;
+}
+
+bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
+  std::string why;
+  FailureOr<ShardState> made =
+      applyToPartial(op, states.find(op.getInput())->second, placements, why);
+  if (failed(made))
+    return refute(op, why);
+  states[op.getResult()] = std::move(*made);
+  return true;
+}
+
+bool PartitionProver::visitOffset(dist::AxisOffsetOp op) {
+  const Mesh &mesh = placements.getMesh();
+  const AxisGroups &groups = placements.getGroups(op.getAxes().toAxes(mesh));
+  auto numbers = std::make_shared<std::vector<int64_t>>(groups.index.begin(),
+                                                        groups.index.end());
+  for (int64_t &number : *numbers)
+    number *= op.getLocalSize();
+  ShardState state;
+  state.numbers = std::move(numbers);
+  states[op.getOffset()] = std::move(state);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
+/// The region on slices of the operands; sums of what it yields. `target` is
+/// null without a reference.
+bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
+                                        dist::AccumulateOp target) {
+  Block &body = op.getBody().front();
+  for (auto [i, arg] : llvm::enumerate(body.getArguments())) {
+    ShardState state = states.find(op.getSlices()[i])->second;
+    DimState first = state.dims.front();
+    if (!first.uniform && first.placement != Placements::kWhole)
+      return refute(op, "operand " + Twine(i) +
+                            " is cut in its dimension of micro-batches");
+    Type whole = reference.getValue(state.value).type;
+    state.dims.erase(state.dims.begin());
+    if (target) {
+      state.value = reference.lookup(target.getBody().getArgument(i));
+    } else {
+      auto type = cast<RankedTensorType>(whole);
+      state.value = reference.addValue(type.clone(type.getShape().drop_front()),
+                                       op.getLoc());
+    }
+    states[arg] = std::move(state);
+  }
+  if (!visitBlock(body))
+    return false;
+  Operation *yield = body.getTerminator();
+  for (auto [i, value] : llvm::enumerate(yield->getOperands())) {
+    if (!states.contains(value))
+      return giveUp(yield, "an operand of unknown origin");
+    ShardState state = states.find(value)->second;
+    Value wanted = target
+                       ? target.getBody().front().getTerminator()->getOperand(i)
+                       : Value();
+    if (wanted && state.value != reference.lookup(wanted)) {
+      verdict.reference = wanted.getLoc();
+      return refute(yield, "operand " + Twine(i) +
+                               " is another value than in the reference");
+    }
+    bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
+    if (state.isPartial() && !isSum)
+      return refute(yield, "operand " + Twine(i) +
+                               " is still to be reduced, which does not "
+                               "commute with a sum over micro-batches");
+    for (DimState &dim : state.dims)
+      if (dim.padding != PadContent::Zero)
+        dim.padding = PadContent::Any;
+    state.value = target
+                      ? reference.lookup(target.getResult(i))
+                      : reference.addValue(reference.getValue(state.value).type,
+                                           op.getLoc());
+    states[op.getResult(i)] = std::move(state);
+  }
+  return true;
+}
+
+bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
+  if (!global)
+    return visitAccumulateAs(op, nullptr);
+  SmallVector<int, 4> numbers;
+  for (Value operand : op->getOperands())
+    numbers.push_back(states.find(operand)->second.value);
+  std::optional<PartitionVerdict> first;
+  for (unsigned index :
+       reference.find(op->getName(), op->getOperands(), numbers)) {
+    auto target = dyn_cast<dist::AccumulateOp>(reference.getOp(index).op);
+    if (!target || target.getCount() != op.getCount() ||
+        target.getNumResults() != op.getNumResults())
+      continue;
+    verdict = PartitionVerdict();
+    if (visitAccumulateAs(op, target))
+      return true;
+    if (!first)
+      first = verdict;
+  }
+  if (!first)
+    return explainUnknownOp(op, numbers);
+  verdict = *first;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// A call of a local function, which is verified by itself: what counts are the
+/// shardings that it declares.
+bool PartitionProver::visitCall(CallOpInterface call) {
+  Operation *op = call;
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  if (!callee || !callee->hasAttr(dist::DistDialect::kLocalAttr))
+    return giveUp(op, "a call of a function that is not local");
+  SmallVector<int, 4> numbers;
+  SmallVector<int64_t> shape;
+  for (auto [i, operand] : llvm::enumerate(call.getArgOperands())) {
+    const ShardState &got = states.find(operand)->second;
+    numbers.push_back(got.value);
+    ShardState needed;
+    if (!readBoundary(op, operand.getType(),
+                      dist::getSharding(callee.getArgument(i)),
+                      callee.getArgAttr(i, dist::DistDialect::kGlobalShapeAttr),
+                      needed, shape, "argument " + Twine(i)) ||
+        !checkPlace(op, got, needed, ("operand " + Twine(i)).str()))
+      return false;
+  }
+  const ReferenceOp *target = nullptr;
+  for (unsigned index :
+       reference.find(op->getName(), op->getOperands(), numbers))
+    if (const ReferenceOp &other = reference.getOp(index);
+        !target && other.op->getName() == op->getName() &&
+        haveSameProperties(other.op, op))
+      target = &other;
+  if (!target && global)
+    return explainUnknownOp(op, numbers);
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    ShardState state;
+    shape.clear();
+    if (!readBoundary(
+            op, result.getType(), dist::getResultSharding(callee, i),
+            callee.getResultAttr(i, dist::DistDialect::kGlobalShapeAttr), state,
+            shape, "result " + Twine(i)))
+      return false;
+    auto tensor = dyn_cast<RankedTensorType>(result.getType());
+    state.value = target ? target->results[i]
+                         : reference.addValue(tensor ? Type(tensor.clone(shape))
+                                                     : result.getType(),
+                                              op->getLoc());
+    // Nothing is known of what the callee leaves in its padding.
+    for (DimState &dim : state.dims)
+      dim.padding = PadContent::Any;
+    states[result] = std::move(state);
+  }
+  return true;
+}

@@ -1,0 +1,311 @@
+//===- ReferenceValues.cpp - The values that a program should compute -----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceValues.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace tessera;
+
+ConstantValue tessera::getConstantValue(Operation *op) {
+  // A fill of a constant is a constant.
+  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+    Attribute scalar;
+    if (fill.hasPureTensorSemantics() &&
+        matchPattern(fill.getInputs()[0], m_Constant(&scalar)))
+      return {scalar, true};
+    return {};
+  }
+  Attribute value;
+  if (!op->hasTrait<OpTrait::ConstantLike>() ||
+      !matchPattern(op, m_Constant(&value)))
+    return {};
+  if (auto splat = dyn_cast<SplatElementsAttr>(value))
+    return {splat.getSplatValue<Attribute>(), true};
+  bool isScalar = !isa<ShapedType>(op->getResult(0).getType());
+  return {value, isScalar};
+}
+
+bool tessera::haveSameProperties(Operation *a, Operation *b) {
+  return a->getName().compareOpProperties(a->getPropertiesStorage(),
+                                          b->getPropertiesStorage());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+int ReferenceValues::addValue(Type type, Location loc) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  llvm::SmallBitVector free(tensor ? tensor.getRank() : 0);
+  values.push_back({type, loc, ConstantValue(), free});
+  return values.size() - 1;
+}
+
+int ReferenceValues::getConstant(const ConstantValue &constant, Type type,
+                                 Location loc) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  // One value for all shapes of a rank: a dimension of a splat is any size.
+  Type key = type;
+  if (tensor && constant.isSplat)
+    key = RankedTensorType::get(SmallVector<int64_t>(tensor.getRank(), 1),
+                                tensor.getElementType());
+  auto [it, isNew] = constants.try_emplace({constant.value, key}, 0);
+  if (isNew) {
+    it->second = addValue(type, loc);
+    values.back().constant = constant;
+    if (constant.isSplat)
+      values.back().freeDims.set();
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static llvm::hash_code getKey(OperationName name, ValueRange operands,
+                              ArrayRef<int> numbers) {
+  llvm::hash_code key = llvm::hash_value(name.getAsOpaquePointer());
+  for (auto [operand, number] : llvm::zip_equal(operands, numbers))
+    if (!operand.getType().isIndex())
+      key = llvm::hash_combine(key, number);
+  return key;
+}
+
+ArrayRef<unsigned> ReferenceValues::find(OperationName name,
+                                         OperandRange operands,
+                                         ArrayRef<int> numbers) const {
+  auto it = byKey.find(getKey(name, operands, numbers));
+  return it == byKey.end() ? ArrayRef<unsigned>() : ArrayRef(it->second);
+}
+
+/// A dimension of a result is free if each of its factors is only in free
+/// dimensions of operands.
+llvm::SmallBitVector ReferenceValues::getFreeDims(const ReferenceOp &op,
+                                                  unsigned result) const {
+  llvm::SmallBitVector tied(op.rule.factors.size());
+  for (auto [number, tensor] : llvm::zip(op.operands, op.rule.operands))
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      if (!values[number].freeDims.test(dim))
+        for (unsigned factor : factors)
+          tied.set(factor);
+  llvm::SmallBitVector free;
+  for (const DimFactors &factors : op.rule.results[result])
+    free.push_back(
+        !factors.empty() && llvm::all_of(factors, [&](unsigned factor) {
+          return !tied.test(factor) &&
+                 op.rule.factors[factor].kind == FactorKind::Parallel;
+        }));
+  return free;
+}
+
+/// Same type but for the sizes of free dimensions.
+static bool isSameType(Type a, Type b, const llvm::SmallBitVector &free) {
+  auto left = dyn_cast<RankedTensorType>(a);
+  auto right = dyn_cast<RankedTensorType>(b);
+  if (!left || !right)
+    return a == b;
+  if (left.getElementType() != right.getElementType() ||
+      left.getRank() != right.getRank())
+    return false;
+  for (int64_t dim = 0; dim < left.getRank(); ++dim)
+    if (!free.test(dim) && left.getDimSize(dim) != right.getDimSize(dim))
+      return false;
+  return true;
+}
+
+const ReferenceOp *
+ReferenceValues::findEqual(const ReferenceOp &op,
+                           ArrayRef<unsigned> candidates) const {
+  for (unsigned index : candidates) {
+    const ReferenceOp &other = ops[index];
+    if (other.op->getName() != op.op->getName() ||
+        other.operands != op.operands ||
+        !(isMemoryEffectFree(op.op) || isa<CallOpInterface>(op.op)) ||
+        !haveSameProperties(other.op, op.op))
+      continue;
+    bool same = true;
+    llvm::SmallBitVector freeFactors(op.rule.factors.size());
+    for (auto [i, result] : llvm::enumerate(op.op->getResults())) {
+      llvm::SmallBitVector free;
+      if (i < op.rule.results.size())
+        free = getFreeDims(op, i);
+      free.resize(isa<RankedTensorType>(result.getType())
+                      ? cast<RankedTensorType>(result.getType()).getRank()
+                      : 0);
+      same &=
+          isSameType(result.getType(), other.op->getResult(i).getType(), free);
+      if (i < op.rule.results.size())
+        for (auto [dim, factors] : llvm::enumerate(op.rule.results[i]))
+          if (free.test(dim))
+            for (unsigned factor : factors)
+              freeFactors.set(factor);
+    }
+    // The sizes of what is reduced belong to the value.
+    for (auto [i, factor] : llvm::enumerate(op.rule.factors))
+      same &= freeFactors.test(i) || factor == other.rule.factors[i];
+    for (auto [a, b] : llvm::zip(op.op->getRegions(), other.op->getRegions()))
+      same = same && OperationEquivalence::isRegionEquivalentTo(
+                         &a, &b, OperationEquivalence::IgnoreLocations);
+    if (same)
+      return &other;
+  }
+  return nullptr;
+}
+
+std::optional<int> ReferenceValues::findPadded(Operation *op) const {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  for (Operation *constant : denseConstants) {
+    auto iface = dyn_cast<ShardingRuleOpInterface>(constant);
+    auto from = dyn_cast<RankedTensorType>(constant->getResult(0).getType());
+    if (!iface || !from || from.getRank() != type.getRank() ||
+        from.getElementType() != type.getElementType())
+      continue;
+    OpBuilder builder(constant);
+    FailureOr<Operation *> padded =
+        iface.cloneWithShapes(builder, ValueRange(), Type(type));
+    if (failed(padded))
+      continue;
+    bool same = haveSameProperties(*padded, op);
+    (*padded)->erase();
+    if (same)
+      return lookup(constant->getResult(0));
+  }
+  return std::nullopt;
+}
+
+/// What says only where a value lies, on global types.
+static bool isIdentity(Operation *op) {
+  return isa<dist::ConstraintOp, dist::ReshardOp, dist::CollectiveOpInterface,
+             dist::ToPartialOp>(op);
+}
+
+void ReferenceValues::addOp(Operation *op) {
+  if (isIdentity(op)) {
+    numbers[op->getResult(0)] = lookup(op->getOperand(0));
+    return;
+  }
+  if (ConstantValue constant = getConstantValue(op); constant.value) {
+    Value result = op->getResult(0);
+    numbers[result] = getConstant(constant, result.getType(), op->getLoc());
+    if (!constant.isSplat)
+      denseConstants.push_back(op);
+    return;
+  }
+  ReferenceOp made{op, {}, {}, {}};
+  for (Value operand : op->getOperands())
+    made.operands.push_back(lookup(operand));
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor))
+    made.rule = getShardingRule(op);
+  llvm::hash_code key = getKey(op->getName(), op->getOperands(), made.operands);
+  SmallVector<unsigned, 1> &candidates = byKey[key];
+  const ReferenceOp *equal = findEqual(made, candidates);
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    // What an op was decomposed into stands before it.
+    Value same = decomposed.lookup(result);
+    int number = same    ? lookup(same)
+                 : equal ? equal->results[i]
+                         : addValue(result.getType(), op->getLoc());
+    numbers[result] = number;
+    made.results.push_back(number);
+    if (!same && !equal && i < made.rule.results.size() &&
+        isTensor(result.getType()) && !made.rule.results[i].empty())
+      values[number].freeDims = getFreeDims(made, i);
+  }
+  if (!equal) {
+    candidates.push_back(ops.size());
+    ops.push_back(std::move(made));
+  }
+  // Bodies of scalars belong to their op; other regions hold ops to be found.
+  if (isa<RegionBranchOpInterface, dist::AccumulateOp>(op))
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        addBlock(block);
+}
+
+void ReferenceValues::addBlock(Block &block) {
+  for (BlockArgument arg : block.getArguments())
+    numbers[arg] = addValue(arg.getType(), arg.getLoc());
+  for (Operation &op : block)
+    if (!op.hasTrait<OpTrait::IsTerminator>())
+      addOp(&op);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Puts before each op with a reduction of its own the ops that it decomposes
+/// into, and keeps it.
+void ReferenceValues::decomposeOps(FunctionOpInterface function,
+                                   FunctionOpInterface local) {
+  llvm::DenseMap<OperationName, int64_t> surplus;
+  SmallVector<ShardingRuleOpInterface> candidates;
+  function->walk([&](ShardingRuleOpInterface op) {
+    if (!llvm::all_of(op->getResultTypes(),
+                      [](Type type) { return isa<RankedTensorType>(type); }))
+      return;
+    ++surplus[op->getName()];
+    candidates.push_back(op);
+  });
+  if (local)
+    local->walk([&](Operation *op) {
+      auto it = surplus.find(op->getName());
+      if (it != surplus.end())
+        --it->second;
+    });
+  for (ShardingRuleOpInterface op : candidates)
+    if (surplus.lookup(op->getName()) > 0)
+      decomposeOp(op);
+}
+
+void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
+  ShardingRule rule = op.getShardingRule();
+  llvm::SmallBitVector own(rule.factors.size());
+  for (auto [i, factor] : llvm::enumerate(rule.factors))
+    own[i] = factor.kind == FactorKind::Decomposed;
+  if (own.none())
+    return;
+  OpBuilder builder(op);
+  FailureOr<SmallVector<Value>> made = op.decompose(builder, own);
+  if (failed(made))
+    return;
+  for (auto [result, value] : llvm::zip(op->getResults(), *made))
+    decomposed[result] = value;
+  // It may have been told of padding before: of any of these factors.
+  for (uint64_t choice = 1; choice < uint64_t(1) << own.count(); ++choice) {
+    auto copy = cast<ShardingRuleOpInterface>(builder.clone(*op));
+    bool absorbs = true;
+    for (auto [bit, factor] : llvm::enumerate(own.set_bits()))
+      if (choice >> bit & 1)
+        absorbs &= copy.absorbPadding(factor, rule.factors[factor].size);
+    bool isOther = absorbs && !haveSameProperties(copy, op);
+    FailureOr<SmallVector<Value>> variant = failure();
+    if (isOther)
+      variant = copy.decompose(builder, own);
+    if (succeeded(variant))
+      for (auto [value, same] : llvm::zip(*variant, *made))
+        decomposed[value] = same;
+    copy->erase();
+  }
+}
+
+void ReferenceValues::addFunction(FunctionOpInterface function,
+                                  FunctionOpInterface local) {
+  decomposeOps(function, local);
+  for (Block &block : function.getFunctionBody())
+    addBlock(block);
+}

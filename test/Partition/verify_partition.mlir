@@ -1,0 +1,418 @@
+// What is refuted, and at which op; what cannot be told.
+// RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
+
+// A reduction is missing.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @missing(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{verify-partition: refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// It is there twice.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @doubled(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Over other axes of the same size.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @other_axes(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"y"}, only over {"x"}: it would be reduced once more}}
+  %1 = dist.all_reduce <sum> %0 over <{"y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// By another kind.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @max(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <max> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @other_kind(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @max} {
+  %0 = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is to be reduced by max, not by sum}}
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A sum runs through an op that is not linear; the reference says which it is.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @exp_of_sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = math.exp %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @late(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @exp_of_sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: math.exp: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
+  %1 = math.exp %0 : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// A whole value is added to a partial one.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @residual(%x: tensor<8x4xf32>, %r: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = arith.addf %0, %r : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @added_on_each(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %r: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @residual} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: arith.addf: operand 0 is still to be reduced over {"x"} by sum}}
+  %1 = arith.addf %0, %r : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The blocks of two operands are not the same.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @add(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = arith.addf %a, %b : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+func.func @other_blocks(%a: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) attributes {dist.local, dist.reference = @add} {
+  // expected-error @below {{refuted: arith.addf: operand 1 does not fit operand 0: in dimension 0 device 1 holds block 1 of 2 but needs block 0}}
+  %0 = arith.addf %a, %b : tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// Both dimensions of a product are cut along one axis.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @matmul(%a: tensor<8x4xf32>, %b: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.einsum "ik,kj->ij" %a, %b : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+func.func @diagonal(%a: tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>},
+    %b: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 8>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<4x8xf32> {dist.global_shape = array<i64: 8, 8>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}) attributes {dist.local, dist.reference = @matmul} {
+  %0 = dist.all_gather %b dim 1 over <{"y"}> on @mesh : tensor<2x4xf32> -> tensor<2x8xf32>
+  %1 = dist.permute %0 targets [0, 2, 1, 3] over <{"x", "y"}> on @mesh : tensor<2x8xf32> -> tensor<2x8xf32>
+  // expected-error @below {{refuted: nn.einsum: operand 1 does not fit operand 0}}
+  %2 = nn.einsum "ik,kj->ij" %a, %1 : tensor<4x2xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// Gathered in the wrong order of axes.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @id(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  return %x : tensor<8x4xf32>
+}
+func.func @order(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) attributes {dist.local, dist.reference = @id} {
+  // expected-error @below {{refuted: dist.all_gather: the value has other blocks of dimension 0 in the groups along {"y", "x"} than consecutive ones in order}}
+  %0 = dist.all_gather %x dim 0 over <{"y", "x"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// A slice of what is still to be summed along the same axis.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @slice_of_partial(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.slice: the value is still to be reduced over {"x"}, but its parts are cut differently over {"x"}}}
+  %1 = dist.slice %0 dim 0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// A permute that goes to the wrong devices is found where its value is used.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @id(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  return %x : tensor<8x4xf32>
+}
+func.func @permute(%x: tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}) attributes {dist.local, dist.reference = @id} {
+  %0 = dist.permute %x targets [0, 3, 1, 2] over <{"x", "y"}> on @mesh : tensor<4x2xf32> -> tensor<4x2xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 2 holds block 1 of 2 but needs block 0}}
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// Every device looks rows up from the first one on.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @lookup(%t: tensor<64x4xf32>, %ids: tensor<2x8xi32>) -> tensor<2x8x4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.embedding %t, %ids : tensor<64x4xf32>, tensor<2x8xi32> -> tensor<2x8x4xf32>
+  return %0 : tensor<2x8x4xf32>
+}
+func.func @no_offset(%t: tensor<32x4xf32> {dist.global_shape = array<i64: 64, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %ids: tensor<2x8xi32> {dist.global_shape = array<i64: 2, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<2x8x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}, {}]>}) attributes {dist.local, dist.reference = @lookup} {
+  // expected-error @below {{refuted: nn.embedding: the op counts positions from 0, but the devices hold different blocks of the dimension}}
+  %0 = nn.embedding %t, %ids : tensor<32x4xf32>, tensor<2x8xi32> -> tensor<2x8x4xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<2x8x4xf32> -> tensor<2x8x4xf32>
+  return %1 : tensor<2x8x4xf32>
+}
+
+// -----
+
+// The offset of other axes.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rope(%q: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.rope %q dim 1 theta 1.0e4 : tensor<2x16x4x8xf32>
+  return %0 : tensor<2x16x4x8xf32>
+}
+func.func @other_offset(%q: tensor<2x8x4x8xf32> {dist.global_shape = array<i64: 2, 16, 4, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}]>})
+    -> (tensor<2x8x4x8xf32> {dist.global_shape = array<i64: 2, 16, 4, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}]>}) attributes {dist.local, dist.reference = @rope} {
+  %o = dist.axis_offset <{"x"}> size 8 on @mesh : index
+  // expected-error @below {{refuted: nn.rope: device 1 counts from position 0 but its block begins at 8}}
+  %0 = nn.rope %q dim 1 theta 1.0e4 offset %o : tensor<2x8x4x8xf32>
+  return %0 : tensor<2x8x4x8xf32>
+}
+
+// -----
+
+// exp(0) stands in the padding that is summed.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<7x4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<7x4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @no_mask(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @rows} {
+  %0 = math.exp %x : tensor<2x4xf32>
+  // expected-error @below {{refuted: nn.reduce: operand 0 is reduced with its padding, 8 elements for 7, which is not known to be neutral in a sum}}
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<2x4xf32> -> tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The mask cuts a true row off.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<7x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<7x4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @mask(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @rows} {
+  %o = dist.axis_offset <{"x", "y"}> size 2 on @mesh : index
+  %0 = math.exp %x : tensor<2x4xf32>
+  // expected-error @below {{refuted: nn.mask_padding: it masks from element 6 on but the true size is 7}}
+  %1 = nn.mask_padding %0 dim 0 size 6 value 0.0 : f32 offset %o : tensor<2x4xf32>
+  %2 = nn.reduce <sum> %1 dims [0] : tensor<2x4xf32> -> tensor<4xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+// The init of a reduction is added on each device.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @init(%x: tensor<16x4xf32>, %i: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<16x4xf32>) outs(%i : tensor<4xf32>) dimensions = [0]
+  return %r : tensor<4xf32>
+}
+func.func @init_twice(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 16, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %i: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @init} {
+  // expected-error @below {{refuted: linalg.reduce: operand 1, which the reduction starts with, would count once on each device along {"x"}}}
+  %1 = linalg.reduce { arith.addf } ins(%x : tensor<8x4xf32>) outs(%i : tensor<4xf32>) dimensions = [0]
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The divisor of a mean is that of a device's rows.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @mean(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<0.125> : tensor<4xf32>
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = arith.mulf %0, %c : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @local_mean(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @mean} {
+  %c = arith.constant dense<0.25> : tensor<4xf32>
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: arith.mulf: operand 1 is a constant that the reference does not use so}}
+  %1 = arith.mulf %0, %c : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// An op with a reduction of its own on a part of what it reduces.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @softmax(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.softmax %x dim 1 : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+func.func @softmax_of_part(%x: tensor<8x8xf32> {dist.global_shape = array<i64: 8, 16>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<8x8xf32> {dist.global_shape = array<i64: 8, 16>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}) attributes {dist.local, dist.reference = @softmax} {
+  // expected-error @below {{refuted: nn.softmax: dimension 1 of operand 0 is needed whole but is cut into 2 blocks}}
+  %0 = nn.softmax %x dim 1 : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+// A flat dimension is cut where its parts are not.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @split(%x: tensor<24xf32>) -> tensor<3x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+func.func @split_across(%x: tensor<12xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<3x4xf32> {dist.global_shape = array<i64: 3, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}) attributes {dist.local, dist.reference = @split} {
+  // expected-error @below {{refuted: tensor.expand_shape: dimension 0 of operand 0 is cut across the parts that it is made of}}
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// Micro-batches: the sum of maxima is no maximum of sums.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<8x4xf32>):
+    %1 = nn.reduce <max> %part dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+    dist.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+func.func @sum_of_maxima(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @batches} {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<4x4xf32>):
+    %1 = nn.reduce <max> %part dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+    // expected-error @below {{refuted: dist.yield: operand 0 is still to be reduced, which does not commute with a sum over micro-batches}}
+    dist.yield %1 : tensor<4xf32>
+  }
+  %2 = dist.all_reduce <max> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Equal by algebra, but not op by op.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = arith.constant dense<2.0> : tensor<8xf32>
+  %0 = arith.mulf %x, %c : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @sum_of_two(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @twice} {
+  // expected-error @below {{not provable: arith.addf: the reference has no such op on these values}}
+  %0 = arith.addf %x, %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+// expected-error @below {{expects dist.reference to name a function on global types but got @nowhere}}
+func.func @no_reference(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @nowhere} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// What takes the place of an argument has zeros in its padding, too.
+dist.mesh @mesh ["x"=2]
+func.func @step(%w: tensor<7xf32> {dist.donate = 0 : i64}) -> tensor<7xf32> {
+  %0 = math.exp %w : tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+func.func @padding_of_state(%w: tensor<4xf32> {dist.donate = 0 : i64, dist.global_shape = array<i64: 7>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 7>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @step} {
+  %0 = math.exp %w : tensor<4xf32>
+  // expected-error @below {{refuted: func.return: result 0, which takes the place of argument 0, is not known to have zeros in the padding of dimension 0}}
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Partial over the axes of the micro-batches' own reduction, and reduced in it
+// and behind it.
+dist.mesh @mesh ["x"=2]
+func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<8x4xf32>):
+    %1 = nn.reduce <sum> %part dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+    dist.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+func.func @reduced_in_and_behind(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @batches} {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<4x4xf32>):
+    %1 = nn.reduce <sum> %part dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+    %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2 : tensor<4xf32>
+  }
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}}}
+  %2 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

@@ -1,0 +1,36 @@
+//===- Mutations.h - Wrong versions of a local program ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Single changes to a local function: each communication, offset, mask and
+// constant in it deleted, doubled or altered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_MUTANTS_MUTATIONS_H
+#define TESSERA_TEST_MUTANTS_MUTATIONS_H
+
+#include "mlir/IR/Operation.h"
+#include "tessera/Interfaces/Axes.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One change at one op.
+struct Mutation {
+  /// What is done: "delete", "axes {"dp"}", "kind max", ...
+  std::string what;
+  /// Does it at an op equal to the one that it was made for; gives the op that
+  /// stands for the changed one, null if it cannot be done there.
+  std::function<mlir::Operation *(mlir::Operation *)> apply;
+};
+
+/// All changes at `op`; none if there is nothing to change.
+std::vector<Mutation> getMutations(mlir::Operation *op, const Mesh &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_TEST_MUTANTS_MUTATIONS_H

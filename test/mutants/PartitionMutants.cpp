@@ -1,0 +1,267 @@
+//===- PartitionMutants.cpp - Are wrong programs found to be wrong? -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Partitions a program and changes the result in one place at a time. The
+// interpreter says which changes change what the program computes; each of
+// those must be refuted by VerifyPartition, at the changed op or where its
+// value goes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutations.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "tessera/Interpreter/Verify.h"
+#include "tessera/Partition/VerifyPartition.h"
+#include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Registration/Registration.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <deque>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("PROGRAM.mlir"),
+                                  cl::Required);
+static cl::opt<std::string> mesh("mesh", cl::desc("dp=2,tp=2"), cl::Required);
+static cl::opt<std::string> strategy("strategy", cl::desc("dp,tp,sp"));
+static cl::opt<unsigned> every("every", cl::init(1),
+                               cl::desc("try only every n-th mutant"));
+static cl::opt<unsigned> seeds("seeds", cl::init(3),
+                               cl::desc("sets of data for each"));
+static cl::opt<bool> verbose("verbose", cl::desc("a line for each mutant"));
+
+namespace {
+
+/// What became of a mutant.
+struct Score {
+  unsigned invalid = 0;
+  /// By what the interpreter says and what the analysis says.
+  unsigned refuted = 0, notProvable = 0, missed = 0;
+  unsigned equalProven = 0, equalRefuted = 0, equalNotProvable = 0;
+  unsigned rounding = 0;
+  unsigned atOp = 0, atUse = 0, later = 0, elsewhere = 0;
+};
+
+class Mutants {
+public:
+  Mutants(func::FuncOp reference, func::FuncOp local)
+      : reference(reference), local(local) {}
+
+  /// False: the unchanged program is not proven or cannot be run.
+  bool prepare();
+  void run();
+  const Score &getScore() const { return score; }
+
+private:
+  enum class Effect { None, Rounding, Changed };
+
+  void tryMutation(unsigned index, const Mutation &mutation);
+  Effect getEffect(func::FuncOp mutant);
+  void countPlace(Operation *changed, Operation *named, const Twine &what);
+
+  func::FuncOp reference, local;
+  Mesh mesh;
+  std::vector<RankTensors> inputs, expected;
+  Score score;
+};
+
+} // namespace
+
+static PartitionVerdict verify(func::FuncOp func, const Mesh &mesh,
+                               func::FuncOp reference) {
+  OwningOpRef<func::FuncOp> copy = reference.clone();
+  return verifyPartition(func, mesh, *copy);
+}
+
+bool Mutants::prepare() {
+  FailureOr<Mesh> found = getMeshOf(local);
+  if (failed(found))
+    return false;
+  mesh = *found;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    InputOptions options;
+    options.seed = seed;
+    FailureOr<RankTensors> in = makeInputs(reference, options);
+    if (failed(in))
+      return false;
+    FailureOr<RankTensors> out = interpretGlobal(reference, *in);
+    if (failed(out))
+      return false;
+    inputs.push_back(*in);
+    expected.push_back(*out);
+  }
+  return succeeded(verify(local, mesh, reference).report()) &&
+         getEffect(local) != Effect::Changed;
+}
+
+/// Whether any output of any set of data is another than the original's.
+Mutants::Effect Mutants::getEffect(func::FuncOp mutant) {
+  Effect effect = Effect::None;
+  for (auto [in, out] : llvm::zip_equal(inputs, expected)) {
+    FailureOr<RankTensors> actual = interpretGlobal(mutant, in);
+    if (failed(actual))
+      return Effect::Changed;
+    for (auto [a, b] : llvm::zip_equal(*actual, out)) {
+      if (a->getShape() != b->getShape())
+        return Effect::Changed;
+      double difference = relativeDifference(*a, *b);
+      if (difference > defaultTolerance(b->getElementType()))
+        return Effect::Changed;
+      if (difference > 0)
+        effect = Effect::Rounding;
+    }
+  }
+  return effect;
+}
+
+/// How far from the changed op the named one is, along uses.
+void Mutants::countPlace(Operation *changed, Operation *named,
+                         const Twine &what) {
+  llvm::DenseMap<Operation *, unsigned> distance{{changed, 0}};
+  std::deque<Operation *> queue{changed};
+  auto reach = [&](Operation *op, unsigned d) {
+    if (distance.try_emplace(op, d).second)
+      queue.push_back(op);
+  };
+  while (!queue.empty() && !distance.contains(named)) {
+    Operation *op = queue.front();
+    queue.pop_front();
+    unsigned d = distance.lookup(op) + 1;
+    for (Operation *user : op->getUsers())
+      reach(user, d);
+    // What a region yields are the results of its op.
+    if (op->hasTrait<OpTrait::IsTerminator>() &&
+        !isa<func::FuncOp>(op->getParentOp()))
+      reach(op->getParentOp(), d - 1);
+  }
+  auto it = distance.find(named);
+  if (it == distance.end()) {
+    ++score.elsewhere;
+    llvm::outs() << "named elsewhere: " << what << "\n";
+    return;
+  }
+  ++(it->second == 0   ? score.atOp
+     : it->second == 1 ? score.atUse
+                       : score.later);
+  if (verbose && it->second > 1)
+    llvm::outs() << "named " << it->second << " uses later: " << what << "\n";
+}
+
+void Mutants::tryMutation(unsigned index, const Mutation &mutation) {
+  auto module = local->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> copy = module.clone();
+  auto mutant = copy->lookupSymbol<func::FuncOp>(local.getName());
+  Operation *target = nullptr;
+  unsigned count = 0;
+  mutant->walk([&](Operation *op) {
+    if (count++ == index)
+      target = op;
+  });
+  std::string what = (target->getName().getStringRef() + " #" + Twine(index) +
+                      ": " + mutation.what)
+                         .str();
+  Operation *changed = mutation.apply(target);
+  if (!changed || failed(mlir::verify(*copy))) {
+    ++score.invalid;
+    return;
+  }
+  Effect effect = getEffect(mutant);
+  PartitionVerdict verdict = verify(mutant, mesh, reference);
+  bool proven = verdict.answer == PartitionAnswer::Proven;
+  bool refuted = verdict.answer == PartitionAnswer::Refuted;
+  if (verbose)
+    llvm::outs() << (effect == Effect::Changed ? "changed " : "equal ")
+                 << (proven    ? "proven"
+                     : refuted ? "refuted"
+                               : "not provable")
+                 << ": " << what << (proven ? "" : ": " + verdict.why) << "\n";
+  if (effect != Effect::Changed) {
+    score.rounding += effect == Effect::Rounding;
+    ++(proven    ? score.equalProven
+       : refuted ? score.equalRefuted
+                 : score.equalNotProvable);
+    return;
+  }
+  ++(proven ? score.missed : refuted ? score.refuted : score.notProvable);
+  if (!refuted)
+    llvm::outs() << (proven ? "MISSED: " : "not provable: ") << what
+                 << (proven ? "" : ": " + verdict.why) << "\n";
+  if (!proven)
+    countPlace(changed, verdict.op, what + ": " + verdict.why);
+}
+
+void Mutants::run() {
+  std::vector<std::pair<unsigned, Mutation>> all;
+  unsigned count = 0;
+  local->walk([&](Operation *op) {
+    for (Mutation &mutation : getMutations(op, mesh))
+      all.push_back({count, std::move(mutation)});
+    ++count;
+  });
+  for (size_t i = 0; i < all.size(); i += every)
+    tryMutation(all[i].first, all[i].second);
+}
+
+static LogicalResult runPhases(ModuleOp module, Phase last) {
+  PassManager passes(module->getContext(), ModuleOp::getOperationName());
+  PipelineOptions options;
+  options.mesh = mesh;
+  options.strategy = strategy;
+  buildPhasesUpTo(passes, last, options);
+  return passes.run(module);
+}
+
+int main(int argc, char **argv) {
+  cl::ParseCommandLineOptions(
+      argc, argv, "Changes a partitioned program and asks who notices\n");
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> original = parseSourceFile<ModuleOp>(input, &context);
+  if (!original)
+    return 1;
+  OwningOpRef<ModuleOp> reference = original->clone();
+  OwningOpRef<ModuleOp> local = original->clone();
+  if (failed(runPhases(*reference, Phase::Propagate)) ||
+      failed(runPhases(*local, Phase::Partition)))
+    return 1;
+  Score total;
+  for (auto func : local->getOps<func::FuncOp>()) {
+    if (!func->hasAttr(dist::DistDialect::kLocalAttr))
+      continue;
+    auto global = reference->lookupSymbol<func::FuncOp>(func.getName());
+    Mutants mutants(global, func);
+    if (!mutants.prepare()) {
+      llvm::errs() << "the unchanged program is not proven or not right\n";
+      return 1;
+    }
+    // Mutants that are no programs make errors; they are counted.
+    ScopedDiagnosticHandler silent(&context,
+                                   [](Diagnostic &) { return success(); });
+    mutants.run();
+    total = mutants.getScore();
+    llvm::outs() << llvm::formatv(
+        "{{\"program\": \"{0}\", \"mesh\": \"{1}\", \"strategy\": \"{2}\", "
+        "\"changed\": {3}, \"refuted\": {4}, \"not_provable\": {5}, "
+        "\"missed\": {6}, \"at_op\": {7}, \"at_use\": {8}, \"later\": {9}, "
+        "\"elsewhere\": {10}, \"equal_proven\": {11}, \"equal_refuted\": {12}, "
+        "\"equal_not_provable\": {13}, \"rounding\": {14}, \"invalid\": "
+        "{15}}\n",
+        func.getName(), mesh.getValue(), strategy.getValue(),
+        total.refuted + total.notProvable + total.missed, total.refuted,
+        total.notProvable, total.missed, total.atOp, total.atUse, total.later,
+        total.elsewhere, total.equalProven, total.equalRefuted,
+        total.equalNotProvable, total.rounding, total.invalid);
+    if (total.missed || total.notProvable || total.elsewhere)
+      return 1;
+  }
+  return 0;
+}
