@@ -204,6 +204,8 @@ static std::string check(const Sharding &from, const Sharding &to,
 
 /// Moves that a search may look at before the best way so far must do.
 static constexpr size_t kMaxMoves = 500000, kMaxFinerMoves = 20000;
+/// Parts of axes up to which finer cuts are tried.
+static constexpr size_t kMaxFinerAtoms = 7;
 
 namespace {
 
@@ -249,6 +251,8 @@ void WayFinder::search(Attempt &attempt, Cuts cuts) {
                                               elementBytes, cuts);
   if (!space->isValid() ||
       (attempt.space && space->getNumParts() == attempt.space->getNumParts()))
+    return;
+  if (attempt.way.found && space->getNumAtoms() > kMaxFinerAtoms)
     return;
   State start = space->toState(from), goal = space->toState(to);
   if (capped)

@@ -62,6 +62,11 @@ public:
   /// False if there are more parts than a space holds.
   bool isValid() const { return valid; }
   size_t getNumParts() const { return parts.size(); }
+  /// Parts that are not cut further: a state has as many permutes as these have
+  /// orders.
+  size_t getNumAtoms() const {
+    return llvm::count_if(splits, [](auto &cuts) { return cuts.empty(); });
+  }
   State toState(const Sharding &sharding) const;
   Sharding toSharding(const State &state, ReductionKind reduction) const;
   AxisList toAxes(llvm::ArrayRef<Part> parts) const;

@@ -1,0 +1,77 @@
+//===- reshard_planner.cpp - Microseconds a reshard plan ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans random pairs of shardings (axes on random dimensions, partial, or
+// nowhere), each for the first time. One JSON line a mesh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Partition/ReshardPlanner.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <numeric>
+#include <random>
+
+using namespace tessera;
+
+static Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
+                               std::mt19937 &rng) {
+  Sharding s = Sharding::replicatedOf(rank);
+  std::vector<unsigned> axes(mesh.sizes.size());
+  std::iota(axes.begin(), axes.end(), 0u);
+  std::shuffle(axes.begin(), axes.end(), rng);
+  for (unsigned axis : axes) {
+    int64_t place = rng() % (rank + 2);
+    if (place < rank)
+      s.dims[place].axes.push_back(mesh.fullAxis(axis));
+    else if (place == rank && partial)
+      s.unreduced.push_back(mesh.fullAxis(axis));
+  }
+  llvm::sort(s.unreduced);
+  return s;
+}
+
+static void measure(llvm::ArrayRef<int64_t> sizes, int count) {
+  Mesh mesh;
+  std::string text;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    mesh.names.push_back(std::string(1, static_cast<char>('a' + i)));
+    mesh.sizes.push_back(size);
+    text += (i ? "x" : "") + std::to_string(size);
+  }
+  MeshLinks links = MeshLinks::uniform(mesh);
+  std::mt19937 rng(11);
+  std::vector<double> times;
+  int inexact = 0;
+  for (int i = 0; i < count; ++i) {
+    llvm::SmallVector<int64_t> shape(2 + rng() % 2, mesh.numDevices() * 8);
+    Sharding from = randomSharding(mesh, shape.size(), true, rng);
+    Sharding to = randomSharding(mesh, shape.size(), false, rng);
+    auto start = std::chrono::steady_clock::now();
+    ReshardPlan plan = planReshard(mesh, links, from, to, shape, 4);
+    std::chrono::duration<double, std::micro> us =
+        std::chrono::steady_clock::now() - start;
+    times.push_back(us.count());
+    inexact += !plan.exact;
+  }
+  llvm::sort(times);
+  llvm::outs() << llvm::formatv(
+      "{{\"bench\": \"reshard_planner\", \"mesh\": \"{0}\", \"pairs\": {1}, "
+      "\"median_us\": {2:F1}, \"p90_us\": {3:F1}, \"worst_us\": {4:F1}, "
+      "\"inexact\": {5}}\n",
+      text, count, times[count / 2], times[count * 9 / 10], times.back(),
+      inexact);
+  llvm::outs().flush();
+}
+
+int main() {
+  measure({2, 2}, 200);
+  measure({128, 8}, 200);
+  measure({2, 2, 2}, 200);
+  measure({16, 8, 4}, 200);
+  measure({2, 2, 2, 2}, 50);
+  measure({8, 8, 8, 4}, 50);
+}
