@@ -19,6 +19,8 @@ namespace {
 /// A kernel that had this many rows or more keeps them: fewer would leave
 /// threads without work.
 constexpr int64_t kParallelRows = 64;
+/// A value that is first read so many ops later is not made early.
+constexpr unsigned kFar = 48;
 /// Ops in one kernel, at most.
 constexpr size_t kMaxOps = 48;
 
@@ -41,6 +43,7 @@ private:
                                           linalg::GenericOp op) const;
   static int64_t bestRows(ArrayRef<int64_t> counts, int64_t preferred);
   bool leadsBack(unsigned group, linalg::GenericOp op) const;
+  bool wouldWait(unsigned group, linalg::GenericOp op) const;
   bool tryJoin(unsigned group, linalg::GenericOp op);
   void place(linalg::GenericOp op);
   void sort(FusionPlan &plan) const;
@@ -157,6 +160,27 @@ bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
   return false;
 }
 
+/// True if what `op` makes would lie about for long: others read the group's
+/// values well before anything reads the op's. So what the backward makes again
+/// stays out of the kernels of the forward.
+bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
+  auto firstReader = [&](Operation *maker, bool outside) {
+    unsigned first = position.lookup(block.getTerminator());
+    for (Operation *user : maker->getUsers()) {
+      Operation *reader = block.findAncestorOpInBlock(*user);
+      auto it = groupOf.find(reader);
+      if (!outside || it == groupOf.end() || it->second != number)
+        first = std::min(first, position.lookup(reader));
+    }
+    return first;
+  };
+  unsigned forced = position.lookup(op);
+  for (linalg::GenericOp member : groups[number].ops)
+    forced = std::min(forced, firstReader(member, /*outside=*/true));
+  return forced < position.lookup(op) &&
+         firstReader(op, /*outside=*/false) > forced + kFar;
+}
+
 bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   Group &group = groups[number];
   if (group.ops.size() >= kMaxOps)
@@ -169,7 +193,7 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
                             bestRows(getRowCounts(op), getPreferredRows(op)));
   if (bestRows(counts, preferred) < std::min(before, kParallelRows))
     return false;
-  if (leadsBack(number, op))
+  if (wouldWait(number, op) || leadsBack(number, op))
     return false;
   group.ops.push_back(op);
   group.counts = counts;

@@ -1,10 +1,10 @@
 """Compares what a planned step says of its memory with its arguments and arena.
 
-    check_memory.py SCHEDULE.mlir
+    check_memory.py SCHEDULE.mlir ...
 
-Prints the bytes of parameters and of state by the report and by the types of the
+Prints, for each, the bytes of parameters and of state by the report and by the types of the
 arguments, each rounded up to 64 bytes, and the sum of all categories beside the
-size of the arena.
+size of the arena; of several, whether each arena is larger than the one before.
 """
 
 import re
@@ -13,8 +13,8 @@ import sys
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f64": 8, "i32": 4, "i64": 8, "i1": 1}
 
 
-def main():
-    text = open(sys.argv[1]).read()
+def check(path):
+    text = open(path).read()
     step = next(line for line in text.splitlines() if "rt.arena_bytes" in line)
     arena = int(re.search(r"rt\.arena_bytes = (\d+)", step).group(1))
     memory = re.search(r"rt\.memory = \{([^}]*)\}", step).group(1)
@@ -30,6 +30,14 @@ def main():
                 sizes[role] += (count + 63) // 64 * 64
     print(f"parameters {said['parameters']} of {sizes['nn.param']}, state "
           f"{said['optimizer_state']} of {sizes['nn.state']}, sum {sum(said.values())} of {arena}")
+    return arena
+
+
+def main():
+    arenas = [check(path) for path in sys.argv[1:]]
+    if len(arenas) > 1:
+        ascend = all(a < b for a, b in zip(arenas, arenas[1:]))
+        print("arenas ascend" if ascend else f"arenas do not ascend: {arenas}")
 
 
 main()
