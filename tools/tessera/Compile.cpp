@@ -210,12 +210,16 @@ bool isLocal(mlir::ModuleOp module) {
 }
 
 /// Whether a phase has something to do: without a mesh the program is that of
-/// one rank, which is not spread.
+/// one rank, which is not spread; a training step still chooses what it
+/// repeats.
 bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
   if (phase == Phase::Input || phase >= Phase::Kernels)
     return true;
   if (isLocal(module))
     return false;
+  if (phase == Phase::Partition &&
+      module->hasAttr(dist::DistDialect::kPlanAttr))
+    return true;
   return phase <= Phase::Train || !module.getOps<dist::MeshOp>().empty() ||
          !job.pipeline.mesh.empty() || !job.pipeline.strategy.empty();
 }
