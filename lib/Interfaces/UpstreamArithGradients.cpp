@@ -11,8 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpstreamGradients.h"
-#include "tessera/Interfaces/DifferentiableOpInterface.h"
-#include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,16 +19,6 @@ using namespace tessera;
 namespace {
 
 using Builder = ElementwiseBuilder;
-
-template <typename Op, void (*build)(Op, GradientBuilder &, Builder &)>
-struct GradientModel
-    : DifferentiableOpInterface::ExternalModel<GradientModel<Op, build>, Op> {
-  LogicalResult buildGradients(Operation *op, GradientBuilder &g) const {
-    Builder b{g.builder, g.loc};
-    build(cast<Op>(op), g, b);
-    return success();
-  }
-};
 
 /// An op whose result does not change where it is differentiable.
 template <typename Op>

@@ -8,9 +8,24 @@
 #ifndef TESSERA_LIB_INTERFACES_UPSTREAMGRADIENTS_H
 #define TESSERA_LIB_INTERFACES_UPSTREAMGRADIENTS_H
 
-#include "mlir/IR/DialectRegistry.h"
+#include "tessera/Interfaces/DifferentiableOpInterface.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
 
 namespace tessera {
+
+/// The interface of an upstream op by one function, which builds its gradients
+/// and cannot fail.
+template <typename Op,
+          void (*build)(Op, GradientBuilder &, ElementwiseBuilder &)>
+struct GradientModel
+    : DifferentiableOpInterface::ExternalModel<GradientModel<Op, build>, Op> {
+  mlir::LogicalResult buildGradients(mlir::Operation *op,
+                                     GradientBuilder &g) const {
+    ElementwiseBuilder b{g.builder, g.loc};
+    build(mlir::cast<Op>(op), g, b);
+    return mlir::success();
+  }
+};
 
 /// arith and math.
 void registerArithGradients(mlir::DialectRegistry &registry);

@@ -10,8 +10,6 @@
 #include "UpstreamGradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "tessera/Interfaces/DifferentiableOpInterface.h"
-#include "tessera/Interfaces/ElementwiseBuilder.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -19,16 +17,6 @@ using namespace tessera;
 namespace {
 
 using Builder = ElementwiseBuilder;
-
-template <typename Op, void (*build)(Op, GradientBuilder &, Builder &)>
-struct GradientModel
-    : DifferentiableOpInterface::ExternalModel<GradientModel<Op, build>, Op> {
-  LogicalResult buildGradients(Operation *op, GradientBuilder &g) const {
-    Builder b{g.builder, g.loc};
-    build(cast<Op>(op), g, b);
-    return success();
-  }
-};
 
 /// Zeros of a tensor's shape, in the gradient's element type.
 Value zerosLike(Builder &b, Value tensor, Value grad) {
