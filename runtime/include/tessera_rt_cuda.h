@@ -1,0 +1,135 @@
+/*===-- tessera_rt_cuda.h - What a CUDA program adds to the C ABI ---- C
+-*-===*\
+|*                                                                            *|
+|* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+/*
+ * A program for CUDA devices uses tessera_rt.h with these differences.
+ *
+ * - The arena is one allocation on the rank's device. tessera_rt_arena gives a
+ *   device address; operands of library calls are device addresses.
+ * - Calls only enqueue work on streams of the device and return. All of them
+ *   are ordered as they are made, but for a collective between its start and
+ *   its wait, which runs beside what is made in between.
+ * - The step may be called without anything being done: once before the first
+ *   step, to see what it calls, and once to record it; later steps repeat what
+ *   was recorded. So a step must make the same calls with the same arguments
+ *   every time, and must not read the arena.
+ * - Generated kernels are in images for the device and are launched by number
+ *   with tessera_rt_launch_device; tessera_rt_launch is not there, and the
+ *   epilogue of tessera_rt_matmul must be null.
+ *
+ * The manifest says "target": "cuda". The program is linked with
+ * tessera_rt_cuda in place of tessera_rt_host.
+ */
+#ifndef TESSERA_RT_CUDA_H
+#define TESSERA_RT_CUDA_H
+
+#include "tessera_rt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*===--- What a CUDA program defines, beside tessera_rt.h's
+ * -----------------===*/
+
+/// All generated kernels for one architecture. A cubin of architecture XY runs
+/// on devices of compute capability X.Z with Z >= Y; PTX of XY on XY and later.
+typedef struct tessera_rt_device_image {
+  int32_t arch;     ///< 80, 90, 100: 10 * major + minor.
+  int32_t is_ptx;   ///< 0: a cubin. 1: NUL-terminated PTX.
+  const void *data; ///< the image.
+  int64_t bytes;    ///< its size.
+} tessera_rt_device_image;
+
+/// The images. Each has all kernels.
+extern const tessera_rt_device_image tessera_program_images[];
+extern const int32_t tessera_program_num_images;
+
+/// The name of kernel k in the images.
+extern const char *const tessera_program_kernels[];
+extern const int32_t tessera_program_num_kernels;
+
+/// Kernel k as code for the host, which is called once for each thread of the
+/// grid with the same words; see "Emulated kernels".
+typedef void (*tessera_rt_emulated_fn)(const int64_t *words);
+
+/// Null in a program for devices. Otherwise it has tessera_program_num_kernels
+/// entries, and the program runs on an emulated device whatever the machine
+/// has.
+extern const tessera_rt_emulated_fn *const tessera_program_emulated_kernels;
+
+/*===--- Kernels
+ * -----------------------------------------------------------===*/
+
+/// Launches kernel number `kernel` on a grid of `grid` blocks of `block`
+/// threads (both along x) with `shared_bytes` bytes of dynamic shared memory.
+/// Its parameters are the `num_words` 64-bit words: device addresses or index
+/// scalars. They are read before the call returns. With grid 0 nothing runs.
+int32_t tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
+                                 const int64_t *words, int32_t num_words,
+                                 int64_t grid, int32_t block,
+                                 int32_t shared_bytes);
+
+/*===--- Matrix products with a part of what follows
+ * -----------------------===*/
+
+/// What a matrix product does to its result before it is written. Positions
+/// are those of the row-major C [m, n].
+enum tessera_rt_matmul_fusion_kind {
+  TESSERA_RT_FUSE_NONE = 0,
+  /// C = A*B + bias[n].
+  TESSERA_RT_FUSE_BIAS = 1,
+  /// C = gelu(A*B + bias[n]) by the tanh formula; `bias` may be null. With
+  /// `aux` the argument of gelu is written there.
+  TESSERA_RT_FUSE_GELU = 2,
+  /// C = A*B * gelu'(aux). With `bias` the column sums of C are written there.
+  TESSERA_RT_FUSE_GELU_GRADIENT = 3
+};
+
+typedef struct tessera_rt_matmul_fusion {
+  int64_t kind;       ///< tessera_rt_matmul_fusion_kind.
+  int64_t bias_dtype; ///< of bias: as C, or F32.
+  int64_t aux_ld;     ///< elements between rows of aux, which has C's dtype.
+} tessera_rt_matmul_fusion;
+
+/// tessera_rt_matmul with `fusion`, on one batch.
+int32_t tessera_rt_matmul_fused(tessera_rt_context *ctx,
+                                const tessera_rt_matmul_desc *desc,
+                                const tessera_rt_matmul_fusion *fusion,
+                                const void *a, const void *b, void *c,
+                                void *bias, void *aux);
+
+/*===--- Emulated kernels
+ * --------------------------------------------------===*/
+
+/// What emulated kernels ask about the thread that runs them. Only they may
+/// call these.
+int32_t tessera_emu_thread_id(void);
+int32_t tessera_emu_block_dim(void);
+int64_t tessera_emu_block_id(void);
+int64_t tessera_emu_grid_dim(void);
+
+/// All threads of the block meet.
+void tessera_emu_barrier(void);
+
+/// `value` of another lane among `width` (a power of two up to 32) neighbours:
+/// of lane ^ mask, of lane `index`, of lane + delta (its own beyond the last).
+int32_t tessera_emu_shuffle_xor(int32_t value, int32_t lane_mask,
+                                int32_t width);
+int32_t tessera_emu_shuffle_idx(int32_t value, int32_t index, int32_t width);
+int32_t tessera_emu_shuffle_down(int32_t value, int32_t delta, int32_t width);
+
+/// The block's shared memory, as many bytes as the launch gives. It is aligned
+/// to 16 bytes and holds no numbers at first.
+void *tessera_emu_shared(void);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif /* TESSERA_RT_CUDA_H */
