@@ -417,6 +417,7 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "version": 1,                       // TESSERA_RT_ABI_VERSION
  *   "program": "gpt2",                  // a name, for reports
  *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
+ *   "target": "host",                   // or "cuda"; default: host
  *   "ranks": 4,
  *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
  *   "arena_bytes": 1048576,             // of one rank

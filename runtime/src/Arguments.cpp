@@ -162,6 +162,10 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     std::string error = fillArgument(ctx, options, manifest.arguments[i]);
     if (!error.empty())
       return fail(ctx, TESSERA_RT_INVALID, error);
+    const Value &value = manifest.arguments[i];
+    if (Status status = ctx->target->send({value.offset, value.bytes},
+                                          /*kept=*/!isData(value)))
+      return status;
     double now = monotonicSeconds();
     if (ctx->rank == 0 && !options.quiet && now - shown > 2) {
       fprintf(stderr, "arguments: %zu of %zu filled, %.1f s\n", i + 1,
@@ -181,8 +185,9 @@ std::vector<const Value *> tessera::rt::dataArguments(const Manifest &manifest,
   return values;
 }
 
-void tessera::rt::fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
-                             const Options &options, const Batch &batch) {
+Status tessera::rt::fillTokens(tessera_rt_context *ctx,
+                               const Manifest &manifest, const Options &options,
+                               const Batch &batch) {
   for (const Value *value : dataArguments(manifest, options)) {
     // The program may have reused the block, padding included.
     memset(ctx->arena() + value->offset, 0, size_t(value->bytes));
@@ -197,5 +202,9 @@ void tessera::rt::fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
         i += count;
       }
     });
+    if (Status status =
+            ctx->target->send({value->offset, value->bytes}, /*kept=*/false))
+      return status;
   }
+  return TESSERA_RT_OK;
 }

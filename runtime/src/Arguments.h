@@ -32,8 +32,8 @@ std::vector<const Value *> dataArguments(const Manifest &manifest,
                                          const Options &options);
 
 /// Fills this rank's blocks of tokens and labels.
-void fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
-                const Options &options, const Batch &batch);
+Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
+                  const Options &options, const Batch &batch);
 
 /// Element `index` of an array, widened.
 double readElement(int32_t dtype, const uint8_t *data, int64_t index);

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include "kernels/HotKernels.h"
 
@@ -31,18 +31,11 @@ static Status check(tessera_rt_context *ctx,
                      dtypeName(int32_t(d.dtype))));
 }
 
-extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
-                                        const tessera_rt_attention_desc *desc,
-                                        const void *q, const void *k,
-                                        const void *v, void *out,
-                                        float *logsumexp, int64_t q_offset,
-                                        int64_t k_offset) {
-  const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d))
-    return status;
+void tessera::rt::host::attention(tessera_rt_context *ctx,
+                                  const AttentionCall &call, void *out,
+                                  float *logsumexp) {
+  const tessera_rt_attention_desc &d = call.desc;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
-  if (heads == 0 || rows == 0 || d.v_head_dim == 0)
-    return TESSERA_RT_OK;
   // Enough tasks for the threads to even out; but each packs its keys and
   // values anew, so no fewer than 128 rows.
   int64_t threads = ctx->pool->size();
@@ -55,14 +48,14 @@ extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
     // With a causal mask later rows cost more: begin with them.
     int64_t piece = pieces - 1 - index / heads, head = index % heads;
     AttentionTask task{
-        desc,
-        q,
-        k,
-        v,
+        &d,
+        call.q,
+        call.k,
+        call.v,
         out,
         logsumexp,
-        q_offset,
-        k_offset,
+        call.qOffset,
+        call.kOffset,
         head / d.groups,
         head % d.groups,
         rows * piece / pieces,
@@ -70,7 +63,6 @@ extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
         ctx->scratch.perThread[size_t(thread)].getFloats(floats)};
     hotKernels().attention(task);
   });
-  return TESSERA_RT_OK;
 }
 
 namespace {
@@ -107,21 +99,17 @@ struct Backward {
 };
 } // namespace
 
-extern "C" int32_t tessera_rt_attention_backward(
-    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
-    const void *grad, const void *q, const void *k, const void *v,
-    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
-    int64_t q_offset, int64_t k_offset) {
-  const tessera_rt_attention_desc &d = *desc;
-  if (Status status = check(ctx, d))
-    return status;
+void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
+                                          const AttentionCall &given,
+                                          const void *grad, const void *out,
+                                          const float *logsumexp, void *dq,
+                                          void *dk, void *dv) {
+  const tessera_rt_attention_desc &d = given.desc;
   int64_t heads = d.batch * d.groups, rows = d.q_len * d.per_group;
-  if (heads == 0 || rows == 0 || d.kv_len == 0)
-    return fail(ctx, TESSERA_RT_INVALID,
-                "attention backward expects queries and keys");
   Backward call{ctx,
-                {desc, grad, q, k, v, out, logsumexp, dq, dk, dv, q_offset,
-                 k_offset, 0, 0, 0, rows, 0, d.kv_len, nullptr},
+                {&d, grad, given.q, given.k, given.v, out, logsumexp, dq, dk,
+                 dv, given.qOffset, given.kOffset, 0, 0, 0, rows, 0, d.kv_len,
+                 nullptr},
                 size_t(hotKernels().attentionBackwardScratch(d))};
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(call.floats);
@@ -129,7 +117,7 @@ extern "C" int32_t tessera_rt_attention_backward(
     ctx->pool->forEach(heads, [&](int64_t head, int thread) {
       call.run(call.whole, head, thread);
     });
-    return TESSERA_RT_OK;
+    return;
   }
   // Few heads: dk and dv by keys, then dq by rows. The weights are made twice,
   // but every sum has the same parts in the same order.
@@ -141,5 +129,34 @@ extern "C" int32_t tessera_rt_attention_backward(
                 &AttentionBackwardTask::keyEnd);
   call.inPieces(ofRows, heads, block.rows, &AttentionBackwardTask::queryBegin,
                 &AttentionBackwardTask::queryEnd);
-  return TESSERA_RT_OK;
+}
+
+extern "C" int32_t tessera_rt_attention(tessera_rt_context *ctx,
+                                        const tessera_rt_attention_desc *desc,
+                                        const void *q, const void *k,
+                                        const void *v, void *out,
+                                        float *logsumexp, int64_t q_offset,
+                                        int64_t k_offset) {
+  const tessera_rt_attention_desc &d = *desc;
+  if (Status status = check(ctx, d))
+    return status;
+  if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.v_head_dim}) == 0)
+    return TESSERA_RT_OK;
+  return ctx->target->attention({d, q, k, v, q_offset, k_offset}, out,
+                                logsumexp);
+}
+
+extern "C" int32_t tessera_rt_attention_backward(
+    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
+    const void *grad, const void *q, const void *k, const void *v,
+    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
+    int64_t q_offset, int64_t k_offset) {
+  const tessera_rt_attention_desc &d = *desc;
+  if (Status status = check(ctx, d))
+    return status;
+  if (std::min({d.batch, d.groups, d.q_len, d.per_group, d.kv_len}) == 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                "attention backward expects queries and keys");
+  return ctx->target->attentionBackward({d, q, k, v, q_offset, k_offset}, grad,
+                                        out, logsumexp, dq, dk, dv);
 }

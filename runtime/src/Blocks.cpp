@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,28 +21,37 @@ using namespace tessera::rt;
 static constexpr int64_t canaryBytes = 64;
 static constexpr uint8_t canary = 0xC5;
 
-extern "C" int32_t tessera_rt_block_begin(tessera_rt_context *ctx,
-                                          int64_t offset, int64_t bytes,
-                                          int32_t forget) {
-  uint8_t *block = ctx->arena() + offset;
-  memset(block + bytes, canary, canaryBytes);
+void tessera::rt::host::beginBlock(tessera_rt_context *ctx,
+                                   const ArenaBlock &block, bool forget) {
+  uint8_t *begin = ctx->arena() + block.offset;
+  memset(begin + block.bytes, canary, canaryBytes);
   if (forget)
-    memset(block, 0xFF, size_t(bytes));
-  return TESSERA_RT_OK;
+    memset(begin, 0xFF, size_t(block.bytes));
 }
 
-extern "C" int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
-                                        int64_t bytes, int32_t forget) {
-  uint8_t *block = ctx->arena() + offset, *behind = block + bytes;
+Status tessera::rt::host::endBlock(tessera_rt_context *ctx,
+                                   const ArenaBlock &block, bool forget) {
+  uint8_t *begin = ctx->arena() + block.offset, *behind = begin + block.bytes;
   uint8_t *changed = std::find_if(behind, behind + canaryBytes,
                                   [](uint8_t x) { return x != canary; });
   if (changed != behind + canaryBytes)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("memory behind the block of %lld bytes at offset %lld "
                        "was written, at byte %lld of it",
-                       (long long)bytes, (long long)offset,
-                       (long long)(changed - block)));
+                       (long long)block.bytes, (long long)block.offset,
+                       (long long)(changed - begin)));
   if (forget)
-    memset(block, 0xFF, size_t(bytes));
+    memset(begin, 0xFF, size_t(block.bytes));
   return TESSERA_RT_OK;
+}
+
+extern "C" int32_t tessera_rt_block_begin(tessera_rt_context *ctx,
+                                          int64_t offset, int64_t bytes,
+                                          int32_t forget) {
+  return ctx->target->beginBlock({offset, bytes}, forget);
+}
+
+extern "C" int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
+                                        int64_t bytes, int32_t forget) {
+  return ctx->target->endBlock({offset, bytes}, forget);
 }

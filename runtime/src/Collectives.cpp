@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <cstring>
 #include <signal.h>
@@ -168,7 +168,7 @@ static bool inArena(tessera_rt_context *ctx, int32_t dtype, int64_t offset,
          count <= limit / size && offset <= limit - count * size;
 }
 
-/// Checks the operands and publishes. On failure the slot is free again.
+/// Checks the operands and begins. On failure the slot is free again.
 static Status finishOperation(tessera_rt_context *ctx, const Common &common,
                               Operation &op, int64_t sourceCount,
                               int64_t destinationCount) {
@@ -185,7 +185,7 @@ static Status finishOperation(tessera_rt_context *ctx, const Common &common,
                (long long)common.sourceOffset, (long long)destinationCount,
                (long long)common.destinationOffset));
   }
-  return postOperation(ctx, common.slot, op);
+  return ctx->target->start(common.slot, op);
 }
 
 static Status finishStart(Status status, tessera_rt_context *ctx, int32_t slot,
@@ -336,8 +336,8 @@ Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id) {
   Operation *op = beginOperation(ctx, OpKind::Barrier, common);
   if (!op)
     return TESSERA_RT_INVALID;
-  Status status = finishOperation(ctx, common, *op, 0, 0);
-  return finishStart(status, ctx, common.slot, true);
+  Status status = postOperation(ctx, common.slot, *op);
+  return status == TESSERA_RT_OK ? host::finish(ctx, common.slot) : status;
 }
 
 //===----------------------------------------------------------------------===//

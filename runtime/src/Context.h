@@ -16,6 +16,7 @@
 #include "Control.h"
 #include "Operation.h"
 #include "Scratch.h"
+#include "Target.h"
 #include "ThreadPool.h"
 
 #include <memory>
@@ -76,6 +77,7 @@ struct tessera_rt_context {
   std::vector<tessera::rt::MeshAxis> mesh;
   std::unique_ptr<tessera::rt::ThreadPool> pool;
   tessera::rt::ScratchSet scratch;
+  std::unique_ptr<tessera::rt::Target> target;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
   tessera::rt::Operation operations[tessera::rt::numSlots];
   /// Seconds a wait may last.
@@ -86,6 +88,7 @@ struct tessera_rt_context {
   /// Seconds spent waiting for other ranks.
   double waitSeconds = 0;
 
+  /// The host's arena of this rank.
   uint8_t *arena() const { return memory.arena(rank); }
   tessera::rt::RankBlock &block() { return memory.blocks[rank]; }
 };

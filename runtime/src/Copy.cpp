@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <algorithm>
 #include <cstring>
@@ -206,10 +206,9 @@ tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size, int32_t rank,
                        "bytes, but got offsets %lld and %lld",
                        (long long)ctx->memory.control->arenaBytes,
                        (long long)src_offset, (long long)dst_offset));
-  copyStrided(ctx, element_size, rank, shape,
-              ctx->arena() + from * element_size, src_strides,
-              ctx->arena() + to * element_size, dst_strides);
-  return TESSERA_RT_OK;
+  return ctx->target->copyStrided(element_size, rank, shape,
+                                  from * element_size, src_strides,
+                                  to * element_size, dst_strides);
 }
 
 template <typename T>
@@ -225,6 +224,18 @@ static void fillTyped(tessera_rt_context *ctx, void *destination, int64_t count,
   });
 }
 
+void tessera::rt::host::fill(tessera_rt_context *ctx, int64_t elementSize,
+                             void *destination, int64_t count, int64_t bits) {
+  if (elementSize == 1)
+    fillTyped<uint8_t>(ctx, destination, count, bits);
+  else if (elementSize == 2)
+    fillTyped<uint16_t>(ctx, destination, count, bits);
+  else if (elementSize == 4)
+    fillTyped<uint32_t>(ctx, destination, count, bits);
+  else
+    fillTyped<uint64_t>(ctx, destination, count, bits);
+}
+
 extern "C" int32_t tessera_rt_fill(tessera_rt_context *ctx,
                                    int64_t element_size, int64_t dst_offset,
                                    int64_t count, int64_t bits) {
@@ -237,14 +248,5 @@ extern "C" int32_t tessera_rt_fill(tessera_rt_context *ctx,
                        "bytes, but got %lld elements of %lld bytes at %lld",
                        (long long)limit, (long long)count,
                        (long long)element_size, (long long)dst_offset));
-  void *destination = ctx->arena() + dst_offset;
-  if (element_size == 1)
-    fillTyped<uint8_t>(ctx, destination, count, bits);
-  else if (element_size == 2)
-    fillTyped<uint16_t>(ctx, destination, count, bits);
-  else if (element_size == 4)
-    fillTyped<uint32_t>(ctx, destination, count, bits);
-  else
-    fillTyped<uint64_t>(ctx, destination, count, bits);
-  return TESSERA_RT_OK;
+  return ctx->target->fill(element_size, dst_offset, count, bits);
 }

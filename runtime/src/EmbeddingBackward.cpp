@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <algorithm>
 #include <cstring>
@@ -88,6 +88,24 @@ void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
 }
 } // namespace
 
+void tessera::rt::host::embeddingBackward(tessera_rt_context *ctx,
+                                          const tessera_rt_embedding_desc &d,
+                                          const void *grad, const void *ids,
+                                          void *result, int64_t offset) {
+  std::vector<Hit> entries =
+      d.id_dtype == TESSERA_RT_I32
+          ? sortPlaces(d, static_cast<const int32_t *>(ids), offset)
+          : sortPlaces(d, static_cast<const int64_t *>(ids), offset);
+  if (d.dtype == TESSERA_RT_F64)
+    addAll<double, double, double>(ctx, d, grad, entries, result);
+  else if (d.dtype == TESSERA_RT_F32)
+    addAll<float, float, float>(ctx, d, grad, entries, result);
+  else if (d.result_dtype == TESSERA_RT_F32)
+    addAll<uint16_t, float, float>(ctx, d, grad, entries, result);
+  else
+    addAll<uint16_t, uint16_t, float>(ctx, d, grad, entries, result);
+}
+
 extern "C" int32_t tessera_rt_embedding_backward(
     tessera_rt_context *ctx, const tessera_rt_embedding_desc *desc,
     const void *grad, const void *ids, void *result, int64_t offset) {
@@ -104,17 +122,5 @@ extern "C" int32_t tessera_rt_embedding_backward(
                "i64 and no negative size, but got %s to %s by %s",
                dtypeName(int32_t(d.dtype)), dtypeName(int32_t(d.result_dtype)),
                dtypeName(int32_t(d.id_dtype))));
-  std::vector<Hit> entries =
-      d.id_dtype == TESSERA_RT_I32
-          ? sortPlaces(d, static_cast<const int32_t *>(ids), offset)
-          : sortPlaces(d, static_cast<const int64_t *>(ids), offset);
-  if (d.dtype == TESSERA_RT_F64)
-    addAll<double, double, double>(ctx, d, grad, entries, result);
-  else if (d.dtype == TESSERA_RT_F32)
-    addAll<float, float, float>(ctx, d, grad, entries, result);
-  else if (d.result_dtype == TESSERA_RT_F32)
-    addAll<uint16_t, float, float>(ctx, d, grad, entries, result);
-  else
-    addAll<uint16_t, uint16_t, float>(ctx, d, grad, entries, result);
-  return TESSERA_RT_OK;
+  return ctx->target->embeddingBackward(d, grad, ids, result, offset);
 }

@@ -80,6 +80,7 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
   ctx.scratch.perThread.resize(size_t(threads));
   ctx.deadlineSeconds = options.deadline > 0 ? options.deadline : 300;
   ctx.fault = readFault(rank);
+  ctx.target = targetKind.create(&ctx);
 }
 
 namespace {

@@ -32,6 +32,10 @@ int main(int argc, char **argv) {
   }
   if (!parseManifest(tessera_program_manifest, manifest, error))
     return refuse("the program's manifest is not sound: " + error);
+  if (manifest.target != targetKind.name)
+    return refuse(format("the program is for the target %s, but it was linked "
+                         "with the runtime of the target %s",
+                         manifest.target.c_str(), targetKind.name));
   if (options.help) {
     printf("%s", helpText(argv[0], manifest).c_str());
     return 0;

@@ -225,6 +225,7 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   }
   manifest.program = json.getString("program", "program");
   manifest.hash = json.getString("hash");
+  manifest.target = json.getString("target", "host");
   int64_t ranks = json.getInteger("ranks", 0);
   manifest.arenaBytes = json.getInteger("arena_bytes", -1);
   int64_t product = 1;

@@ -51,6 +51,8 @@ struct Value {
 
 struct Manifest {
   std::string program, hash;
+  /// What the program was compiled for: "host", "cuda".
+  std::string target = "host";
   int ranks = 0;
   int64_t arenaBytes = 0;
   std::vector<MeshAxis> mesh;

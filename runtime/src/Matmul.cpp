@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include "kernels/HotKernels.h"
 
@@ -227,26 +227,14 @@ static bool isSound(const tessera_rt_matmul_desc &d) {
          d.ldc >= d.n;
 }
 
-extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
-                                     const tessera_rt_matmul_desc *desc,
-                                     const void *a, const void *b, void *c,
-                                     tessera_rt_kernel_fn epilogue,
-                                     const int64_t *epilogue_words) {
-  const tessera_rt_matmul_desc &d = *desc;
-  if (!isSound(d))
-    return fail(ctx, TESSERA_RT_INVALID,
-                format("matmul expects f32, bf16 or f64 operands with leading "
-                       "dimensions no shorter than rows, but got %s to %s, "
-                       "[%lld x %lld x %lld x %lld], ld %lld %lld %lld",
-                       dtypeName(int32_t(d.dtype)),
-                       dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
-                       (long long)d.m, (long long)d.n, (long long)d.k,
-                       (long long)d.lda, (long long)d.ldb, (long long)d.ldc));
-  if (d.batch == 0 || d.m == 0 || d.n == 0)
-    return TESSERA_RT_OK;
+void tessera::rt::host::matmul(tessera_rt_context *ctx,
+                               const tessera_rt_matmul_desc &d, const void *a,
+                               const void *b, void *c,
+                               tessera_rt_kernel_fn epilogue,
+                               const int64_t *epilogueWords) {
   const GemmKernels &kernels = gemmKernels(int32_t(d.dtype));
-  Matmul call{ctx,           d, kernels, kernels.packedDepth(d.k), epilogue,
-              epilogue_words};
+  Matmul call{ctx,          d, kernels, kernels.packedDepth(d.k), epilogue,
+              epilogueWords};
   int32_t dtype = int32_t(d.dtype);
   int64_t size = dtypeSize(dtype);
   auto product = [&](int64_t index) {
@@ -268,14 +256,14 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                   reinterpret_cast<double *>(p.c), row % d.m);
       call.runEpilogue(row, row + 1);
     });
-    return TESSERA_RT_OK;
+    return;
   }
   // Small products of a batch: one thread each.
   if (d.batch >= ctx->pool->size() && d.m * d.n * d.k <= (int64_t(1) << 26)) {
     ctx->pool->forEach(d.batch, [&](int64_t index, int thread) {
       call.whole(product(index), ctx->scratch.perThread[size_t(thread)]);
     });
-    return TESSERA_RT_OK;
+    return;
   }
   for (int64_t index = 0; index < d.batch; ++index) {
     Product p = product(index);
@@ -284,5 +272,24 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
     else
       call.byColumns(p);
   }
-  return TESSERA_RT_OK;
+}
+
+extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
+                                     const tessera_rt_matmul_desc *desc,
+                                     const void *a, const void *b, void *c,
+                                     tessera_rt_kernel_fn epilogue,
+                                     const int64_t *epilogue_words) {
+  const tessera_rt_matmul_desc &d = *desc;
+  if (!isSound(d))
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("matmul expects f32, bf16 or f64 operands with leading "
+                       "dimensions no shorter than rows, but got %s to %s, "
+                       "[%lld x %lld x %lld x %lld], ld %lld %lld %lld",
+                       dtypeName(int32_t(d.dtype)),
+                       dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
+                       (long long)d.m, (long long)d.n, (long long)d.k,
+                       (long long)d.lda, (long long)d.ldb, (long long)d.ldc));
+  if (d.batch == 0 || d.m == 0 || d.n == 0)
+    return TESSERA_RT_OK;
+  return ctx->target->matmul(d, a, b, c, epilogue, epilogue_words);
 }

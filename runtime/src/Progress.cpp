@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -341,10 +341,14 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
 }
 
 extern "C" int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot) {
-  if (slot < 0 || slot >= numSlots ||
+  if (slot < 0 || slot >= TESSERA_RT_MAX_SLOTS ||
       ctx->operations[slot].stage == Stage::Free)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("wait expects a slot in flight, but got %d", slot));
+  return ctx->target->finish(slot);
+}
+
+Status tessera::rt::host::finish(tessera_rt_context *ctx, int32_t slot) {
   Status status = waitLoop(ctx, slot);
   ctx->block().waitingFor.store(-1);
   ctx->operations[slot].stage = Stage::Free;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
+#include "HostTarget.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ extern "C" int64_t tessera_rt_rank(const tessera_rt_context *ctx) {
 }
 
 extern "C" uint8_t *tessera_rt_arena(tessera_rt_context *ctx) {
-  return ctx->arena();
+  return ctx->target->arena();
 }
 
 extern "C" int64_t tessera_rt_axis_offset(tessera_rt_context *ctx,
@@ -44,6 +44,12 @@ extern "C" int32_t tessera_rt_launch(tessera_rt_context *ctx,
                        (long long)extent));
   if (extent == 0)
     return TESSERA_RT_OK;
+  return ctx->target->launch(fn, words, extent, grain);
+}
+
+void tessera::rt::host::launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
+                               const int64_t *words, int64_t extent,
+                               int64_t grain) {
   grain = std::max<int64_t>(grain, 1);
   int64_t grains = (extent + grain - 1) / grain;
   // A few pieces per thread, so that a thread that is held up loses little.
@@ -51,7 +57,7 @@ extern "C" int32_t tessera_rt_launch(tessera_rt_context *ctx,
   int64_t pieces = threads == 1 ? 1 : std::min<int64_t>(grains, threads * 4);
   if (pieces == 1) {
     fn(words, 0, extent);
-    return TESSERA_RT_OK;
+    return;
   }
   ctx->pool->forEach(pieces, [&](int64_t piece, int) {
     int64_t begin = grains * piece / pieces * grain;
@@ -59,5 +65,4 @@ extern "C" int32_t tessera_rt_launch(tessera_rt_context *ctx,
     if (begin < end)
       fn(words, begin, end);
   });
-  return TESSERA_RT_OK;
 }

@@ -36,7 +36,7 @@ static std::string checkOptions(const Manifest &manifest,
 static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options, RunData &data) {
   ctx->block().memory.privateAtStart = privateResidentBytes();
-  std::string error = limitMemory(ctx, manifest, options.memoryLimit);
+  std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
   if (error.empty())
     error = data.open(options, dataArguments(manifest, options));
   if (error.empty())
@@ -46,6 +46,9 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
     error = data.check(options, *ctx->pool);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status =
+          ctx->target->open(manifest, options, tessera_program_step))
+    return status;
   double begin = monotonicSeconds();
   if (Status status = fillArguments(ctx, manifest, options))
     return status;
@@ -54,6 +57,17 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   if (ctx->rank == 0)
     control.stopDecided.store(control.stopSignal.load());
   return barrier(ctx, BarrierReady);
+}
+
+/// Makes all ranks' blocks of these values readable by all.
+static Status fetch(tessera_rt_context *ctx,
+                    const std::vector<const Value *> &values) {
+  std::vector<ArenaBlock> blocks;
+  for (const Value *value : values)
+    blocks.push_back({value->offset, value->bytes});
+  if (Status status = ctx->target->fetch(blocks))
+    return status;
+  return barrier(ctx, BarrierOutputs);
 }
 
 /// Writes parameters and state as they are.
@@ -65,18 +79,26 @@ static Status saveState(tessera_rt_context *ctx, const Manifest &manifest,
   for (const Value &value : manifest.arguments)
     if (value.role == Role::Param || value.role == Role::State)
       values.push_back(&value);
+  if (Status status = fetch(ctx, values))
+    return status;
   if (Status status = writeValues(ctx, values, directory))
     return status;
   return barrier(ctx, BarrierOutputs);
 }
 
+/// Writes the results where they are wanted. Afterwards all ranks' results can
+/// be read by all.
 static Status saveOutputs(tessera_rt_context *ctx, const Manifest &manifest,
                           const Options &options) {
-  if (options.saveOutputs.empty())
+  if (options.saveOutputs.empty() && options.compare.empty())
     return TESSERA_RT_OK;
   std::vector<const Value *> values;
   for (const Value &value : manifest.results)
     values.push_back(&value);
+  if (Status status = fetch(ctx, values))
+    return status;
+  if (options.saveOutputs.empty())
+    return TESSERA_RT_OK;
   if (Status status = writeValues(ctx, values, options.saveOutputs))
     return status;
   return barrier(ctx, BarrierOutputs);

@@ -12,7 +12,6 @@
 #include "Report.h"
 
 #include "Json.h"
-#include "kernels/HotKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -73,11 +72,12 @@ static std::string memoryJson(const MemoryReport &memory) {
 static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
                       const std::vector<double> &stepSeconds,
                       const std::vector<Comparison> &comparisons) {
-  std::string line = format(
-      "{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, "
-      "\"isa\": \"%s\", \"steps\": %zu, \"step_seconds\": [",
-      quoteJson(manifest.program).c_str(), quoteJson(manifest.hash).c_str(),
-      ctx->ranks, ctx->pool->size(), hotKernels().name, stepSeconds.size());
+  std::string line =
+      format("{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, "
+             "%s, \"steps\": %zu, \"step_seconds\": [",
+             quoteJson(manifest.program).c_str(),
+             quoteJson(manifest.hash).c_str(), ctx->ranks, ctx->pool->size(),
+             ctx->target->describeJson().c_str(), stepSeconds.size());
   for (size_t i = 0; i < stepSeconds.size(); ++i)
     line += format("%s%.6f", i ? ", " : "", stepSeconds[i]);
   line += "], \"cpu_seconds\": [";

@@ -63,9 +63,8 @@ int64_t tessera::rt::sharedResidentBytes(uint8_t *base, int64_t bytes) {
   return resident;
 }
 
-void tessera::rt::measureMemory(tessera_rt_context *ctx,
+void tessera::rt::measureMemory(tessera_rt_context *ctx, MemoryUse &use,
                                 const Manifest &manifest, bool withArena) {
-  MemoryUse &use = ctx->block().memory;
   // A peak as far as steps show it: what they allocate they keep.
   use.privateBytes = std::max(use.privateBytes, privateResidentBytes());
   use.scratchBytes = int64_t(ctx->scratch.bytes());

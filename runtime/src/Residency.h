@@ -24,10 +24,10 @@ int64_t privateResidentBytes();
 /// touched them. `base` is the start of a page.
 int64_t sharedResidentBytes(uint8_t *base, int64_t bytes);
 
-/// Looks at this rank's memory and leaves it in its block. Pages of the arena
-/// stay once they are touched, so `withArena` is for the first steps.
-void measureMemory(tessera_rt_context *ctx, const Manifest &manifest,
-                   bool withArena);
+/// Looks at this rank's memory and leaves it in `use`. Pages of the arena stay
+/// once they are touched, so `withArena` is for the first steps.
+void measureMemory(tessera_rt_context *ctx, MemoryUse &use,
+                   const Manifest &manifest, bool withArena);
 
 /// Lets this process have `limit` bytes: the arena of the plan, all of it, and
 /// the rest for private memory, of which the system refuses more. A refusal is

@@ -14,7 +14,6 @@
 #include "Steps.h"
 
 #include "Arguments.h"
-#include "Residency.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,69 +27,61 @@ static constexpr double stepDeadline = 60;
 /// nothing new.
 static constexpr int64_t memorySteps = 10;
 
-void Snapshot::take() {
-  size_t total = 0;
-  for (const Value &value : manifest.arguments)
-    total += value.donate >= 0 ? size_t(value.bytes) : 0;
-  bytes.resize(total);
-  uint8_t *at = bytes.data();
-  for (const Value &value : manifest.arguments) {
-    if (value.donate < 0)
-      continue;
-    copyBytes(ctx, at, ctx->arena() + value.offset, value.bytes);
-    at += value.bytes;
-  }
-}
-
-void Snapshot::restore() {
-  const uint8_t *at = bytes.data();
-  for (const Value &value : manifest.arguments) {
-    if (value.donate < 0)
-      continue;
-    copyBytes(ctx, ctx->arena() + value.offset, at, value.bytes);
-    at += value.bytes;
-  }
-}
-
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
                    const Options &options, const RunData &data)
     : ctx(ctx), manifest(manifest), options(options), data(data),
-      log(ctx, manifest, options), snapshot(ctx, manifest) {}
+      log(ctx, manifest, options) {
+  for (const Value &value : manifest.arguments)
+    if (value.donate >= 0)
+      changed.push_back({value.offset, value.bytes});
+  for (const char *name : {"loss", "grad_norm", "lr", "tokens", "skipped"})
+    if (const Value *value = manifest.findScalar(name))
+      scalars.push_back({value->offset, value->bytes});
+}
 
 int StepLoop::stopSignal() const {
   return ctx->memory.control->stopDecided.load();
 }
 
-void StepLoop::returnResults() {
+Status StepLoop::returnResults() {
   for (const Value &value : manifest.arguments) {
     if (value.donate < 0)
       continue;
     const Value &result = manifest.results[size_t(value.donate)];
-    copyBytes(ctx, ctx->arena() + value.offset, ctx->arena() + result.offset,
-              value.bytes);
+    if (result.offset == value.offset)
+      continue;
+    if (Status status =
+            ctx->target->move(value.offset, result.offset, value.bytes))
+      return status;
   }
+  return TESSERA_RT_OK;
 }
 
 Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   RankBlock &block = ctx->block();
   ControlBlock &control = *ctx->memory.control;
   if (batch.source.isOpen())
-    fillTokens(ctx, manifest, options, batch);
+    if (Status status = fillTokens(ctx, manifest, options, batch))
+      return status;
   if (Status status = barrier(ctx, BarrierArguments))
     return status;
   double begin = monotonicSeconds(), cpu = processCpuSeconds();
   double waited = ctx->waitSeconds;
-  if (int32_t status = tessera_program_step(ctx)) {
+  if (Status status = ctx->target->step()) {
     // The runtime has recorded why, unless the program failed by itself.
     if (!control.aborted.load())
       fail(ctx, status,
            format("step %lld failed with status %d", (long long)step, status));
     return status;
   }
-  returnResults();
+  if (Status status = returnResults())
+    return status;
+  if (Status status = ctx->target->fetch(scalars))
+    return status;
   block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
   block.cpuSeconds += processCpuSeconds() - cpu;
-  measureMemory(ctx, manifest, /*withArena=*/step <= memorySteps);
+  ctx->target->measure(block.memory, manifest,
+                       /*withArena=*/step <= memorySteps);
   if (ctx->rank == 0)
     control.stopDecided.store(control.stopSignal.load());
   if (Status status = barrier(ctx, BarrierStep))
@@ -132,7 +123,8 @@ Status StepLoop::judge(StepRecord &r) {
       format("step %lld: %s", (long long)r.step, r.describeFault().c_str());
   if (options.onNan == Options::Skip) {
     if (!r.isSkipped)
-      snapshot.restore();
+      if (Status status = ctx->target->restore(changed))
+        return status;
     r.isUndone = true;
     log.step(r);
     log.remark(r.step, r.describeFault() +
@@ -153,7 +145,8 @@ Status StepLoop::evaluate(int64_t step) {
   const TokenSource &source =
       data.evaluation.isOpen() ? data.evaluation : data.source;
   double begin = monotonicSeconds(), sum = 0, weights = 0;
-  snapshot.take();
+  if (Status status = ctx->target->save(changed))
+    return status;
   for (int64_t i = 0; i < options.evalBatches; ++i) {
     double seconds;
     Batch batch{source, i * data.shape.rows,
@@ -164,7 +157,8 @@ Status StepLoop::evaluate(int64_t step) {
     weight = weight > 0 ? weight : 1;
     sum += weight * readScalar(ctx, manifest.findScalar("loss"));
     weights += weight;
-    snapshot.restore();
+    if (Status status = ctx->target->restore(changed))
+      return status;
   }
   log.evaluation(step, sum / weights, options.evalBatches,
                  monotonicSeconds() - begin);
@@ -187,7 +181,8 @@ Status StepLoop::run() {
     bool mayUndo = options.onNan == Options::Skip && manifest.isTraining() &&
                    !manifest.findScalar("skipped");
     if (mayUndo)
-      snapshot.take();
+      if (Status status = ctx->target->save(changed))
+        return status;
     double seconds;
     if (Status status = runProgram(step, {data.source, first}, seconds))
       return status;

@@ -22,21 +22,6 @@
 
 namespace tessera::rt {
 
-/// The blocks of the arguments that a step changes, put aside.
-class Snapshot {
-public:
-  Snapshot(tessera_rt_context *ctx, const Manifest &manifest)
-      : ctx(ctx), manifest(manifest) {}
-  void take();
-  /// Puts them back, as often as wanted.
-  void restore();
-
-private:
-  tessera_rt_context *ctx;
-  const Manifest &manifest;
-  std::vector<uint8_t> bytes;
-};
-
 class StepLoop {
 public:
   StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
@@ -59,7 +44,7 @@ private:
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
   /// Moves results to the arguments that they follow, where they lie elsewhere.
-  void returnResults();
+  Status returnResults();
   int stopSignal() const;
 
   tessera_rt_context *ctx;
@@ -67,7 +52,8 @@ private:
   const Options &options;
   const RunData &data;
   StepLog log;
-  Snapshot snapshot;
+  /// The arguments that a step changes, and the results that are read after it.
+  std::vector<ArenaBlock> changed, scalars;
   std::vector<double> stepSeconds;
 };
 
