@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Looks at each op once, in order, so that a reduction may travel through a
-// chain of ops. A reduction with other uses stays where it is: delaying it for
-// one of them would do it twice.
+// chain of ops. A reduction with other uses stays where it is at first, since
+// delaying it for one of them would do it twice; DelayPastUses.h looks at those
+// when all others have their places.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DelayPastUses.h"
 #include "PartitionContext.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
@@ -57,18 +59,6 @@ private:
 };
 
 } // namespace
-
-/// Adds axes to those that are there, the larger of two parts of one axis.
-static void uniteAxes(AxisList &axes, ArrayRef<AxisRef> added) {
-  for (const AxisRef &axis : added) {
-    if (llvm::any_of(axes, [&](auto &a) { return a.contains(axis); }))
-      continue;
-    llvm::erase_if(axes, [&](auto &a) { return axis.contains(a); });
-    axes.push_back(axis);
-  }
-  llvm::sort(axes);
-  axes = mergeAdjacent(axes);
-}
 
 /// The operands that are reductions in the same way. Where they are not all
 /// over the same axes the op may still be linear in operands that are all
@@ -186,10 +176,10 @@ bool Delay::isWorthwhile() {
   after *= getTimes(/*behind=*/true);
   // To spread a value over what it is whole on pays only for scalars and where
   // it saves bytes.
-  bool isNoWorse = after.time <= before.time * (1 + 1e-9) &&
-                   after.bytes <= before.bytes;
-  return isNoWorse && (after.bytes < before.bytes || !isMixed ||
-                       type.getNumElements() == 1);
+  bool isNoWorse =
+      after.time <= before.time * (1 + 1e-9) && after.bytes <= before.bytes;
+  return isNoWorse &&
+         (after.bytes < before.bytes || !isMixed || type.getNumElements() == 1);
 }
 
 /// The operand as a partial value over all axes of the result.
@@ -258,7 +248,6 @@ public:
   void apply();
 
 private:
-  Sharding getScattered(const Sharding &from, const Sharding &to) const;
   Value reshard(OpBuilder &builder, Value value, dist::ShardingAttr from,
                 dist::ShardingAttr to) const;
 
@@ -269,18 +258,6 @@ private:
 };
 
 } // namespace
-
-/// `from`, reduced over those axes alone that shard `to`.
-Sharding SumDelay::getScattered(const Sharding &from,
-                                const Sharding &to) const {
-  Sharding scattered = to;
-  scattered.reduction = from.reduction;
-  AxisList wanted = to.dimAxes();
-  for (const AxisRef &axis : from.unreduced)
-    if (!overlapsAny(wanted, axis))
-      scattered.unreduced.push_back(axis);
-  return scattered.unreduced.size() == from.unreduced.size() ? from : scattered;
-}
 
 Value SumDelay::reshard(OpBuilder &builder, Value value,
                         dist::ShardingAttr from, dist::ShardingAttr to) const {
@@ -341,6 +318,7 @@ struct PlaceReductionsPass
         delay.apply();
       }
     }
+    delayPastUses(context, block);
   }
 };
 

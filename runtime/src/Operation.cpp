@@ -60,7 +60,8 @@ static std::string describeDigit(const Digit &digit,
       return mesh[i].name;
     if (digit.stride >= stride && digit.stride * digit.size <= end)
       return format("%s:(%lld)%lld", mesh[i].name.c_str(),
-                    (long long)(digit.stride / stride), (long long)digit.size);
+                    (long long)(end / (digit.stride * digit.size)),
+                    (long long)digit.size);
     stride = end;
   }
   return format("{%lld,%lld}", (long long)digit.stride, (long long)digit.size);

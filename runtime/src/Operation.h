@@ -73,8 +73,9 @@ int64_t digitsIndex(const Digit *digits, size_t count, int64_t rank);
 /// Product of the sizes.
 int64_t digitsProduct(const Digit *digits, size_t count);
 
-/// "dp,tp"; a part of an axis is "tp:(stride)size" with the stride within the
-/// axis; a digit that lies in no axis is "{stride,size}".
+/// "dp,tp"; a part of an axis is "tp:(m)k", as the compiler writes it: of size
+/// k, with m groups to its major side; a digit that lies in no axis is
+/// "{stride,size}".
 std::string describeDigits(const std::vector<Digit> &digits,
                            const std::vector<MeshAxis> &mesh);
 

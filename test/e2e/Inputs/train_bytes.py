@@ -1,8 +1,8 @@
 """Communication of training programs, counted by the runtime.
 
-    train_bytes.py CONFIG.json TEXT FOLDER
+    train_bytes.py CONFIG.json GROUPED.json TEXT FOLDER
 
-Two ranks, where an all-reduce moves what a bandwidth-optimal one does, in f32, with
+GROUPED has query heads in two groups. Two ranks, where an all-reduce moves what a bandwidth-optimal one does, in f32, with
 1 and 4 micro-batches. Calls and bytes are what the program's manifest says, and they
 are, with P the bytes of all parameters (tied ones once), n = 2 and m micro-batches:
 * over dp, but for scalars of at most 256 bytes: 2(n-1)/n P with zero=0 (or less) and 1,
@@ -10,6 +10,9 @@ are, with P the bytes of all parameters (tied ones once), n = 2 and m micro-batc
 * over tp, whatever m: four all-reduces of batch x seq x hidden a block, one for the
   embedding and one for the head, three of batch x seq in the loss; with sp as many
   reduce-scatters and gathers, and the gradients of norms and biases.
+With GROUPED on four ranks two share each key and value head: over those two go the
+gradients of these heads' weights, once a step, and nothing else. There small
+reductions (the loss) are read whole from all ranks.
 """
 
 import json
@@ -27,15 +30,21 @@ def run(*command):
     return done.stdout
 
 
-def count(folder, text, axis, strategy, micro):
-    """Kind to calls and bytes that a rank receives in a step; and the manifest."""
-    program = folder / "program"
-    run("tessera", "compile", folder / "g.mlir", "--mesh", f"{axis}=2", "--strategy", strategy,
+def measure(graph, text, mesh, strategy, micro):
+    """The collectives of the last step line, and the manifest."""
+    program = graph.parent / "program"
+    run("tessera", "compile", graph, "--mesh", mesh, "--strategy", strategy,
         "--micro-batches", micro, "--quiet", "-o", program)
     manifest = json.loads(run(program, "--manifest"))
     log = run(program, "--data", text, "--steps", STEPS, "--log=jsonl")
+    return json.loads(log.splitlines()[-1])["collectives"], manifest
+
+
+def count(folder, text, axis, strategy, micro):
+    """Kind to calls and bytes that a rank receives in a step; and the manifest."""
+    entries, manifest = measure(folder / "g.mlir", text, f"{axis}=2", strategy, micro)
     found = {}
-    for entry in json.loads(log.splitlines()[-1])["collectives"]:
+    for entry in entries:
         if entry["axes"] != axis or entry["calls"] % STEPS:
             sys.exit(f"{strategy}: expects the same over {axis} in each step but got {entry}")
         found[entry["op"]] = (entry["calls"] // STEPS,
@@ -89,15 +98,32 @@ def check_tp(folder, text, micro, model):
            3 * tokens + small + SCALARS)
 
 
+def check_heads(folder, text, micro, model):
+    entries, _ = measure(folder / "grouped.mlir", text, "tp=4", "tp", micro)
+    found = {(e["op"], e["axes"]): e["bytes_received_per_rank"] // STEPS for e in entries}
+    hidden, layers = model["hidden_size"], model["num_hidden_layers"]
+    # Of the tensors with 4 bytes an element 2 (n-1)/n are received; n-1 of small ones.
+    sums = (4 * layers + 2) * BATCH * SEQ * hidden * 4 * 3 // 2
+    loss = 3 * BATCH * SEQ * 4 * 3
+    weights = 2 * layers * hidden * (hidden // model["num_attention_heads"]) * 4
+    if set(found) != {("all_reduce", "tp"), ("all_reduce", "tp:(2)2")}:
+        sys.exit(f"grouped: expects all-reduces over tp and its minor half but got {found}")
+    name = f"grouped, {micro} micro-batches, over"
+    expect(f"{name} tp", found["all_reduce", "tp"], sums + loss // 2, sums + loss + SCALARS)
+    expect(f"{name} its minor half", found["all_reduce", "tp:(2)2"], weights, weights)
+
+
 def main():
-    config, text, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    config, grouped, text, folder = *sys.argv[1:4], pathlib.Path(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
-    run("tessera", "model", config, "--batch", BATCH, "--seq", SEQ, "--train", "--quiet", "-o",
-        folder / "g.mlir")
-    model = json.loads(pathlib.Path(config).read_text())
+    for source, name in ((config, "g"), (grouped, "grouped")):
+        run("tessera", "model", source, "--batch", BATCH, "--seq", SEQ, "--train", "--quiet",
+            "-o", folder / f"{name}.mlir")
+    model, other = (json.loads(pathlib.Path(path).read_text()) for path in (config, grouped))
     for micro in (1, 4):
         check_dp(folder, text, micro)
         check_tp(folder, text, micro, model)
+        check_heads(folder, text, micro, other)
 
 
 if __name__ == "__main__":
