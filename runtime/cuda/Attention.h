@@ -1,0 +1,56 @@
+//===- Attention.h - Who computes attention on a device ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface of attention on a device. One implementation is cuDNN, another
+// the runtime's own kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_ATTENTION_H
+#define TESSERA_RT_CUDA_ATTENTION_H
+
+#include "Device.h"
+#include "Target.h"
+
+namespace tessera::rt::cuda {
+
+/// Functions return a message, or nothing. Operands are device addresses.
+class Attention {
+public:
+  virtual ~Attention() = default;
+
+  /// For reports: "cudnn 9.19.0".
+  virtual std::string name() const = 0;
+
+  /// Makes ready for calls of `desc` with these offsets, which all calls of it
+  /// will have: plans are built here, and nothing is built later. `workspace`
+  /// is what forward and (where `withBackward`) backward need of working
+  /// memory. A message says why this implementation does not have such
+  /// attention.
+  virtual std::string prepare(const tessera_rt_attention_desc &desc,
+                              int64_t qOffset, int64_t kOffset,
+                              bool withBackward, int64_t &workspace) = 0;
+
+  virtual std::string forward(Stream stream, const AttentionCall &call,
+                              void *out, float *logsumexp, void *workspace) = 0;
+  virtual std::string backward(Stream stream, const AttentionCall &call,
+                               const void *grad, const void *out,
+                               const float *logsumexp, void *dq, void *dk,
+                               void *dv, void *workspace) = 0;
+};
+
+/// cuDNN's attention. `deterministic` gives up algorithms whose sums depend on
+/// timing; working memory is at most `workspaceBytes`. Null with a message when
+/// cuDNN cannot be used.
+std::unique_ptr<Attention> createCudnnAttention(Device &device,
+                                                bool deterministic,
+                                                int64_t workspaceBytes,
+                                                std::string &error);
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_ATTENTION_H

@@ -1,0 +1,249 @@
+//===- Libraries.cpp - Libraries that are loaded when needed --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Libraries.h. Nothing of LLVM, and nothing else of the runtime: tessera
+// doctor uses it too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Libraries.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+
+using namespace tessera::rt::cuda;
+
+namespace {
+struct Spec {
+  const char *name;
+  /// Names of its file, the wanted one first.
+  std::vector<const char *> files;
+  /// The Python package that has it; null: none.
+  const char *package;
+  /// Least number that it must give as its version.
+  int64_t least;
+  const char *leastText;
+};
+} // namespace
+
+static const Spec &specOf(LibraryKind kind) {
+  static const Spec specs[] = {
+      {"the NVIDIA driver", {"libcuda.so.1"}, nullptr, 12000, "12.0"},
+      {"cuBLASLt",
+       {"libcublasLt.so.13", "libcublasLt.so.12"},
+       "nvidia-cublas",
+       120000,
+       "12.0"},
+      {"cuDNN", {"libcudnn.so.9"}, "nvidia-cudnn-cu13", 90000, "9.0"},
+      {"NCCL", {"libnccl.so.2"}, "nvidia-nccl-cu13", 22809, "2.28.9"},
+  };
+  return specs[size_t(kind)];
+}
+
+const char *tessera::rt::cuda::libraryName(LibraryKind kind) {
+  return specOf(kind).name;
+}
+
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
+
+static bool isFolder(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/// Names in a folder that begin with `prefix`, sorted.
+static std::vector<std::string> listFolder(const std::string &path,
+                                           const char *prefix) {
+  std::vector<std::string> names;
+  DIR *folder = opendir(path.c_str());
+  if (!folder)
+    return names;
+  while (dirent *entry = readdir(folder))
+    if (entry->d_name[0] != '.' &&
+        strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+      names.push_back(entry->d_name);
+  closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+static std::vector<std::string> splitPaths(const char *variable) {
+  std::vector<std::string> paths;
+  const char *text = getenv(variable);
+  for (std::string rest = text ? text : ""; !rest.empty();) {
+    size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0)
+      paths.push_back(rest.substr(0, end));
+    rest.erase(0, end + 1);
+  }
+  return paths;
+}
+
+/// PREFIX/lib/python3.*/{site,dist}-packages.
+static void addPackagesOf(const std::string &prefix,
+                          std::vector<std::string> &packages) {
+  for (const std::string &version : listFolder(prefix + "/lib", "python3"))
+    for (const char *folder : {"/site-packages", "/dist-packages"})
+      packages.push_back(prefix + "/lib/" + version + folder);
+}
+
+/// Where Python's packages may lie.
+static std::vector<std::string> pythonPackages() {
+  std::vector<std::string> packages = splitPaths("PYTHONPATH");
+  if (const char *environment = getenv("VIRTUAL_ENV"))
+    addPackagesOf(environment, packages);
+  for (const std::string &folder : splitPaths("PATH")) {
+    struct stat info;
+    if (stat((folder + "/python3").c_str(), &info) != 0)
+      continue;
+    addPackagesOf(folder.substr(0, folder.find_last_of('/')), packages);
+    break;
+  }
+  if (const char *home = getenv("HOME"))
+    addPackagesOf(std::string(home) + "/.local", packages);
+  for (const char *prefix : {"/usr/local", "/usr"})
+    addPackagesOf(prefix, packages);
+  return packages;
+}
+
+/// Folders beside those that the user names and the loader's.
+static std::vector<std::string> furtherFolders() {
+  std::vector<std::string> roots, folders;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *root = getenv(variable))
+      roots.push_back(root);
+  roots.push_back("/usr/local/cuda");
+  for (const std::string &root : roots)
+    for (const char *folder : {"/lib64", "/lib"})
+      folders.push_back(root + folder);
+  for (const std::string &package : pythonPackages())
+    for (const std::string &name : listFolder(package + "/nvidia", ""))
+      folders.push_back(package + "/nvidia/" + name + "/lib");
+  std::vector<std::string> existing;
+  for (const std::string &folder : folders)
+    if (isFolder(folder) &&
+        std::find(existing.begin(), existing.end(), folder) == existing.end())
+      existing.push_back(folder);
+  return existing;
+}
+
+std::vector<std::string> tessera::rt::cuda::libraryFolders() {
+  std::vector<std::string> folders = splitPaths("TESSERA_CUDA_LIBRARY_PATH");
+  for (const std::string &folder : furtherFolders())
+    folders.push_back(folder);
+  return folders;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// Loads `file`; keeps the first reason for which a file that is there is
+/// refused.
+static bool load(const std::string &file, Library &library,
+                 std::string &refused) {
+  library.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library.handle) {
+    link_map *map = nullptr;
+    if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+      library.path = map->l_name;
+    return true;
+  }
+  // The loader names the file that it misses: another one is a dependency.
+  std::string error = dlerror();
+  if (refused.empty() && error.rfind(file + ": cannot open", 0) != 0)
+    refused = error;
+  return false;
+}
+
+static bool loadAny(LibraryKind kind, Library &library, std::string &refused) {
+  const Spec &spec = specOf(kind);
+  std::vector<std::string> places;
+  for (const std::string &folder : splitPaths("TESSERA_CUDA_LIBRARY_PATH"))
+    places.push_back(folder + "/");
+  places.push_back("");
+  for (const std::string &folder : furtherFolders())
+    places.push_back(folder + "/");
+  for (const std::string &place : places)
+    for (const char *file : spec.files)
+      if (load(place + file, library, refused))
+        return true;
+  return false;
+}
+
+/// 90201 as "9.2.1": `major` and `minor` are what one of each counts.
+static std::string decode(int64_t number, int64_t major, int64_t minor) {
+  std::string text = std::to_string(number / major) + "." +
+                     std::to_string(number % major / minor);
+  return number % minor && minor > 1
+             ? text + "." + std::to_string(number % minor)
+             : text;
+}
+
+static void askVersion(Library &library) {
+  if (library.kind == LibraryKind::CublasLt ||
+      library.kind == LibraryKind::Cudnn) {
+    size_t (*get)() = nullptr;
+    library.bind(get, library.kind == LibraryKind::CublasLt
+                          ? "cublasLtGetVersion"
+                          : "cudnnGetVersion");
+    library.versionNumber = get ? int64_t(get()) : 0;
+    library.version = decode(library.versionNumber, 10000, 100);
+    return;
+  }
+  int (*get)(int *) = nullptr;
+  int number = 0;
+  bool isDriver = library.kind == LibraryKind::Driver;
+  library.bind(get, isDriver ? "cuDriverGetVersion" : "ncclGetVersion");
+  if (get && get(&number) != 0)
+    library.error = "its version cannot be asked for";
+  library.versionNumber = number;
+  library.version =
+      isDriver ? decode(number, 1000, 10) : decode(number, 10000, 100);
+}
+
+Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
+  const Spec &spec = specOf(kind);
+  Library library;
+  library.kind = kind;
+  std::string refused;
+  if (!loadAny(kind, library, refused)) {
+    library.error = std::string(spec.name) + " (" + spec.files[0] + ") ";
+    if (!refused.empty())
+      library.error += "cannot be loaded: " + refused;
+    else if (!spec.package)
+      library.error += "is not there";
+    else
+      library.error +=
+          "is found neither by the loader nor in TESSERA_CUDA_LIBRARY_PATH, "
+          "CUDA_HOME, /usr/local/cuda or Python's package " +
+          std::string(spec.package);
+    return library;
+  }
+  askVersion(library);
+  if (library.error.empty() && library.versionNumber < spec.least)
+    library.error = std::string("expects ") + spec.name + " " + spec.leastText +
+                    " or later, but got " + library.version + " (" +
+                    library.path + ")";
+  return library;
+}
+
+void *Library::symbol(const char *name) {
+  void *address = handle ? dlsym(handle, name) : nullptr;
+  if (!address && error.empty())
+    error = std::string(libraryName(kind)) +
+            (version.empty() ? "" : " " + version) + " (" + path + ") has no " +
+            name;
+  return address;
+}
