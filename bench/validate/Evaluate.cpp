@@ -93,7 +93,8 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
     cut.vpp = 1;
   std::vector<StageMemory> stages =
       model.stages(assignChunks(work.layers, cut), cut, pricer);
-  const MemoryBytes &bytes = stages[fullestStage(stages)].bytes;
+  const MemoryBytes &bytes =
+      stages[row.firstStage ? 0 : fullestStage(stages)].bytes;
   Prediction result;
   result.capacity = spec.device.memoryBytes.value;
   for (const auto &[name, size] : bytes.tenants())

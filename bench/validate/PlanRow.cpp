@@ -5,32 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanRow.h"
+#include "Frameworks.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 using namespace tessera::validate;
-
-namespace {
-
-/// A row with its fields by name.
-struct Fields {
-  const Table &table;
-  size_t row;
-  StringRef text(StringRef column) const { return table.get(row, column); }
-  std::optional<double> num(StringRef column) const {
-    return number(text(column));
-  }
-  int64_t integer(StringRef column, int64_t otherwise) const {
-    return static_cast<int64_t>(num(column).value_or(otherwise));
-  }
-};
-
-} // namespace
 
 /// Words in a note that take a row out of every score.
 static bool isExcluded(StringRef note) {
@@ -42,22 +24,24 @@ static bool isExcluded(StringRef note) {
 // Model
 //===----------------------------------------------------------------------===//
 
-/// The vocabulary where a row has none: 32,000 if the stated number of
-/// parameters allows it (it is rounded to 2 % at worst), else what the
+/// The vocabulary where a row has none: 32,000 or 131,072 if the stated number
+/// of parameters allows it (it is rounded to 2 % at worst), else what the
 /// parameters leave besides the blocks.
-static int64_t inferVocab(const Fields &f, const ModelConfig &config) {
+static int64_t inferVocab(const RowFields &f, const ModelConfig &config) {
   std::optional<double> billions = f.num("params_b");
   if (!billions)
     return 0;
-  double blocks = double(config.layers) * config.hidden *
-                  (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
-                   (config.family == ModelFamily::Llama ? 3.0 : 2.0) *
-                       config.ffn);
+  double blocks =
+      double(config.layers) * config.hidden *
+      (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
+       (config.family == ModelFamily::Llama ? 3.0 : 2.0) * config.ffn);
   double tables = config.tiedHead ? 1 : 2;
   double left = (*billions * 1e9 - blocks) / config.hidden / tables;
-  bool rounded =
-      std::fabs(left - 32000) * config.hidden < 0.02 * *billions * 1e9;
-  return rounded ? 32000 : std::max<int64_t>(0, std::lround(left / 64) * 64);
+  for (int64_t usual : {32000, 131072})
+    if (std::fabs(left - double(usual)) * config.hidden * tables <
+        0.02 * *billions * 1e9)
+      return usual;
+  return std::max<int64_t>(0, std::lround(left / 64) * 64);
 }
 
 /// Layers of Llama's kind: gated MLP, rotary positions, no bias.
@@ -66,7 +50,7 @@ static bool isGated(StringRef model) {
          model.contains("mistral") || model.contains("qwen");
 }
 
-static ModelConfig readModel(const Fields &f) {
+static ModelConfig readModel(const RowFields &f) {
   ModelConfig config;
   StringRef name = f.text("model");
   config.name = name.str();
@@ -84,6 +68,7 @@ static ModelConfig readModel(const Fields &f) {
   config.tiedHead = !gated && !name.contains("nemotron");
   config.attentionBias = config.mlpBias =
       !gated && !name.contains("mpt") && !name.contains("nemotron");
+  applyFrameworkModel(f, config);
   config.vocab = f.integer("vocab", 0);
   if (config.vocab == 0)
     config.vocab = inferVocab(f, config);
@@ -97,6 +82,8 @@ static ModelConfig readModel(const Fields &f) {
 static Recompute readRecompute(StringRef text) {
   if (text.starts_with("full"))
     return Recompute::Full;
+  if (text == "selective-op")
+    return Recompute::Products;
   return text.starts_with("selective") ? Recompute::Selective : Recompute::None;
 }
 
@@ -111,49 +98,7 @@ static Precision readPrecision(StringRef text) {
              : Precision::BF16;
 }
 
-/// What a framework does where a row does not say.
-static void applyFramework(const Fields &f, PlanRow &row) {
-  StringRef framework = f.text("framework");
-  Layout &l = row.layout;
-  bool megatron = framework.contains("Megatron") && !framework.contains("NeMo");
-  bool nemo = framework.contains("NeMo");
-  StringRef attention = f.text("attention");
-  // Megatron's GPT layers of that time: unfused attention, dropout.
-  bool naive = attention == "naive" || (attention.empty() && megatron);
-  l.attention = naive ? AttentionKind::Naive : AttentionKind::Flash;
-  l.dropout = megatron && framework != "Megatron-DeepSpeed";
-  l.fusedLoss = nemo;
-  l.scatterTransfers = framework != "Megatron-DeepSpeed";
-  StringRef sp = f.text("sp");
-  l.sp = sp == "yes" || f.text("recompute").contains("SP") ||
-         (sp.empty() && nemo && l.tp > 1);
-  StringRef overlap = f.text("overlap");
-  l.overlap = overlap == "yes" || (overlap.empty() && !megatron);
-  // Gradients are reduced in 16 bits unless the row or the framework says f32.
-  StringRef grad = f.text("grad_dtype");
-  bool wide = grad.contains("32") ||
-              f.text("precision").contains("fp32 grad") || nemo;
-  l.gradDType = wide ? GradDType::F32 : GradDType::BF16;
-  // DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside them.
-  if (framework == "Megatron-DeepSpeed" &&
-      f.text("precision").contains("fp32 grad")) {
-    l.gradDType = GradDType::Both;
-    // They are flattened into a copy to be reduced.
-    l.gradCopyBytes = 4;
-  }
-  // f32 gradients and the buffers of the optimizer's step.
-  if (framework == "InternEvo")
-    l.gradCopyBytes = 12;
-  // Over tp Megatron pads the vocabulary to whole tiles on each device.
-  if ((megatron || nemo) && l.tp > 1)
-    row.model.vocab = alignTo(row.model.vocab, 128 * l.tp);
-  // Eager Megatron-DeepSpeed with checkpointed layers issues kernels slowly:
-  // its layers take no less than 3 ms however small they are.
-  if (framework == "Megatron-DeepSpeed")
-    row.hostLaunch = 58e-6;
-}
-
-static Layout readLayout(const Fields &f) {
+static Layout readLayout(const RowFields &f) {
   Layout l;
   l.gpus = f.integer("n_gpus", 0);
   l.tp = f.integer("tp", 1);
@@ -209,8 +154,8 @@ static std::string presetOf(StringRef gpu) {
 //===----------------------------------------------------------------------===//
 
 /// Reads what was measured. Returns why it is not scored, or nothing.
-static std::string readMetric(const Fields &f, PlanRow &row) {
-  StringRef name = f.text("metric_name"), unit = f.text("unit");
+static std::string readMetric(const RowFields &f, PlanRow &row) {
+  StringRef name = f.text("metric_name");
   std::optional<double> value = f.num("metric_value");
   if (!value)
     return "no value";
@@ -222,8 +167,8 @@ static std::string readMetric(const Fields &f, PlanRow &row) {
   } else if (name == "samples_per_s_per_gpu") {
     row.measured = double(l.globalBatch) / (*value * l.gpus);
   } else if (name == "layer_fwd_ms" || name == "layer_bwd_ms") {
-    row.metric = name == "layer_fwd_ms" ? Metric::LayerForward
-                                        : Metric::LayerBackward;
+    row.metric =
+        name == "layer_fwd_ms" ? Metric::LayerForward : Metric::LayerBackward;
     row.measured = *value * 1e-3;
   } else if (name.starts_with("peak_mem")) {
     row.metric = Metric::PeakMemory;
@@ -254,7 +199,7 @@ static std::string readMetric(const Fields &f, PlanRow &row) {
   return "";
 }
 
-static std::string findMissing(const Fields &f, const PlanRow &row) {
+static std::string findMissing(const RowFields &f, const PlanRow &row) {
   for (const char *column : {"layers", "hidden", "heads", "ffn", "seq",
                              "n_gpus", "micro_batch", "global_batch"})
     if (!f.num(column))
@@ -266,13 +211,13 @@ static std::string findMissing(const Fields &f, const PlanRow &row) {
 
 RowResult tessera::validate::readRow(const Table &table, size_t index) {
   RowResult result;
-  Fields f{table, index};
+  RowFields f{table, index};
   PlanRow &row = result.row;
   row.index = index;
   row.layout = readLayout(f);
   row.model = readModel(f);
   std::string metric = readMetric(f, row);
-  applyFramework(f, row);
+  applyFrameworkLayout(f, row);
 
   std::string missing = findMissing(f, row);
   result.complete = missing.empty() && f.num("metric_value");
@@ -294,10 +239,10 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
   row.composed = f.text("note").contains("composed from per-layer profiles");
   const Layout &l = row.layout;
-  row.group = formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp,
-                      l.microBatch);
-  row.sweep = formatv("{0} {1} {2} {3} {4} {5}", f.text("source"),
-                      row.model.name, l.gpus, l.seq, l.globalBatch,
-                      stringify(l.precision));
+  row.group =
+      formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp, l.microBatch);
+  row.sweep =
+      formatv("{0} {1} {2} {3} {4} {5}", f.text("source"), row.model.name,
+              l.gpus, l.seq, l.globalBatch, stringify(l.precision));
   return result;
 }

@@ -33,6 +33,21 @@ enum class Metric {
   Profile,
 };
 
+/// A row with its fields by name.
+struct RowFields {
+  const Table &table;
+  size_t row;
+  llvm::StringRef text(llvm::StringRef column) const {
+    return table.get(row, column);
+  }
+  std::optional<double> num(llvm::StringRef column) const {
+    return number(text(column));
+  }
+  int64_t integer(llvm::StringRef column, int64_t otherwise) const {
+    return static_cast<int64_t>(num(column).value_or(double(otherwise)));
+  }
+};
+
 struct PlanRow {
   size_t index = 0;
   Metric metric = Metric::StepTime;
@@ -51,6 +66,8 @@ struct PlanRow {
   /// Bytes include the device's context (as nvidia-smi counts), or what the
   /// allocator holds.
   bool includesContext = false, reserved = true;
+  /// Bytes are those of the first stage, not of the fullest.
+  bool firstStage = false;
   /// Rows with the same key are a sweep over layouts; rows of one composed
   /// group count once.
   std::string sweep, group;

@@ -108,6 +108,18 @@ int64_t Layout::chunks() const {
   return pp * (schedule == "zb-v" ? 2 : vpp);
 }
 
+int64_t Layout::scatters() const {
+  switch (scatter) {
+  case Scatter::Each:
+    return microBatches();
+  case Scatter::Round:
+    return chunks() > pp && pp > 1 ? microBatches() / pp : 1;
+  case Scatter::Last:
+    return 1;
+  }
+  return 1;
+}
+
 std::vector<std::string> Layout::check() const {
   std::vector<std::string> errors;
   checkSizes(errors, *this);
@@ -159,8 +171,8 @@ std::string Layout::summary() const {
   addSize("vpp", vpp, 1);
   addSize("mb", microBatch, 0);
   addSize("zero", zero, 0);
-  if (zero == 2 && zero2Last)
-    text += " zero2-reduce-last";
+  if (zero == 2 && scatter != Scatter::Each)
+    text += std::string(" zero2-reduce=") + stringify(scatter);
   if (sp)
     text += " sp";
   if (recompute != Recompute::None)

@@ -19,7 +19,11 @@ using namespace tessera;
 using namespace tessera::cost;
 
 const char *tessera::cost::stringify(Recompute value) {
-  const char *names[] = {"none", "selective", "full"};
+  const char *names[] = {"none", "selective", "full", "products"};
+  return names[static_cast<int>(value)];
+}
+const char *tessera::cost::stringify(Scatter value) {
+  const char *names[] = {"each", "round", "last"};
   return names[static_cast<int>(value)];
 }
 const char *tessera::cost::stringify(Precision value) {
@@ -55,7 +59,7 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor("ep", l.ep);
   visitor("sp", l.sp);
   visitor("zero", l.zero);
-  visitor("zero2-reduce-last", l.zero2Last);
+  visitor.named("zero2-reduce", l.scatter, 3);
   visitor("shard-ranks", l.shardRanks);
   visitor("seq", l.seq);
   visitor("micro-batch", l.microBatch);
@@ -63,15 +67,18 @@ static void forEachField(LayoutT &l, VisitorT &visitor) {
   visitor("schedule", l.schedule);
   visitor("vpp", l.vpp);
   visitor("stage-layers", l.stageLayers);
-  visitor.named("recompute", l.recompute, 3);
+  visitor.named("recompute", l.recompute, 4);
   visitor("checkpoint-every", l.checkpointEvery);
   visitor.named("precision", l.precision, 4);
   visitor.named("grad-dtype", l.gradDType, 3);
   visitor("grad-copy-bytes", l.gradCopyBytes);
+  visitor("f32-parameters", l.f32Parameters);
   visitor.named("optimizer", l.optimizer, 4);
   visitor.named("offload", l.offload, 3);
   visitor.named("attention", l.attention, 2);
   visitor("dropout", l.dropout);
+  visitor("eager", l.eager);
+  visitor("keep-gathered", l.keepGathered);
   visitor("fused-loss", l.fusedLoss);
   visitor("frozen", l.frozen);
   visitor("scatter-transfers", l.scatterTransfers);

@@ -61,6 +61,11 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
     bytes.gradient = 4;
   bytes.gradient += double(layout.gradCopyBytes);
   bytes.optimizer = optimizerStateBytes(layout);
+  if (layout.f32Parameters && bytes.parameter < 4) {
+    bytes.parameter = 4;
+    if (layout.optimizer != OptimizerKind::AdamWNoMaster)
+      bytes.optimizer -= layout.precision == Precision::FP8 ? 2 : 4;
+  }
   return bytes;
 }
 
@@ -110,12 +115,16 @@ MemoryModel::MemoryModel(const ModelWork &work) {
     memory.saved = layer.savedBytes();
     for (const SavedTensor &tensor : layer.saved)
       memory.savedCore += tensor.attentionCore ? tensor.bytes : 0;
+    for (const SavedTensor &tensor : layer.keptResults)
+      memory.keptResults += tensor.bytes;
+    memory.isFirst = layer.name == "embedding";
     memory.output = layer.outputBytes;
     memory.workspace = layer.workspaceBytes;
     memory.isRecomputed = any_of(
         layer.ops, [](const OpWork &op) { return op.pass == Pass::Recompute; });
     memory.isHead = layer.name == "head" || layer.name == "loss";
     memory.tensors = layer.saved;
+    memory.results = layer.keptResults;
     kinds.push_back(std::move(memory));
   }
   if (work.layers.empty())
@@ -137,7 +146,9 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
       ranks = std::min<double>(ranks, layout.shardRanks);
     StateBytes state =
         shardedState(count * group.elements, each, layout.zero, ranks);
-    if (layout.zero == 2 && layout.zero2Last)
+    // Scattered once a step, they are whole until then.
+    if (layout.zero == 2 && layout.scatter != Scatter::Each &&
+        (layout.scatter == Scatter::Last || layout.chunks() <= layout.pp))
       state.gradient = count * group.elements * each.gradient;
     stage.bytes.parameters += state.parameter;
     stage.bytes.gradients += state.gradient;
@@ -155,6 +166,8 @@ static double keptBytes(const LayerMemory &layer, double count,
     return count * layer.saved;
   if (layout.recompute == Recompute::Selective)
     return count * (layer.saved - layer.savedCore);
+  if (layout.recompute == Recompute::Products)
+    return count * (layer.output + layer.keptResults);
   // The inputs of groups of layers.
   return std::ceil(count / layout.checkpointEvery) * layer.output;
 }
@@ -166,6 +179,8 @@ static double recomputedBytes(const LayerMemory &layer, double count,
     return 0;
   if (layout.recompute == Recompute::Selective)
     return layer.savedCore;
+  if (layout.recompute == Recompute::Products)
+    return std::max(0.0, layer.saved - layer.keptResults);
   return std::min<double>(count, layout.checkpointEvery) * layer.saved;
 }
 
@@ -184,6 +199,12 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
   llvm::MapVector<StringRef, double> sums;
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
+    if (layer.isRecomputed && layout.recompute == Recompute::Products) {
+      sums["inputs of layers"] += part.live * part.run.count * layer.output;
+      for (const SavedTensor &tensor : layer.results)
+        sums[tensor.name] += part.live * part.run.count * tensor.bytes;
+      continue;
+    }
     if (layer.isRecomputed && layout.recompute == Recompute::Full) {
       sums["inputs of layers"] +=
           part.live * keptBytes(layer, part.run.count, layout);
@@ -206,11 +227,9 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
 
 void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
                              const StateBytes &each) const {
-  double largestParameters = 0, largest = 0, output = 0, workspace = 0;
+  double output = 0, workspace = 0;
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
-    largestParameters = std::max(largestParameters, layer.parameters);
-    largest = std::max(largest, layer.largestParameter);
     output = std::max(output, layer.output);
     workspace =
         std::max(workspace, layer.workspace +
@@ -218,21 +237,44 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
   }
   // The gradient of an activation is there beside what makes the next one.
   stage.bytes.workspace = workspace + output;
-  // So is a gradient before it is added to those of earlier micro-batches.
-  bool isWholeLayer =
-      layout.zero == 3 || (layout.zero == 2 && !layout.zero2Last);
-  if (layout.microBatches() > 1 && !isWholeLayer &&
-      layout.gradDType != GradDType::Both)
-    stage.bytes.workspace += largest * each.gradient;
-  // One layer at work and the next one on its way.
-  if (layout.zero == 3)
-    stage.bytes.gathered = 2 * largestParameters * each.parameter;
-  // Gradients of the layer that is reduced, whole.
-  if (isWholeLayer)
-    stage.bytes.communication += largestParameters * each.gradient;
+  addGradientBuffers(stage, layout, each);
   // An activation and a gradient that come in while others go out.
   if (layout.pp > 1)
     stage.bytes.communication += 2 * border;
+}
+
+void MemoryModel::addGradientBuffers(StageMemory &stage, const Layout &layout,
+                                     const StateBytes &each) const {
+  double largestLayer = 0, largestParameter = 0;
+  std::vector<double> chunks;
+  for (const StageMemory::Part &part : stage.parts) {
+    const LayerMemory &layer = kinds[part.run.kind];
+    largestLayer = std::max(largestLayer, layer.parameters);
+    // When the first layer's gradient is made, its micro-batch is gone.
+    if (!layer.isFirst)
+      largestParameter = std::max(largestParameter, layer.largestParameter);
+    chunks.resize(std::max<size_t>(chunks.size(), part.chunk + 1));
+    chunks[part.chunk] += double(part.run.count) * layer.parameters;
+  }
+  double gradient = each.gradient - double(layout.gradCopyBytes);
+  bool eachMicroBatch = layout.zero == 2 && layout.scatter == Scatter::Each;
+  // A gradient before it is added to those of earlier micro-batches.
+  if (layout.microBatches() > 1 && layout.zero != 3 && !eachMicroBatch &&
+      layout.gradDType != GradDType::Both)
+    stage.bytes.workspace += largestParameter * gradient;
+  // Of the layer that is reduced, whole.
+  if (layout.zero == 3 || eachMicroBatch)
+    stage.bytes.communication += largestLayer * each.gradient;
+  // Of the chunk at work and of the one that is scattered.
+  if (layout.zero == 2 && layout.scatter == Scatter::Round && chunks.size() > 1)
+    stage.bytes.communication +=
+        2 * *std::max_element(chunks.begin(), chunks.end()) * each.gradient;
+  // One layer at work and the next one on its way, in the type of products.
+  if (layout.zero == 3)
+    stage.bytes.gathered =
+        2 * largestLayer *
+        (layout.precision == Precision::F32 ? 4
+                                            : std::min(each.parameter, 2.0));
 }
 
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
@@ -263,7 +305,7 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
       for (const ModelWork::Run &run :
            chunks[problem->stageOf({rank, chunk})]) {
         const auto &count = kinds[run.kind].isHead ? pending : live;
-        stage.parts.push_back({run, count[rank][chunk]});
+        stage.parts.push_back({run, count[rank][chunk], chunk});
         addState(stage, kinds[run.kind], run.count, layout, each);
       }
       stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();

@@ -285,11 +285,13 @@ static void addStepTail(StepTime &step, const PricedModel &model,
     double window =
         layout.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
     step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, device);
-    // Where each micro-batch's gradients are scattered, those before the last
-    // hide behind their own backward.
-    if (layout.zero == 2 && !layout.zero2Last)
-      step.gradComm += double(layout.microBatches() - 1) *
-                       exposedSeconds(comm.reduce, window, device);
+    // Where gradients are scattered more than once, those before the last hide
+    // behind the backward of their own micro-batches.
+    if (layout.zero == 2 && layout.scatters() > 1) {
+      double times = double(layout.scatters());
+      double own = window * double(layout.microBatches()) / times;
+      step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, device);
+    }
   }
   step.optimizer = optimizerSeconds(stage, layout, machine);
 }
@@ -356,12 +358,13 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
     size_t block = model.layers[findBlocks(model.layers)].kind;
     double link =
         transferSeconds(model.kinds[block].outputBytes, layout, machine);
-    pipeline = pricer
-                   .price(*kind, problem,
-                          pipelineTimes(chunks, problem, link,
-                                layout.overlap ? machine.device.overlapSlowdown
-                                               : 1.0))
-                   .makespan;
+    pipeline =
+        pricer
+            .price(*kind, problem,
+                   pipelineTimes(chunks, problem, link,
+                                 layout.overlap ? machine.device.overlapSlowdown
+                                                : 1.0))
+            .makespan;
   }
   step.compute = micro * stage.compute;
   step.memoryBound = micro * stage.memory;

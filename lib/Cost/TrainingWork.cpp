@@ -98,13 +98,54 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   }
   // What was gathered for the forward pass only (parameters, keys and values)
   // is gathered again.
-  bool again = comm.parameter ||
-               (comm.kind == CommKind::AllGather && !comm.axes.empty() &&
-                comm.axes.front() == "cp");
+  bool again =
+      comm.parameter || (comm.kind == CommKind::AllGather &&
+                         !comm.axes.empty() && comm.axes.front() == "cp");
   if (again)
     layer.add(comm);
   if (!comm.parameter || !frozen)
     layer.add(dual);
+}
+
+/// Appends what is computed again of a forward op.
+static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
+  op.pass = Pass::Recompute;
+  switch (recompute) {
+  case Recompute::None:
+    return;
+  case Recompute::Selective:
+    // Fused attention never kept its scores: there is nothing to choose.
+    if (op.attentionCore)
+      layer.add(op);
+    return;
+  case Recompute::Full:
+    return layer.add(op);
+  case Recompute::Products:
+    if (op.kind == OpClass::Attention)
+      return;
+    if (op.weight) {
+      if (op.secondColumns == 0)
+        return;
+      double share = double(op.secondColumns) / double(op.product.n);
+      double left = op.product.m * double(op.product.k) * op.product.batch *
+                    double(byteWidth(op.dtype));
+      op.product.n = op.secondColumns;
+      op.flops *= share;
+      op.bytesRead = left + share * (op.bytesRead - left);
+      op.bytesWritten *= share;
+    }
+    return layer.add(op);
+  }
+}
+
+/// Collectives of activations that a recomputation needs: their results are
+/// operands of what is done again, but for sums that a policy keeps.
+static bool isRepeated(const CommWork &comm, Recompute recompute) {
+  // The gather of a parameter for the backward serves both.
+  if (comm.parameter)
+    return false;
+  return recompute == Recompute::Full || (recompute == Recompute::Products &&
+                                          comm.kind != CommKind::ReduceScatter);
 }
 
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
@@ -115,19 +156,11 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
       layer.modelFlops += 3 * op.flops;
   for (const WorkItem &item : forward) {
     if (item.kind == WorkItem::Kind::Op) {
-      OpWork op = layer.ops[item.index];
-      // Fused attention never kept its scores: there is nothing to choose.
-      bool again = recompute == Recompute::Full ||
-                   (recompute == Recompute::Selective && op.attentionCore);
-      op.pass = Pass::Recompute;
-      if (again)
-        layer.add(op);
-    } else if (recompute == Recompute::Full) {
+      appendRecomputed(layer, layer.ops[item.index], recompute);
+    } else if (isRepeated(layer.comms[item.index], recompute)) {
       CommWork comm = layer.comms[item.index];
       comm.pass = Pass::Recompute;
-      // The gather of a parameter for the backward serves both.
-      if (!comm.parameter)
-        layer.add(comm);
+      layer.add(comm);
     }
   }
   for (auto item = forward.rbegin(); item != forward.rend(); ++item) {

@@ -45,14 +45,13 @@ static void finish(Kernel &kernel) {
           !inside.contains(operand.getDefiningOp()))
         kernel.reads.insert(operand);
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !inside.contains(user);
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
         kernel.writes.insert(result);
   }
 }
 
-std::vector<Kernel> tessera::groupKernels(Block &block) {
+std::vector<Kernel> tessera::groupKernels(Block &block, bool fuse) {
   llvm::DenseMap<Operation *, OpCost> costs;
   llvm::DenseMap<Operation *, int64_t> depths;
   llvm::EquivalenceClasses<Operation *> groups;
@@ -71,7 +70,8 @@ std::vector<Kernel> tessera::groupKernels(Block &block) {
     groups.insert(&op);
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (producer && costs.lookup(producer).kind == CostKind::Elementwise &&
+      if (fuse && producer &&
+          costs.lookup(producer).kind == CostKind::Elementwise &&
           depths.lookup(producer) == depth)
         groups.unionSets(producer, &op);
     }

@@ -26,8 +26,8 @@ struct Kernel {
 
 /// Groups the ops of a block into kernels; ops without one are left out.
 /// Elementwise ops that hang together form a group if no other kernel lies on a
-/// path between them.
-std::vector<Kernel> groupKernels(mlir::Block &block);
+/// path between them; without `fuse` each is a kernel of its own.
+std::vector<Kernel> groupKernels(mlir::Block &block, bool fuse = true);
 
 } // namespace tessera
 

@@ -29,8 +29,8 @@ double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
   double parameters = countParameters(config);
   if (config.family == ModelFamily::GPT2)
     parameters -= double(config.maxPositions) * config.hidden;
-  return 6 * parameters + 12.0 * config.layers * config.heads *
-                              config.headDim * double(seq);
+  return 6 * parameters +
+         12.0 * config.layers * config.heads * config.headDim * double(seq);
 }
 
 WorkReader::WorkReader() {
@@ -40,8 +40,8 @@ WorkReader::WorkReader() {
                   nn::NNDialect>();
   registerUpstreamShardingRules(registry);
   registerUpstreamGradients(registry);
-  context = std::make_unique<MLIRContext>(registry,
-                                          MLIRContext::Threading::DISABLED);
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
 }
 
@@ -73,16 +73,15 @@ static PipelineOptions partitionOptions(const Layout &layout) {
 /// All that the shapes of a layer on one device depend on.
 static std::string keyOf(const ModelConfig &config, const Layout &layout) {
   PipelineOptions options = partitionOptions(layout);
-  return llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8}{9}{10} {11} {12} "
-                       "{13} {14} {15}",
-                       static_cast<int>(config.family), config.vocab,
-                       config.hidden, config.heads, config.kvHeads,
-                       config.headDim, config.ffn,
-                       static_cast<int>(config.activation), config.tiedHead,
-                       config.attentionBias, config.mlpBias, options.mesh,
-                       options.strategy, layout.microBatch,
-                       layout.seq / layout.cp,
-                       layout.precision == Precision::F32);
+  return llvm::formatv(
+      "{0} {1} {2} {3} {4} {5} {6} {7} {8}{9}{10} {11} {12} "
+      "{13} {14} {15} {16} {17}",
+      static_cast<int>(config.family), config.vocab, config.hidden,
+      config.heads, config.kvHeads, config.headDim, config.ffn,
+      static_cast<int>(config.activation), config.tiedHead,
+      config.attentionBias, config.mlpBias, options.mesh, options.strategy,
+      layout.microBatch, layout.seq / layout.cp,
+      layout.precision == Precision::F32, layout.eager, layout.keepGathered);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -91,8 +90,8 @@ WorkReader::partition(const ModelConfig &config, const Layout &layout,
   ModelOptions model;
   model.batch = layout.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
   model.seq = layout.seq / layout.cp;
-  model.dtype = layout.precision == Precision::F32 ? ModelDType::F32
-                                                   : ModelDType::BF16;
+  model.dtype =
+      layout.precision == Precision::F32 ? ModelDType::F32 : ModelDType::BF16;
   model.layers = layers;
   model.train = true;
   if (llvm::Error error = checkOptions(applyOptions(config, model), model))
@@ -134,7 +133,8 @@ WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
-  return forward[key] = readForwardWork(func);
+  return forward[key] =
+             readForwardWork(func, layout.eager, layout.keepGathered);
 }
 
 llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
@@ -153,7 +153,7 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
 }
 
 llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
-                                     const Layout &layout) {
+                                           const Layout &layout) {
   llvm::Expected<std::vector<LayerWork>> layers = readForward(config, layout);
   if (!layers)
     return layers.takeError();

@@ -19,7 +19,7 @@ PlanPricer::Key PlanPricer::keyOf(const Layout &l) const {
           l.dp, // Ranks that share a parameter.
           gathers, int64_t(l.recompute), int64_t(l.precision),
           int64_t(l.gradDType), int64_t(l.attention), l.dropout, l.fusedLoss,
-          l.frozen, l.overlapTp,
+          l.frozen, l.overlapTp, l.eager, l.keepGathered,
           // A tied table is stored twice.
           config.tiedHead && l.pp > 1};
 }

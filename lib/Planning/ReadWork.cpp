@@ -43,8 +43,9 @@ namespace {
 
 class Reader {
 public:
-  explicit Reader(func::FuncOp func)
-      : func(func), block(func.getBody().front()) {}
+  Reader(func::FuncOp func, bool eager, bool keepGathered)
+      : func(func), block(func.getBody().front()), eager(eager),
+        keepGathered(keepGathered) {}
   /// All of `block`, which may lie inside the function, as one layer.
   Reader(func::FuncOp func, Block &block, StringRef name)
       : func(func), block(block), whole(name) {}
@@ -55,7 +56,7 @@ public:
     readParameters(func.getBody().front());
     if (&block != &func.getBody().front())
       readParameters(block);
-    for (Kernel &kernel : groupKernels(block)) {
+    for (Kernel &kernel : groupKernels(block, /*fuse=*/!eager)) {
       bool gather = kernel.cost.kind == CostKind::Collective &&
                     isParameter(kernel.ops[0]->getOperand(0));
       if (!gather)
@@ -105,6 +106,7 @@ private:
     layers.back().name = name.str();
     currentBlock = block;
     lastProduct = nullptr;
+    numProducts = 0;
   }
 
   LayerWork &layer() { return layers.back(); }
@@ -188,8 +190,7 @@ private:
         continue;
       }
       Operation *producer = value.getDefiningOp();
-      if (product || !producer ||
-          getOpCost(producer).kind != CostKind::Product)
+      if (product || !producer || getOpCost(producer).kind != CostKind::Product)
         return false;
       product = value;
     }
@@ -210,6 +211,8 @@ private:
     Operation *einsum = kernel.ops[0];
     Value left = einsum->getOperand(0), right = einsum->getOperand(1);
     op.weight = op.product.batch == 1 && isParameter(right);
+    if (op.weight)
+      countProduct(kernel, op);
     save(kernel);
     noteOutput(kernel);
     // A neighbour with the same left operand: one product with more columns.
@@ -220,6 +223,7 @@ private:
         wide.flops += op.flops;
         wide.bytesRead += getTensorBytes(right.getType());
         wide.bytesWritten += op.bytesWritten;
+        wide.secondColumns += op.secondColumns;
         return;
       }
     }
@@ -227,6 +231,23 @@ private:
     lastIndex = layer().ops.size();
     lastLayer = layers.size();
     layer().add(std::move(op));
+  }
+
+  /// Every second product with a parameter is done again under
+  /// Recompute::Products; results of the others are kept.
+  void countProduct(const Kernel &kernel, OpWork &op) {
+    if (++numProducts % 2 == 0) {
+      op.secondColumns = op.product.n;
+      return;
+    }
+    keepResults(kernel);
+  }
+
+  void keepResults(const Kernel &kernel) {
+    for (Value value : kernel.writes)
+      layer().keptResults.push_back(
+          {kernel.ops.back()->getName().getStringRef().str(),
+           getTensorBytes(value.getType())});
   }
 
   void readCollective(dist::CollectiveOpInterface op) {
@@ -284,7 +305,8 @@ private:
   void save(const Kernel &kernel) {
     auto keep = [&](Value value) {
       // A gathered activation is gathered again.
-      if (auto gather = value.getDefiningOp<dist::AllGatherOp>())
+      if (auto gather = value.getDefiningOp<dist::AllGatherOp>();
+          gather && !keepGathered)
         value = gather->getOperand(0);
       if (isParameter(value) || !saved.insert(value).second ||
           isa<nn::IotaOp>(kernel.ops[0]))
@@ -298,9 +320,11 @@ private:
       return;
     for (Value value : kernel.reads)
       keep(value);
-    if (kernel.cost.kind == CostKind::Attention)
-      for (Value value : kernel.writes)
-        keep(value);
+    if (kernel.cost.kind != CostKind::Attention)
+      return;
+    for (Value value : kernel.writes)
+      keep(value);
+    keepResults(kernel);
   }
 
   void noteOutput(const Kernel &kernel) {
@@ -347,18 +371,22 @@ private:
 
   func::FuncOp func;
   Block &block;
+  bool eager = false, keepGathered = false;
   StringRef whole;
   std::vector<LayerWork> layers;
   StringRef currentBlock;
   llvm::DenseSet<Value> parameters, saved;
   Value lastProduct;
   size_t lastIndex = 0, lastLayer = 0;
+  /// Products with a parameter in this layer so far.
+  size_t numProducts = 0;
 };
 
 } // namespace
 
-std::vector<LayerWork> tessera::readForwardWork(func::FuncOp func) {
-  return Reader(func).read();
+std::vector<LayerWork> tessera::readForwardWork(func::FuncOp func, bool eager,
+                                                bool keepGathered) {
+  return Reader(func, eager, keepGathered).read();
 }
 
 std::optional<LayerWork> tessera::readStepWork(func::FuncOp func) {

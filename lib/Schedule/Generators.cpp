@@ -138,9 +138,7 @@ Schedule makeInterleaved(const ScheduleProblem &problem) {
   };
   Schedule schedule;
   for (int rank = 0; rank < p; ++rank) {
-    // With one group nothing is gained by an early backward.
-    int warmUp =
-        m == p ? total : std::min(total, 2 * (p - rank - 1) + (v - 1) * p);
+    int warmUp = std::min(total, 2 * (p - rank - 1) + (v - 1) * p);
     std::vector<Action> actions;
     for (int k = 0; k < warmUp; ++k)
       actions.push_back(action(ActionKind::Forward, k));

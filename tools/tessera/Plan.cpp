@@ -43,8 +43,8 @@ constexpr OptionSpec kOptions[] = {
     {"--zero", "N", "0 to 3: shard nothing, optimizer, gradients, parameters"},
     {"--zero2-reduce", "WHEN",
      "with zero 2, scatter gradients of each micro-batch (each,\n"
-     "the default) or their sum (last): less traffic, the memory\n"
-     "of zero 1"},
+     "the default), a chunk's after a round of micro-batches\n"
+     "(round), or the step's sum (last, the memory of zero 1)"},
     {"--shard-ranks", "N", "devices that zero shards over; default: dp x cp"},
     {"--seq", "N", "tokens of a sequence; default: the config's"},
     {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
@@ -55,15 +55,22 @@ constexpr OptionSpec kOptions[] = {
     {"--vpp", "N", "chunks of each stage, with interleaved"},
     {"--stage-layers", "LIST",
      "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
-    {"--recompute", "POLICY", "none (default), selective or full"},
+    {"--recompute", "POLICY",
+     "none (default), selective (the core of attention), products\n"
+     "(all but every other product and attention), full"},
     {"--checkpoint-every", "N", "layers between kept inputs, with full"},
     {"--precision", "TYPE", "bf16 (default), f16, f32, fp8"},
     {"--grad-dtype", "TYPE", "f32 (default), bf16, bf16+f32 (both)"},
+    {"--f32-parameters", "",
+     "parameters rest in f32 without a master copy, cast in use"},
     {"--optimizer", "NAME",
      "adamw (default), adamw-no-master, adamw-8bit, sgd"},
     {"--offload", "WHERE", "optimizer state: none (default), host, nvme"},
     {"--attention", "KIND", "flash (default) or naive, which writes scores"},
     {"--dropout", "", "with dropout, as GPT-3 was trained"},
+    {"--eager", "", "each op a kernel of its own that keeps its operands"},
+    {"--keep-gathered", "",
+     "keep what sp gathers for a product, do not gather again"},
     {"--fused-loss", "", "the loss in one pass over the logits"},
     {"--no-overlap", "", "gradients and parameters travel beside no kernel"},
     {"--overlap-tp", "", "collectives of tp run beside products"},
@@ -126,10 +133,12 @@ constexpr StringRef kIntegers[] = {"gpus",
                                    "global-batch",
                                    "vpp",
                                    "checkpoint-every"};
-constexpr StringRef kNames[] = {"schedule",   "recompute", "precision",
-                                "grad-dtype", "optimizer", "offload",
-                                "attention"};
-constexpr StringRef kFlags[] = {"sp", "dropout", "fused-loss", "overlap-tp"};
+constexpr StringRef kNames[] = {"schedule",   "recompute",   "precision",
+                                "grad-dtype", "optimizer",   "offload",
+                                "attention",  "zero2-reduce"};
+constexpr StringRef kFlags[] = {
+    "sp",         "dropout",    "eager",         "keep-gathered",
+    "fused-loss", "overlap-tp", "f32-parameters"};
 
 llvm::Expected<json::Object> readJson(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -162,11 +171,6 @@ llvm::Error readFields(const ParsedOptions &parsed, json::Object &fields) {
       fields[name] = true;
   if (parsed.has("--no-overlap"))
     fields["overlap"] = false;
-  auto when = parsed.getChoice("--zero2-reduce", {"each", "last"}, "each");
-  if (!when)
-    return when.takeError();
-  if (parsed.has("--zero2-reduce"))
-    fields["zero2-reduce-last"] = *when == 1;
   if (!parsed.has("--stage-layers"))
     return llvm::Error::success();
   llvm::SmallVector<StringRef> counts;

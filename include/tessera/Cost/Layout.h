@@ -28,6 +28,22 @@ enum class Recompute {
   Selective,
   /// The inputs of layers only.
   Full,
+  /// The inputs of layers, the results of attention and of every other product
+  /// with a parameter (the first, third, ... of a layer).
+  Products,
+};
+/// When ZeRO-2 scatters gradients.
+enum class Scatter {
+  /// With each micro-batch.
+  Each,
+  /// When all micro-batches of a round have gone back through a chunk of
+  /// layers:
+  /// one chunk's gradients are whole, and another's on their way. A round are
+  /// the pp micro-batches that the interleaved schedule sends through a chunk
+  /// one after the other, and all micro-batches otherwise.
+  Round,
+  /// Once a step, with ZeRO-1's memory.
+  Last,
 };
 enum class Precision { F32, BF16, F16, FP8 };
 enum class GradDType {
@@ -64,9 +80,8 @@ struct Layout {
   bool sp = false;
   /// 0: none, 1: optimizer state, 2: gradients too, 3: parameters too.
   int zero = 0;
-  /// Under ZeRO-2: gradients are summed over all micro-batches and scattered
-  /// once, with ZeRO-1's memory, instead of with each micro-batch.
-  bool zero2Last = false;
+  /// Under ZeRO-2.
+  Scatter scatter = Scatter::Each;
   /// Devices that ZeRO-3 shards over; 0: all of dp and cp.
   int64_t shardRanks = 0;
   int64_t seq = 1;
@@ -84,6 +99,9 @@ struct Layout {
   int64_t checkpointEvery = 1;
   Precision precision = Precision::BF16;
   GradDType gradDType = GradDType::F32;
+  /// Parameters rest in f32, which is the master copy, and are cast where they
+  /// are used.
+  bool f32Parameters = false;
   /// Bytes of further copies of each gradient: 16-bit ones beside f32 sums,
   /// buffers of the optimizer's step.
   int64_t gradCopyBytes = 0;
@@ -92,6 +110,12 @@ struct Layout {
   AttentionKind attention = AttentionKind::Flash;
   /// Dropout after attention, projections and MLP, as GPT-3 was trained.
   bool dropout = false;
+  /// Each op is a kernel of its own and keeps its operands, as in a framework
+  /// that compiles nothing.
+  bool eager = false;
+  /// What sp gathers before a product is kept for the backward pass, not
+  /// gathered again.
+  bool keepGathered = false;
   /// The loss is computed in one pass over the logits; otherwise kernel by
   /// kernel in f32.
   bool fusedLoss = false;
@@ -111,6 +135,8 @@ struct Layout {
   int64_t chunks() const;
   /// Micro-batches of one step on one pipeline.
   int64_t microBatches() const { return globalBatch / (dp * microBatch); }
+  /// Scatters of the gradients of a chunk in a step, under ZeRO-2.
+  int64_t scatters() const;
   /// Tokens of one step over all devices.
   double tokens() const { return double(globalBatch) * double(seq); }
 
@@ -128,6 +154,7 @@ struct Layout {
 };
 
 const char *stringify(Recompute value);
+const char *stringify(Scatter value);
 const char *stringify(Precision value);
 const char *stringify(GradDType value);
 const char *stringify(OptimizerKind value);

@@ -30,7 +30,8 @@ struct StateBytes {
 /// By precision, type of the gradients and optimizer: bf16 and f16 2 + 4 (f32
 /// gradients) or 2 (bf16) + 12 (master copy and two moments of AdamW), 8
 /// without the master copy, 4 + 2 with 8-bit moments, 4 for SGD; f32 4 + 4 + 8;
-/// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). The scales of 8-bit
+/// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). Parameters in f32 are
+/// their own master copy: 4 + 4 + 8. The scales of 8-bit
 /// moments, 8 bytes for each block of 2048, are counted.
 StateBytes stateBytes(const Layout &layout);
 
@@ -87,6 +88,8 @@ struct StageMemory {
   struct Part {
     ModelWork::Run run;
     double live;
+    /// Of the rank.
+    int chunk = 0;
   };
   llvm::SmallVector<Part, 4> parts;
   /// Micro-batches alive at the peak, in whole stages.
@@ -100,10 +103,12 @@ struct LayerMemory {
   double largestParameter = 0;
   /// Devices that share them, for the parameters of each group.
   std::vector<ParameterWork> groups;
-  double saved = 0, savedCore = 0;
+  /// Bytes that the backward needs; of them the core of attention; what is kept
+  /// beside the input where every second product is done again.
+  double saved = 0, savedCore = 0, keptResults = 0;
   double output = 0, workspace = 0;
-  bool isRecomputed = false, isHead = false;
-  std::vector<SavedTensor> tensors;
+  bool isRecomputed = false, isHead = false, isFirst = false;
+  std::vector<SavedTensor> tensors, results;
 };
 
 /// The memory model of one model in one layout of a layer.
@@ -130,6 +135,8 @@ private:
   void addActivations(StageMemory &stage, const Layout &layout) const;
   void addBuffers(StageMemory &stage, const Layout &layout,
                   const StateBytes &each) const;
+  void addGradientBuffers(StageMemory &stage, const Layout &layout,
+                          const StateBytes &each) const;
 
   std::vector<LayerMemory> kinds;
   /// Bytes that go from stage to stage.

@@ -83,6 +83,9 @@ struct OpWork {
   int64_t kernels = 1;
   /// Of a forward product: its right operand is a parameter.
   bool weight = false;
+  /// Of such a product: columns that belong to every second one of its layer,
+  /// which Recompute::Products does again.
+  int64_t secondColumns = 0;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
   /// Of an 8-bit product: the gradient of its result needs a cast of its own.
@@ -162,6 +165,8 @@ struct LayerWork {
   std::vector<CommWork> comms;
   std::vector<WorkItem> items;
   std::vector<SavedTensor> saved;
+  /// What Recompute::Products keeps beside the layer's input.
+  std::vector<SavedTensor> keptResults;
   std::vector<ParameterWork> parameters;
   /// Bytes of the activation that goes to the next layer, also what one
   /// pipeline stage sends to the next.

@@ -29,8 +29,13 @@ namespace tessera {
 /// * Products with one left operand and different parameters are one product.
 /// * Gathers of a layer's parameters are one collective, beside the kernels.
 ///
-/// Collectives keep the names of the program's mesh axes.
-std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func);
+/// Collectives keep the names of the program's mesh axes. `eager`: each
+/// elementwise op is a kernel of its own and keeps its operands.
+/// `keepGathered`: activations that are gathered for a product are kept
+/// gathered.
+std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func,
+                                             bool eager = false,
+                                             bool keepGathered = false);
 
 /// The forward and backward of one micro-batch of a training step in local
 /// form, all layers in one record: what the derived backward is held against.

@@ -124,7 +124,8 @@ TEST(Layout, json) {
   };
   EXPECT_EQ(failure(R"({"tp": "8"})"), "tp: expects an integer but got \"8\"");
   EXPECT_EQ(failure(R"({"recompute": "some"})"),
-            "recompute: expects one of none, selective, full but got \"some\"");
+            "recompute: expects one of none, selective, full, products but got "
+            "\"some\"");
   EXPECT_EQ(failure(R"({"tpp": 8})"),
             "tpp: expects a known field; did you mean 'tp'?");
 }

@@ -119,7 +119,7 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   // The gradients of the layer that is scattered.
   EXPECT_EQ(stages()[0].bytes.communication, 200);
   // Scattered once a step, they are whole until then.
-  layout.zero2Last = true;
+  layout.scatter = Scatter::Last;
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
   EXPECT_EQ(stages()[0].bytes.communication, 0);
   layout.zero = 3;
@@ -128,6 +128,41 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   EXPECT_EQ(stages()[0].bytes.gathered, 400);
   layout.shardRanks = 2;
   EXPECT_EQ(stages()[0].bytes.parameters, 300);
+}
+
+/// The interleaved schedule sends four micro-batches one after the other
+/// through a chunk: then its gradients are scattered, while the next chunk's
+/// are summed.
+TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
+  layout.dp = 4;
+  layout.zero = 2;
+  addBlocks(16);
+  layout.scatter = Scatter::Round;
+  setPipeline("interleaved", 4, 8, 2);
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.gradients, 4 * 200 / 4);
+  // Activations that come and go; two chunks of two blocks.
+  EXPECT_EQ(bytes.communication, 2 * 2 + 2 * 2 * 200);
+  // Without chunks a round is the step.
+  setPipeline("1f1b", 4, 8);
+  bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.gradients, 4 * 200);
+  EXPECT_EQ(bytes.communication, 2 * 2);
+}
+
+TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
+  addBlocks(1);
+  layout.gradDType = GradDType::F32;
+  layout.f32Parameters = true;
+  layout.dp = layout.gpus = layout.globalBatch = 4;
+  layout.zero = 3;
+  work.kinds[0].parameters[0].dataRanks = 4;
+  MemoryBytes bytes = stages()[0].bytes;
+  EXPECT_EQ(bytes.parameters, 100);
+  EXPECT_EQ(bytes.gradients, 100);
+  EXPECT_EQ(bytes.optimizer, 200);
+  // Gathered in 16 bits.
+  EXPECT_EQ(bytes.gathered, 2 * 200);
 }
 
 /// Experts are shared by fewer ranks than the rest of a layer.
@@ -148,6 +183,11 @@ TEST_F(Memory, recomputation) {
   layout.recompute = Recompute::Full;
   EXPECT_EQ(stages()[0].bytes.activations, 8 * 2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 10 + 2);
+  layout.recompute = Recompute::Products;
+  work.kinds[0].keptResults = {{"q", 3, false}};
+  EXPECT_EQ(stages()[0].bytes.activations, 8 * (2 + 3));
+  EXPECT_EQ(stages()[0].bytes.workspace, 1 + (10 - 3) + 2);
+  layout.recompute = Recompute::Full;
   // Inputs of every third layer; three layers' insides at a time.
   layout.checkpointEvery = 3;
   EXPECT_EQ(stages()[0].bytes.activations, 3 * 2);
@@ -175,6 +215,19 @@ TEST_F(Memory, schedules_keep_micro_batches_alive) {
   EXPECT_NEAR(stages()[2].bytes.activations, (3 + 4 * 0.6) * 20, 0.5);
   setPipeline("zb-2p", 4, 16);
   EXPECT_EQ(stages()[3].bytes.activations, 8 * 20);
+}
+
+/// With as many micro-batches as stages the first rank keeps all of them, the
+/// last goes backward at once.
+TEST_F(Memory, one_round_of_the_interleaved_schedule) {
+  addBlocks(8);
+  work.kinds.push_back(makeLayer("head", 0, 1));
+  work.layers.push_back({1, 1});
+  setPipeline("interleaved", 4, 4, 2);
+  layout.stageLayers.assign(8, 1);
+  std::vector<StageMemory> s = stages();
+  EXPECT_EQ(s[0].bytes.activations, 4 * 20);
+  EXPECT_EQ(s[3].bytes.logits, 10);
 }
 
 /// Two stages a rank: state twice, p + 1 micro-batches.

@@ -245,12 +245,15 @@ TEST(StepTime, zero_2_scatters_each_micro_batch) {
   l.zero = 1;
   double once = price(l).gradComm;
   l.zero = 2;
-  l.zero2Last = true;
+  l.scatter = Scatter::Last;
   EXPECT_NEAR(price(l).gradComm, once, 1e-12);
-  l.zero2Last = false;
+  l.scatter = Scatter::Each;
   // Seven more scatters, of the two collectives of ZeRO 1 the larger one.
   EXPECT_GT(price(l).gradComm, 4.5 * once);
   EXPECT_LT(price(l).gradComm, 8 * once);
+  // One stage has no rounds.
+  l.scatter = Scatter::Round;
+  EXPECT_NEAR(price(l).gradComm, once, 1e-12);
 }
 
 TEST(StepTime, offloaded_state_goes_over_the_host_link) {

@@ -93,6 +93,52 @@ TEST(ModelPlan, layers_and_parameters) {
   EXPECT_EQ(block(work).outputBytes, 2.0 * 2048 * 4096);
 }
 
+/// Bytes of one layer's saved tensors a token.
+double savedOfToken(Layout l) {
+  return block(read(llama(), l)).savedBytes() / 2048;
+}
+
+/// With hidden h, KV width k, MLP f: both norms keep input and result,
+/// attention q, k, v, its result and a statistic of each head; the MLP keeps
+/// gate, up and their product, and, op by op, the activated gate.
+TEST(ModelPlan, what_a_layer_keeps) {
+  double h = 4096, k = 1024, f = 14336;
+  Layout l = layout(1);
+  double fused = 2 * (6 * h + 2 * k + 3 * f);
+  EXPECT_NEAR(savedOfToken(l), fused, 0.01 * fused);
+  double before = savedOfToken(l);
+  l.eager = true;
+  EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * f);
+  // A norm's result is cut by tp; the products before which it is gathered
+  // keep the whole of it.
+  l = layout(4);
+  l.sp = true;
+  before = savedOfToken(l);
+  EXPECT_NEAR(before, fused / 4, 0.01 * fused);
+  l.keepGathered = true;
+  EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * 2 * h * (1 - 1 / 4.0));
+}
+
+/// Products of a layer in order: q, k, v, output, gate, up, down.
+TEST(ModelPlan, every_second_product_is_done_again) {
+  Layout l = layout(1);
+  l.recompute = Recompute::Products;
+  ModelWork work = read(llama(), l);
+  double h = 4096, k = 1024, f = 14336, tokens = 2048;
+  double kept = 0;
+  for (const SavedTensor &tensor : block(work).keptResults)
+    kept += tensor.bytes / tokens;
+  // q, v, attention and its statistics, gate, down.
+  EXPECT_NEAR(kept, 2 * (h + k + h + f + h), 0.01 * kept);
+  double flops = 0;
+  for (const OpWork &op : block(work).ops)
+    if (op.pass == Pass::Recompute) {
+      EXPECT_NE(op.kind, OpClass::Attention);
+      flops += op.kind == OpClass::Product ? op.flops : 0;
+    }
+  EXPECT_DOUBLE_EQ(flops, 2 * tokens * (h * k + h * h + h * f));
+}
+
 TEST(ModelPlan, products_of_one_operand_are_one) {
   ModelWork work = read(llama(), layout(1));
   std::vector<ProductDims> products;
