@@ -62,10 +62,16 @@ static SmallVector<Value> cloneBody(ImplicitLocOpBuilder &b,
   return yielded;
 }
 
+/// Adds each value right behind where it is made: a shard of a gradient ends in
+/// its sum and does not wait for the other gradients.
 static SmallVector<Value> addEach(ImplicitLocOpBuilder &b, ValueRange sums,
                                   ValueRange values) {
   SmallVector<Value> result;
   for (auto [sum, value] : llvm::zip(sums, values)) {
+    OpBuilder::InsertionGuard guard(b);
+    Operation *def = value.getDefiningOp();
+    if (def && def->getBlock() == b.getBlock())
+      b.setInsertionPointAfter(def);
     if (isa<FloatType>(getElementTypeOrSelf(sum)))
       result.push_back(arith::AddFOp::create(b, sum, value));
     else

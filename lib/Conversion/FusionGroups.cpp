@@ -7,6 +7,7 @@
 
 #include "FusionGroups.h"
 #include "KernelRows.h"
+#include "dialects/RT/RT.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -44,6 +45,7 @@ private:
   static int64_t bestRows(ArrayRef<int64_t> counts, int64_t preferred);
   bool leadsBack(unsigned group, linalg::GenericOp op) const;
   bool wouldWait(unsigned group, linalg::GenericOp op) const;
+  bool wouldHold(unsigned group, linalg::GenericOp op) const;
   bool tryJoin(unsigned group, linalg::GenericOp op);
   void place(linalg::GenericOp op);
   void sort(FusionPlan &plan) const;
@@ -181,6 +183,37 @@ bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
          firstReader(op, /*outside=*/false) > forced + kFar;
 }
 
+/// True if the group would run so much later with `op` that what it reads for
+/// the last time, and what it makes less of, lies about for long: the shard of
+/// a gradient that is added to a sum, whose norm is asked for at the end.
+bool Planner::wouldHold(unsigned number, linalg::GenericOp op) const {
+  const Group &group = groups[number];
+  if (position.lookup(op) <= position.lookup(group.ops.back()) + kFar)
+    return false;
+  auto isIn = [&](Operation *user) {
+    auto it = groupOf.find(block.findAncestorOpInBlock(*user));
+    return it != groupOf.end() && it->second == number;
+  };
+  auto bytes = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? rt::getTensorBytes(type) : 0;
+  };
+  int64_t ends = 0, made = 0;
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (linalg::GenericOp member : group.ops) {
+    for (Value value : readsOf(member)) {
+      Operation *def = value.getDefiningOp();
+      if (def && !groupOf.count(def) && !isa<tensor::EmptyOp>(def) &&
+          seen.insert(value).second && llvm::all_of(value.getUsers(), isIn))
+        ends += bytes(value);
+    }
+    for (Value value : member->getResults())
+      if (!llvm::all_of(value.getUsers(), isIn))
+        made += bytes(value);
+  }
+  return ends > made;
+}
+
 bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   Group &group = groups[number];
   if (group.ops.size() >= kMaxOps)
@@ -193,7 +226,7 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
                             bestRows(getRowCounts(op), getPreferredRows(op)));
   if (bestRows(counts, preferred) < std::min(before, kParallelRows))
     return false;
-  if (wouldWait(number, op) || leadsBack(number, op))
+  if (wouldWait(number, op) || wouldHold(number, op) || leadsBack(number, op))
     return false;
   group.ops.push_back(op);
   group.counts = counts;

@@ -78,6 +78,31 @@ static void annotateMemory(func::FuncOp func, const StepBlocks &blocks,
   func->setAttr(RTDialect::kMemoryAttr, b.getDictionaryAttr(memory));
 }
 
+/// Remarks on the values that take most of the memory when most is live.
+static void reportPeak(const StepBlocks &blocks) {
+  constexpr size_t kReported = 10;
+  const ArenaProblem &problem = blocks.problem;
+  int64_t step = 0;
+  problem.lowerBound(&step);
+  SmallVector<unsigned> live;
+  for (auto [i, block] : llvm::enumerate(problem.blocks))
+    if (block.begin <= step && step <= block.end && blocks.getFirst(i))
+      live.push_back(i);
+  llvm::stable_sort(live, [&](unsigned a, unsigned b) {
+    return problem.blocks[a].bytes > problem.blocks[b].bytes;
+  });
+  live.resize(std::min(live.size(), kReported));
+  for (unsigned i : live) {
+    Operation *first = blocks.getFirst(i), *last = blocks.getLast(i);
+    remark::analysis(first->getLoc(),
+                     remark::RemarkOpts::name("PeakMemory").category("memory"))
+        << remark::add("{0}, live when most is, until {1}",
+                       kCategoryNames[blocks.categories[i]],
+                       last ? last->getName().getStringRef() : "the end")
+        << remark::metric("Bytes", problem.blocks[i].bytes);
+  }
+}
+
 /// Says on each op which blocks begin before it and which end after it: triples
 /// {offset, bytes, 1 if what lies there may be forgotten}.
 static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
@@ -120,6 +145,7 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
     }
     annotateOffsets(func, blocks, plan);
     annotateMemory(func, blocks, plan);
+    reportPeak(blocks);
     if (check)
       annotateLifetimes(func, blocks, plan);
     remark::analysis(

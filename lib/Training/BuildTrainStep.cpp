@@ -298,11 +298,12 @@ void TrainStepBuilder::seedGradients(Block &body) {
 LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   unsigned firstInput = types.size() - trained.inputs.size();
   SmallVector<Value> slices(step.getArguments().drop_front(firstInput));
+  // Of one micro-batch there is no sum to keep in shards.
+  bool reduceEach = plan.getZero() >= 2 && plan.getMicroBatches() > 1 &&
+                    plan.getZero2Reduce() == dist::ReduceWhen::Each;
   auto make = [&](TypeRange types) {
     return dist::AccumulateOp::create(
-        builder, loc, types, plan.getMicroBatches(),
-        plan.getZero() >= 2 && plan.getZero2Reduce() == dist::ReduceWhen::Each,
-        slices);
+        builder, loc, types, plan.getMicroBatches(), reduceEach, slices);
   };
   dist::AccumulateOp draft = make({});
   Block &body = draft.getBody().emplaceBlock();

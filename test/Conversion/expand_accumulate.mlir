@@ -26,14 +26,14 @@ func.func @one(%x: tensor<1x4x8xf32>) -> tensor<8xf32> {
 // CHECK:   tensor.collapse_shape %[[S]]
 // CHECK:   %[[T:.*]] = tensor.extract_slice %arg1[%[[I]]] [1] [1]
 // CHECK:   %[[N:.*]] = tensor.collapse_shape %[[T]] [] : tensor<1xi32> into tensor<i32>
+// CHECK:   %[[B1:.*]] = arith.addi %[[B]], %[[N]]
 // CHECK:   %[[G:.*]] = nn.reduce
 // CHECK:   %[[A1:.*]] = arith.addf %[[A]], %[[G]]
-// CHECK:   %[[B1:.*]] = arith.addi %[[B]], %[[N]]
 // CHECK:   scf.yield %[[A1]], %[[B1]]
 // CHECK: tensor.extract_slice %arg0[3, 0, 0]
+// CHECK: %[[B2:.*]] = arith.addi %[[L]]#1
 // CHECK: %[[H:.*]] = nn.reduce
 // CHECK: %[[A2:.*]] = arith.addf %[[L]]#0, %[[H]]
-// CHECK: %[[B2:.*]] = arith.addi %[[L]]#1
 // CHECK: return %[[A2]], %[[B2]]
 func.func @four(%x: tensor<4x4x8xf32>, %n: tensor<4xi32>) -> (tensor<8xf32>, tensor<i32>) {
   %0:2 = dist.accumulate 4 (%x, %n) : (tensor<4x4x8xf32>, tensor<4xi32>) -> (tensor<8xf32>, tensor<i32>) {
@@ -42,4 +42,23 @@ func.func @four(%x: tensor<4x4x8xf32>, %n: tensor<4xi32>) -> (tensor<8xf32>, ten
     dist.yield %g, %count : tensor<8xf32>, tensor<i32>
   }
   return %0#0, %0#1 : tensor<8xf32>, tensor<i32>
+}
+
+// Each is added where it is made, not behind the others: %g is free before %h is
+// made.
+// CHECK-LABEL: func.func @where_made
+// CHECK: scf.for
+// CHECK: %[[G:.*]] = nn.reduce <sum>
+// CHECK-NEXT: arith.addf %{{.*}}, %[[G]]
+// CHECK: %[[H:.*]] = math.exp
+// CHECK-NEXT: arith.addf %{{.*}}, %[[H]]
+// CHECK-NEXT: scf.yield
+func.func @where_made(%x: tensor<3x4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %0:2 = dist.accumulate 3 (%x) : (tensor<3x4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  ^bb0(%part: tensor<4x8xf32>):
+    %g = nn.reduce <sum> %part dims [0] : tensor<4x8xf32> -> tensor<8xf32>
+    %h = math.exp %part : tensor<4x8xf32>
+    dist.yield %h, %g : tensor<4x8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<8xf32>
 }

@@ -8,6 +8,8 @@ A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
   the loop over micro-batches carries;
 * what a rank really has, above a program that does nothing, is at most the plan,
   2 % and the library's buffers;
+* zero=2 plans no more than zero=1, zero=3 no more than zero=2, also of the small
+  model itself and with 1 and 4 micro-batches: a scattered gradient ends in its sum;
 * under one limit for each process zero=3 trains, and zero=0 cannot.
 """
 
@@ -74,6 +76,21 @@ def sum_bytes(text):
     return total
 
 
+def check_order(graph):
+    """The arena's bytes shrink from stage to stage."""
+    for micro in (1, 2, 4):
+        plans = []
+        for zero in range(4):
+            text = run("tessera", "compile", graph, "--mesh", f"dp={RANKS}", "--strategy",
+                       f"dp,zero={zero}", "--micro-batches", micro, "--quiet",
+                       "--compile-to=schedule").stdout
+            plans.append(int(re.search(r"rt\.arena_bytes = (\d+)", text).group(1)))
+        print(f"{graph.stem}, {micro} micro-batches, arenas by stage: {plans}")
+        if plans != sorted(plans, reverse=True):
+            sys.exit(f"{graph.stem}, {micro} micro-batches: expects no stage to plan more than "
+                     f"the one before but got {plans}")
+
+
 def main():
     config, text, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +99,12 @@ def main():
     (folder / "model.json").write_text(json.dumps(model))
     run("tessera", "model", folder / "model.json", "--batch", 8, "--seq", 16, "--train", "--quiet",
         "-o", folder / "g.mlir")
+    run("tessera", "model", config, "--batch", 16, "--seq", 16, "--train", "--quiet", "-o",
+        folder / "small.mlir")
+    run("tessera", "model", folder / "model.json", "--batch", 16, "--seq", 16, "--train",
+        "--quiet", "-o", folder / "large.mlir")
+    check_order(folder / "small.mlir")
+    check_order(folder / "large.mlir")
     reports = {}
     for zero in range(4):
         program = folder / f"zero{zero}"
