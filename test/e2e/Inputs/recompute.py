@@ -1,0 +1,90 @@
+"""Trains executables that repeat work in the backward beside one that keeps all.
+
+    recompute.py FOLDER CONFIG.json...
+
+Three steps of SGD with momentum in f32 on random tokens, from three seeds. Kernels of
+the three policies are cut differently and so round differently; what must hold, with
+each policy, is
+* the loss and the norm of the gradients of each step within 1e-6, relatively;
+* every parameter and its velocity (a sum of gradients) within 1e-6 of its norm, but
+  for those whose gradient is truly zero, as a key bias's is.
+Prints the worst of each model and policy; exits with 1 where it is more.
+"""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import npy
+
+BOUND, STEPS, SEEDS = 1e-6, 3, (1, 2, 3)
+POLICIES = ("none", "selective", "full")
+SGD = ["--optimizer", "sgd", "--momentum", "0.9"]
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{command[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def norm(values):
+    return math.sqrt(sum(x * x for x in values))
+
+
+def train(program, out, seed):
+    """Losses and norms of the steps, and tensors by name at the end."""
+    log = run(program, "--random-data", "--seed", seed, "--steps", STEPS, "--threads", 2,
+              "--log=jsonl", "--save-outputs", out)
+    events = [json.loads(line) for line in log.splitlines()]
+    numbers = [e[key] for e in events if e.get("event") == "step" for key in ("loss", "grad_norm")]
+    return numbers, {path.stem: npy.read(path) for path in sorted(out.glob("*.npy"))
+                     if path.stem not in ("step", "tokens", "lr")}
+
+
+def is_true_zero(name, tensors):
+    """Whether a parameter's gradient is rounding alone."""
+    velocities = [v for n, v in tensors.items() if n.endswith(".velocity")]
+    scale = math.sqrt(sum(norm(v) ** 2 for v in velocities))
+    own = tensors.get(name.removesuffix(".velocity") + ".velocity")
+    return own is not None and norm(own) <= 1e-6 * scale
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for config in map(pathlib.Path, sys.argv[2:]):
+        place = folder / config.stem
+        place.mkdir(parents=True, exist_ok=True)
+        run("tessera", "model", config, "--batch", 8, "--seq", 64, "--train", "--quiet",
+            "-o", place / "g.mlir")
+        for policy in POLICIES:
+            run("tessera", "compile", place / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
+                *SGD, "--quiet", "-o", place / policy)
+        worst = {policy: (0.0, 0.0, "") for policy in POLICIES[1:]}
+        compared = 0
+        for seed in SEEDS:
+            numbers, tensors = train(place / "none", place / f"none.{seed}", seed)
+            for policy in POLICIES[1:]:
+                others, theirs = train(place / policy, place / f"{policy}.{seed}", seed)
+                if len(others) != 2 * STEPS or set(theirs) != set(tensors):
+                    sys.exit(f"{config.stem} {policy}: expects the same outputs")
+                step = max(abs(a - b) / abs(a) for a, b in zip(numbers, others, strict=True))
+                far = [(norm([x - y for x, y in zip(a, theirs[name], strict=True)]) / norm(a), name)
+                       for name, a in tensors.items() if norm(a) and not is_true_zero(name, tensors)]
+                compared = len(far)
+                tensor, name = max(far)
+                old = worst[policy]
+                worst[policy] = (max(old[0], step), *max(old[1:], (tensor, name)))
+        for policy, (step, tensor, name) in worst.items():
+            good = step <= BOUND and tensor <= BOUND
+            print(f"{'ok  ' if good else 'FAIL'} {config.stem} {policy}: steps {step:.1e}, "
+                  f"{compared} tensors {tensor:.1e} ({name})")
+            if not good:
+                sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
