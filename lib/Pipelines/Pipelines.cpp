@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Pipelines/Pipelines.h"
+#include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Conversion/Passes.h"
@@ -57,6 +58,36 @@ static void buildPropagate(OpPassManager &pm) {
   pm.addPass(createPropagateShardingsPass());
 }
 
+static void buildKernels(OpPassManager &pm);
+static void buildSchedule(OpPassManager &pm, const PipelineOptions &options);
+
+/// What a partitioned module needs, by the phases that follow.
+static ArenaMeasure getArenaMeasure(const PipelineOptions &options) {
+  auto build = [options](OpPassManager &pm) {
+    buildKernels(pm);
+    buildSchedule(pm, options);
+  };
+  ArenaMeasure measure;
+  measure.dialects = [build](DialectRegistry &registry) {
+    OpPassManager pm(ModuleOp::getOperationName());
+    build(pm);
+    pm.getDependentDialects(registry);
+  };
+  measure.bytes = [build](ModuleOp module) -> FailureOr<int64_t> {
+    PassManager pm(module.getContext());
+    build(pm);
+    if (failed(pm.run(module)))
+      return failure();
+    int64_t bytes = 0;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (auto arena =
+              func->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr))
+        bytes = std::max(bytes, arena.getInt());
+    return bytes;
+  };
+  return measure;
+}
+
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   auto reference = std::make_shared<ReferenceProgram>();
   pm.addPass(createKeepReferencePass(reference));
@@ -77,7 +108,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createGlobalToLocalPass());
   pm.addPass(createFuseCollectivesPass());
   // What the backward computes again rather than keeps.
-  pm.addPass(createSelectRecomputePass());
+  pm.addPass(createSelectRecomputePass(getArenaMeasure(options)));
   pm.addPass(createVerifyLocalPass());
   pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckBudgetPass(budget));

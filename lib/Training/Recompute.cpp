@@ -129,3 +129,30 @@ tessera::keepWithin(const RecomputeProblem &problem, int64_t bytes) {
   }
   return best;
 }
+
+std::optional<int64_t>
+tessera::fitKeptBytes(int64_t least, int64_t most, int64_t limit,
+                      const std::function<int64_t(int64_t)> &measure,
+                      int64_t &needed) {
+  // From the most down: what is kept least of all may be made again so early
+  // that more is live at the peak.
+  constexpr int64_t kSteps = 8;
+  constexpr int kRefinements = 3;
+  int64_t fits = -1, tooMuch = most;
+  for (int64_t i = 0; i <= kSteps && fits < 0; ++i) {
+    int64_t kept = most - (most - least) * i / kSteps;
+    int64_t bytes = measure(kept);
+    needed = i == 0 ? bytes : std::min(needed, bytes);
+    if (bytes <= limit)
+      fits = kept;
+    else
+      tooMuch = kept;
+  }
+  if (fits < 0)
+    return std::nullopt;
+  for (int i = 0; i < kRefinements && tooMuch - fits > 1; ++i) {
+    int64_t middle = fits + (tooMuch - fits) / 2;
+    (measure(middle) <= limit ? fits : tooMuch) = middle;
+  }
+  return fits;
+}

@@ -34,6 +34,8 @@ public:
       : block(block), firstBackward(firstBackward), policy(policy) {}
 
   LogicalResult run();
+  /// The fewest and the most bytes that can be kept.
+  std::pair<int64_t, int64_t> getRange();
 
 private:
   void buildProblem();
@@ -320,6 +322,11 @@ LogicalResult BlockRecompute::run() {
   return success();
 }
 
+std::pair<int64_t, int64_t> BlockRecompute::getRange() {
+  buildProblem();
+  return {keepLeast(problem).keptBytes, keepAll(problem).keptBytes};
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -332,34 +339,104 @@ static Operation *findBackward(Block &block) {
   return nullptr;
 }
 
+/// Calls `visit` for each block with gradients and the first op of its
+/// backward.
+static LogicalResult
+forEachBackward(ModuleOp module,
+                function_ref<LogicalResult(Block &, Operation *)> visit) {
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (func.isExternal())
+      continue;
+    for (Block *block : dist::getBlocks(func))
+      if (Operation *first = findBackward(*block))
+        if (failed(visit(*block, first)))
+          return failure();
+  }
+  return success();
+}
+
+static LogicalResult recompute(ModuleOp module, StringRef policy) {
+  return forEachBackward(module, [&](Block &block, Operation *first) {
+    return BlockRecompute(block, first, policy).run();
+  });
+}
+
 namespace {
 struct SelectRecomputePass
     : tessera::impl::SelectRecomputePassBase<SelectRecomputePass> {
   using SelectRecomputePassBase::SelectRecomputePassBase;
+  explicit SelectRecomputePass(ArenaMeasure measure)
+      : measure(std::move(measure)) {}
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    SelectRecomputePassBase::getDependentDialects(registry);
+    if (measure.dialects)
+      measure.dialects(registry);
+  }
+
+  /// `auto=<bytes of the arena>` as `auto=<bytes to keep>`: by trial.
+  FailureOr<std::string> fitArena(int64_t limit) {
+    ModuleOp module = getOperation();
+    int64_t least = 0, most = 0, needed = 0;
+    (void)forEachBackward(module, [&](Block &block, Operation *first) {
+      auto [low, high] = BlockRecompute(block, first, "auto=0").getRange();
+      least = std::max(least, low);
+      most = std::max(most, high);
+      return success();
+    });
+    if (most == 0)
+      return std::string("none");
+    bool failedOnce = false;
+    auto getBytes = [&](int64_t kept) -> int64_t {
+      OwningOpRef<ModuleOp> copy = module.clone();
+      std::string text = "auto=" + std::to_string(kept);
+      FailureOr<int64_t> bytes = failure();
+      if (succeeded(recompute(*copy, text)))
+        bytes = measure.bytes(*copy);
+      failedOnce |= failed(bytes);
+      return failed(bytes) ? 0 : *bytes;
+    };
+    std::optional<int64_t> kept =
+        fitKeptBytes(least, most, limit, getBytes, needed);
+    if (failedOnce)
+      return failure();
+    if (kept)
+      return "auto=" + std::to_string(*kept);
+    return module.emitError("recompute: expects auto=")
+           << needed << " at least, the bytes of a device's arena that keeps "
+           << "as little as can be for the backward, but got auto=" << limit;
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    StringRef chosen = policy;
+    std::string chosen = policy;
     auto plan =
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
     if (chosen.empty())
-      chosen = plan ? plan.getRecompute() : "none";
+      chosen = plan ? plan.getRecompute().str() : "none";
     if (!dist::isRecomputePolicy(chosen)) {
       module.emitError("expects recompute none, selective, full or "
                        "auto=<bytes> but got '")
           << chosen << "'";
       return signalPassFailure();
     }
-    if (chosen == "none")
-      return;
-    for (auto func : module.getOps<FunctionOpInterface>()) {
-      if (func.isExternal())
-        continue;
-      for (Block *block : dist::getBlocks(func))
-        if (Operation *first = findBackward(*block))
-          if (failed(BlockRecompute(*block, first, chosen).run()))
-            return signalPassFailure();
+    int64_t limit = 0;
+    StringRef text = chosen;
+    if (measure.bytes && text.consume_front("auto=") &&
+        !text.getAsInteger(10, limit)) {
+      FailureOr<std::string> fitting = fitArena(limit);
+      if (failed(fitting))
+        return signalPassFailure();
+      chosen = *fitting;
     }
+    if (chosen != "none" && failed(recompute(module, chosen)))
+      signalPassFailure();
   }
+
+  ArenaMeasure measure;
 };
 } // namespace
+
+std::unique_ptr<Pass> tessera::createSelectRecomputePass(ArenaMeasure measure) {
+  return std::make_unique<SelectRecomputePass>(std::move(measure));
+}

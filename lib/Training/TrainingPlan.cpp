@@ -31,7 +31,8 @@ static constexpr PlanSetting kSettings[] = {
      "zero=2 and 3 scatter gradients of each micro-batch\n"
      "(each, the default) or of all at once (last)"},
     {"recompute", "recompute", Kind::Text, "POLICY",
-     "none (default), selective, full or auto=BYTES"},
+     "none (default), selective, full, or auto=BYTES: as little as\n"
+     "fits a rank's arena into so many bytes, of all it holds"},
     {"optimizer", "optimizer", Kind::Word, "NAME", "adamw (default) or sgd"},
     {"lr", "lr", Kind::Number, "X", "learning rate; default: 1e-3"},
     {"lr-schedule", "schedule", Kind::Word, "NAME",

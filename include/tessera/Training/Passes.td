@@ -175,8 +175,9 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
       and what one device holds a part of is gathered again;
     * `full`: of each block of the model (its parameters have a common number in
       their names: "blocks.3.") its inputs alone;
-    * `auto=<bytes>`: what keeps at most so many bytes of a micro-batch on a
-      device, in the least time.
+    * `auto=<bytes>`: in the least time what keeps a device's arena within so
+      many bytes, parameters and state included, as planned by trial; where the
+      pass runs alone, what keeps at most so many bytes of a micro-batch.
 
     What is kept is a minimum cut between what the backward needs and what is at
     hand. A remark says how much it is.

@@ -14,6 +14,7 @@
 #define TESSERA_TRAINING_RECOMPUTE_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,14 @@ RecomputeChoice keepLeast(const RecomputeProblem &problem);
 /// None if `keepLeast` keeps more than `bytes`.
 std::optional<RecomputeChoice> keepWithin(const RecomputeProblem &problem,
                                           int64_t bytes);
+
+/// Bytes to keep, between `least` and `most`, with which a program needs at
+/// most `limit` of memory, as many as trials find; `measure` says what it needs
+/// when it keeps so many and is asked twelve times at most. None, with the
+/// least that was measured in `needed`, if none of them fits.
+std::optional<int64_t>
+fitKeptBytes(int64_t least, int64_t most, int64_t limit,
+             const std::function<int64_t(int64_t)> &measure, int64_t &needed);
 
 } // namespace tessera
 

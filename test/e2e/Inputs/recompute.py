@@ -8,12 +8,15 @@ each policy, is
 * the loss and the norm of the gradients of each step within 1e-6, relatively;
 * every parameter and its velocity (a sum of gradients) within 1e-6 of its norm, but
   for those whose gradient is truly zero, as a key bias's is.
+`auto=<bytes>` keeps the planned arena within its bytes and does not repeat more than
+it must; fewer than can be is an error.
 Prints the worst of each model and policy; exits with 1 where it is more.
 """
 
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -53,6 +56,32 @@ def is_true_zero(name, tensors):
     return own is not None and norm(own) <= 1e-6 * scale
 
 
+def plan(place, policy):
+    """The arena's bytes and the number of kernels and products of a step."""
+    text = run("tessera", "compile", place / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
+               "--quiet", "--compile-to=schedule")
+    return (int(re.search(r"rt\.arena_bytes = (\d+)", text).group(1)),
+            len(re.findall(r"= rt\.(?:kernel|matmul|attention)\b", text)))
+
+
+def check_auto(place):
+    most, ops = plan(place, "none")
+    least, _ = plan(place, "selective")
+    for share in (0.2, 0.6):
+        limit = int(least + share * (most - least))
+        arena, repeated = plan(place, f"auto={limit}")
+        print(f"{place.name} auto={limit}: plans {arena} of {most}, {repeated - ops} ops more")
+        if not least - 0.1 * most < arena <= limit or repeated <= ops:
+            sys.exit(f"{place.name}: expects a plan within {limit} bytes, and near, but got {arena}")
+    if plan(place, f"auto={most}") != (most, ops):
+        sys.exit(f"{place.name}: expects nothing repeated where all fits")
+    refused = subprocess.run(["tessera", "compile", str(place / "g.mlir"), "--mesh", "dp=1",
+                              "--recompute", "auto=1000", "--compile-to=schedule"],
+                             capture_output=True, text=True)
+    if refused.returncode == 0 or "at least, the bytes of a device's arena" not in refused.stderr:
+        sys.exit(f"{place.name}: expects 1000 bytes to be too few but got {refused.stderr}")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     for config in map(pathlib.Path, sys.argv[2:]):
@@ -63,6 +92,7 @@ def main():
         for policy in POLICIES:
             run("tessera", "compile", place / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
                 *SGD, "--quiet", "-o", place / policy)
+        check_auto(place)
         worst = {policy: (0.0, 0.0, "") for policy in POLICIES[1:]}
         compared = 0
         for seed in SEEDS:

@@ -172,4 +172,40 @@ TEST(Recompute, equal_layers_are_decided_one_at_a_time) {
   EXPECT_EQ(choice->time, 30 * 3000);
 }
 
+TEST(Recompute, fits_an_arena_by_trial) {
+  // Two thirds of what is kept are live at the peak, in steps of a tensor.
+  int calls = 0;
+  auto measure = [&](int64_t kept) {
+    ++calls;
+    return 1000 + kept / 64 * 64 * 2 / 3;
+  };
+  for (int64_t limit : {1100, 1500, 3000, 7000}) {
+    calls = 0;
+    int64_t needed = 0;
+    std::optional<int64_t> kept =
+        fitKeptBytes(100, 8192, limit, measure, needed);
+    ASSERT_TRUE(kept);
+    EXPECT_LE(calls, 12);
+    EXPECT_LE(measure(*kept), limit);
+    if (*kept < 8192) // near the most that fits
+      EXPECT_GT(measure(*kept + 300), limit);
+  }
+  int64_t needed = 0;
+  EXPECT_FALSE(fitKeptBytes(100, 8192, 1000, measure, needed));
+  EXPECT_EQ(needed, measure(100));
+}
+
+TEST(Recompute, fits_an_arena_that_is_not_monotone) {
+  // What is kept too little of is made again, all at once.
+  auto measure = [](int64_t kept) {
+    return 5000 + std::abs(kept - 3000) + kept % 7 * 20;
+  };
+  int64_t needed = 0;
+  for (int64_t limit = 5120; limit < 9000; limit += 97) {
+    std::optional<int64_t> kept = fitKeptBytes(0, 6000, limit, measure, needed);
+    ASSERT_TRUE(kept);
+    EXPECT_LE(measure(*kept), limit);
+  }
+}
+
 } // namespace
