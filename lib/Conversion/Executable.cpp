@@ -150,6 +150,22 @@ Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
   return path.str().str();
 }
 
+/// What the archive LIB.a needs on the link line after it, from LIB.link beside
+/// it: words and paths, in order. None where there is no such file.
+static std::vector<std::string> wordsAfter(StringRef library) {
+  llvm::SmallString<128> path(library);
+  llvm::sys::path::replace_extension(path, "link");
+  std::vector<std::string> words;
+  auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text)
+    return words;
+  llvm::SmallVector<StringRef> parts;
+  llvm::SplitString((*text)->getBuffer(), parts, " \n");
+  for (StringRef part : parts)
+    words.push_back(part.str());
+  return words;
+}
+
 Error tessera::linkExecutable(StringRef object, StringRef library,
                               StringRef output) {
   std::string driver;
@@ -168,8 +184,10 @@ Error tessera::linkExecutable(StringRef object, StringRef library,
     return llvm::createStringError("no temporary file: " + failure.message());
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
-  StringRef arguments[] = {driver, object,     library, "-o",
-                           output, "-pthread", "-lm"};
+  llvm::SmallVector<StringRef> arguments = {driver, object, library};
+  std::vector<std::string> more = wordsAfter(library);
+  arguments.append(more.begin(), more.end());
+  arguments.append({"-o", output, "-pthread", "-lm"});
   std::string message;
   int status = llvm::sys::ExecuteAndWait(driver, arguments, std::nullopt,
                                          redirects, 0, 0, &message);

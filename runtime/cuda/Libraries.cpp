@@ -219,6 +219,7 @@ Library tessera::rt::cuda::findLibrary(LibraryKind kind) {
   library.kind = kind;
   std::string refused;
   if (!loadAny(kind, library, refused)) {
+    library.isRefused = !refused.empty();
     library.error = std::string(spec.name) + " (" + spec.files[0] + ") ";
     if (!refused.empty())
       library.error += "cannot be loaded: " + refused;

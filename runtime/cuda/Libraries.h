@@ -41,6 +41,9 @@ struct Library {
   /// Why it is not there, or cannot be used; empty: it is usable.
   std::string error;
 
+  /// A file was found, but the loader refuses it.
+  bool isRefused = false;
+
   /// Whether a file was found.
   bool isFound() const { return !path.empty(); }
   bool isUsable() const { return handle && error.empty(); }

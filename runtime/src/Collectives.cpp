@@ -87,7 +87,13 @@ Status tessera::rt::postOperation(tessera_rt_context *ctx, int32_t slot,
       ctx->fault.sequenceId == op.header.sequenceId)
     injectFault(ctx);
   Group &group = *op.group;
-  if (!isPointToPoint(op.kind))
+  if (op.kind == OpKind::Send)
+    op.ticket =
+        pointToPointTicket(group, group.index, int(op.peer), uint64_t(op.tag));
+  else if (op.kind == OpKind::Recv)
+    op.ticket =
+        pointToPointTicket(group, int(op.peer), group.index, uint64_t(op.tag));
+  else
     op.ticket = makeTicket(group.hash, ++group.ordinal);
   op.stage = Stage::Matching;
   op.peerSlot.assign(size_t(group.size()), -1);
@@ -279,8 +285,10 @@ static Status startPermute(tessera_rt_context *ctx, const Common &common,
                          (long long)from, (long long)to));
     if (to == self)
       op->readsFrom = int(from);
-    if (from == self && to != self)
+    if (from == self && to != self) {
+      op->targets.push_back(int(to));
       ++op->readers;
+    }
   }
   op->header.count = count;
   op->header.shapeHash = hashBytes(pairs, size_t(numPairs) * 16);
@@ -321,12 +329,9 @@ static Status startPointToPoint(tessera_rt_context *ctx, const Common &common,
   bool sends = kind == OpKind::Send;
   op->readsFrom = sends ? -1 : int(peer);
   op->readers = sends ? 1 : 0;
-  op->ticket =
-      sends ? pointToPointTicket(group, group.index, int(peer), uint64_t(tag))
-            : pointToPointTicket(group, int(peer), group.index, uint64_t(tag));
   op->header.count = count;
-  // For the names in errors: whom a send waits for.
-  op->outer = peer;
+  op->peer = peer;
+  op->tag = tag;
   return finishOperation(ctx, common, *op, count, count);
 }
 

@@ -47,6 +47,10 @@ struct Operation {
   int64_t destinationOffset = 0;
   /// Of gathers and scatters.
   int64_t outer = 1, inner = 0;
+  /// Of permute: the members that read from this one.
+  std::vector<int> targets;
+  /// Of send and recv: the partner's group index, and the tag.
+  int64_t peer = 0, tag = 0;
   /// Of all_to_all.
   std::vector<int64_t> shape;
   int32_t splitDim = 0, concatDim = 0;
@@ -58,6 +62,17 @@ struct Operation {
   std::vector<int16_t> peerSlot;
   /// Result of a small in-place all_reduce until the source may be overwritten.
   std::vector<uint8_t> held;
+};
+
+/// Moves the data of collectives where peers' operands are not in the host's
+/// arenas. Between the calls for one operation no peer changes what is read.
+class DataMover {
+public:
+  virtual ~DataMover() = default;
+  /// Every peer that this rank reads from has posted.
+  virtual Status move(int32_t slot, Operation &op) = 0;
+  /// Every reader of this rank's source has moved.
+  virtual Status release(int32_t slot, Operation &op) = 0;
 };
 
 /// A fault to raise when this rank posts a given collective; for tests.
@@ -78,6 +93,8 @@ struct tessera_rt_context {
   std::unique_ptr<tessera::rt::ThreadPool> pool;
   tessera::rt::ScratchSet scratch;
   std::unique_ptr<tessera::rt::Target> target;
+  /// Null: the operands are in the host's arenas.
+  tessera::rt::DataMover *mover = nullptr;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
   tessera::rt::Operation operations[tessera::rt::numSlots];
   /// Seconds a wait may last.
@@ -117,6 +134,12 @@ void gatherReduced(tessera_rt_context *ctx, Operation &op,
                    const uint8_t *const *peers);
 /// Whether an all_reduce works in two halves.
 bool isLargeReduce(const Operation &op);
+
+/// Records a failure if the process of another rank is gone.
+Status checkRanksLive(tessera_rt_context *ctx);
+/// Records that the step is not over after `waited` seconds, with the rank that
+/// holds the others up. For targets whose steps run on their own.
+Status reportLateStep(tessera_rt_context *ctx, double waited);
 
 /// Adds to the calls and received bytes of the report.
 void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t calls,

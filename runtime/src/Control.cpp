@@ -13,6 +13,7 @@
 
 #include "Operation.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
@@ -96,6 +97,30 @@ void SharedMemory::unmap() {
   if (base)
     munmap(base, size_t(bytes));
   base = nullptr;
+}
+
+bool tessera::rt::announce(SharedMemory &memory, uint64_t name,
+                           const void *data, size_t bytes) {
+  for (Announcement &place : memory.control->announcements) {
+    uint64_t nobody = 0;
+    if (!place.name.compare_exchange_strong(nobody, name))
+      continue;
+    memcpy(place.data, data, std::min(bytes, sizeof(place.data)));
+    place.isWhole.store(1);
+    return true;
+  }
+  return false;
+}
+
+bool tessera::rt::findAnnouncement(SharedMemory &memory, uint64_t name,
+                                   void *data, size_t bytes) {
+  for (Announcement &place : memory.control->announcements) {
+    if (place.name.load() != name || place.isWhole.load() == 0)
+      continue;
+    memcpy(data, place.data, std::min(bytes, sizeof(place.data)));
+    return true;
+  }
+  return false;
 }
 
 void tessera::rt::ringDoorbell(RankBlock &block) {

@@ -20,7 +20,10 @@
 namespace tessera::rt {
 
 constexpr int maxRanks = 1024;
+constexpr int maxSimulatedRanks = 64;
 constexpr int maxTraffic = 64;
+constexpr int maxGroups = 64;
+constexpr int maxAnnouncements = 512;
 /// The slots of the ABI, and one more for barriers of the runtime itself.
 constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
 constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
@@ -55,6 +58,10 @@ struct alignas(64) Entry {
   /// Peers that will read from this rank, and those that have finished.
   uint32_t readers = 0;
   std::atomic<uint32_t> acknowledged{0};
+  /// Of ranks that are threads of one process: what says that the source is
+  /// ready, and by group index that a reader has read it.
+  void *ready = nullptr;
+  void *readersDone[maxSimulatedRanks] = {};
   /// 1 once this rank's part of an all_reduce is in its destination.
   std::atomic<uint32_t> phase{0};
 };
@@ -81,6 +88,23 @@ struct MemoryUse {
   int64_t total() const { return privateBytes + arenaBytes; }
 };
 
+/// The collectives of a step over one group, or the messages from one rank to
+/// another, in their order.
+struct GroupOrder {
+  uint64_t group = 0;
+  /// Hash of what ranks must agree on.
+  uint64_t order = 0;
+  int64_t count = 0;
+  char axes[40] = {};
+};
+
+/// Something that one rank lets the others of its machine know, by name.
+struct Announcement {
+  std::atomic<uint64_t> name{0};
+  std::atomic<uint32_t> isWhole{0};
+  char data[128] = {};
+};
+
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// One rank's part of the control block. Written by that rank, but for the
@@ -99,6 +123,18 @@ struct alignas(64) RankBlock {
   /// Identity of the operation in each slot, 0 when free.
   alignas(64) std::atomic<uint64_t> tickets[numSlots] = {};
   Entry entries[numSlots];
+
+  /// Steps that this rank has begun; of targets that run them on their own.
+  std::atomic<int64_t> stepsBegun{0};
+  /// What this rank's step does with each group; valid after BarrierAgreed.
+  GroupOrder orders[maxGroups];
+  int32_t numOrders = 0;
+  /// Hash of the digits over which its communicators are split.
+  std::atomic<uint64_t> splits{0};
+  /// What tells its device from others; empty: it has none.
+  char device[64] = {};
+  /// Its arena on that device, for ranks of the same process.
+  uint8_t *deviceArena = nullptr;
 
   // Of the last step; valid from its end to the start of the next.
   /// Seconds that this rank did not wait for others.
@@ -130,6 +166,7 @@ struct ControlBlock {
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
   std::atomic<int32_t> failureOwner{0};
   char failure[1536] = {};
+  Announcement announcements[maxAnnouncements];
 };
 
 /// A mapping of the job's shared memory in this process.
@@ -151,6 +188,14 @@ struct SharedMemory {
   void initialise(int ranks, int64_t arenaBytes, uint64_t programHash);
   void unmap();
 };
+
+/// Lets the ranks of this machine know `bytes` (at most 128) under a name that
+/// is used once. Returns false when there is no place left.
+bool announce(SharedMemory &memory, uint64_t name, const void *data,
+              size_t bytes);
+/// Reads what was announced under a name; false: nothing so far.
+bool findAnnouncement(SharedMemory &memory, uint64_t name, void *data,
+                      size_t bytes);
 
 /// Rings one rank's doorbell.
 void ringDoorbell(RankBlock &block);

@@ -26,6 +26,8 @@ void fill(tessera_rt_context *ctx, int64_t elementSize, void *destination,
           int64_t count, int64_t bits);
 Status endBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
 void beginBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
+/// Whether operands of `dtype` are multiplied to results of `cDtype`.
+bool multiplies(int64_t dtype, int64_t cDtype);
 void matmul(tessera_rt_context *ctx, const tessera_rt_matmul_desc &desc,
             const void *a, const void *b, void *c,
             tessera_rt_kernel_fn epilogue, const int64_t *epilogueWords);
@@ -55,6 +57,9 @@ public:
               int64_t bits) override;
   Status beginBlock(const ArenaBlock &block, bool forget) override;
   Status endBlock(const ArenaBlock &block, bool forget) override;
+  bool multiplies(int64_t dtype, int64_t cDtype) const override {
+    return host::multiplies(dtype, cDtype);
+  }
   Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
                 const int64_t *epilogueWords) override;

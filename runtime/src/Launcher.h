@@ -44,6 +44,11 @@ using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
 int launchRanks(const Manifest &manifest, const Options &options,
                 RankBody body);
 
+/// Runs `body` for all ranks on threads of this process. Returns as
+/// launchRanks.
+int simulateRanks(const Manifest &manifest, const Options &options,
+                  RankBody body);
+
 /// Joins the job as the rank that `environment` gives, and runs `body`.
 int joinRanks(const Environment &environment, const Manifest &manifest,
               const Options &options, RankBody body);

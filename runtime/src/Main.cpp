@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
   }
   if (!parseManifest(tessera_program_manifest, manifest, error))
     return refuse("the program's manifest is not sound: " + error);
-  if (manifest.target != targetKind.name)
+  // "cuda-emulated" is run by the runtime of "cuda".
+  if (manifest.target.substr(0, manifest.target.find('-')) != targetKind.name)
     return refuse(format("the program is for the target %s, but it was linked "
                          "with the runtime of the target %s",
                          manifest.target.c_str(), targetKind.name));
@@ -43,6 +44,12 @@ int main(int argc, char **argv) {
   if (options.ranks != 0 && options.ranks != manifest.ranks)
     return refuse(format("--ranks %d, but this program was compiled for %d",
                          options.ranks, manifest.ranks));
+  if (options.simulateRanks && options.simulateRanks != manifest.ranks)
+    return refuse(format("--simulate-ranks %d, but this program was compiled "
+                         "for %d",
+                         options.simulateRanks, manifest.ranks));
+  if (options.simulateRanks)
+    return simulateRanks(manifest, options, runRank);
   Environment environment;
   error = readEnvironment(environment);
   if (!error.empty())

@@ -217,12 +217,15 @@ static void multiplyF64(const tessera_rt_matmul_desc &d, const double *a,
   }
 }
 
-static bool isSound(const tessera_rt_matmul_desc &d) {
-  bool types = d.dtype == d.c_dtype
-                   ? d.dtype == TESSERA_RT_F32 || d.dtype == TESSERA_RT_BF16 ||
-                         d.dtype == TESSERA_RT_F64
-                   : d.dtype == TESSERA_RT_BF16 && d.c_dtype == TESSERA_RT_F32;
-  return types && d.batch >= 0 && d.m >= 0 && d.n >= 0 && d.k >= 0 &&
+bool tessera::rt::host::multiplies(int64_t dtype, int64_t cDtype) {
+  return dtype == cDtype
+             ? dtype == TESSERA_RT_F32 || dtype == TESSERA_RT_BF16 ||
+                   dtype == TESSERA_RT_F64
+             : dtype == TESSERA_RT_BF16 && cDtype == TESSERA_RT_F32;
+}
+
+bool tessera::rt::isSound(const tessera_rt_matmul_desc &d) {
+  return d.batch >= 0 && d.m >= 0 && d.n >= 0 && d.k >= 0 &&
          d.lda >= (d.trans_a ? d.m : d.k) && d.ldb >= (d.trans_b ? d.k : d.n) &&
          d.ldc >= d.n;
 }
@@ -280,9 +283,10 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                                      tessera_rt_kernel_fn epilogue,
                                      const int64_t *epilogue_words) {
   const tessera_rt_matmul_desc &d = *desc;
-  if (!isSound(d))
+  if (!isSound(d) || !ctx->target->multiplies(d.dtype, d.c_dtype))
     return fail(ctx, TESSERA_RT_INVALID,
-                format("matmul expects f32, bf16 or f64 operands with leading "
+                format("matmul expects operands of a type that the target "
+                       "multiplies, with leading "
                        "dimensions no shorter than rows, but got %s to %s, "
                        "[%lld x %lld x %lld x %lld], ld %lld %lld %lld",
                        dtypeName(int32_t(d.dtype)),

@@ -29,9 +29,10 @@ const char *tessera::rt::reductionName(int32_t reduction) {
 }
 
 const char *tessera::rt::barrierName(int64_t id) {
-  static const char *const names[] = {"all ranks started",   "all is ready",
-                                      "arguments are ready", "step is done",
-                                      "outputs are written", "program is done"};
+  static const char *const names[] = {
+      "all ranks started",   "all ranks agree", "all is ready",
+      "arguments are ready", "step is done",    "outputs are written",
+      "program is done"};
   return id >= 0 && id <= BarrierEnd ? names[id] : "?";
 }
 

@@ -35,6 +35,7 @@ enum class OpKind : int32_t {
 
 enum BarrierId : int64_t {
   BarrierStart,
+  BarrierAgreed,
   BarrierReady,
   BarrierArguments,
   BarrierStep,

@@ -11,6 +11,8 @@
 
 #include "Options.h"
 
+#include "Target.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -70,6 +72,8 @@ struct OptionSpec {
   int64_t Options::*number = nullptr;
   /// Of numbers.
   int64_t low = 0;
+  /// Only for targets with devices.
+  bool ofDevices = false;
 
   const char *take(const std::string &value, Options &options) const;
 };
@@ -106,6 +110,29 @@ static constexpr OptionSpec number(const char *name, int64_t Options::*field,
 static constexpr OptionSpec special(const char *name, const char *value,
                                     Setter set, const char *help) {
   return OptionSpec{name, value, help, set};
+}
+
+static constexpr OptionSpec ofDevices(OptionSpec spec) {
+  spec.ofDevices = true;
+  return spec;
+}
+
+static const char *setTune(const std::string &value, Options &options) {
+  options.tune = value == "off"  ? Options::TuneOff
+                 : value == "on" ? Options::TuneOn
+                                 : Options::TuneCache;
+  return value == "off" || value == "cache" || value == "on"
+             ? nullptr
+             : "off, cache or on";
+}
+
+static const char *setSimulateRanks(const std::string &value,
+                                    Options &options) {
+  int64_t number;
+  if (!readInteger(value, 1, 64, number))
+    return "a number of ranks from 1 to 64";
+  options.simulateRanks = int(number);
+  return nullptr;
 }
 
 static const char *setRanks(const std::string &value, Options &options) {
@@ -212,6 +239,26 @@ static const OptionSpec specs[] = {
            "mean over so many batches (4)"),
     text("--eval-data", "FILE", &Options::evalData,
          "as --data, for --eval-every"),
+    ofDevices(section("devices")),
+    ofDevices(special("--tune", "off|cache|on", setTune,
+                      "how the fastest way to compute each matrix product is\n"
+                      "found: what the library thinks; by time in the first\n"
+                      "run, kept in a file; by time, anew (cache)")),
+    ofDevices(text("--tune-file", "FILE", &Options::tuneFile,
+                   "where that is kept (PROGRAM.tune)")),
+    ofDevices(flag("--tf32", &Options::tf32,
+                   "f32 matrix products with operands rounded to TF32")),
+    ofDevices(flag("--deterministic", &Options::deterministic,
+                   "no algorithms whose sums depend on timing")),
+    ofDevices(flag("--no-graph", &Options::noGraph,
+                   "enqueue every step anew instead of replaying a recorded\n"
+                   "one")),
+    ofDevices(flag("--share-device", &Options::shareDevice,
+                   "let several ranks of this machine use one device, for\n"
+                   "tests; slow")),
+    ofDevices(special("--simulate-ranks", "N", setSimulateRanks,
+                      "run all ranks in one process on one device, without\n"
+                      "NCCL; N must be what the program was compiled for")),
     section("output"),
     special("--log", "text|jsonl", setLog,
             "a line a step for readers, or one JSON object a step on\n"
@@ -235,9 +282,13 @@ static const OptionSpec specs[] = {
     flag("--help", &Options::help, "this text"),
 };
 
+static bool isOffered(const OptionSpec &spec) {
+  return !spec.ofDevices || targetKind.hasDevices;
+}
+
 static const OptionSpec *findSpec(const std::string &name) {
   for (const OptionSpec &spec : specs)
-    if (spec.help && name == spec.name)
+    if (spec.help && name == spec.name && isOffered(spec))
       return &spec;
   return nullptr;
 }
@@ -248,6 +299,8 @@ static std::string checkOptions(const Options &options) {
     return "expects --data or --random-data, but got both";
   if (!options.evalData.empty() && options.evalEvery == 0)
     return "--eval-data expects --eval-every";
+  if (options.ranks && options.simulateRanks)
+    return "expects --ranks or --simulate-ranks, but got both";
   return std::string();
 }
 
@@ -351,7 +404,8 @@ std::string tessera::rt::helpText(const char *program,
       manifest.program.c_str(), manifest.ranks, manifest.ranks == 1 ? "" : "s",
       double(manifest.arenaBytes) / 1e6, program);
   for (const OptionSpec &spec : specs)
-    text += spec.help ? describeOption(spec) : format("\n%s:\n", spec.name);
+    if (isOffered(spec))
+      text += spec.help ? describeOption(spec) : format("\n%s:\n", spec.name);
   text += "\nSIGINT and SIGTERM end the run after the current step, with exit "
           "code 0; a\nsecond one ends it at once.\n\n"
           "Under torchrun, mpirun or srun on one machine the program joins as "

@@ -47,6 +47,20 @@ struct Options {
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;
+
+  // Of targets with devices.
+  /// How ways to compute matrix products are chosen; see TuneOptions.
+  enum Tune { TuneOff, TuneCache, TuneOn };
+  Tune tune = TuneCache;
+  /// Where they are kept; empty: beside the program.
+  std::string tuneFile;
+  bool tf32 = false, deterministic = false;
+  /// Whether steps are not recorded as a graph.
+  bool noGraph = false;
+  /// Several ranks may use one device.
+  bool shareDevice = false;
+  /// 0: every rank is a process.
+  int simulateRanks = 0;
 };
 
 /// Reads the command line; returns false and a message for the first mistake.

@@ -155,8 +155,13 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
       return status;
     if (missing >= 0)
       return TESSERA_RT_OK;
-    moveData(ctx, op, peerOperands(ctx, op, false).data());
-    if (op.kind == OpKind::AllReduce && isLargeReduce(op)) {
+    if (ctx->mover) {
+      if (Status status = ctx->mover->move(slot, op))
+        return status;
+    } else {
+      moveData(ctx, op, peerOperands(ctx, op, false).data());
+    }
+    if (!ctx->mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
       entry.phase.store(1);
       for (int member : op.group->members)
         if (member != ctx->rank)
@@ -186,9 +191,12 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
             break;
         }
       if (isPointToPoint(op.kind))
-        missing = op.group->members[size_t(op.outer)];
+        missing = op.group->members[size_t(op.peer)];
       return TESSERA_RT_OK;
     }
+    if (ctx->mover)
+      if (Status status = ctx->mover->release(slot, op))
+        return status;
     if (!op.held.empty())
       memcpy(ctx->arena() + op.destinationOffset, op.held.data(),
              op.held.size());
@@ -272,6 +280,34 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
               format("rank %d %s; %s; rank %d has waited %.0f s in %s", culprit,
                      what.c_str(), describeLast(block).c_str(), ctx->rank,
                      waited, op.header.describe().c_str()));
+}
+
+Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    if (rank != ctx->rank && processIsGone(ctx->memory.blocks[rank]))
+      return reportDead(ctx, rank);
+  return TESSERA_RT_OK;
+}
+
+Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
+  int64_t step = ctx->block().stepsBegun.load();
+  std::string who;
+  for (int rank = 0; rank < ctx->ranks && who.empty(); ++rank) {
+    RankBlock &block = ctx->memory.blocks[rank];
+    char state = processState(block.pid.load());
+    if (state == 'T' || state == 't')
+      who = format("rank %d is stopped", rank);
+    else if (block.stepsBegun.load() < step)
+      who = format("rank %d is running, but has not begun it; ", rank) +
+            describeLast(block);
+  }
+  if (who.empty())
+    who = "all ranks have begun it; their devices wait for each other or do "
+          "not answer";
+  return fail(ctx, TESSERA_RT_LOST_RANK,
+              format("run %lld of the step is not over after %.0f s: ",
+                     (long long)step, waited) +
+                  who);
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,9 @@ struct AttentionCall {
 /// tessera_program_step, or what stands for it.
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 
+/// Whether sizes and leading dimensions fit each other.
+bool isSound(const tessera_rt_matmul_desc &desc);
+
 /// A part of the arena.
 struct ArenaBlock {
   int64_t offset = 0, bytes = 0;
@@ -67,6 +70,7 @@ public:
                       int64_t bits) = 0;
   virtual Status beginBlock(const ArenaBlock &block, bool forget) = 0;
   virtual Status endBlock(const ArenaBlock &block, bool forget) = 0;
+  virtual bool multiplies(int64_t dtype, int64_t cDtype) const = 0;
   virtual Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                         const void *b, void *c, tessera_rt_kernel_fn epilogue,
                         const int64_t *epilogueWords) = 0;

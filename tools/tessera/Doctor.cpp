@@ -11,6 +11,8 @@
 
 #include "Options.h"
 
+#include "Libraries.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -21,10 +23,9 @@
 #include "llvm/Support/Program.h"
 
 #include <cstdlib>
-#include <dlfcn.h>
-#include <link.h>
 
 using namespace tessera;
+using namespace tessera::rt::cuda;
 using llvm::StringRef;
 
 namespace {
@@ -41,7 +42,11 @@ constexpr CommandSpec kCommand = {
     "  usable    it was found and works\n"
     "  broken    it was found, but does not work; the last column says why\n"
     "  missing   it was not found\n"
-    "CUDA is looked for in $CUDA_HOME, $CUDA_PATH, /usr/local/cuda and PATH.\n"
+    "CUDA's toolkit is looked for in $CUDA_HOME, $CUDA_PATH, /usr/local/cuda "
+    "and\n"
+    "PATH; its libraries as programs do: in $TESSERA_CUDA_LIBRARY_PATH, by "
+    "the\n"
+    "loader, in the toolkit and in Python's nvidia packages.\n"
     "The host target needs the linker only. The exit status is 0 in any case.",
     kOptions,
     "  tessera doctor\n  tessera doctor --json"};
@@ -123,67 +128,15 @@ std::string findProgram(StringRef name,
 // Libraries
 //===----------------------------------------------------------------------===//
 
-/// A loaded library, or why there is none. It is never closed: some of these
-/// leave threads behind.
-struct Library {
-  void *handle = nullptr;
-  std::string path;
-  /// A file was found but could not be loaded.
-  std::string error;
-
-  template <typename Function> Function *symbol(const char *name) const {
-    return reinterpret_cast<Function *>(dlsym(handle, name));
-  }
-};
-
-/// Tries each name, first as the loader finds it, then in each folder.
-Library load(llvm::ArrayRef<StringRef> names,
-             llvm::ArrayRef<std::string> folders = {}) {
-  Library library;
-  auto attempt = [&](const std::string &file) {
-    library.handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (library.handle) {
-      link_map *map = nullptr;
-      if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0)
-        library.path = map->l_name;
-      return true;
-    }
-    // The loader names the file that it misses: another one is a dependency.
-    StringRef error = dlerror();
-    if (library.error.empty() && !error.starts_with(file + ": cannot open"))
-      library.error = error.str();
-    return false;
-  };
-  for (StringRef name : names) {
-    if (attempt(name.str()))
-      return library;
-    for (const std::string &folder : folders)
-      if (attempt(folder + "/" + name.str()))
-        return library;
-  }
-  return library;
-}
-
-/// 130100 as "13.1.0": `scale` is the weight of the major number.
-std::string decodeVersion(int64_t number, int64_t scale) {
-  return llvm::formatv("{0}.{1}.{2}", number / scale, number % scale / 100,
-                       number % 100);
-}
-
-/// A row for a library whose `version` function was asked.
-Finding describe(StringRef part, StringRef purpose, const Library &library,
-                 llvm::function_ref<std::string()> version) {
+/// A row for a library that compiled programs load.
+Finding describe(StringRef part, StringRef purpose, const Library &library) {
   Finding finding(part, purpose);
   finding.path = library.path;
-  if (!library.handle) {
-    finding.status = library.error.empty() ? Status::Missing : Status::Broken;
-    finding.note = library.error;
-    return finding;
-  }
-  finding.version = version();
-  finding.status = finding.version.empty() ? Status::Broken : Status::Usable;
-  if (finding.version.empty())
-    finding.note = "it does not tell its version";
+  finding.version = library.version;
+  finding.status = library.isUsable()                       ? Status::Usable
+                   : library.isFound() || library.isRefused ? Status::Broken
+                                                            : Status::Missing;
+  finding.note = library.error;
   return finding;
 }
 
@@ -199,13 +152,6 @@ std::vector<std::string> cudaRoots() {
       roots.push_back(value);
   roots.push_back("/usr/local/cuda");
   return roots;
-}
-
-std::vector<std::string> cudaLibraryFolders() {
-  std::vector<std::string> folders;
-  for (const std::string &root : cudaRoots())
-    folders.push_back(root + "/lib64");
-  return folders;
 }
 
 /// Usable means what the compiler needs to make cubins: ptxas, and libdevice
@@ -237,23 +183,19 @@ Finding findToolkit() {
 }
 
 Finding findGPU() {
-  Library library = load({"libcuda.so.1"});
-  Finding finding =
-      describe("NVIDIA GPU", "running GPU programs", library, [&] {
-        auto *get = library.symbol<int(int *)>("cuDriverGetVersion");
-        int version = 0;
-        if (!get || get(&version) != 0)
-          return std::string();
-        return llvm::formatv("{0}.{1}", version / 1000, version % 1000 / 10)
-            .str();
-      });
+  Library library = findLibrary(LibraryKind::Driver);
+  Finding finding = describe("NVIDIA GPU", "running GPU programs", library);
+  if (finding.status == Status::Missing)
+    finding.note.clear();
   if (finding.status != Status::Usable)
     return finding;
-  auto *init = library.symbol<int(unsigned)>("cuInit");
-  auto *getCount = library.symbol<int(int *)>("cuDeviceGetCount");
-  auto *getName = library.symbol<int(char *, int, int)>("cuDeviceGetName");
+  int (*init)(unsigned) = nullptr, (*getCount)(int *) = nullptr;
+  int (*getName)(char *, int, int) = nullptr;
+  library.bind(init, "cuInit");
+  library.bind(getCount, "cuDeviceGetCount");
+  library.bind(getName, "cuDeviceGetName");
   int count = 0, status = -1;
-  if (init && getCount && getName && (status = init(0)) == 0)
+  if (library.isUsable() && (status = init(0)) == 0)
     status = getCount(&count);
   if (status != 0 || count == 0) {
     finding.status = Status::Broken;
@@ -265,33 +207,6 @@ Finding findGPU() {
   getName(name, sizeof(name) - 1, 0);
   finding.note = llvm::formatv("{0} x {1}", count, name);
   return finding;
-}
-
-Finding findCublasLt() {
-  Library library =
-      load({"libcublasLt.so.13", "libcublasLt.so"}, cudaLibraryFolders());
-  return describe("cuBLASLt", "matmul on GPUs", library, [&] {
-    auto *get = library.symbol<size_t()>("cublasLtGetVersion");
-    return get ? decodeVersion(get(), 10000) : "";
-  });
-}
-
-Finding findCudnn() {
-  Library library =
-      load({"libcudnn.so.9", "libcudnn.so"}, cudaLibraryFolders());
-  return describe("cuDNN", "attention on GPUs", library, [&] {
-    auto *get = library.symbol<size_t()>("cudnnGetVersion");
-    return get ? decodeVersion(get(), 10000) : "";
-  });
-}
-
-Finding findNccl() {
-  Library library = load({"libnccl.so.2", "libnccl.so"}, cudaLibraryFolders());
-  return describe("NCCL", "collectives between GPUs", library, [&] {
-    auto *get = library.symbol<int(int *)>("ncclGetVersion");
-    int version = 0;
-    return get && get(&version) == 0 ? decodeVersion(version, 10000) : "";
-  });
 }
 
 Finding findMpi() {
@@ -345,15 +260,15 @@ Finding findLinker() {
   return finding;
 }
 
-/// The archive that every host program is linked with, beside this executable.
-Finding findRuntime() {
-  Finding finding("runtime", "running host programs");
+/// An archive that programs are linked with, beside this executable.
+Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
+  Finding finding(part, purpose);
   std::string self = llvm::sys::fs::getMainExecutable(
       nullptr, reinterpret_cast<void *>(&findRuntime));
   StringRef root =
       llvm::sys::path::parent_path(llvm::sys::path::parent_path(self));
   llvm::SmallString<128> path(root);
-  llvm::sys::path::append(path, "lib", "libtessera_rt_host.a");
+  llvm::sys::path::append(path, "lib", archive);
   if (llvm::sys::fs::exists(path)) {
     finding.status = Status::Usable;
     finding.path = path.str().str();
@@ -410,9 +325,19 @@ int tessera::runDoctor(Arguments arguments) {
     return reportError(kCommand.name,
                        "unexpected '" + parsed->positional[0] + "'");
 
-  const Finding findings[] = {findLinker(),  findRuntime(), findMpi(),
-                              findToolkit(), findGPU(),     findCublasLt(),
-                              findCudnn(),   findNccl()};
+  const Finding findings[] = {
+      findLinker(),
+      findRuntime("runtime", "running host programs", "libtessera_rt_host.a"),
+      findRuntime("CUDA runtime", "running GPU programs",
+                  "libtessera_rt_cuda.a"),
+      findMpi(),
+      findToolkit(),
+      findGPU(),
+      describe("cuBLASLt", "matmul on GPUs",
+               findLibrary(LibraryKind::CublasLt)),
+      describe("cuDNN", "attention on GPUs", findLibrary(LibraryKind::Cudnn)),
+      describe("NCCL", "collectives between GPUs",
+               findLibrary(LibraryKind::Nccl))};
   llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
     parsed->has("--json") ? printJson(findings, os) : printTable(findings, os);
   });

@@ -1,0 +1,77 @@
+//===- Communication.h - Collectives between devices ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface of collectives on device memory, with three implementations:
+// NCCL; the host's shared memory, for ranks with emulated devices; and copies
+// within one device, for simulated ranks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_COMMUNICATION_H
+#define TESSERA_RT_CUDA_COMMUNICATION_H
+
+#include "Context.h"
+#include "Kernels.h"
+
+namespace tessera::rt::cuda {
+
+/// What collectives work with.
+struct Workplace {
+  tessera_rt_context *ctx;
+  Device &device;
+  Kernels &kernels;
+  /// The stream of all else. A collective begins after what this was given
+  /// before its start, and what it is given after the wait comes after it.
+  Stream compute;
+  /// The arena on the device.
+  uint8_t *arena;
+
+  /// Records a message of a device as this rank's failure, if it is one.
+  Status check(const std::string &error) const {
+    return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+  }
+};
+
+class Communication {
+public:
+  virtual ~Communication() = default;
+
+  /// For reports: "nccl 2.28.9".
+  virtual std::string name() const = 0;
+  /// Makes ready for the collectives of a step, in their order; nothing is
+  /// allocated later. All ranks call it. Failures are recorded.
+  virtual Status open(const std::vector<Operation> &operations) = 0;
+  /// Enqueues a collective; records failures.
+  virtual Status start(int32_t slot, Operation &op) = 0;
+  virtual Status finish(int32_t slot, Operation &op) = 0;
+  /// Whether start and finish may be recorded in a graph.
+  virtual bool canCapture() const = 0;
+  /// Whether it counts traffic by itself.
+  virtual bool countsTraffic() const { return false; }
+  /// What has gone wrong on its own: a message, or nothing. Does not wait.
+  virtual std::string poll() { return std::string(); }
+  /// Ends what is in flight; no rank waits for this one any more.
+  virtual void abort() {}
+};
+
+/// Ranks with emulated devices: blocks go through the shared arenas, by the
+/// host target's collectives.
+std::unique_ptr<Communication> createHostCommunication(const Workplace &place);
+
+/// Ranks that are threads of this process and share one device.
+std::unique_ptr<Communication> createLocalCommunication(const Workplace &place);
+
+/// Ranks with devices of their own. `shared`: some have the same device, which
+/// NCCL accepts only when it takes them for ranks of several machines.
+std::unique_ptr<Communication> createNccl(const Workplace &place, bool shared);
+
+/// Bytes that member i of `op`'s group receives.
+int64_t receivedBytes(const Operation &op);
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_COMMUNICATION_H

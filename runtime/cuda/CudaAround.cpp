@@ -1,0 +1,228 @@
+//===- CudaAround.cpp - Blocks to a device and back -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See CudaTarget.h: what happens around steps. The host's arena is a mapping of
+// the device arena's size of which only those pages take memory that blocks
+// stand in on their way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTarget.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+/// Bytes of host memory through which small blocks come back.
+static constexpr int64_t stagingBytes = 64 << 10;
+
+CudaTarget::~CudaTarget() {
+  if (!device)
+    return;
+  // A device that has failed, or still runs, is left to the end of the process.
+  if (ctx->memory.control->aborted.load())
+    return;
+  device->synchronize(compute);
+  communication.reset();
+  if (graph.handle)
+    device->destroy(graph);
+  products.reset();
+  cudnn.reset();
+  kernels.reset();
+  for (void *memory : {static_cast<void *>(deviceArena), workspace, aside})
+    if (memory)
+      device->release(memory);
+  if (staging)
+    device->releaseHost(staging);
+  device->destroy(end);
+  device->destroy(compute);
+}
+
+/// Gives the whole pages of [begin, begin + bytes) back to the system.
+static void releasePages(uint8_t *begin, int64_t bytes) {
+  uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+  uintptr_t from =
+      (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;
+  uintptr_t to = reinterpret_cast<uintptr_t>(begin + bytes) / page * page;
+  if (from < to)
+    madvise(reinterpret_cast<void *>(from), to - from, MADV_REMOVE);
+}
+
+Status CudaTarget::send(const ArenaBlock &block, bool kept) {
+  if (block.bytes == 0)
+    return TESSERA_RT_OK;
+  uint8_t *from = ctx->arena() + block.offset;
+  std::string error =
+      device->copyIn(compute, deviceArena + block.offset, from, block.bytes);
+  // The host may write its block again as soon as this returns.
+  if (error.empty())
+    error = device->synchronize(compute);
+  if (kept && error.empty())
+    releasePages(from, block.bytes);
+  return check(error);
+}
+
+Status CudaTarget::waitForDevice() {
+  if (Status status = check(device->record(end, compute)))
+    return status;
+  double begin = monotonicSeconds(), lastLook = begin;
+  for (int64_t turn = 0;; ++turn) {
+    bool isOver = false;
+    if (Status status = check(device->query(end, isOver)))
+      return status;
+    if (ctx->memory.control->aborted.load()) {
+      communication->abort();
+      return TESSERA_RT_ABORTED;
+    }
+    if (isOver)
+      break;
+    double now = monotonicSeconds();
+    Status status = TESSERA_RT_OK;
+    if (now - lastLook > 0.1) {
+      lastLook = now;
+      status = check(communication->poll());
+      if (status == TESSERA_RT_OK)
+        status = checkRanksLive(ctx);
+      if (status == TESSERA_RT_OK && now - begin > ctx->deadlineSeconds)
+        status = reportLateStep(ctx, now - begin);
+    }
+    if (status) {
+      communication->abort();
+      return status;
+    }
+    // A step of a millisecond is not to be found late.
+    if (turn < 1000)
+      spinPause();
+    else
+      usleep(20);
+  }
+  return noted.guardsBlocks ? check(kernels->blockFault(compute))
+                            : TESSERA_RT_OK;
+}
+
+Status CudaTarget::fetch(const std::vector<ArenaBlock> &blocks) {
+  int64_t total = 0;
+  for (const ArenaBlock &block : blocks)
+    total += block.bytes;
+  bool isStaged = total <= stagingBytes;
+  uint8_t *at = static_cast<uint8_t *>(staging);
+  for (const ArenaBlock &block : blocks) {
+    if (!isStaged)
+      break;
+    if (Status status = check(device->copyOut(
+            compute, at, deviceArena + block.offset, block.bytes)))
+      return status;
+    at += block.bytes;
+  }
+  if (Status status = waitForDevice())
+    return status;
+  at = static_cast<uint8_t *>(staging);
+  for (const ArenaBlock &block : blocks) {
+    uint8_t *to = ctx->arena() + block.offset;
+    if (isStaged)
+      memcpy(to, at, size_t(block.bytes));
+    else if (Status status = check(device->copyOut(
+                 compute, to, deviceArena + block.offset, block.bytes)))
+      return status;
+    at += block.bytes;
+  }
+  return isStaged ? TESSERA_RT_OK : check(device->synchronize(compute));
+}
+
+Status CudaTarget::move(int64_t to, int64_t from, int64_t bytes) {
+  if (bytes == 0)
+    return TESSERA_RT_OK;
+  return check(
+      device->copy(compute, deviceArena + to, deviceArena + from, bytes));
+}
+
+Status CudaTarget::copyAside(const std::vector<ArenaBlock> &blocks, bool back) {
+  uint8_t *at = static_cast<uint8_t *>(aside);
+  for (const ArenaBlock &block : blocks) {
+    uint8_t *inArena = deviceArena + block.offset;
+    if (block.bytes > 0)
+      if (Status status = check(device->copy(compute, back ? inArena : at,
+                                             back ? at : inArena, block.bytes)))
+        return status;
+    at += block.bytes;
+  }
+  return TESSERA_RT_OK;
+}
+
+Status CudaTarget::save(const std::vector<ArenaBlock> &blocks) {
+  int64_t total = 0;
+  for (const ArenaBlock &block : blocks)
+    total += block.bytes;
+  if (total > asideBytes) {
+    if (aside)
+      device->release(aside);
+    if (Status status = check(device->allocate(total, aside)))
+      return status;
+    asideBytes = total;
+  }
+  return copyAside(blocks, /*back=*/false);
+}
+
+Status CudaTarget::restore(const std::vector<ArenaBlock> &blocks) {
+  return copyAside(blocks, /*back=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+void CudaTarget::measure(MemoryUse &use, const Manifest &, bool) {
+  use.arenaBytes = arenaBytes;
+  use.privateAtStart = 0;
+  use.privateBytes = device->allocatedBytes() - arenaBytes;
+  use.scratchBytes = use.privateBytes;
+}
+
+std::string CudaTarget::limitMemory(const Manifest &manifest, int64_t bytes) {
+  memoryLimit = bytes;
+  if (bytes == 0 || manifest.arenaBytes <= bytes)
+    return std::string();
+  return format("needs %lld bytes for the arena of its plan, but "
+                "--memory-limit gives %lld",
+                (long long)manifest.arenaBytes, (long long)bytes);
+}
+
+/// Text of a device or library in a JSON string; names hold nothing special.
+static std::string plain(const std::string &text) {
+  std::string safe;
+  for (char c : text)
+    safe +=
+        c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  return safe;
+}
+
+std::string CudaTarget::describeJson() const {
+  const DeviceProperties &facts = device->properties();
+  double flops = 0;
+  for (const MatmulCall &call : noted.matmuls)
+    flops += call.flops();
+  return format(
+      "\"device\": {\"name\": \"%s\", \"architecture\": %d, \"memory_bytes\": "
+      "%lld, \"driver\": %d, \"matmul\": \"%s\", \"attention\": \"%s\", "
+      "\"collectives\": \"%s\", \"graph_nodes\": %lld, \"launches\": %lld, "
+      "\"workspace_bytes\": %lld, \"allocations_after_two_steps\": %lld, "
+      "\"matmul_flops\": %.0f}",
+      plain(facts.name).c_str(), facts.architecture,
+      (long long)facts.memoryBytes, facts.driverVersion,
+      products ? plain(products->name()).c_str() : "",
+      noted.attentions.empty()
+          ? ""
+          : plain((cudnn ? *cudnn : *kernels).name()).c_str(),
+      communication ? plain(communication->name()).c_str() : "",
+      (long long)graphNodes, (long long)notedLaunches,
+      (long long)(device->allocatedBytes() - arenaBytes),
+      (long long)lateAllocations, flops);
+}

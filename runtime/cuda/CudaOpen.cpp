@@ -1,0 +1,332 @@
+//===- CudaOpen.cpp - Before the first step on a device -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See CudaTarget.h: from the device to the communicators. Everything is loaded
+// before the first collective, and ranks that would not agree in their steps
+// say so here, where no device waits for another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTarget.h"
+#include "ProgramImages.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+/// Bytes of host memory through which small blocks come back.
+static constexpr int64_t stagingBytes = 64 << 10;
+/// Bytes of working memory that attention may have.
+static constexpr int64_t attentionWorkspaceBytes = int64_t(1) << 30;
+
+void CudaTarget::remark(const std::string &text) const {
+  if (ctx->rank == 0 && !isQuiet)
+    fprintf(stderr, "remark: %s\n", text.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+/// The device of a rank of this process's machine. Returns a message, or
+/// nothing.
+static std::string chooseDevice(const tessera_rt_context &ctx,
+                                const Options &options, int &number) {
+  std::string error;
+  int count = countCudaDevices(error);
+  if (count == 0)
+    return error;
+  if (options.simulateRanks) {
+    number = 0;
+    return std::string();
+  }
+  // A launcher may show each rank a device of its own only.
+  number = count >= ctx.ranks || count > 1 ? ctx.rank % count : 0;
+  return std::string();
+}
+
+Status CudaTarget::openDevice(const Manifest &manifest,
+                              const Options &options) {
+  KernelImages images = programImages();
+  std::string error;
+  if (!device && images.emulated) {
+    device = createEmulatedDevice(0, error);
+  } else if (!device) {
+    int number = 0;
+    error = chooseDevice(*ctx, options, number);
+    if (error.empty())
+      device = createCudaDevice(number, error);
+  }
+  if (!device)
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  arenaBytes = manifest.arenaBytes;
+  void *arena = nullptr;
+  error = device->createStream(/*highPriority=*/false, compute);
+  if (error.empty())
+    error = device->createEvent(/*timed=*/false, end);
+  // Guards of watched blocks may lie behind the last one.
+  if (error.empty())
+    error = device->allocate(arenaBytes + 4096, arena);
+  if (error.empty())
+    error = device->allocateHost(stagingBytes, staging);
+  deviceArena = static_cast<uint8_t *>(arena);
+  // Small numbers in every type of float: what is timed before there are
+  // arguments computes with them.
+  if (error.empty())
+    error = device->fillBytes(compute, arena, 0x3C, arenaBytes);
+  return check(error);
+}
+
+Status CudaTarget::openKernels() {
+  std::string error;
+  bool byHost = device->isEmulated() && !getenv("TESSERA_EMULATE_KERNELS");
+  kernels = byHost ? createHostKernels(*device, ctx)
+                   : createDeviceKernels(*device, error);
+  if (!kernels)
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  KernelImages images = programImages();
+  if (images.numKernels == 0)
+    return TESSERA_RT_OK;
+  Module module;
+  error = device->loadImages(images, module);
+  generated.resize(size_t(images.numKernels));
+  for (int32_t i = 0; i < images.numKernels && error.empty(); ++i)
+    error = device->getKernel(module, images.names[i], generated[size_t(i)]);
+  return check(error);
+}
+
+//===----------------------------------------------------------------------===//
+// What the step does
+//===----------------------------------------------------------------------===//
+
+Status CudaTarget::noteStep() {
+  isNoting = true;
+  Status status = program(ctx);
+  isNoting = false;
+  notedLaunches = noted.launches;
+  if (status && !ctx->memory.control->aborted.load())
+    return fail(ctx, status,
+                format("the program failed with status %d before its first "
+                       "step",
+                       status));
+  return status;
+}
+
+/// The order that `op` belongs to: that of its group, or that of messages from
+/// one rank to another.
+static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
+  uint64_t name = op.group->hash;
+  if (isPointToPoint(op.kind)) {
+    int peer = op.group->members[size_t(op.peer)];
+    int self = op.group->members[size_t(op.group->index)];
+    int64_t pair[2] = {op.kind == OpKind::Send ? self : peer,
+                       op.kind == OpKind::Send ? peer : self};
+    name = hashBytes(pair, sizeof(pair));
+  }
+  for (int32_t i = 0; i < block.numOrders; ++i)
+    if (block.orders[i].group == name)
+      return &block.orders[i];
+  if (block.numOrders == maxGroups)
+    return nullptr;
+  GroupOrder &order = block.orders[block.numOrders++];
+  order.group = name;
+  memcpy(order.axes, op.header.axes, sizeof(order.axes));
+  return &order;
+}
+
+/// Adds to an order what must be the same on all members.
+static void extend(GroupOrder &order, const Operation &op) {
+  const Header &h = op.header;
+  bool isMessage = isPointToPoint(op.kind);
+  int64_t words[] = {isMessage ? 0 : h.sequenceId,
+                     isMessage ? int64_t(op.tag) : h.op,
+                     h.dtype,
+                     h.reduction,
+                     h.count,
+                     isMessage ? 0 : int64_t(h.shapeHash)};
+  order.order = hashBytes(words, sizeof(words), order.order + 1);
+  ++order.count;
+}
+
+/// The first order that two ranks have in common and do not agree in, or null.
+static const GroupOrder *findDisagreement(const RankBlock &mine,
+                                          const RankBlock &theirs,
+                                          const GroupOrder *&other) {
+  for (int32_t i = 0; i < mine.numOrders; ++i)
+    for (int32_t j = 0; j < theirs.numOrders; ++j) {
+      other = &theirs.orders[j];
+      if (mine.orders[i].group == other->group &&
+          (mine.orders[i].order != other->order ||
+           mine.orders[i].count != other->count))
+        return &mine.orders[i];
+    }
+  return nullptr;
+}
+
+Status CudaTarget::agree() {
+  RankBlock &block = ctx->block();
+  for (const Operation &op : noted.collectives) {
+    GroupOrder *order = orderOf(block, op);
+    if (!order)
+      return fail(ctx, TESSERA_RT_INVALID,
+                  format("a step expects at most %d groups of ranks and pairs "
+                         "of ranks with messages, but this one has more",
+                         maxGroups));
+    extend(*order, op);
+  }
+  snprintf(block.device, sizeof(block.device), "%s",
+           device->properties().identity.c_str());
+  if (Status status = barrier(ctx, BarrierAgreed))
+    return status;
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    const RankBlock &theirs = ctx->memory.blocks[rank];
+    const GroupOrder *other = nullptr;
+    const GroupOrder *order =
+        rank == ctx->rank ? nullptr : findDisagreement(block, theirs, other);
+    if (order)
+      return fail(ctx, TESSERA_RT_MISMATCH,
+                  format("the steps of ranks %d and %d do not fit: %lld "
+                         "collectives or messages over %s on the one, %lld on "
+                         "the other, of different kinds, sizes or order",
+                         ctx->rank, rank, (long long)order->count, order->axes,
+                         (long long)other->count));
+    if (rank < ctx->rank && *block.device && !isShared &&
+        strcmp(block.device, theirs.device) == 0)
+      return fail(ctx, TESSERA_RT_INVALID,
+                  format("ranks %d and %d would use the same device (%s); for "
+                         "tests see --share-device and --simulate-ranks",
+                         rank, ctx->rank, device->properties().name.c_str()));
+  }
+  return TESSERA_RT_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+/// The path of this program with ".tune".
+static std::string defaultTuneFile() {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  return length > 0 ? std::string(path, size_t(length)) + ".tune"
+                    : std::string();
+}
+
+Status CudaTarget::openMatmul(const Options &options) {
+  std::string error;
+  TuneOptions tune;
+  tune.mode = TuneOptions::Mode(options.tune);
+  tune.path = options.tuneFile.empty() ? defaultTuneFile() : options.tuneFile;
+  tune.isFirst = ctx->rank == 0;
+  tune.tf32 = options.tf32;
+  tune.remark = [this](const std::string &text) { remark(text); };
+  if (ctx->ranks > 1)
+    tune.meet = [this]() -> std::string {
+      return barrier(ctx, BarrierAgreed) ? "another rank has failed" : "";
+    };
+  if (device->isEmulated() && !getenv("TESSERA_CUDA_LIBRARY_PATH"))
+    products = createHostMatmul(*device, ctx);
+  else if (!noted.matmuls.empty())
+    products = createCublasLt(*device, compute, tune, error);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  if (!products)
+    return TESSERA_RT_OK;
+  for (const MatmulCall &call : noted.matmuls)
+    if (!products->supports(int32_t(call.desc.dtype),
+                            int32_t(call.desc.c_dtype)))
+      return fail(ctx, TESSERA_RT_INVALID,
+                  products->name() + " has no product like " + call.describe());
+  error = products->prepare(noted.matmuls);
+  // A failure of another rank has been recorded by it.
+  return ctx->memory.control->aborted.load() ? TESSERA_RT_ABORTED
+                                             : check(error);
+}
+
+Status CudaTarget::prepareAttention(Attention &attention, int64_t &bytes) {
+  for (const AttentionUse &use : noted.attentions) {
+    int64_t needed = 0;
+    std::string error = attention.prepare(use.desc, use.qOffset, use.kOffset,
+                                          use.isBackward, needed);
+    if (!error.empty())
+      return check(attention.name() +
+                   " cannot be used for attention: " + error);
+    bytes = std::max(bytes, needed);
+  }
+  return TESSERA_RT_OK;
+}
+
+Status CudaTarget::openAttention(const Options &options) {
+  int64_t bytes = noted.embeddingWorkspace;
+  std::string error;
+  if (!noted.attentions.empty() && !device->isEmulated()) {
+    cudnn = createCudnnAttention(*device, options.deterministic,
+                                 attentionWorkspaceBytes, error);
+    for (const AttentionUse &use : noted.attentions) {
+      int64_t needed = 0;
+      if (cudnn && error.empty())
+        error = cudnn->prepare(use.desc, use.qOffset, use.kOffset,
+                               use.isBackward, needed);
+      bytes = std::max(bytes, needed);
+    }
+    if (!error.empty()) {
+      cudnn.reset();
+      remark("attention by the runtime's own kernels: " + error);
+    }
+  }
+  if (!cudnn)
+    if (Status status = prepareAttention(*kernels, bytes))
+      return status;
+  workspaceBytes = bytes;
+  return bytes ? check(device->allocate(bytes, workspace)) : TESSERA_RT_OK;
+}
+
+Status CudaTarget::openCommunication(const Options &options) {
+  Workplace place{ctx, *device, *kernels, compute, deviceArena};
+  if (options.simulateRanks)
+    communication = createLocalCommunication(place);
+  else if (device->isEmulated())
+    communication = createHostCommunication(place);
+  else
+    communication = createNccl(place, isShared);
+  return communication->open(noted.collectives);
+}
+
+Status CudaTarget::open(const Manifest &manifest, const Options &options,
+                        ProgramStep program) {
+  this->program = program;
+  isShared = options.shareDevice || options.simulateRanks;
+  usesGraph = !options.noGraph;
+  isQuiet = options.quiet;
+  if (Status status = openDevice(manifest, options))
+    return status;
+  if (Status status = openKernels())
+    return status;
+  if (Status status = noteStep())
+    return status;
+  if (Status status = agree())
+    return status;
+  if (Status status = openMatmul(options))
+    return status;
+  if (Status status = openAttention(options))
+    return status;
+  if (Status status = openCommunication(options))
+    return status;
+  usesGraph &= communication->canCapture();
+  int64_t used = device->allocatedBytes();
+  if (memoryLimit && used > memoryLimit)
+    return fail(ctx, TESSERA_RT_SYSTEM,
+                format("needs %lld bytes on its device, but --memory-limit "
+                       "gives %lld",
+                       (long long)used, (long long)memoryLimit));
+  return check(device->synchronize(compute));
+}

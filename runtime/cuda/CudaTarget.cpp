@@ -1,0 +1,278 @@
+//===- CudaTarget.cpp - Calls of a step on a device -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See CudaTarget.h. Here is what calls note and enqueue, and how a step becomes
+// a graph.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTarget.h"
+
+#include <algorithm>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+//===----------------------------------------------------------------------===//
+// Kernels, copies and fills
+//===----------------------------------------------------------------------===//
+
+Status CudaTarget::launch(tessera_rt_kernel_fn, const int64_t *, int64_t,
+                          int64_t) {
+  return fail(ctx, TESSERA_RT_INVALID,
+              "a program for devices launches a kernel of the host");
+}
+
+Status CudaTarget::launchDevice(int32_t kernel, const LaunchShape &shape,
+                                const int64_t *words, int32_t numWords) {
+  if (kernel < 0 || size_t(kernel) >= generated.size() || shape.grid < 0 ||
+      shape.grid > INT32_MAX || shape.block < 1 || shape.block > 1024 ||
+      shape.sharedBytes < 0 || numWords < 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("launch expects one of %zu kernels, a grid below 2^31 "
+                       "and blocks of 1 to 1024 threads, but got kernel %d, "
+                       "%lld blocks of %d",
+                       generated.size(), kernel, (long long)shape.grid,
+                       shape.block));
+  ++noted.launches;
+  if (isNoting || shape.grid == 0)
+    return TESSERA_RT_OK;
+  return check(device->launch(compute, generated[size_t(kernel)], shape, words,
+                              numWords, Parameters::Separate));
+}
+
+extern "C" int32_t
+tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
+                         const int64_t *words, int32_t num_words, int64_t grid,
+                         int32_t block, int32_t shared_bytes) {
+  return static_cast<CudaTarget *>(ctx->target.get())
+      ->launchDevice(kernel, {grid, block, shared_bytes}, words, num_words);
+}
+
+Status CudaTarget::copyStrided(int64_t elementSize, int32_t rank,
+                               const int64_t *shape, int64_t from,
+                               const int64_t *fromStrides, int64_t to,
+                               const int64_t *toStrides) {
+  ++noted.calls;
+  if (isNoting)
+    return TESSERA_RT_OK;
+  return check(kernels->copyStrided(compute, {elementSize, rank, shape,
+                                              deviceArena + from, fromStrides,
+                                              deviceArena + to, toStrides}));
+}
+
+Status CudaTarget::fill(int64_t elementSize, int64_t offset, int64_t count,
+                        int64_t bits) {
+  ++noted.calls;
+  if (isNoting || count == 0)
+    return TESSERA_RT_OK;
+  return check(
+      kernels->fill(compute, elementSize, deviceArena + offset, count, bits));
+}
+
+Status CudaTarget::beginBlock(const ArenaBlock &block, bool forget) {
+  noted.guardsBlocks = true;
+  if (isNoting)
+    return TESSERA_RT_OK;
+  return check(kernels->beginBlock(compute, deviceArena + block.offset,
+                                   block.offset, block.bytes, forget));
+}
+
+Status CudaTarget::endBlock(const ArenaBlock &block, bool forget) {
+  noted.guardsBlocks = true;
+  if (isNoting)
+    return TESSERA_RT_OK;
+  return check(kernels->endBlock(compute, deviceArena + block.offset,
+                                 block.offset, block.bytes, forget));
+}
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+bool CudaTarget::multiplies(int64_t dtype, int64_t cDtype) const {
+  // What cuBLASLt has; the library itself is loaded after the noting call.
+  if (products)
+    return products->supports(int32_t(dtype), int32_t(cDtype));
+  return dtype >= TESSERA_RT_F32 && dtype <= TESSERA_RT_F64;
+}
+
+Status CudaTarget::matmulCall(const MatmulCall &call) {
+  ++noted.calls;
+  const tessera_rt_matmul_desc &d = call.desc;
+  // Nothing to add: C is zero, or as it was.
+  if (d.k == 0) {
+    if (isNoting || d.accumulate)
+      return TESSERA_RT_OK;
+    int64_t size = dtypeSize(int32_t(d.c_dtype));
+    for (int64_t i = 0; i < d.batch * d.m; ++i) {
+      uint8_t *row = static_cast<uint8_t *>(call.c) +
+                     (i / d.m * d.stride_c + i % d.m * d.ldc) * size;
+      if (Status status = check(kernels->fill(compute, size, row, d.n, 0)))
+        return status;
+    }
+    return TESSERA_RT_OK;
+  }
+  if (isNoting) {
+    noted.matmuls.push_back(call);
+    return TESSERA_RT_OK;
+  }
+  return check(products->run(compute, call));
+}
+
+Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
+                          const void *b, void *c, tessera_rt_kernel_fn epilogue,
+                          const int64_t *) {
+  if (epilogue)
+    return fail(ctx, TESSERA_RT_INVALID,
+                "a program for devices has an epilogue of the host in a "
+                "matrix product");
+  MatmulCall call;
+  call.desc = desc;
+  call.a = a;
+  call.b = b;
+  call.c = c;
+  return matmulCall(call);
+}
+
+extern "C" int32_t
+tessera_rt_matmul_fused(tessera_rt_context *ctx,
+                        const tessera_rt_matmul_desc *desc,
+                        const tessera_rt_matmul_fusion *fusion, const void *a,
+                        const void *b, void *c, void *bias, void *aux) {
+  const tessera_rt_matmul_desc &d = *desc;
+  bool hasKind = fusion->kind >= TESSERA_RT_FUSE_NONE &&
+                 fusion->kind <= TESSERA_RT_FUSE_GELU_GRADIENT;
+  bool hasOperands = (fusion->kind != TESSERA_RT_FUSE_BIAS || bias) &&
+                     (fusion->kind != TESSERA_RT_FUSE_GELU_GRADIENT || aux) &&
+                     (!aux || fusion->aux_ld >= d.n);
+  if (!isSound(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
+      d.batch != 1 || !hasKind || !hasOperands)
+    return fail(
+        ctx, TESSERA_RT_INVALID,
+        format("a matrix product with kind %lld of what follows expects "
+               "one batch and that kind's operands, but got %s to %s, "
+               "[%lld x %lld x %lld x %lld], ld of aux %lld",
+               (long long)fusion->kind, dtypeName(int32_t(d.dtype)),
+               dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
+               (long long)d.m, (long long)d.n, (long long)d.k,
+               (long long)fusion->aux_ld));
+  if (d.m == 0 || d.n == 0)
+    return TESSERA_RT_OK;
+  if (d.k == 0 && fusion->kind != TESSERA_RT_FUSE_NONE)
+    return fail(ctx, TESSERA_RT_INVALID,
+                "a matrix product with a part of what follows expects a depth "
+                "of at least 1");
+  return static_cast<CudaTarget *>(ctx->target.get())
+      ->matmulCall({d, *fusion, a, b, c, bias, aux});
+}
+
+Status CudaTarget::attention(const AttentionCall &call, void *out,
+                             float *logsumexp) {
+  ++noted.calls;
+  if (isNoting) {
+    noted.attentions.push_back({call.desc, call.qOffset, call.kOffset, false});
+    return TESSERA_RT_OK;
+  }
+  Attention &attention = cudnn ? *cudnn : *kernels;
+  return check(attention.forward(compute, call, out, logsumexp, workspace));
+}
+
+Status CudaTarget::attentionBackward(const AttentionCall &call,
+                                     const void *grad, const void *out,
+                                     const float *logsumexp, void *dq, void *dk,
+                                     void *dv) {
+  ++noted.calls;
+  if (isNoting) {
+    noted.attentions.push_back({call.desc, call.qOffset, call.kOffset, true});
+    return TESSERA_RT_OK;
+  }
+  Attention &attention = cudnn ? *cudnn : *kernels;
+  return check(attention.backward(compute, call, grad, out, logsumexp, dq, dk,
+                                  dv, workspace));
+}
+
+Status CudaTarget::embeddingBackward(const tessera_rt_embedding_desc &desc,
+                                     const void *grad, const void *ids,
+                                     void *result, int64_t offset) {
+  ++noted.calls;
+  if (isNoting) {
+    noted.embeddingWorkspace =
+        std::max(noted.embeddingWorkspace, kernels->embeddingWorkspace(desc));
+    return TESSERA_RT_OK;
+  }
+  return check(kernels->embeddingBackward(compute, desc, grad, ids, result,
+                                          offset, workspace));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Status CudaTarget::start(int32_t slot, Operation &op) {
+  op.stage = Stage::Matching;
+  op.header.op = int32_t(op.kind);
+  op.header.groupHash = op.group->hash;
+  snprintf(op.header.axes, sizeof(op.header.axes), "%s",
+           op.group->name.c_str());
+  if (isNoting) {
+    noted.collectives.push_back(op);
+    return TESSERA_RT_OK;
+  }
+  RankBlock &block = ctx->block();
+  block.last = op.header;
+  block.posted.fetch_add(1, std::memory_order_relaxed);
+  return communication->start(slot, op);
+}
+
+Status CudaTarget::finish(int32_t slot) {
+  Operation &op = ctx->operations[slot];
+  Status status = isNoting ? TESSERA_RT_OK : communication->finish(slot, op);
+  ctx->operations[slot].stage = Stage::Free;
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Status CudaTarget::captureStep() {
+  if (Status status = check(device->beginCapture(compute)))
+    return status;
+  // Each collective is waited for, and with it its stream.
+  Status status = program(ctx);
+  // Ends the recording in any case.
+  std::string error = device->endCapture(compute, graph);
+  if (status)
+    return status;
+  if (error.empty())
+    error = device->graphSize(graph, graphNodes);
+  return check(error);
+}
+
+Status CudaTarget::enqueueStep() {
+  // The first step touches everything as it comes.
+  if (stepsEnqueued == 0 || !usesGraph)
+    return program(ctx);
+  if (!graph.handle)
+    if (Status status = captureStep())
+      return status;
+  return check(device->launchGraph(compute, graph));
+}
+
+Status CudaTarget::step() {
+  ctx->block().stepsBegun.fetch_add(1);
+  int64_t before = device->numAllocations();
+  if (Status status = enqueueStep())
+    return status;
+  if (++stepsEnqueued > 2)
+    lateAllocations += device->numAllocations() - before;
+  if (!communication->countsTraffic())
+    for (const Operation &op : noted.collectives)
+      countTraffic(ctx, op, 1, receivedBytes(op));
+  return TESSERA_RT_OK;
+}

@@ -1,0 +1,158 @@
+//===- CudaTarget.h - Steps on a device -------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the calls of a step do on a device: they enqueue. The first call of the
+// program only notes what it wants, so that libraries, working memory and
+// communicators are there before the first step; the second enqueues it as it
+// comes; the third records it as a graph, which all others replay.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_CUDATARGET_H
+#define TESSERA_RT_CUDA_CUDATARGET_H
+
+#include "Communication.h"
+#include "Matmul.h"
+#include "Options.h"
+
+namespace tessera::rt::cuda {
+
+/// A call of attention that a step makes.
+struct AttentionUse {
+  tessera_rt_attention_desc desc;
+  int64_t qOffset, kOffset;
+  bool isBackward;
+};
+
+/// What a step does, as its calls say.
+struct StepNotes {
+  /// With the addresses of the first call of each key.
+  std::vector<MatmulCall> matmuls;
+  std::vector<AttentionUse> attentions;
+  std::vector<Operation> collectives;
+  int64_t embeddingWorkspace = 0;
+  int64_t launches = 0, calls = 0;
+  bool guardsBlocks = false;
+};
+
+class CudaTarget final : public Target {
+public:
+  explicit CudaTarget(tessera_rt_context *ctx) : Target(ctx) {}
+  ~CudaTarget() override;
+
+  /// In place of the device that the program asks for.
+  void useDevice(std::unique_ptr<Device> device) {
+    this->device = std::move(device);
+  }
+
+  uint8_t *arena() override { return deviceArena; }
+  Status launch(tessera_rt_kernel_fn fn, const int64_t *words, int64_t extent,
+                int64_t grain) override;
+  /// tessera_rt_launch_device.
+  Status launchDevice(int32_t kernel, const LaunchShape &shape,
+                      const int64_t *words, int32_t numWords);
+  Status copyStrided(int64_t elementSize, int32_t rank, const int64_t *shape,
+                     int64_t from, const int64_t *fromStrides, int64_t to,
+                     const int64_t *toStrides) override;
+  Status fill(int64_t elementSize, int64_t offset, int64_t count,
+              int64_t bits) override;
+  Status beginBlock(const ArenaBlock &block, bool forget) override;
+  Status endBlock(const ArenaBlock &block, bool forget) override;
+  bool multiplies(int64_t dtype, int64_t cDtype) const override;
+  Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
+                const void *b, void *c, tessera_rt_kernel_fn epilogue,
+                const int64_t *epilogueWords) override;
+  /// tessera_rt_matmul_fused.
+  Status matmulCall(const MatmulCall &call);
+  Status attention(const AttentionCall &call, void *out,
+                   float *logsumexp) override;
+  Status attentionBackward(const AttentionCall &call, const void *grad,
+                           const void *out, const float *logsumexp, void *dq,
+                           void *dk, void *dv) override;
+  Status embeddingBackward(const tessera_rt_embedding_desc &desc,
+                           const void *grad, const void *ids, void *result,
+                           int64_t offset) override;
+  Status start(int32_t slot, Operation &op) override;
+  Status finish(int32_t slot) override;
+
+  Status open(const Manifest &manifest, const Options &options,
+              ProgramStep program) override;
+  Status send(const ArenaBlock &block, bool kept) override;
+  Status fetch(const std::vector<ArenaBlock> &blocks) override;
+  Status move(int64_t to, int64_t from, int64_t bytes) override;
+  Status save(const std::vector<ArenaBlock> &blocks) override;
+  Status restore(const std::vector<ArenaBlock> &blocks) override;
+  Status step() override;
+
+  void measure(MemoryUse &use, const Manifest &manifest,
+               bool withArena) override;
+  std::string limitMemory(const Manifest &manifest, int64_t bytes) override;
+  std::string describeJson() const override;
+
+  /// For tests.
+  const StepNotes &notes() const { return noted; }
+  Device &getDevice() { return *device; }
+
+private:
+  Status check(const std::string &error) {
+    return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+  }
+  void remark(const std::string &text) const;
+
+  // Opening, in this order; see CudaOpen.cpp.
+  Status openDevice(const Manifest &manifest, const Options &options);
+  Status openKernels();
+  Status noteStep();
+  Status agree();
+  Status openMatmul(const Options &options);
+  Status openAttention(const Options &options);
+  Status prepareAttention(Attention &attention, int64_t &workspace);
+  Status openCommunication(const Options &options);
+
+  /// Enqueues the program's calls, or records or replays them.
+  Status enqueueStep();
+  Status captureStep();
+  /// Waits for everything enqueued, with the deadline.
+  Status waitForDevice();
+  Status copyAside(const std::vector<ArenaBlock> &blocks, bool back);
+
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Kernels> kernels;
+  std::unique_ptr<Matmul> products;
+  /// cuDNN's; null: the kernels' own.
+  std::unique_ptr<Attention> cudnn;
+  std::unique_ptr<Communication> communication;
+  /// Generated kernels by number.
+  std::vector<Kernel> generated;
+  ProgramStep program = nullptr;
+  bool isShared = false, usesGraph = true, isQuiet = false;
+  int64_t memoryLimit = 0;
+
+  uint8_t *deviceArena = nullptr;
+  int64_t arenaBytes = 0;
+  Stream compute;
+  Event end;
+  void *workspace = nullptr;
+  int64_t workspaceBytes = 0;
+  void *staging = nullptr;
+  void *aside = nullptr;
+  int64_t asideBytes = 0;
+
+  bool isNoting = false;
+  StepNotes noted;
+  /// Launches of one step.
+  int64_t notedLaunches = 0;
+  Graph graph;
+  int64_t graphNodes = 0;
+  int64_t stepsEnqueued = 0;
+  /// Allocations in steps after the second.
+  int64_t lateAllocations = 0;
+};
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_CUDATARGET_H

@@ -1,0 +1,154 @@
+//===- Nccl.cpp - Communicators of NCCL -----------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Nccl.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Nccl.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+/// What the environment says to NCCL where the user does not.
+static void setDefaults(int rank, bool shared) {
+  // All ranks are on this machine: nothing listens where others could come.
+  setenv("NCCL_SOCKET_IFNAME", "lo", /*overwrite=*/0);
+  if (!shared)
+    return;
+  // NCCL refuses two ranks of one machine on one device, so each is to be a
+  // machine. They take turns on the device: as few of its parts as can be.
+  setenv("NCCL_HOSTID", format("tessera-rank-%d", rank).c_str(), 1);
+  setenv("NCCL_NET", "Socket", 0);
+  setenv("NCCL_IB_DISABLE", "1", 0);
+  setenv("NCCL_NVLS_ENABLE", "0", 0);
+  setenv("NCCL_MAX_CTAS", "1", 0);
+  setenv("NCCL_ALGO", "Ring", 0);
+  setenv("NCCL_PROTO", "Simple", 0);
+}
+
+Status NcclLibrary::open(bool shared) {
+  setDefaults(ctx->rank, shared);
+  api.library = findLibrary(LibraryKind::Nccl);
+  if (api.library.error.empty())
+    api.bind();
+  return api.library.error.empty()
+             ? TESSERA_RT_OK
+             : fail(ctx, TESSERA_RT_SYSTEM, api.library.error);
+}
+
+std::string NcclLibrary::describe(const Channel &channel, const char *what,
+                                  int result) const {
+  std::string text =
+      format("NCCL %s, %s over %s: %s", api.library.version.c_str(), what,
+             channel.what.c_str(), api.errorString(result));
+  const char *more = channel.comm ? api.lastError(channel.comm) : nullptr;
+  return more && *more ? text + " (" + more + ")" : text;
+}
+
+Status NcclLibrary::settle(const Channel &channel) {
+  double begin = monotonicSeconds(), lastLook = begin;
+  for (;;) {
+    int state = nccl::Success;
+    int result = api.asyncError(channel.comm, &state);
+    if (result != nccl::Success ||
+        (state != nccl::Success && state != nccl::InProgress))
+      return fail(ctx, TESSERA_RT_SYSTEM,
+                  describe(channel, "connecting",
+                           result != nccl::Success ? result : state));
+    if (state == nccl::Success)
+      return TESSERA_RT_OK;
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    double now = monotonicSeconds();
+    if (now - lastLook > 0.1) {
+      lastLook = now;
+      if (Status status = checkRanksLive(ctx))
+        return status;
+    }
+    if (now - begin > ctx->deadlineSeconds)
+      return fail(ctx, TESSERA_RT_LOST_RANK,
+                  format("NCCL has not come together over %s within %.0f s",
+                         channel.what.c_str(), now - begin));
+    usleep(100);
+  }
+}
+
+Status NcclLibrary::check(const Channel &channel, const char *what,
+                          int result) {
+  if (result == nccl::Success)
+    return TESSERA_RT_OK;
+  if (result == nccl::InProgress)
+    return settle(channel);
+  return fail(ctx, TESSERA_RT_SYSTEM, describe(channel, what, result));
+}
+
+std::string NcclLibrary::poll(const Channel &channel) {
+  int state = nccl::Success;
+  int result = api.asyncError(channel.comm, &state);
+  if (result == nccl::Success &&
+      (state == nccl::Success || state == nccl::InProgress))
+    return std::string();
+  return describe(channel, "a collective",
+                  result != nccl::Success ? result : state);
+}
+
+Status NcclLibrary::announceIdentity(uint64_t name) {
+  nccl::UniqueId identity = {};
+  int result = api.getUniqueId(&identity);
+  if (result != nccl::Success)
+    return fail(ctx, TESSERA_RT_SYSTEM,
+                format("NCCL %s gives no identity for a communicator: %s",
+                       api.library.version.c_str(), api.errorString(result)));
+  if (!announce(ctx->memory, name, &identity, sizeof(identity)))
+    return fail(ctx, TESSERA_RT_SYSTEM,
+                "there is no place left to announce a communicator");
+  return TESSERA_RT_OK;
+}
+
+Status NcclLibrary::connect(Channel &channel) {
+  nccl::UniqueId identity = {};
+  double begin = monotonicSeconds(), lastLook = begin;
+  while (!findAnnouncement(ctx->memory, channel.name, &identity,
+                           sizeof(identity))) {
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    double now = monotonicSeconds();
+    if (now - lastLook > 0.1) {
+      lastLook = now;
+      if (Status status = checkRanksLive(ctx))
+        return status;
+    }
+    if (now - begin > ctx->deadlineSeconds)
+      return fail(ctx, TESSERA_RT_LOST_RANK,
+                  format("no rank has announced the communicator over %s "
+                         "within %.0f s",
+                         channel.what.c_str(), now - begin));
+    usleep(100);
+  }
+  nccl::Config config;
+  config.blocking = 0;
+  int result = api.initRank(&channel.comm, channel.ranks, identity,
+                            channel.index, &config);
+  return result == nccl::InProgress
+             ? TESSERA_RT_OK
+             : check(channel, "making a communicator", result);
+}
+
+Status NcclLibrary::split(const Channel &parent, int color, Channel &channel) {
+  nccl::Config config;
+  config.blocking = 0;
+  int result =
+      api.split(parent.comm, color, channel.index, &channel.comm, &config);
+  if (result != nccl::Success && result != nccl::InProgress)
+    return check(parent, "splitting a communicator", result);
+  // The parent is busy until its child is there.
+  return settle(parent);
+}

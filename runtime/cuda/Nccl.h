@@ -1,0 +1,73 @@
+//===- Nccl.h - Communicators of NCCL ---------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Communicators of one rank, and how ranks meet in them: over the job's shared
+// memory, with deadlines. What collectives are made of is in
+// NcclCommunication.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_NCCL_H
+#define TESSERA_RT_CUDA_NCCL_H
+
+#include "Communication.h"
+#include "NcclApi.h"
+
+namespace tessera::rt::cuda {
+
+/// A communicator with its stream.
+struct Channel {
+  /// What it is for: a group's hash, or that of a pair of ranks.
+  uint64_t name = 0;
+  /// For messages: "dp", "rank 0 to rank 1".
+  std::string what;
+  int ranks = 0, index = 0;
+  nccl::Comm comm = nullptr;
+  Stream stream;
+  /// Working memory of its collectives.
+  uint8_t *staging = nullptr;
+  int64_t stagingBytes = 0;
+};
+
+/// NCCL as this rank uses it. Failures are recorded. Communicators do not
+/// block: every wait looks for failures of other ranks and has the job's
+/// deadline.
+class NcclLibrary {
+public:
+  explicit NcclLibrary(tessera_rt_context *ctx) : ctx(ctx) {}
+
+  /// Loads the library. `shared`: ranks of one device must seem to be on
+  /// several machines.
+  Status open(bool shared);
+  const nccl::Api &get() const { return api; }
+
+  /// Makes an identity for a communicator and lets the other ranks know.
+  Status announceIdentity(uint64_t name);
+  /// Begins to make a communicator of `channel.ranks` ranks, of which this is
+  /// number `channel.index`. settle waits for it.
+  Status connect(Channel &channel);
+  /// The same from a communicator: ranks with the same color come together.
+  Status split(const Channel &parent, int color, Channel &channel);
+  /// Waits until what the communicator was told last is under way.
+  Status settle(const Channel &channel);
+  /// Records a failing result of a call on `channel`; waits where it is not
+  /// over.
+  Status check(const Channel &channel, const char *what, int result);
+  /// What went wrong on its own, or nothing.
+  std::string poll(const Channel &channel);
+
+private:
+  std::string describe(const Channel &channel, const char *what,
+                       int result) const;
+
+  tessera_rt_context *ctx;
+  nccl::Api api = {};
+};
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_NCCL_H
