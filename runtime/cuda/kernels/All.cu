@@ -1,0 +1,17 @@
+//===- All.cu - All hand-written kernels for one architecture -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A device loads one image; this file makes it one compilation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionBackward.cu"
+#include "AttentionForward.cu"
+#include "AttentionPlain.cu"
+#include "Embedding.cu"
+#include "Movement.cu"
+#include "Reduce.cu"

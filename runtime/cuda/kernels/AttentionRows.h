@@ -1,0 +1,96 @@
+//===- AttentionRows.h - Where rows of attention lie ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What all attention kernels share: the head that a block works on, which keys
+// a row sees, and where rows lie. A row is one query of one head of a group:
+// row s * R + r, so that the query heads of a group share its keys.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_KERNELS_ATTENTIONROWS_H
+#define TESSERA_RT_CUDA_KERNELS_ATTENTIONROWS_H
+
+#include "Kernel.h"
+
+namespace tessera::rt::cuda::device {
+
+constexpr float log2OfE = 1.44269504088896341f;
+constexpr float logOf2 = 0.693147180559945309f;
+#ifdef __CUDACC__
+#define TESSERA_INFINITY __int_as_float(0x7f800000)
+#else
+#define TESSERA_INFINITY __builtin_inff()
+#endif
+
+/// The key/value head of a block, and its tile of rows or keys. Tiles with more
+/// work begin first.
+struct AttentionBlock {
+  const AttentionParams &p;
+  int64_t batch, group, tile;
+
+  TESSERA_DEVICE AttentionBlock(const AttentionParams &p, bool lastFirst)
+      : p(p) {
+    int64_t heads = p.batch * p.groups, head = blockIndex() % heads;
+    batch = head / p.groups;
+    group = head % p.groups;
+    tile = blockIndex() / heads;
+    if (lastFirst)
+      tile = p.tiles - 1 - tile;
+  }
+
+  TESSERA_DEVICE int64_t numRows() const { return p.queryLength * p.perGroup; }
+
+  TESSERA_DEVICE float scale() const {
+#ifdef __CUDACC__
+    return float(__longlong_as_double(p.scaleBits));
+#else
+    double value;
+    memcpy(&value, &p.scaleBits, 8);
+    return float(value);
+#endif
+  }
+
+  /// The first keys, as many as this row sees of those here; 0 for rows that do
+  /// not exist.
+  TESSERA_DEVICE int visibleKeys(int64_t row) const {
+    int64_t visible = p.keyLength;
+    if (row >= numRows())
+      return 0;
+    if (p.keySize > 0 && p.keySize - p.keyOffset < visible)
+      visible = p.keySize - p.keyOffset;
+    if (p.causal) {
+      int64_t s = uint32_t(row) / uint32_t(p.perGroup);
+      int64_t last = p.queryOffset + s - p.keyOffset + 1;
+      visible = last < visible ? last : visible;
+    }
+    return visible < 0 ? 0 : int(visible);
+  }
+
+  /// The first row that sees a key at or after `key`; rows beyond see it too.
+  TESSERA_DEVICE int64_t firstRowOfKey(int64_t key) const {
+    if (!p.causal)
+      return 0;
+    int64_t position = key + p.keyOffset - p.queryOffset;
+    return position < 0 ? 0 : position * p.perGroup;
+  }
+
+  /// Index of a row among the rows of [B,S,G,R].
+  TESSERA_DEVICE int64_t rowIndex(int64_t row) const {
+    // Rows of a head are less than 2^31.
+    uint32_t s = uint32_t(row) / uint32_t(p.perGroup);
+    uint32_t r = uint32_t(row) - s * uint32_t(p.perGroup);
+    return ((batch * p.queryLength + s) * p.groups + group) * p.perGroup + r;
+  }
+  /// Index of a key among those of [B,T,G].
+  TESSERA_DEVICE int64_t keyIndex(int64_t key) const {
+    return (batch * p.keyLength + key) * p.groups + group;
+  }
+};
+
+} // namespace tessera::rt::cuda::device
+
+#endif // TESSERA_RT_CUDA_KERNELS_ATTENTIONROWS_H

@@ -1,0 +1,220 @@
+//===- Embedding.cu - Gradient of a table of rows -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Places are sorted by row with a stable radix sort of 8 bits a pass; then a
+// block sums the places of a row in ascending order and writes the row once.
+// No sum depends on timing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+using namespace tessera::rt::cuda::device;
+
+//===----------------------------------------------------------------------===//
+// Sorting
+//===----------------------------------------------------------------------===//
+
+/// Ids outside the table get the key `rows`, which comes last.
+template <typename Id>
+static TESSERA_DEVICE void makeKeys(const EmbeddingKeysParams &p) {
+  const Id *ids = reinterpret_cast<const Id *>(p.ids);
+  uint32_t *keys = reinterpret_cast<uint32_t *>(p.keys);
+  uint32_t *values = reinterpret_cast<uint32_t *>(p.values);
+  for (int64_t i = globalIndex(); i < p.places; i += globalSize()) {
+    int64_t row = int64_t(ids[i]) - p.offset;
+    keys[i] = uint32_t(row >= 0 && row < p.rows ? row : p.rows);
+    values[i] = uint32_t(i);
+  }
+}
+TESSERA_KERNEL(tessera_embedding_keys_i32, EmbeddingKeysParams, 256, 4) {
+  makeKeys<int32_t>(p);
+}
+TESSERA_KERNEL(tessera_embedding_keys_i64, EmbeddingKeysParams, 256, 4) {
+  makeKeys<int64_t>(p);
+}
+
+/// Counts the digits of a tile, one block a tile.
+TESSERA_KERNEL(tessera_sort_count, SortParams, sortThreads, 4) {
+  int32_t *counter = reinterpret_cast<int32_t *>(sharedMemory());
+  const uint32_t *keys = reinterpret_cast<const uint32_t *>(p.keys);
+  int32_t *counts = reinterpret_cast<int32_t *>(p.counts);
+  counter[threadIndex()] = 0;
+  syncThreads();
+  int64_t begin = blockIndex() * sortTile;
+  for (int i = threadIndex(); i < sortTile && begin + i < p.count;
+       i += sortThreads)
+    addShared(&counter[keys[begin + i] >> p.shift & 255], 1);
+  syncThreads();
+  counts[threadIndex() * p.tiles + blockIndex()] = counter[threadIndex()];
+}
+
+/// Replaces each count by the sum of those before it. One block.
+TESSERA_KERNEL(tessera_sort_scan, SortParams, scanThreads, 1) {
+  int32_t *sums = reinterpret_cast<int32_t *>(sharedMemory());
+  int32_t *counts = reinterpret_cast<int32_t *>(p.counts);
+  int64_t all = 256 * p.tiles;
+  int64_t piece = (all + scanThreads - 1) / scanThreads;
+  int64_t begin = piece * threadIndex();
+  int64_t end = begin + piece < all ? begin + piece : all;
+  int32_t sum = 0;
+  for (int64_t i = begin; i < end; ++i)
+    sum += counts[i];
+  sums[threadIndex()] = sum;
+  syncThreads();
+  for (int step = 1; step < scanThreads; step *= 2) {
+    int32_t before = threadIndex() >= step ? sums[threadIndex() - step] : 0;
+    syncThreads();
+    sums[threadIndex()] += before;
+    syncThreads();
+  }
+  int32_t before = sums[threadIndex()] - sum;
+  for (int64_t i = begin; i < end; ++i) {
+    int32_t count = counts[i];
+    counts[i] = before;
+    before += count;
+  }
+}
+
+/// Moves the keys of a tile to their places, in order: 256 at a time, of which
+/// each warp takes 32 that follow each other.
+TESSERA_KERNEL(tessera_sort_scatter, SortParams, sortThreads, 4) {
+  constexpr int warps = sortThreads / 32;
+  // next[256]: where the next key of a digit goes; counts[warps][256].
+  int32_t *next = reinterpret_cast<int32_t *>(sharedMemory());
+  int32_t *perWarp = next + 256;
+  const uint32_t *keys = reinterpret_cast<const uint32_t *>(p.keys);
+  const uint32_t *values = reinterpret_cast<const uint32_t *>(p.values);
+  uint32_t *sortedKeys = reinterpret_cast<uint32_t *>(p.sortedKeys);
+  uint32_t *sortedValues = reinterpret_cast<uint32_t *>(p.sortedValues);
+  int thread = threadIndex(), warp = thread / 32, lane = thread % 32;
+  next[thread] = reinterpret_cast<const int32_t *>(
+      p.counts)[thread * p.tiles + blockIndex()];
+  for (int round = 0; round < sortTile; round += sortThreads) {
+    for (int w = 0; w < warps; ++w)
+      perWarp[w * 256 + thread] = 0;
+    syncThreads();
+    int64_t i = blockIndex() * sortTile + round + thread;
+    bool here = i < p.count;
+    uint32_t key = here ? keys[i] : 0;
+    uint32_t digit = here ? key >> p.shift & 255 : 256;
+    uint32_t equal = matchAny(digit);
+    int rank = countBits(equal & ((1u << lane) - 1));
+    if (here && rank == 0)
+      perWarp[warp * 256 + int(digit)] = countBits(equal);
+    syncThreads();
+    // Each thread has a digit: where each warp's keys of it begin.
+    int32_t place = next[thread];
+    for (int w = 0; w < warps; ++w) {
+      int32_t count = perWarp[w * 256 + thread];
+      perWarp[w * 256 + thread] = place;
+      place += count;
+    }
+    next[thread] = place;
+    syncThreads();
+    if (here) {
+      int32_t to = perWarp[warp * 256 + int(digit)] + rank;
+      sortedKeys[to] = key;
+      sortedValues[to] = values[i];
+    }
+    syncThreads();
+  }
+}
+
+TESSERA_KERNEL(tessera_embedding_starts, StartsParams, 256, 4) {
+  const uint32_t *keys = reinterpret_cast<const uint32_t *>(p.keys);
+  int32_t *starts = reinterpret_cast<int32_t *>(p.starts);
+  for (int64_t i = globalIndex(); i <= p.count; i += globalSize()) {
+    int64_t first = i == 0 ? 0 : int64_t(keys[i - 1]) + 1;
+    int64_t last = i == p.count ? p.rows : int64_t(keys[i]);
+    for (int64_t row = first; row <= last; ++row)
+      starts[row] = int32_t(i);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Summing
+//===----------------------------------------------------------------------===//
+
+template <typename T, int count>
+struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Elements {
+  T element[count];
+};
+
+/// Sums `count` columns of a row from `x` on.
+template <typename In, typename Out, typename Wide, int count>
+static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
+                                      int64_t x) {
+  using Read = Elements<In, count>;
+  using Written = Elements<Out, count>;
+  const In *grad = reinterpret_cast<const In *>(p.grad) + x;
+  const uint32_t *places = reinterpret_cast<const uint32_t *>(p.places);
+  const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
+  Out *result = reinterpret_cast<Out *>(p.result) + row * p.width + x;
+  int32_t begin = starts[row], end = starts[row + 1];
+  if (begin == end && p.accumulate)
+    return;
+  Wide sum[count];
+  TESSERA_UNROLL
+  for (int e = 0; e < count; ++e)
+    sum[e] = 0;
+  // Several loads in flight; the order of the sum stays.
+  constexpr int ahead = 4;
+  for (int32_t i = begin; i < end; i += ahead) {
+    Read next[ahead];
+    TESSERA_UNROLL
+    for (int j = 0; j < ahead; ++j)
+      if (i + j < end)
+        next[j] = *reinterpret_cast<const Read *>(
+            grad + int64_t(places[i + j]) * p.width);
+    TESSERA_UNROLL
+    for (int j = 0; j < ahead; ++j)
+      TESSERA_UNROLL
+    for (int e = 0; e < count; ++e) {
+      if (i + j < end)
+        sum[e] = i + j == begin ? widen(next[j].element[e])
+                                : sum[e] + widen(next[j].element[e]);
+    }
+  }
+  Written out;
+  if (p.accumulate) {
+    out = *reinterpret_cast<const Written *>(result);
+    TESSERA_UNROLL
+    for (int e = 0; e < count; ++e)
+      sum[e] = widen(out.element[e]) + sum[e];
+  }
+  TESSERA_UNROLL
+  for (int e = 0; e < count; ++e)
+    narrow(sum[e], out.element[e]);
+  *reinterpret_cast<Written *>(result) = out;
+}
+
+template <typename In, typename Out, typename Wide>
+static TESSERA_DEVICE void sumRows(const EmbeddingSumParams &p) {
+  bool packed = p.width % 4 == 0 && p.grad % 16 == 0 && p.result % 16 == 0;
+  for (int64_t row = blockIndex(); row < p.rows; row += gridSize()) {
+    if (packed)
+      for (int64_t x = 4 * threadIndex(); x < p.width; x += 4 * blockSize())
+        sumColumns<In, Out, Wide, 4>(p, row, x);
+    else
+      for (int64_t x = threadIndex(); x < p.width; x += blockSize())
+        sumColumns<In, Out, Wide, 1>(p, row, x);
+  }
+}
+
+TESSERA_KERNEL(tessera_embedding_sum_f32, EmbeddingSumParams, 128, 4) {
+  sumRows<float, float, float>(p);
+}
+TESSERA_KERNEL(tessera_embedding_sum_f64, EmbeddingSumParams, 128, 2) {
+  sumRows<double, double, double>(p);
+}
+TESSERA_KERNEL(tessera_embedding_sum_bf16, EmbeddingSumParams, 128, 4) {
+  sumRows<uint16_t, uint16_t, float>(p);
+}
+TESSERA_KERNEL(tessera_embedding_sum_bf16_f32, EmbeddingSumParams, 128, 4) {
+  sumRows<uint16_t, float, float>(p);
+}

@@ -1,0 +1,105 @@
+//===- Launch.h - What the hand-written kernels do --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The calls of the C ABI that hand-written kernels do on a stream. Addresses
+// are the device's. Workspaces are aligned to 256 bytes and belong to the call
+// until the stream has done it. Arguments are sound, as the entry points of the
+// C ABI check them. Every function returns a message, or nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_KERNELS_LAUNCH_H
+#define TESSERA_RT_CUDA_KERNELS_LAUNCH_H
+
+#include "Builtin.h"
+
+#include <vector>
+
+namespace tessera::rt::cuda {
+
+/// `count` elements of `elementSize` bytes at `to`: the low bytes of `bits`.
+std::string launchFill(BuiltinKernels &kernels, Stream stream,
+                       int64_t elementSize, void *to, int64_t count,
+                       int64_t bits);
+
+/// Copies a strided block; strides are in elements of `elementSize` bytes (1,
+/// 2, 4 or 8) and may be 0 or negative in the source.
+std::string launchCopy(BuiltinKernels &kernels, Stream stream,
+                       int64_t elementSize, int32_t rank, const int64_t *shape,
+                       const void *from, const int64_t *fromStrides, void *to,
+                       const int64_t *toStrides);
+
+/// Watched blocks: see tessera_rt_block_begin. `offset` is for the message.
+/// `fault` are three words of device memory, 0 at first, which the first fault
+/// fills; describeBlockFault turns them into the host target's message, or
+/// nothing while all is well.
+std::string launchBlockBegin(BuiltinKernels &kernels, Stream stream,
+                             void *block, int64_t bytes, bool forget);
+std::string launchBlockEnd(BuiltinKernels &kernels, Stream stream, void *block,
+                           int64_t bytes, int64_t offset, bool forget,
+                           int64_t *fault);
+std::string describeBlockFault(const int64_t fault[3]);
+
+/// See tessera_rt_embedding_backward. A call with more than 2^31 - 1 places or
+/// rows is refused.
+int64_t embeddingWorkspace(const tessera_rt_embedding_desc &desc);
+std::string launchEmbeddingBackward(BuiltinKernels &kernels, Stream stream,
+                                    const tessera_rt_embedding_desc &desc,
+                                    const void *grad, const void *ids,
+                                    void *result, int64_t offset,
+                                    void *workspace);
+
+/// Operands of an attention call; see tessera_rt_attention.
+struct AttentionOperands {
+  const void *q = nullptr, *k = nullptr, *v = nullptr;
+  int64_t queryOffset = 0, keyOffset = 0;
+};
+
+/// What becomes of grad, and the gradients of the operands.
+struct AttentionGradients {
+  const void *grad = nullptr, *out = nullptr;
+  const float *logsumexp = nullptr;
+  void *dq = nullptr, *dk = nullptr, *dv = nullptr;
+};
+
+/// Whether the matrix-unit kernels take the call; others take any heads up to
+/// 256.
+bool hasMatrixAttention(const tessera_rt_attention_desc &desc);
+
+/// What the kernels do not take, or nothing.
+std::string checkAttention(const tessera_rt_attention_desc &desc);
+
+/// See tessera_rt_attention; `logsumexp` may be null.
+std::string launchAttention(BuiltinKernels &kernels, Stream stream,
+                            const tessera_rt_attention_desc &desc,
+                            const AttentionOperands &operands, void *out,
+                            float *logsumexp);
+
+/// See tessera_rt_attention_backward.
+int64_t attentionBackwardWorkspace(const tessera_rt_attention_desc &desc);
+std::string launchAttentionBackward(BuiltinKernels &kernels, Stream stream,
+                                    const tessera_rt_attention_desc &desc,
+                                    const AttentionOperands &operands,
+                                    const AttentionGradients &gradients,
+                                    void *workspace);
+
+/// A reduction over ranks that one process plays, 1 to 64 of them: for all o <
+/// outer and i < inner, every destination[o][i] = the reduction in ascending s
+/// of sources[s][o][i]. Rows of sources are `sourceStride` elements apart, of
+/// destinations `destinationStride`. A destination may be a source.
+struct LocalReduce {
+  int32_t dtype = 0, reduction = 0;
+  int64_t outer = 1, inner = 0, sourceStride = 0, destinationStride = 0;
+  std::vector<const void *> sources;
+  std::vector<void *> destinations;
+};
+std::string launchLocalReduce(BuiltinKernels &kernels, Stream stream,
+                              const LocalReduce &reduce);
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_KERNELS_LAUNCH_H

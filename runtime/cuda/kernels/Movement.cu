@@ -1,0 +1,133 @@
+//===- Movement.cu - Fills, copies and watched blocks ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels that move bytes without looking at them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+using namespace tessera::rt::cuda::device;
+
+TESSERA_KERNEL(tessera_fill, FillParams, 256, 4) {
+  int64_t first = (p.begin + 15) & ~int64_t(15), last = p.end & ~int64_t(15);
+  uint32_t low = uint32_t(p.pattern), high = uint32_t(p.pattern >> 32);
+  for (int64_t at = first + 16 * globalIndex(); at < last;
+       at += 16 * globalSize())
+    *reinterpret_cast<Quad *>(at) = Quad{{low, high, low, high}};
+  // What is before the first and behind the last 16 bytes: 15 bytes each.
+  if (globalIndex() >= 32)
+    return;
+  int64_t near = globalIndex() % 16;
+  int64_t at = globalIndex() < 16 ? p.begin + near : last + near;
+  bool ours = globalIndex() < 16 ? at < first : at >= first;
+  if (ours && at >= p.begin && at < p.end)
+    *reinterpret_cast<uint8_t *>(at) = uint8_t(p.pattern >> (8 * (at & 7)));
+}
+
+/// Walks the copy with indices of type `Index`, which holds the total.
+template <typename T, typename Index>
+static TESSERA_DEVICE void copyLoop(const CopyParams &p) {
+  const T *from = reinterpret_cast<const T *>(p.from);
+  T *to = reinterpret_cast<T *>(p.to);
+  for (int64_t i = globalIndex(); i < p.total; i += globalSize()) {
+    Index rest = Index(i);
+    int64_t source = 0, destination = 0;
+    for (int d = int(p.rank) - 1; d > 0; --d) {
+      Index extent = Index(p.extent[d]);
+      Index digit = rest % extent;
+      rest /= extent;
+      source += int64_t(digit) * p.fromStride[d];
+      destination += int64_t(digit) * p.toStride[d];
+    }
+    source += int64_t(rest) * p.fromStride[0];
+    destination += int64_t(rest) * p.toStride[0];
+    to[destination] = from[source];
+  }
+}
+template <typename T> static TESSERA_DEVICE void copyAll(const CopyParams &p) {
+  if (p.total < (int64_t(1) << 31))
+    copyLoop<T, uint32_t>(p);
+  else
+    copyLoop<T, uint64_t>(p);
+}
+
+TESSERA_KERNEL(tessera_copy_1, CopyParams, 256, 4) { copyAll<uint8_t>(p); }
+TESSERA_KERNEL(tessera_copy_2, CopyParams, 256, 4) { copyAll<uint16_t>(p); }
+TESSERA_KERNEL(tessera_copy_4, CopyParams, 256, 4) { copyAll<uint32_t>(p); }
+TESSERA_KERNEL(tessera_copy_8, CopyParams, 256, 4) { copyAll<uint64_t>(p); }
+TESSERA_KERNEL(tessera_copy_16, CopyParams, 256, 4) { copyAll<Quad>(p); }
+
+/// A block moves one tile of 64 x 64 elements: reads along rows, which are
+/// contiguous in the source, and writes along columns.
+template <typename T>
+static TESSERA_DEVICE void transposeTile(const TransposeParams &p) {
+  constexpr int side = 64, padded = side + 1;
+  T *tile = reinterpret_cast<T *>(sharedMemory());
+  int64_t rest = blockIndex();
+  int inner = int(p.rank) - 1, outer = inner - 1;
+  int64_t column = rest % p.tileColumns * side;
+  rest /= p.tileColumns;
+  int64_t row = rest % p.tileRows * side;
+  rest /= p.tileRows;
+  int64_t source = 0, destination = 0;
+  for (int d = outer - 1; d >= 0; --d) {
+    source += rest % p.extent[d] * p.fromStride[d];
+    destination += rest % p.extent[d] * p.toStride[d];
+    rest /= p.extent[d];
+  }
+  const T *from = reinterpret_cast<const T *>(p.from) + source;
+  T *to = reinterpret_cast<T *>(p.to) + destination;
+  int within = threadIndex() % side, line = threadIndex() / side;
+  int lines = blockSize() / side;
+  for (int i = line; i < side; i += lines)
+    if (row + within < p.extent[outer] && column + i < p.extent[inner])
+      tile[i * padded + within] =
+          from[row + within + (column + i) * p.fromStride[inner]];
+  syncThreads();
+  for (int i = line; i < side; i += lines)
+    if (row + i < p.extent[outer] && column + within < p.extent[inner])
+      to[(row + i) * p.toStride[outer] + column + within] =
+          tile[within * padded + i];
+}
+
+TESSERA_KERNEL(tessera_transpose_1, TransposeParams, 256, 4) {
+  transposeTile<uint8_t>(p);
+}
+TESSERA_KERNEL(tessera_transpose_2, TransposeParams, 256, 4) {
+  transposeTile<uint16_t>(p);
+}
+TESSERA_KERNEL(tessera_transpose_4, TransposeParams, 256, 4) {
+  transposeTile<uint32_t>(p);
+}
+TESSERA_KERNEL(tessera_transpose_8, TransposeParams, 256, 4) {
+  transposeTile<uint64_t>(p);
+}
+
+static constexpr uint8_t canary = 0xC5;
+static constexpr int canaryBytes = 64;
+
+/// Marks the 64 bytes behind a block. One thread a byte.
+TESSERA_KERNEL(tessera_block_begin, GuardParams, 64, 1) {
+  if (threadIndex() < canaryBytes)
+    reinterpret_cast<uint8_t *>(p.block + p.bytes)[threadIndex()] = canary;
+}
+
+/// Looks whether they are as they were. One thread.
+TESSERA_KERNEL(tessera_block_end, GuardParams, 32, 1) {
+  int64_t *fault = reinterpret_cast<int64_t *>(p.fault);
+  if (threadIndex() != 0 || fault[0] != 0)
+    return;
+  const uint8_t *behind = reinterpret_cast<const uint8_t *>(p.block + p.bytes);
+  for (int i = 0; i < canaryBytes; ++i)
+    if (behind[i] != canary) {
+      fault[0] = 1 + p.bytes + i;
+      fault[1] = p.offset;
+      fault[2] = p.bytes;
+      return;
+    }
+}

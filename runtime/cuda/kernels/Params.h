@@ -1,0 +1,106 @@
+//===- Params.h - Parameters of the hand-written kernels --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the kernels take, as Launch.cpp fills it in. All words have 64 bits;
+// addresses are those of the device. Counts, extents and strides are in
+// elements unless their names say bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_KERNELS_PARAMS_H
+#define TESSERA_RT_CUDA_KERNELS_PARAMS_H
+
+#include <stdint.h>
+
+namespace tessera::rt::cuda::device {
+
+/// Bytes [begin, end) get the pattern: a byte at address a its byte a % 8.
+struct FillParams {
+  int64_t begin, end, pattern;
+};
+
+/// to[sum i_d * toStride_d] = from[sum i_d * fromStride_d] for i_d < extent_d,
+/// with elements of the kernel's size. Rank 1 to 8, the last one innermost.
+struct CopyParams {
+  int64_t from, to, rank, total;
+  int64_t extent[8], fromStride[8], toStride[8];
+};
+
+/// As CopyParams, where fromStride[rank - 2] and toStride[rank - 1] are 1:
+/// tiles of the two innermost extents go through shared memory.
+struct TransposeParams {
+  int64_t from, to, rank;
+  /// Tiles along the last extent but one, and along the last.
+  int64_t tileRows, tileColumns;
+  int64_t extent[8], fromStride[8], toStride[8];
+};
+
+/// A block of `bytes` at `block`, which is `offset` in the arena. `fault` are
+/// three words: 0, or 1 + the first byte changed behind a block, that block's
+/// offset and its bytes; the first fault stays.
+struct GuardParams {
+  int64_t block, bytes, offset, fault;
+};
+
+/// Most ranks of a group that one process plays.
+constexpr int maxLocalRanks = 64;
+
+/// destination_j[o][i] = reduction over s of source_s[o][i] for i < inner, in
+/// ascending s, to every destination; rows of a source are sourceStride apart.
+struct ReduceParams {
+  int64_t outer, inner, sourceStride, destinationStride;
+  int64_t reduction, numSources, numDestinations;
+  int64_t source[maxLocalRanks], destination[maxLocalRanks];
+};
+
+/// Keys for the sort of places by the row of the table.
+struct EmbeddingKeysParams {
+  int64_t ids, places, rows, offset, keys, values;
+};
+
+/// One pass of a sort by the 8 bits of the keys from `shift` on. `counts` are
+/// 256 * tiles words of 32 bits, by digit and then by tile.
+struct SortParams {
+  int64_t keys, values, sortedKeys, sortedValues, count, shift, counts, tiles;
+};
+/// Keys of a tile, by a block of sortThreads.
+constexpr int sortTile = 2048;
+constexpr int sortThreads = 256;
+constexpr int scanThreads = 1024;
+
+/// starts[r], r in [0, rows]: the first of the sorted keys that is not below r.
+struct StartsParams {
+  int64_t keys, count, rows, starts;
+};
+
+struct EmbeddingSumParams {
+  int64_t grad, places, starts, result, rows, width, accumulate;
+};
+
+/// Forward and backward; tensors as in tessera_rt_attention_desc.
+struct AttentionParams {
+  int64_t q, k, v, out, logsumexp;
+  int64_t grad, dq, dk, dv;
+  /// [B,S,G,R] f32: sums of grad * out.
+  int64_t delta;
+  int64_t batch, queryLength, keyLength, groups, perGroup, headDim, valueDim;
+  int64_t causal, scaleBits, keySize, queryOffset, keyOffset;
+  /// Blocks of rows or of keys of one head.
+  int64_t tiles;
+};
+
+/// Query rows and keys of a tile of the matrix-unit kernels.
+constexpr int tileRows = 64, tileKeys = 64;
+constexpr int tileThreads = 128;
+/// The kernels without matrix units: rows (or keys) of a block, 8 lanes each,
+/// and the keys (or rows) that it meets at once.
+constexpr int plainRows = 16, plainLanes = 8, plainKeys = 32;
+constexpr int plainThreads = plainRows * plainLanes;
+
+} // namespace tessera::rt::cuda::device
+
+#endif // TESSERA_RT_CUDA_KERNELS_PARAMS_H

@@ -1,0 +1,162 @@
+//===- Reduce.cu - Reductions over ranks of one process -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One thread reduces an element, or 16 bytes of them, of all sources in
+// ascending order and writes it to all destinations: the host's arithmetic, bit
+// for bit, and in place where a destination is a source.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#endif
+
+using namespace tessera::rt::cuda::device;
+
+namespace {
+/// As tessera_rt_reduction.
+enum Reduction { Sum = 0, Max = 1, Min = 2 };
+
+template <typename T> struct Number {
+  using Stored = T;
+  using Wide = T;
+  static TESSERA_DEVICE T read(T value) { return value; }
+  static TESSERA_DEVICE T write(T value) { return value; }
+  static TESSERA_DEVICE T add(T a, T b) { return a + b; }
+};
+/// Sums wrap around.
+template <typename T> struct Whole : Number<T> {
+  static TESSERA_DEVICE T add(T a, T b) { return T(uint64_t(a) + uint64_t(b)); }
+};
+/// 0 and 1; their sum is "or".
+struct Truth : Number<uint8_t> {
+  static TESSERA_DEVICE uint8_t add(uint8_t a, uint8_t b) {
+    return a > b ? a : b;
+  }
+};
+struct BFloat {
+  using Stored = uint16_t;
+  using Wide = float;
+  static TESSERA_DEVICE float read(uint16_t value) { return widen(value); }
+  static TESSERA_DEVICE uint16_t write(float value) {
+    uint16_t bits;
+    narrow(value, bits);
+    return bits;
+  }
+  static TESSERA_DEVICE float add(float a, float b) { return a + b; }
+};
+struct Half {
+  using Stored = uint16_t;
+  using Wide = float;
+#ifdef __CUDACC__
+  static TESSERA_DEVICE float read(uint16_t value) {
+    return __half2float(__ushort_as_half(value));
+  }
+  static TESSERA_DEVICE uint16_t write(float value) {
+    return __half_as_ushort(__float2half_rn(value));
+  }
+#else
+  static TESSERA_DEVICE float read(uint16_t value) {
+    _Float16 half;
+    memcpy(&half, &value, 2);
+    return float(half);
+  }
+  static TESSERA_DEVICE uint16_t write(float value) {
+    _Float16 half = _Float16(value);
+    uint16_t bits;
+    memcpy(&bits, &half, 2);
+    return bits;
+  }
+#endif
+  static TESSERA_DEVICE float add(float a, float b) { return a + b; }
+};
+} // namespace
+
+/// "a != a" keeps a NaN, and a NaN in b fails the comparison and is taken.
+template <typename Type>
+static TESSERA_DEVICE typename Type::Wide
+combine(int64_t reduction, typename Type::Wide a, typename Type::Wide b) {
+  if (reduction == Max)
+    return (a != a) || a > b ? a : b;
+  if (reduction == Min)
+    return (a != a) || a < b ? a : b;
+  return Type::add(a, b);
+}
+
+template <typename Type, int count>
+struct alignas(sizeof(typename Type::Stored) * count) Pack {
+  typename Type::Stored element[count];
+};
+
+/// `count` elements of a row at once.
+template <typename Type, int count>
+static TESSERA_DEVICE void reducePacks(const ReduceParams &p) {
+  using P = Pack<Type, count>;
+  int64_t perRow = p.inner / count;
+  for (int64_t i = globalIndex(); i < p.outer * perRow; i += globalSize()) {
+    int64_t row = p.outer == 1 ? 0 : i / perRow;
+    int64_t at = (i - row * perRow) * count;
+    typename Type::Wide sum[count];
+    for (int64_t s = 0; s < p.numSources; ++s) {
+      P next = *reinterpret_cast<const P *>(
+          reinterpret_cast<const typename Type::Stored *>(p.source[s]) +
+          row * p.sourceStride + at);
+      TESSERA_UNROLL
+      for (int e = 0; e < count; ++e) {
+        typename Type::Wide value = Type::read(next.element[e]);
+        sum[e] = s == 0 ? value : combine<Type>(p.reduction, sum[e], value);
+      }
+    }
+    P result;
+    TESSERA_UNROLL
+    for (int e = 0; e < count; ++e)
+      result.element[e] = Type::write(sum[e]);
+    for (int64_t j = 0; j < p.numDestinations; ++j)
+      *reinterpret_cast<P *>(
+          reinterpret_cast<typename Type::Stored *>(p.destination[j]) +
+          row * p.destinationStride + at) = result;
+  }
+}
+
+/// By 16 bytes where all addresses and rows are multiples of them.
+template <typename Type>
+static TESSERA_DEVICE void reduceAll(const ReduceParams &p) {
+  constexpr int size = int(sizeof(typename Type::Stored));
+  int64_t all = p.inner * size | (p.outer == 1 ? 0 : p.sourceStride * size) |
+                (p.outer == 1 ? 0 : p.destinationStride * size);
+  for (int64_t s = 0; s < p.numSources; ++s)
+    all |= p.source[s];
+  for (int64_t j = 0; j < p.numDestinations; ++j)
+    all |= p.destination[j];
+  if (all % 16 == 0)
+    reducePacks<Type, 16 / size>(p);
+  else
+    reducePacks<Type, 1>(p);
+}
+
+TESSERA_KERNEL(tessera_reduce_f32, ReduceParams, 256, 2) {
+  reduceAll<Number<float>>(p);
+}
+TESSERA_KERNEL(tessera_reduce_bf16, ReduceParams, 256, 2) {
+  reduceAll<BFloat>(p);
+}
+TESSERA_KERNEL(tessera_reduce_f16, ReduceParams, 256, 2) { reduceAll<Half>(p); }
+TESSERA_KERNEL(tessera_reduce_f64, ReduceParams, 256, 2) {
+  reduceAll<Number<double>>(p);
+}
+TESSERA_KERNEL(tessera_reduce_i1, ReduceParams, 256, 2) { reduceAll<Truth>(p); }
+TESSERA_KERNEL(tessera_reduce_i8, ReduceParams, 256, 2) {
+  reduceAll<Whole<int8_t>>(p);
+}
+TESSERA_KERNEL(tessera_reduce_i32, ReduceParams, 256, 2) {
+  reduceAll<Whole<int32_t>>(p);
+}
+TESSERA_KERNEL(tessera_reduce_i64, ReduceParams, 256, 2) {
+  reduceAll<Whole<int64_t>>(p);
+}

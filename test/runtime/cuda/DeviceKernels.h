@@ -1,0 +1,75 @@
+//===- DeviceKernels.h - The kernels on an emulated device ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the tests of kernels share: a device with the kernels loaded, and blocks
+// of its memory that end where nothing may be touched.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RUNTIME_CUDA_DEVICEKERNELS_H
+#define TESSERA_TEST_RUNTIME_CUDA_DEVICEKERNELS_H
+
+#include "emulator/EmulatedDevice.h"
+#include "emulator/GuardedMemory.h"
+#include "kernels/Launch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace tessera::rt::cuda {
+
+/// A stream of an emulated device on which everything is done in an order of
+/// the seed.
+class DeviceKernels {
+public:
+  explicit DeviceKernels(uint64_t seed)
+      : device(createEmulatedDevice(EmulatedDeviceOptions{0, seed})),
+        kernels(*device) {
+    EXPECT_EQ(kernels.load(), "");
+    EXPECT_EQ(device->createStream(false, stream), "");
+  }
+  ~DeviceKernels() { EXPECT_EQ(device->destroy(stream), ""); }
+
+  /// Waits for all launches, of which `error` is the message of the last.
+  void finish(const std::string &error) {
+    ASSERT_EQ(error, "");
+    ASSERT_EQ(device->synchronize(stream), "");
+  }
+
+  std::unique_ptr<Device> device;
+  BuiltinKernels kernels;
+  Stream stream;
+};
+
+/// Memory of `count` elements with nothing behind it; no numbers at first.
+template <typename T> class DeviceBlock {
+public:
+  explicit DeviceBlock(size_t count, size_t alignment = 16)
+      : count(count), memory(static_cast<T *>(tessera::emu::allocateGuarded(
+                          count * sizeof(T), alignment))) {}
+  DeviceBlock(const std::vector<T> &values, size_t alignment = 16)
+      : DeviceBlock(values.size(), alignment) {
+    memcpy(memory, values.data(), count * sizeof(T));
+  }
+  DeviceBlock(const DeviceBlock &) = delete;
+  ~DeviceBlock() { EXPECT_EQ(tessera::emu::freeGuarded(memory), ""); }
+
+  T *data() { return memory; }
+  std::vector<T> values() const {
+    return std::vector<T>(memory, memory + count);
+  }
+
+private:
+  size_t count;
+  T *memory;
+};
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_TEST_RUNTIME_CUDA_DEVICEKERNELS_H
