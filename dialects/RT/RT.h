@@ -58,6 +58,14 @@ int64_t getElementBytes(mlir::Type type);
 /// Size of a whole tensor of static shape, in bytes.
 int64_t getTensorBytes(mlir::RankedTensorType type);
 
+/// What a program is compiled for.
+enum class Target { Host, Cuda, CudaEmulated };
+/// "host", "cuda", "cuda-emulated".
+llvm::StringRef stringifyTarget(Target target);
+std::optional<Target> parseTarget(llvm::StringRef name);
+/// The target of the module that `op` is in.
+Target getTarget(mlir::Operation *op);
+
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
 

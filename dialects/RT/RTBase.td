@@ -32,6 +32,10 @@ def RT_Dialect : Dialect {
     dimensions. `rt.reuse = array<i64: r, o, ...>` on it says that result r may
     be written over operand o. After `rt-plan-arena` every op and argument
     carries `rt.offsets`, and the function `rt.arena_bytes`.
+
+    A module with `rt.target = "cuda"` is for a GPU: its kernels are functions of
+    a thread in a `gpu.module @kernels`. With `"cuda-emulated"` these become
+    functions of the host.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -61,6 +65,11 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMemoryAttr = "rt.memory";
     /// Unit attribute of the step function in phase `rt`.
     static constexpr ::llvm::StringLiteral kStepAttr = "rt.step";
+    /// What a module is compiled for, on the module: "host", "cuda" or
+    /// "cuda-emulated". No attribute is "host".
+    static constexpr ::llvm::StringLiteral kTargetAttr = "rt.target";
+    /// Name of the module of device kernels, in phase `rt`.
+    static constexpr ::llvm::StringLiteral kDeviceModule = "kernels";
     /// The program's manifest in JSON, on the module.
     static constexpr ::llvm::StringLiteral kManifestAttr = "rt.manifest";
   }];

@@ -63,6 +63,20 @@ LogicalResult CallCopyOp::verify() {
   return success();
 }
 
+LogicalResult LaunchDeviceOp::verify() {
+  auto isWithin = [&](const char *what, int64_t value, int64_t least,
+                      int64_t most) -> LogicalResult {
+    if (value >= least && value <= most)
+      return success();
+    return emitOpError("(C2) expects a ")
+           << what << " of " << least << " to " << most << " but got " << value;
+  };
+  return success(
+      succeeded(isWithin("grid", getGrid(), 1, (int64_t(1) << 31) - 1)) &&
+      succeeded(isWithin("block", getBlock(), 1, 1024)) &&
+      succeeded(isWithin("shared memory", getShared(), 0, 48 * 1024)));
+}
+
 LogicalResult CallMatmulOp::verify() {
   if (getOffsets().size() != 3)
     return emitOpError("(C1) expects three offsets but got ")
@@ -116,6 +130,17 @@ Arguments LaunchOp::getCallArguments() {
   CallArgument function{CallArgument::Function};
   function.symbol = getKernel();
   return {function, words, int32(count), int64(getRows()), int64(getGrain())};
+}
+
+StringRef LaunchDeviceOp::getCallee() { return "tessera_rt_launch_device"; }
+Arguments LaunchDeviceOp::getCallArguments() {
+  CallArgument words{CallArgument::Words, 0,
+                     SmallVector<int64_t>(getOffsets())};
+  words.scalars.assign(getScalars().begin(), getScalars().end());
+  int64_t count = getOffsets().size() + getScalars().size();
+  return {int32(getNumber()), words,
+          int32(count),       int64(getGrid()),
+          int32(getBlock()),  int32(getShared())};
 }
 
 StringRef CallCopyOp::getCallee() { return "tessera_rt_copy"; }

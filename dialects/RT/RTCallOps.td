@@ -52,6 +52,31 @@ def RT_LaunchOp : RT_CallOp<"launch", [
   }];
 }
 
+def RT_LaunchDeviceOp : RT_CallOp<"launch_device", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel on a device: tessera_rt_launch_device";
+  let description = [{
+    `grid` blocks of `block` threads run the kernel with this number. It gets the
+    addresses at `offsets`, then the scalars.
+    (C1) where the module of the kernels stands, the callee is function `number`
+    of it, with as many arguments; (C2) the grid has 1 to 2^31 - 1 blocks, a
+    block 1 to 1024 threads and at most 49152 bytes of shared memory.
+
+    ```mlir
+    rt.launch_device @kernels::@kernel_0 number 0 grid 96 block 128 shared 512
+        at [0, 4096]
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, I64Attr:$number, I64Attr:$grid,
+                       I64Attr:$block, I64Attr:$shared,
+                       DenseI64ArrayAttr:$offsets, Variadic<Index>:$scalars);
+  let assemblyFormat = [{
+    $kernel `number` $number `grid` $grid `block` $block `shared` $shared `at`
+    $offsets (`with` $scalars^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def RT_CallCopyOp : RT_CallOp<"call_copy"> {
   let summary = "copies a strided block: tessera_rt_copy";
   let description = [{

@@ -82,6 +82,14 @@ LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == kSlotAttr || name == kManifestAttr)
     return success();
+  if (name == kTargetAttr) {
+    auto text = dyn_cast<StringAttr>(attr.getValue());
+    if (isa<ModuleOp>(op) && text && parseTarget(text.getValue()))
+      return success();
+    return op->emitError() << "rt.target: expects \"host\", \"cuda\" or "
+                              "\"cuda-emulated\" on a module but got "
+                           << attr.getValue();
+  }
   bool ofFunction =
       llvm::is_contained({kKernelAttr, kRowsAttr, kReuseAttr, kArenaBytesAttr,
                           kMemoryAttr, kStepAttr},
@@ -116,6 +124,29 @@ std::optional<int32_t> rt::getRuntimeType(Type type) {
   if (type.isInteger(64))
     return 7;
   return std::nullopt;
+}
+
+static constexpr llvm::StringLiteral targetNames[] = {"host", "cuda",
+                                                      "cuda-emulated"};
+
+StringRef rt::stringifyTarget(Target target) {
+  return targetNames[static_cast<int>(target)];
+}
+
+std::optional<Target> rt::parseTarget(StringRef name) {
+  for (auto [i, known] : llvm::enumerate(targetNames))
+    if (name == known)
+      return static_cast<Target>(i);
+  return std::nullopt;
+}
+
+Target rt::getTarget(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto text = module->getAttrOfType<StringAttr>(RTDialect::kTargetAttr);
+  return text ? parseTarget(text.getValue()).value_or(Target::Host)
+              : Target::Host;
 }
 
 int64_t rt::getElementBytes(Type type) {

@@ -254,3 +254,34 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
            << int64_t(getRows()) << " and " << int64_t(getGrain());
   return success();
 }
+
+LogicalResult LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto module =
+      tables.lookupNearestSymbolFrom(*this, getKernelAttr().getRootReference());
+  if (!module)
+    return success();
+  auto func = dyn_cast_or_null<FunctionOpInterface>(
+      tables.lookupNearestSymbolFrom(*this, getKernelAttr()));
+  if (!func)
+    return emitOpError("(C1) expects a function of @")
+           << getKernelAttr().getRootReference().getValue() << " but got "
+           << getKernelAttr();
+  uint64_t number = 0;
+  for (Operation &other : *func->getBlock()) {
+    if (&other == func.getOperation())
+      break;
+    auto before = dyn_cast<FunctionOpInterface>(other);
+    number += before && !before.isExternal();
+  }
+  if (number != getNumber())
+    return emitOpError("(C1) expects number ")
+           << number << " for " << getKernelAttr() << " but got "
+           << getNumber();
+  // Later phases give kernels other types.
+  size_t words = getOffsets().size() + getScalars().size();
+  if (func.getNumArguments() != words)
+    return emitOpError("(C1) expects ")
+           << func.getNumArguments() << " offsets and scalars for "
+           << getKernelAttr() << " but got " << words;
+  return success();
+}

@@ -9,9 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceProgram.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -280,11 +282,30 @@ static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
+/// What a program for a device, or for the emulator of one, says of its
+/// kernels.
+static void describeDevice(ModuleOp module,
+                           ArrayRef<LLVM::LLVMFuncOp> emulated) {
+  SmallVector<StringRef> names;
+  for (LLVM::LLVMFuncOp kernel : emulated)
+    names.push_back(kernel.getSymName());
+  for (auto device : module.getOps<gpu::GPUModuleOp>())
+    for (auto kernel : device.getOps<LLVM::LLVMFuncOp>())
+      if (!kernel.isExternal())
+        names.push_back(kernel.getSymName());
+  defineKernelNames(module, names);
+  defineEmulatedKernels(module, emulated);
+  if (rt::getTarget(module) == rt::Target::CudaEmulated)
+    defineImages(module, {});
+}
+
 /// Kernels are called by their entries only; tensors of one call do not overlap
 /// (a result that lies over an operand is the same argument) and are aligned as
 /// the arena is.
 static void finishKernels(ModuleOp module) {
   OpBuilder b(module.getContext());
+  bool isHost = rt::getTarget(module) == rt::Target::Host;
+  SmallVector<LLVM::LLVMFuncOp> emulated;
   for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
     if (!kernel->hasAttr(RTDialect::kKernelAttr))
       continue;
@@ -300,10 +321,16 @@ static void finishKernels(ModuleOp module) {
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(64));
     }
+    if (!isHost) {
+      emulated.push_back(kernel);
+      continue;
+    }
     auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(
         (kernel.getSymName() + kEntrySuffix).str());
     defineEntry(entry, kernel);
   }
+  if (!isHost)
+    describeDevice(module, emulated);
 }
 
 static void createManifest(ModuleOp module) {
@@ -348,6 +375,8 @@ struct ConvertRTToLLVMPass
         StepToLLVM(func).run();
 
     OpPassManager toLLVM(ModuleOp::getOperationName());
+    if (rt::getTarget(module) == rt::Target::CudaEmulated)
+      toLLVM.addPass(createConvertVectorToLLVMPass());
     toLLVM.addPass(createConvertMathToLLVMPass());
     toLLVM.addPass(createConvertMathToLibmPass());
     toLLVM.addPass(createArithToLLVMConversionPass());

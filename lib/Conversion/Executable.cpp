@@ -7,7 +7,9 @@
 
 #include "tessera/Conversion/Executable.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -30,6 +32,8 @@ using llvm::StringRef;
 void tessera::registerExecutableTranslations(mlir::DialectRegistry &registry) {
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerGPUDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,11 +142,12 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
 //===----------------------------------------------------------------------===//
 
 Expected<std::string> tessera::findRuntimeLibrary(StringRef given,
-                                                  StringRef toolDirectory) {
+                                                  StringRef toolDirectory,
+                                                  StringRef name) {
   llvm::SmallString<128> path(given);
   if (given.empty()) {
     path = llvm::sys::path::parent_path(toolDirectory);
-    llvm::sys::path::append(path, "lib", "libtessera_rt_host.a");
+    llvm::sys::path::append(path, "lib", "lib" + name + ".a");
   }
   if (!llvm::sys::fs::exists(path))
     return llvm::createStringError("expects the runtime's library at " + path +

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LowerGPUKernels.h"
 #include "LowerKernels.h"
 #include "Manifest.h"
 #include "dialects/Dist/Dist.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/StringMap.h"
@@ -43,6 +45,9 @@ private:
   LogicalResult lowerAll(Block &block);
   LogicalResult lowerLoop(scf::ForOp op);
   void lowerKernelCall(rt::KernelOp op);
+  void launchOnDevice(func::FuncOp kernel, ArrayRef<InPlace> inPlace,
+                      StringRef name, ArrayRef<int64_t> addresses,
+                      ValueRange words);
   void startFrom(Value init, Value result);
   void lowerMatmul(rt::MatmulOp op);
   template <typename Call, typename Op> void lowerAttention(Op op);
@@ -65,6 +70,9 @@ private:
   llvm::DenseMap<Value, int64_t> offsets;
   IRMapping scalars;
   llvm::StringMap<func::FuncOp> lowered;
+  /// Kernels of a device, and their number in its module.
+  gpu::GPUModuleOp device;
+  llvm::StringMap<std::pair<GPUKernel, int64_t>> deviceKernels;
   int64_t sequence = 0;
 };
 
@@ -119,7 +127,7 @@ void StepLowering::lowerKernelCall(rt::KernelOp op) {
   SmallVector<InPlace> inPlace;
   SmallVector<int64_t> addresses;
   SmallVector<Value> words;
-  std::string name = op.getCallee().str() + "_loops";
+  std::string name = op.getCallee().str() + (device ? "" : "_loops");
   for (Value operand : op.getOperands()) {
     if (isa<RankedTensorType>(operand.getType()))
       addresses.push_back(offsetOf(operand));
@@ -140,12 +148,32 @@ void StepLowering::lowerKernelCall(rt::KernelOp op) {
       addresses.push_back(offsetOf(result));
     }
   }
+  if (device)
+    return launchOnDevice(kernel, inPlace, name, addresses, words);
   func::FuncOp &loops = lowered[name];
   if (!loops)
     loops = lowerKernel(kernel, inPlace, name);
   int64_t rows =
       kernel->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
   rt::LaunchOp::create(b, name, rows, getKernelGrain(kernel), addresses, words);
+}
+
+void StepLowering::launchOnDevice(func::FuncOp kernel,
+                                  ArrayRef<InPlace> inPlace, StringRef name,
+                                  ArrayRef<int64_t> addresses,
+                                  ValueRange words) {
+  int64_t count = deviceKernels.size();
+  auto [it, isNew] = deviceKernels.try_emplace(name);
+  auto &[made, number] = it->second;
+  if (isNew) {
+    made = lowerGPUKernel(device, kernel, inPlace, name);
+    number = count;
+  }
+  auto symbol =
+      SymbolRefAttr::get(b.getContext(), RTDialect::kDeviceModule,
+                         {FlatSymbolRefAttr::get(b.getContext(), name)});
+  rt::LaunchDeviceOp::create(b, symbol, number, made.grid, made.block,
+                             made.sharedBytes, addresses, words);
 }
 
 /// Makes the place of a result hold what is added to: it lies there already,
@@ -452,6 +480,8 @@ LogicalResult StepLowering::run(StringRef program) {
   module->setAttr(RTDialect::kManifestAttr, b.getStringAttr(*manifest));
 
   b.setInsertionPoint(step);
+  if (rt::getTarget(module) != rt::Target::Host)
+    device = gpu::GPUModuleOp::create(b, RTDialect::kDeviceModule);
   auto func = func::FuncOp::create(b, "step", b.getFunctionType({}, {}));
   func->setAttr(RTDialect::kStepAttr, b.getUnitAttr());
   func->setAttr(RTDialect::kArenaBytesAttr,

@@ -274,5 +274,8 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
       {"communication", describeTraffic(step, mesh)},
       {"arguments", std::move(*arguments)},
       {"results", std::move(results)}};
+  // The runtime that the program is linked with; an emulated GPU is one too.
+  if (rt::getTarget(step) != rt::Target::Host)
+    (*manifest.getAsObject())["target"] = "cuda";
   return llvm::formatv("{0}", manifest).str();
 }

@@ -58,13 +58,13 @@ static void buildPropagate(OpPassManager &pm) {
   pm.addPass(createPropagateShardingsPass());
 }
 
-static void buildKernels(OpPassManager &pm);
+static void buildKernels(OpPassManager &pm, const PipelineOptions &options);
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options);
 
 /// What a partitioned module needs, by the phases that follow.
 static ArenaMeasure getArenaMeasure(const PipelineOptions &options) {
   auto build = [options](OpPassManager &pm) {
-    buildKernels(pm);
+    buildKernels(pm, options);
     buildSchedule(pm, options);
   };
   ArenaMeasure measure;
@@ -119,7 +119,13 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   }
 }
 
-static void buildKernels(OpPassManager &pm) {
+static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
+  // Without a target the module's own stands.
+  if (!options.target.empty()) {
+    SetTargetPassOptions target;
+    target.target = options.target;
+    pm.addPass(createSetTargetPass(target));
+  }
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   pm.addNestedPass<func::FuncOp>(createConvertNNPass());
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
@@ -144,6 +150,8 @@ static void buildRT(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildLLVM(OpPassManager &pm) {
+  pm.addPass(createConvertGPUToNVVMPass());
+  pm.addPass(createEmulateGPUPass());
   pm.addPass(createConvertRTToLLVMPass());
 }
 
@@ -162,7 +170,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Partition:
     return buildPartition(pm, options);
   case Phase::Kernels:
-    return buildKernels(pm);
+    return buildKernels(pm, options);
   case Phase::Schedule:
     return buildSchedule(pm, options);
   case Phase::RT:
@@ -219,6 +227,8 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
       options.strategy = word.str();
     } else if (word.consume_front("training=")) {
       options.training = word.str();
+    } else if (word.consume_front("target=")) {
+      options.target = word.str();
     } else if (word == "forward") {
       options.forward = true;
     } else if (std::optional<Phase> phase = parsePhase(word)) {
@@ -226,8 +236,8 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
       hasPhase = true;
     } else {
       return error("--compile-to expects a phase (" + listPhases() +
-                   "), mesh=..., strategy=..., training=... or forward but "
-                   "got '" +
+                   "), mesh=..., strategy=..., training=..., target=... or "
+                   "forward but got '" +
                    word + "'");
     }
   }

@@ -31,6 +31,7 @@ void tessera::registerDialects(DialectRegistry &registry) {
                   nn::NNDialect, rt::RTDialect>();
   registerUpstreamShardingRules(registry);
   registerUpstreamGradients(registry);
+  registerConversionInterfaces(registry);
 }
 
 void tessera::registerPasses() {

@@ -18,6 +18,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Conversion/Executable.h"
+#include "tessera/Conversion/GPUImages.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/FileSystem.h"
@@ -40,7 +41,16 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--strategy", "LIST",
      "what to shard, as dp,tp,sp,zero=3; default: the\n"
      "program's own shardings"},
-    {"--target", "NAME", "host (default) or cuda"},
+    {"--target", "NAME",
+     "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
+     "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"
+     "kernels on the host, slowly; needs neither)"},
+    {"--cuda-arch", "LIST",
+     "architectures to make machine code for, as 80,90;\n"
+     "default: 80,90,100; PTX of the lowest goes along"},
+    {"--kernel-report", "FILE",
+     "with --target cuda: write the registers and spills of\n"
+     "each kernel: JSON to FILE.json, else text; - is stdout"},
     {"--compile-to", "PHASE",
      "stop after this phase and print the program; default:\n"
      "exe, the executable"},
@@ -53,7 +63,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "beyond a tensor or read when it is over; slow)"},
     {"--runtime-library", "FILE",
      "the runtime to link with; default:\n"
-     "../lib/libtessera_rt_host.a seen from this tool"},
+     "../lib/libtessera_rt_host.a seen from this tool, or\n"
+     "libtessera_rt_cuda.a"},
     {"--dist-report", "FILE",
      "write what a device receives, by kind of collective and\n"
      "axes: JSON to FILE.json, else text; - is stdout"},
@@ -127,6 +138,8 @@ struct Job {
   std::optional<Phase> last;
   PipelineOptions pipeline;
   ObjectOptions object;
+  ImageOptions images;
+  std::string kernelReport;
   std::string library;
   bool quiet = false;
 };
@@ -147,18 +160,39 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   return llvm::Error::success();
 }
 
+/// What the kernels of a GPU are made for, and with.
+llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
+  bool isCuda = parsed.get("--target") == "cuda";
+  for (StringRef name : {"--cuda-arch", "--kernel-report"})
+    if (parsed.has(name) && (!isCuda || job.last))
+      return llvm::createStringError(
+          name + " expects --target cuda and an executable");
+  if (!isCuda || job.last)
+    return llvm::Error::success();
+  if (parsed.has("--cuda-arch")) {
+    auto archs = parseArchs(parsed.get("--cuda-arch"));
+    if (!archs)
+      return archs.takeError();
+    job.images.archs = *archs;
+  }
+  job.kernelReport = parsed.get("--kernel-report").str();
+  auto toolkit = findCUDAToolkit();
+  if (!toolkit)
+    return llvm::createStringError("--target cuda: " +
+                                   llvm::toString(toolkit.takeError()));
+  job.images.toolkit = *toolkit;
+  return llvm::Error::success();
+}
+
 llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera compile --help");
-  auto target = parsed.getChoice("--target", {"host", "cuda"}, "host");
+  auto target =
+      parsed.getChoice("--target", {"host", "cuda", "cuda-emulated"}, "host");
   if (!target)
     return target.takeError();
-  if (*target == 1)
-    return llvm::createStringError(
-        "--target cuda: this build of Tessera has no CUDA target; expects "
-        "--target host");
   auto memory =
       parsed.getChoice("--memory", {"shared", "apart", "watched"}, "shared");
   if (!memory)
@@ -188,12 +222,16 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   job.pipeline.program = job.name;
   if (llvm::Error error = readBudget(parsed, job.pipeline))
     return error;
+  job.pipeline.target = parsed.get("--target").str();
+  if (llvm::Error error = readImageOptions(parsed, job))
+    return error;
   job.object.cpu = parsed.get("--cpu", "native").str();
   job.quiet = parsed.has("--quiet");
   if (!job.last) {
     std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-    auto library = findRuntimeLibrary(parsed.get("--runtime-library"),
-                                      llvm::sys::path::parent_path(tool));
+    auto library = findRuntimeLibrary(
+        parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
+        *target == 0 ? "tessera_rt_host" : "tessera_rt_cuda");
     if (!library)
       return library.takeError();
     job.library = *library;
@@ -242,9 +280,29 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
   return llvm::Error::success();
 }
 
+/// The images of a GPU's kernels.
+llvm::Error makeImages(mlir::ModuleOp module, const Job &job,
+                       Progress &progress) {
+  auto uses = addDeviceImages(module, job.images);
+  if (!uses)
+    return uses.takeError();
+  progress.done("images");
+  if (job.kernelReport.empty())
+    return llvm::Error::success();
+  return writeOutput(job.kernelReport, [&](llvm::raw_ostream &os) {
+    if (StringRef(job.kernelReport).ends_with(".json"))
+      printKernelUseAsJson(*uses, os);
+    else
+      printKernelUse(*uses, os);
+  });
+}
+
 /// The executable, by way of an object that does not stay.
 llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
                            Progress &progress) {
+  if (!job.images.toolkit.empty())
+    if (llvm::Error error = makeImages(module, job, progress))
+      return error;
   llvm::SmallString<128> object;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("tessera", "o", object))

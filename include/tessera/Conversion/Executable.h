@@ -36,10 +36,11 @@ llvm::Error writeObject(mlir::ModuleOp module, const ObjectOptions &options,
                         llvm::StringRef path);
 
 /// The runtime's library: `given` if it is not empty, otherwise
-/// libtessera_rt_host.a in ../lib seen from `toolDirectory`. An error if it is
-/// not there.
-llvm::Expected<std::string> findRuntimeLibrary(llvm::StringRef given,
-                                               llvm::StringRef toolDirectory);
+/// lib`name`.a in ../lib seen from `toolDirectory`. An error if it is not
+/// there.
+llvm::Expected<std::string>
+findRuntimeLibrary(llvm::StringRef given, llvm::StringRef toolDirectory,
+                   llvm::StringRef name = "tessera_rt_host");
 
 /// Links an object with the runtime's library into an executable. Errors: no
 /// C++ compiler driver on PATH, a failed link with what the linker said first.

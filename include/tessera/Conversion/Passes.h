@@ -21,6 +21,10 @@ namespace tessera {
 /// no kernel. None, with an error, if there is none or there are several.
 mlir::FailureOr<mlir::func::FuncOp> getStepFunction(mlir::ModuleOp module);
 
+/// Registers how upstream dialects become LLVM dialect, which the conversion of
+/// a GPU's kernels asks them for.
+void registerConversionInterfaces(mlir::DialectRegistry &registry);
+
 } // namespace tessera
 
 #endif // TESSERA_CONVERSION_PASSES_H

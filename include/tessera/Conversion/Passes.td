@@ -35,6 +35,24 @@ def ExpandAccumulatePass
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SetTargetPass : Pass<"rt-set-target", "::mlir::ModuleOp"> {
+  let summary = "says what a program is compiled for";
+  let description = [{
+    Kernels are cut, and lowered, for this target.
+
+    ```mlir
+    module { ... }
+    ```
+    becomes, with `target=cuda`,
+    ```mlir
+    module attributes {rt.target = "cuda"} { ... }
+    ```
+  }];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+                        "host, cuda or cuda-emulated">];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
   let summary = "nn ops become library-call records or linalg";
   let description = [{
@@ -172,11 +190,70 @@ def LowerToRTPass : Pass<"rt-lower-to-rt", "::mlir::ModuleOp"> {
     ```mlir
     rt.launch @kernel_0 rows 8 grain 1 at [0, 64]
     ```
+    For a GPU a kernel becomes the function of a thread in `gpu.module @kernels`,
+    and the call
+    ```mlir
+    rt.launch_device @kernels::@kernel_0 number 0 grid 1 block 32 shared 0
+        at [0, 64]
+    ```
   }];
   let options = [Option<"program", "program", "std::string", "\"program\"",
                         "name of the program in its manifest">];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::scf::SCFDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+    "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ConvertGPUToNVVMPass : Pass<"rt-convert-gpu-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "kernels of a GPU become NVVM and LLVM dialect";
+  let description = [{
+    Each tensor of a kernel is a pointer that no other one overlaps, to memory
+    that is aligned as the arena is. exp, tanh and the like become calls of
+    libdevice.
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @kernel_0(%x: memref<64xf32>) kernel {...}
+    }
+    ```
+    becomes
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @kernel_0(%x: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias})
+          attributes {nvvm.kernel, nvvm.reqntid = ...} {...}
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+def EmulateGPUPass : Pass<"rt-emulate-gpu", "::mlir::ModuleOp"> {
+  let summary = "kernels of a GPU become functions of the host";
+  let description = [{
+    A function is one thread, which asks the emulator who it is.
+
+    ```mlir
+    gpu.module @kernels {
+      gpu.func @kernel_0(%x: memref<64xf32>) kernel {
+        %t = gpu.thread_id x
+        gpu.barrier
+        ...
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    func.func private @kernel_0(%x: memref<64xf32>, %shared: memref<0xi8>)
+        attributes {rt.kernel} {
+      %t = func.call @tessera_emu_thread_id() : () -> i32
+      func.call @tessera_emu_barrier() : () -> ()
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertRTToLLVMPass : Pass<"rt-convert-to-llvm", "::mlir::ModuleOp"> {

@@ -77,6 +77,9 @@ struct PipelineOptions {
   bool noFullGather = false;
   /// Where the report of collectives goes (reportCollectives); empty: nowhere.
   std::string collectiveReport;
+  /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
+  /// says, or host.
+  std::string target;
   /// Name of the program in its manifest.
   std::string program = "program";
 };

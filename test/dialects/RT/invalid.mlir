@@ -308,3 +308,53 @@ func.func @C1_embedding_sizes() {
   rt.call_embedding_backward f32, i32 -> f32 [16, 64] at [0, 2048, 4096]
   return
 }
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// rt.launch_device
+//===----------------------------------------------------------------------===//
+
+gpu.module @kernels {
+  gpu.func @a(%x: memref<8xf32>) kernel { gpu.return }
+}
+func.func @device_name() {
+  // expected-error @below {{'rt.launch_device' op (C1) expects a function of @kernels but got @kernels::@b}}
+  rt.launch_device @kernels::@b number 0 grid 1 block 32 shared 0 at [0]
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @a(%x: memref<8xf32>) kernel { gpu.return }
+}
+func.func @device_number() {
+  // expected-error @below {{'rt.launch_device' op (C1) expects number 0 for @kernels::@a but got 1}}
+  rt.launch_device @kernels::@a number 1 grid 1 block 32 shared 0 at [0]
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @a(%x: memref<8xf32>) kernel { gpu.return }
+}
+func.func @device_words() {
+  // expected-error @below {{'rt.launch_device' op (C1) expects 1 offsets and scalars for @kernels::@a but got 2}}
+  rt.launch_device @kernels::@a number 0 grid 1 block 32 shared 0 at [0, 64]
+  return
+}
+
+// -----
+
+func.func @device_block() {
+  // expected-error @below {{'rt.launch_device' op (C2) expects a block of 1 to 1024 but got 2048}}
+  rt.launch_device @kernels::@a number 0 grid 1 block 2048 shared 0 at [0]
+  return
+}
+
+// -----
+
+// expected-error @below {{rt.target: expects "host", "cuda" or "cuda-emulated" on a module but got "rocm"}}
+module attributes {rt.target = "rocm"} {}

@@ -1,0 +1,41 @@
+//===- DeviceProgram.h - What a program for a device defines ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The symbols that tessera_rt_cuda.h expects of a program, in LLVM dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_DEVICEPROGRAM_H
+#define TESSERA_LIB_CONVERSION_DEVICEPROGRAM_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tessera {
+
+/// Defines tessera_program_kernels and their number.
+void defineKernelNames(mlir::ModuleOp module,
+                       llvm::ArrayRef<mlir::StringRef> names);
+
+/// Defines tessera_program_emulated_kernels: null where there are no kernels
+/// for the host, else of each an entry that unpacks words. A kernel's last
+/// argument is the block's shared memory.
+void defineEmulatedKernels(mlir::ModuleOp module,
+                           llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> kernels);
+
+/// One of tessera_program_images.
+struct DeviceImage {
+  /// 80, 90, 100.
+  int arch = 0;
+  bool isPTX = false;
+  std::string data;
+};
+
+/// Defines tessera_program_images and their number.
+void defineImages(mlir::ModuleOp module, llvm::ArrayRef<DeviceImage> images);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_DEVICEPROGRAM_H

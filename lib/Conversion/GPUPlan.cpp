@@ -1,0 +1,581 @@
+//===- GPUPlan.cpp - How the threads of a GPU share a kernel --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUPlan.h"
+#include "KernelRows.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using utils::IteratorType;
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+std::optional<LinearAccess> tessera::getLinearAccess(AffineMap map,
+                                                     ArrayRef<int64_t> shape,
+                                                     unsigned dropped) {
+  LinearAccess access;
+  access.strides.assign(map.getNumDims(), 0);
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(shape);
+  for (unsigned i = dropped; i < map.getNumResults(); ++i) {
+    if (shape[i] == 1)
+      continue;
+    SmallVector<int64_t> flat;
+    if (failed(getFlattenedAffineExpr(map.getResult(i), map.getNumDims(), 0,
+                                      &flat)) ||
+        flat.size() != map.getNumDims() + 1)
+      return std::nullopt;
+    for (unsigned loop = 0; loop < map.getNumDims(); ++loop)
+      access.strides[loop] += flat[loop] * strides[i];
+    access.offset += flat.back() * strides[i];
+  }
+  return access;
+}
+
+bool tessera::readsAlike(const OpPlan &plan, const LoopGroup &group,
+                         const LinearAccess &access, int64_t rowElements) {
+  if (access.offset != 0 || group.size != rowElements)
+    return false;
+  int64_t stride = 1;
+  llvm::SmallBitVector inGroup(plan.sizes.size());
+  for (unsigned loop : llvm::reverse(group.loops)) {
+    if (access.strides[loop] != stride)
+      return false;
+    stride *= plan.sizes[loop];
+    inGroup.set(loop);
+  }
+  // No other loop of the row moves it.
+  for (unsigned loop = plan.rowLoops; loop < plan.sizes.size(); ++loop)
+    if (!inGroup.test(loop) && plan.sizes[loop] != 1 &&
+        access.strides[loop] != 0)
+      return false;
+  return true;
+}
+
+Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
+  Block *body = op.getBody();
+  Value yielded = body->getTerminator()->getOperand(result);
+  Operation *combiner = yielded.getDefiningOp();
+  Value accumulator = body->getArgument(op.getNumDpsInputs() + result);
+  if (!combiner || combiner->getBlock() != body ||
+      combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
+      !arith::getNeutralElement(combiner))
+    return nullptr;
+  return combiner;
+}
+
+//===----------------------------------------------------------------------===//
+// The planner
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Threads of a block where nothing speaks for another number.
+constexpr int64_t kBlock = 256;
+/// Elements that one thread holds of a row, at most.
+constexpr int64_t kMaxHeld = 32;
+/// Elements of all values together that one thread holds, at most.
+constexpr int64_t kMaxRegisters = 96;
+constexpr int64_t kWarp = 32;
+
+class Planner {
+public:
+  Planner(func::FuncOp kernel, ArrayRef<InPlace> inPlace, int64_t block)
+      : kernel(kernel), inPlace(inPlace), wantedBlock(block) {}
+  KernelPlan run();
+
+private:
+  void addOps(int64_t rows);
+  void makeRuns(OpPlan &op);
+  LoopGroup::Run runOf(const OpPlan &op, ArrayRef<unsigned> loops) const;
+  void chooseWork(OpPlan &op);
+  void chooseVectors();
+  int64_t bestVector(const OpPlan &op) const;
+  bool makeFlat();
+  bool isElementwise() const;
+  void chooseTeam();
+  int64_t widest() const;
+  void placeValues();
+  bool isReadAlike(Value value) const;
+  void findWaits();
+  void layOutShared();
+  int64_t rowElements(Value value) const;
+  std::optional<LinearAccess> access(const OpPlan &op,
+                                     OpOperand &operand) const;
+  int64_t countHeld() const;
+
+  func::FuncOp kernel;
+  ArrayRef<InPlace> inPlace;
+  int64_t wantedBlock;
+  KernelPlan plan;
+  bool needsBlock = false;
+};
+
+} // namespace
+
+std::optional<LinearAccess> Planner::access(const OpPlan &op,
+                                            OpOperand &operand) const {
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  linalg::GenericOp generic = op.op;
+  return getLinearAccess(generic.getMatchingIndexingMap(&operand),
+                         type.getShape(), 0);
+}
+
+/// Elements of a value of the kernel in one row.
+int64_t Planner::rowElements(Value value) const {
+  return cast<RankedTensorType>(value.getType()).getNumElements() / plan.rows;
+}
+
+/// Merges loops of a group that all accesses pass with one stride.
+void Planner::makeRuns(OpPlan &op) {
+  SmallVector<LinearAccess> accesses;
+  for (OpOperand &operand : op.op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      if (auto linear = access(op, operand))
+        accesses.push_back(*linear);
+  for (LoopGroup *group : {&op.rows, &op.parallel, &op.reductions}) {
+    for (unsigned loop : group->loops) {
+      int64_t size = op.sizes[loop];
+      bool merges =
+          !group->runs.empty() &&
+          llvm::all_of(accesses, [&](const LinearAccess &a) {
+            return a.strides[group->runs.back().last] == a.strides[loop] * size;
+          });
+      if (merges) {
+        group->runs.back().last = loop;
+        group->runs.back().size *= size;
+      } else {
+        group->runs.push_back({loop, size});
+      }
+      group->size *= size;
+    }
+  }
+}
+
+void Planner::chooseWork(OpPlan &op) {
+  linalg::GenericOp generic = op.op;
+  bool hasOneElement = op.parallel.size == 1;
+  if (op.reductions.size == 1) {
+    op.work = hasOneElement ? RowWork::Scalar : RowWork::Elements;
+    return;
+  }
+  if (hasOneElement) {
+    bool combines = true;
+    for (unsigned i = 0; i < generic.getNumResults(); ++i)
+      combines &= getCombiner(generic, i) != nullptr;
+    // Otherwise every thread does it from end to end.
+    op.work = combines ? RowWork::Reduction : RowWork::Scalar;
+    return;
+  }
+  op.work = op.parallel.loops.back() > op.reductions.loops.back()
+                ? RowWork::Columns
+                : RowWork::Sums;
+}
+
+void Planner::addOps(int64_t rows) {
+  plan = KernelPlan();
+  plan.rows = rows;
+  for (linalg::GenericOp generic : kernel.front().getOps<linalg::GenericOp>()) {
+    OpPlan op;
+    op.op = generic;
+    op.rowLoops = *getRowLoops(generic, rows);
+    op.sizes = generic.getStaticLoopRanges();
+    for (auto [i, kind] : llvm::enumerate(generic.getIteratorTypesArray())) {
+      if (op.sizes[i] == 1)
+        continue;
+      LoopGroup &group = i < op.rowLoops                  ? op.rows
+                         : kind == IteratorType::parallel ? op.parallel
+                                                          : op.reductions;
+      group.loops.push_back(i);
+    }
+    makeRuns(op);
+    chooseWork(op);
+    plan.ops.push_back(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+bool tessera::isAligned(const OpPlan &op, const LinearAccess &access,
+                        int64_t vector) {
+  const LoopGroup &shared = op.shared();
+  unsigned innermost = shared.runs.back().last;
+  if (access.strides[innermost] != 1 || access.offset % vector != 0)
+    return false;
+  for (const LoopGroup *group : {&op.rows, &op.parallel, &op.reductions})
+    for (unsigned loop : group->loops)
+      if (!llvm::is_contained(shared.loops, loop) &&
+          access.strides[loop] % vector != 0)
+        return false;
+  for (const LoopGroup::Run &run : ArrayRef(shared.runs).drop_back())
+    if (access.strides[run.last] % vector != 0)
+      return false;
+  return true;
+}
+
+/// Elements that make 16 bytes of most of what the op reads and writes.
+int64_t Planner::bestVector(const OpPlan &op) const {
+  const LoopGroup &shared = op.shared();
+  if (shared.runs.empty())
+    return 1;
+  for (int64_t vector = 8; vector > 1; vector /= 2) {
+    if (shared.runs.back().size % vector != 0)
+      continue;
+    int64_t narrow = 0, wide = 0;
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      auto linear = access(op, operand);
+      if (!linear || !isAligned(op, *linear, vector))
+        continue;
+      int64_t bytes =
+          rt::getElementBytes(getElementTypeOrSelf(operand.get().getType()));
+      ++(bytes * vector <= 16 ? narrow : wide);
+    }
+    if (narrow + wide && narrow >= wide)
+      return vector;
+  }
+  return 1;
+}
+
+/// Whether the threads of a team take chunks of the op's rows.
+static bool isChunked(const OpPlan &op) {
+  return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
+         op.work == RowWork::Columns;
+}
+
+/// One width for all ops of equally long rows, so that they share them alike.
+void Planner::chooseVectors() {
+  llvm::SmallDenseMap<int64_t, int64_t> widths;
+  for (const OpPlan &op : plan.ops)
+    if (isChunked(op)) {
+      int64_t &width = widths[op.shared().size];
+      width = std::max(width, bestVector(op));
+    }
+  for (const OpPlan &op : plan.ops)
+    if (isChunked(op))
+      while (op.shared().runs.back().size % widths[op.shared().size])
+        widths[op.shared().size] /= 2;
+  for (OpPlan &op : plan.ops) {
+    if (isChunked(op)) {
+      op.vector = widths.lookup(op.shared().size);
+      op.chunks = op.shared().size / op.vector;
+    } else if (op.work == RowWork::Sums) {
+      op.chunks = op.parallel.size;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Flat grids
+//===----------------------------------------------------------------------===//
+
+/// Whether all readers in the kernel go through the row as its maker does.
+bool Planner::isReadAlike(Value value) const {
+  int64_t elements = rowElements(value);
+  auto alike = [&](const OpPlan &op, OpOperand &operand) {
+    auto linear = access(op, operand);
+    bool shares = op.work == RowWork::Elements || op.work == RowWork::Reduction;
+    return linear && shares && !op.shared().runs.empty() &&
+           readsAlike(op, op.shared(), *linear, elements);
+  };
+  for (const OpPlan &op : plan.ops)
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      linalg::GenericOp generic = op.op;
+      bool makes = generic.isDpsInit(&operand) &&
+                   generic.getTiedOpResult(&operand) == value;
+      if ((makes || operand.get() == value) && !alike(op, operand))
+        return false;
+    }
+  return true;
+}
+
+bool Planner::isElementwise() const {
+  int64_t elements = 1;
+  for (const OpPlan &op : plan.ops) {
+    if (op.reductions.size != 1)
+      return false;
+    if (op.work != RowWork::Elements)
+      continue;
+    if (elements != 1 && op.parallel.size != elements)
+      return false;
+    elements = op.parallel.size;
+  }
+  for (const OpPlan &op : plan.ops)
+    for (Value value : op.op->getResults())
+      if (rowElements(value) != 1 && !isReadAlike(value))
+        return false;
+  return true;
+}
+
+/// A flat grid, if all ops are elementwise over one space: the whole tensor, or
+/// the kernel's rows.
+bool Planner::makeFlat() {
+  int64_t rows = plan.rows;
+  for (int64_t count : {int64_t(1), rows}) {
+    addOps(count);
+    if (!isElementwise())
+      continue;
+    // In one row of everything, what is done once a row would be done by every
+    // thread.
+    bool hasScalars = llvm::any_of(
+        plan.ops, [](const OpPlan &op) { return op.work == RowWork::Scalar; });
+    if (count == 1 && rows != 1 && hasScalars)
+      continue;
+    chooseVectors();
+    plan.flat = true;
+    int64_t chunks = 1;
+    for (const OpPlan &op : plan.ops)
+      chunks = std::max(chunks, op.chunks);
+    int64_t threads = plan.rows * chunks;
+    plan.block =
+        wantedBlock
+            ? wantedBlock
+            : std::clamp<int64_t>(llvm::alignTo(threads, kWarp), kWarp, kBlock);
+    plan.grid = llvm::divideCeil(threads, plan.block);
+    plan.team = chunks;
+    for (const OpPlan &op : plan.ops)
+      for (Value value : op.op->getResults())
+        plan.places[value] = rowElements(value) == 1 ? ValuePlace::Scalar
+                                                     : ValuePlace::Registers;
+    return true;
+  }
+  addOps(rows);
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Teams
+//===----------------------------------------------------------------------===//
+
+int64_t Planner::widest() const {
+  int64_t chunks = 1;
+  for (const OpPlan &op : plan.ops)
+    chunks = std::max(chunks, op.chunks);
+  return chunks;
+}
+
+/// Elements that a thread holds if rows are in registers.
+int64_t Planner::countHeld() const {
+  llvm::SmallDenseMap<Value, unsigned> readers;
+  int64_t held = 0;
+  for (const OpPlan &op : plan.ops) {
+    if (op.work != RowWork::Elements && op.work != RowWork::Reduction)
+      continue;
+    SmallPtrSet<Value, 8> read;
+    for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
+      if (isa<RankedTensorType>(operand->get().getType()))
+        read.insert(operand->get());
+    int64_t elements = op.rounds * op.vector;
+    for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
+      if (read.erase(operand->get()) && ++readers[operand->get()] == 2)
+        held += elements;
+    if (op.work == RowWork::Elements)
+      held += elements * op.op->getNumResults();
+  }
+  return held;
+}
+
+void Planner::chooseTeam() {
+  int64_t chunks = widest();
+  bool fewRows = plan.rows < 264;
+  auto setTeam = [&](int64_t team, int64_t teams) {
+    plan.team = team;
+    plan.teams = teams;
+    for (OpPlan &op : plan.ops)
+      op.rounds = llvm::divideCeil(op.chunks, team);
+  };
+  auto inWarp = [&](int64_t team) {
+    int64_t block = wantedBlock ? wantedBlock : 4 * kWarp;
+    int64_t most = llvm::PowerOf2Ceil(plan.rows);
+    int64_t teams = std::min(block / team, most);
+    // Whole warps, so that all lanes take part in shuffles.
+    teams = std::max(teams, kWarp / team);
+    setTeam(team, wantedBlock ? block / team : teams);
+  };
+  auto inBlock = [&] {
+    bool hasColumns = llvm::any_of(
+        plan.ops, [](const OpPlan &op) { return op.work == RowWork::Columns; });
+    int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
+                     : chunks > 4 * 512 ? (fewRows ? 1024 : 512)
+                                        : llvm::divideCeil(chunks, 2);
+    int64_t team = std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp,
+                                       hasColumns ? 512 : 1024);
+    setTeam(wantedBlock ? wantedBlock : team, 1);
+  };
+  if (needsBlock)
+    inBlock();
+  else if (chunks <= kWarp)
+    inWarp(llvm::PowerOf2Ceil(chunks));
+  else if (chunks <= 4 * kWarp && !fewRows)
+    inWarp(kWarp);
+  else
+    inBlock();
+  if (plan.teams > 1 && plan.team == kWarp && countHeld() > kMaxRegisters)
+    inBlock();
+  plan.block = plan.team * plan.teams;
+  plan.grid = llvm::divideCeil(plan.rows, plan.teams);
+  for (OpPlan &op : plan.ops) {
+    if (op.work == RowWork::Columns && op.chunks < plan.team) {
+      op.splits = std::min(plan.team / op.chunks, op.reductions.size);
+      // Parts of sums in at most a quarter of the shared memory.
+      int64_t bytes = 0;
+      for (Value value : op.op->getResults())
+        bytes += op.parallel.size *
+                 rt::getElementBytes(getElementTypeOrSelf(value.getType()));
+      op.splits =
+          std::clamp<int64_t>(kMaxSharedBytes / 4 / bytes, 1, op.splits);
+      bool combines = true;
+      for (unsigned i = 0; i < op.op->getNumResults(); ++i)
+        combines &= getCombiner(op.op, i) != nullptr;
+      if (!combines)
+        op.splits = 1;
+    }
+    bool isShared =
+        op.work == RowWork::Elements || op.work == RowWork::Reduction;
+    if (isShared && op.rounds * op.vector > kMaxHeld)
+      plan.unrolled = false;
+  }
+  plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void Planner::placeValues() {
+  Operation *terminator = kernel.front().getTerminator();
+  for (const OpPlan &op : plan.ops)
+    for (Value value : op.op->getResults()) {
+      bool isResult = llvm::is_contained(terminator->getOperands(), value);
+      bool isRead = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        return user != terminator;
+      });
+      ValuePlace &place = plan.places[value];
+      if (rowElements(value) == 1)
+        place = ValuePlace::Scalar;
+      else if (isRead && plan.unrolled && isReadAlike(value))
+        place = ValuePlace::Registers;
+      else
+        place = isResult ? ValuePlace::Memory : ValuePlace::Shared;
+    }
+}
+
+/// Threads wait where one reads what others wrote, or writes over what others
+/// read.
+void Planner::findWaits() {
+  SmallPtrSet<Value, 8> written, readByOthers;
+  Operation *terminator = kernel.front().getTerminator();
+  for (OpPlan &op : plan.ops) {
+    linalg::GenericOp generic = op.op;
+    bool shares = op.work == RowWork::Elements || op.work == RowWork::Reduction;
+    auto isAlike = [&](OpOperand &operand) {
+      auto linear = access(op, operand);
+      return linear && shares && !op.shared().runs.empty() &&
+             readsAlike(op, op.shared(), *linear, rowElements(operand.get()));
+    };
+    SmallVector<Value> read;
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      Value value = operand.get();
+      auto place = plan.places.find(value);
+      bool inMemory =
+          place != plan.places.end() && (place->second == ValuePlace::Shared ||
+                                         place->second == ValuePlace::Memory);
+      if (inMemory && written.contains(value)) {
+        auto maker = llvm::find_if(plan.ops, [&](const OpPlan &other) {
+          return other.op == value.getDefiningOp();
+        });
+        op.waits |= maker->work != RowWork::Elements || !isAlike(operand) ||
+                    !isReadAlike(value);
+      }
+      if (isa<BlockArgument>(value) && isa<RankedTensorType>(value.getType()) &&
+          !isAlike(operand))
+        read.push_back(value);
+    }
+    for (Value value : generic->getResults())
+      for (InPlace pair : inPlace)
+        if (terminator->getOperand(pair.result) == value)
+          op.waits |= readByOthers.contains(kernel.getArgument(pair.operand));
+    if (op.waits) {
+      written.clear();
+      readByOthers.clear();
+      needsBlock = true;
+    }
+    readByOthers.insert(read.begin(), read.end());
+    written.insert(generic->getResults().begin(), generic->getResults().end());
+    needsBlock |= op.work == RowWork::Columns;
+  }
+}
+
+void Planner::layOutShared() {
+  int64_t next = 0;
+  auto take = [&](int64_t bytes) {
+    int64_t place = next;
+    next = llvm::alignTo(next + bytes, 16);
+    return place;
+  };
+  for (OpPlan &op : plan.ops) {
+    for (Value value : op.op->getResults())
+      if (plan.places.lookup(value) == ValuePlace::Shared)
+        plan.sharedOffsets[value] =
+            take(rowElements(value) *
+                 rt::getElementBytes(getElementTypeOrSelf(value.getType())));
+    int64_t parts = 0;
+    if (op.work == RowWork::Reduction && plan.team > kWarp)
+      parts = plan.team / kWarp;
+    if (op.work == RowWork::Columns && op.splits > 1)
+      parts = (op.splits - 1) * op.parallel.size;
+    int64_t bytes = 0;
+    for (Value value : op.op->getResults())
+      bytes += llvm::alignTo(
+          parts * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
+          16);
+    op.scratch = take(bytes);
+  }
+  plan.sharedBytes = next;
+}
+
+KernelPlan Planner::run() {
+  int64_t rows =
+      kernel->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr).getInt();
+  addOps(rows);
+  if (makeFlat())
+    return plan;
+  chooseVectors();
+  // Where values lie depends on the team, and who waits on where they lie; a
+  // team that may wait is a block.
+  for (bool settled = false; !settled;) {
+    for (OpPlan &op : plan.ops)
+      op.waits = false;
+    plan.unrolled = true;
+    bool before = needsBlock;
+    chooseTeam();
+    placeValues();
+    // One copy of shared memory: it is of the block's only row.
+    needsBlock |= llvm::any_of(plan.places, [](const auto &entry) {
+      return entry.second == ValuePlace::Shared;
+    });
+    findWaits();
+    settled = before == needsBlock;
+  }
+  layOutShared();
+  return plan;
+}
+
+KernelPlan tessera::planGPUKernel(func::FuncOp kernel,
+                                  ArrayRef<InPlace> inPlace, int64_t block) {
+  return Planner(kernel, inPlace, block).run();
+}

@@ -1,0 +1,31 @@
+//===- LowerGPUKernels.h - A kernel on tensors as GPU threads ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_LOWERGPUKERNELS_H
+#define TESSERA_LIB_CONVERSION_LOWERGPUKERNELS_H
+
+#include "LowerKernels.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace tessera {
+
+/// A kernel as a function of one thread, and how many of them run it.
+struct GPUKernel {
+  mlir::gpu::GPUFuncOp func;
+  int64_t grid = 1, block = 1, sharedBytes = 0;
+};
+
+/// The kernel as a function of
+///   tensor operands, results that lie over none, index operands
+/// at the end of `module`, where tensors are flat memrefs.
+GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
+                         mlir::func::FuncOp kernel,
+                         llvm::ArrayRef<InPlace> inPlace, llvm::StringRef name);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_LOWERGPUKERNELS_H
