@@ -82,6 +82,8 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
          (sp.empty() && (nemo || nanotron || torchtitan) && l.tp > 1);
   StringRef overlap = f.text("overlap");
   l.overlap = overlap == "yes" || (overlap.empty() && !megatron);
+  // Its configurations for H100 pipeline gathers and scatters with products.
+  l.overlapTp = nemo && l.sp;
   // Gradients are reduced in 16 bits unless the row or the framework says f32.
   StringRef grad = f.text("grad_dtype");
   bool wide =

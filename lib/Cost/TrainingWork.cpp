@@ -53,6 +53,17 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
                              int64_t gradBytes, bool frozen) {
   OpWork backward = op;
   backward.pass = Pass::BackwardInput;
+  if (op.parameterSum > 0 && !frozen) {
+    // Rows are summed the other way through the operands, as part of the call
+    // that makes the gradient beside it.
+    OpWork sum;
+    sum.kind = OpClass::RowReduction;
+    sum.name = "parameter_sum";
+    sum.pass = Pass::BackwardInput;
+    sum.bytesRead = op.parameterSum;
+    sum.kernels = 0;
+    layer.add(sum);
+  }
   switch (op.kind) {
   case OpClass::Product:
     return appendProductBackward(layer, op, gradBytes, frozen);
@@ -172,6 +183,16 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   }
 }
 
+/// Gathers and scatters over tp go in chunks beside the products that read or
+/// make them. Sums over tp have to be whole.
+static void overlapTensorAxis(LayerWork &layer) {
+  for (CommWork &comm : layer.comms)
+    if (!comm.axes.empty() && comm.axes.front() == "tp" &&
+        (comm.kind == CommKind::AllGather ||
+         comm.kind == CommKind::ReduceScatter))
+      comm.overlappable = true;
+}
+
 void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
   int64_t gradBytes = layout.gradDType == GradDType::BF16 ? 2 : 4;
   for (LayerWork &layer : model.kinds) {
@@ -184,6 +205,8 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
       unfuseLoss(layer);
     if (layout.precision == Precision::FP8 && layer.name == "block")
       quantizeProducts(layer);
+    if (layout.overlapTp)
+      overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
                    layer.name == "block" ? layout.recompute : Recompute::None,

@@ -44,6 +44,7 @@ private:
             bool linear = false);
   /// What the backward reads. Inputs of products, and of the pass before them,
   /// are kept in 8 bits with an 8-bit recipe.
+  void norm(const char *name, double elements);
   void save(const char *name, double elements, bool isNarrow = false);
   /// The same of what selective recomputation makes again: the results of norms
   /// and of SwiGLU, and latent attention's up-projections (DeepSeek-V3, 2024,
@@ -108,6 +109,13 @@ void LayerBuilder::pass(OpClass kind, const char *name, double read,
   layer.add(op);
 }
 
+void LayerBuilder::norm(const char *name, double elements) {
+  pass(OpClass::RowReduction, name, elements, elements);
+  // The gradient of its scale reads its input and the gradient of its result.
+  layer.ops.back().parameterSum = 2 * width * elements;
+  again();
+}
+
 void LayerBuilder::save(const char *name, double elements, bool isNarrow) {
   double bytes = isNarrow && layout.precision == Precision::FP8 ? 1 : width;
   layer.saved.push_back({name, bytes * elements, false});
@@ -125,8 +133,7 @@ void LayerBuilder::parameter(const char *name, double elements, bool isExpert) {
 
 void LayerBuilder::enter(const char *name) {
   double size = double(rows) * config.hidden;
-  pass(OpClass::RowReduction, name, size, size);
-  again();
+  norm(name, size);
   save("norm input", size);
   parameter(name, config.hidden);
   if (layout.tp == 1 || !layout.sp)
@@ -162,9 +169,7 @@ void LayerBuilder::latentProjections() {
   save("attention input", t * h, /*isNarrow=*/true);
   if (config.queryRank) {
     product("q_down", 1, tokens, config.queryRank, h);
-    pass(OpClass::RowReduction, "q_norm", t * config.queryRank,
-         t * config.queryRank);
-    again();
+    norm("q_norm", t * config.queryRank);
     product("q_up", 1, tokens, queries, config.queryRank);
     again();
     save("latent query", 2 * t * config.queryRank);
@@ -175,8 +180,7 @@ void LayerBuilder::latentProjections() {
     parameter("q", double(h) * queries);
   }
   product("kv_down", 1, tokens, config.kvRank + config.ropeDim, h);
-  pass(OpClass::RowReduction, "kv_norm", t * config.kvRank, t * config.kvRank);
-  again();
+  norm("kv_norm", t * config.kvRank);
   int64_t up = heads * (config.nopeDim + config.valueDim);
   product("kv_up", 1, tokens, up, config.kvRank);
   again();

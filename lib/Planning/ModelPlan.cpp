@@ -12,9 +12,12 @@
 #include "tessera/Planning/ModelPlan.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "tessera/Import/ModelBuilder.h"
+#include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Pipelines/Pipelines.h"
@@ -86,9 +89,14 @@ static std::string keyOf(const ModelConfig &config, const Layout &layout) {
 
 llvm::Expected<OwningOpRef<ModuleOp>>
 WorkReader::partition(const ModelConfig &config, const Layout &layout,
-                      PipelineOptions options, int64_t layers) {
+                      PipelineOptions options, Phase last, int64_t layers) {
   ModelOptions model;
   model.batch = layout.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
+  // Only in kernels do more micro-batches than one leave a trace.
+  if (last == Phase::Kernels) {
+    model.batch *= 2;
+    options.training = "micro-batches=2";
+  }
   model.seq = layout.seq / layout.cp;
   model.dtype =
       layout.precision == Precision::F32 ? ModelDType::F32 : ModelDType::BF16;
@@ -113,8 +121,8 @@ WorkReader::partition(const ModelConfig &config, const Layout &layout,
   PassManager pm(context.get());
   pm.enableVerifier(false);
   // On one device the global program is the local one.
-  if (!options.mesh.empty())
-    buildPhasesUpTo(pm, Phase::Partition, options);
+  if (!options.mesh.empty() || last == Phase::Kernels)
+    buildPhasesUpTo(pm, last, options);
   else if (!options.forward)
     buildPhasesUpTo(pm, Phase::Train, options);
   if (failed(pm.run(*module)))
@@ -129,7 +137,8 @@ WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
   if (found != forward.end())
     return found->second;
   auto module =
-      partition(config, layout, partitionOptions(layout), /*layers=*/1);
+      partition(config, layout, partitionOptions(layout), Phase::Partition,
+                /*layers=*/1);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
@@ -142,7 +151,8 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
   PipelineOptions options = partitionOptions(layout);
   options.forward = false;
   options.training = "micro-batches=1";
-  auto module = partition(config, layout, options, config.layers);
+  auto module =
+      partition(config, layout, options, Phase::Partition, config.layers);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
@@ -150,6 +160,27 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
   if (!step)
     return llvm::createStringError("the program has no training step");
   return std::move(*step);
+}
+
+llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
+                                                   const Layout &layout) {
+  PipelineOptions options = partitionOptions(layout);
+  options.forward = false;
+  auto module =
+      partition(config, layout, options, Phase::Kernels, config.layers);
+  if (!module)
+    return module.takeError();
+  double bytes = 0;
+  // The one loop of the step is that over micro-batches.
+  (*module)->walk([&](rt::KernelOp kernel) {
+    if (!kernel->getParentOfType<LoopLikeOpInterface>())
+      return;
+    for (Type type : kernel->getOperandTypes())
+      bytes += getTensorBytes(type);
+    for (Type type : kernel->getResultTypes())
+      bytes += getTensorBytes(type);
+  });
+  return bytes;
 }
 
 llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,

@@ -120,13 +120,16 @@ private:
     case CostKind::Product:
       return readProduct(kernel);
     case CostKind::Elementwise:
-      if (isParameterOnly(kernel) || isEpilogue(kernel))
+      if (isParameterOnly(kernel))
         return;
+      if (isEpilogue(kernel))
+        return addEpilogue(kernel);
       break;
     default:
       break;
     }
     OpWork op = makeOp(kernel);
+    op.parameterSum = parameterSum(kernel);
     if (kernel.cost.kind == CostKind::Elementwise && isResidual(kernel))
       op.name = "residual";
     if (isa<nn::CrossEntropyOp>(kernel.ops[0]))
@@ -196,6 +199,29 @@ private:
     }
     return product && readsParameter && kernel.cost.linear &&
            kernel.writes.size() == 1;
+  }
+
+  /// The product's kernel does it; the gradient of its bias has to be summed.
+  void addEpilogue(const Kernel &kernel) {
+    if (!layer().ops.empty())
+      layer().ops.back().parameterSum += parameterSum(kernel);
+  }
+
+  /// Bytes that the gradients of vector parameters of a pass read, see
+  /// OpWork::parameterSum.
+  double parameterSum(const Kernel &kernel) const {
+    bool isNorm = kernel.cost.kind == CostKind::RowReduction;
+    if (!isNorm && kernel.cost.kind != CostKind::Elementwise)
+      return 0;
+    double parameters = 0, most = 0;
+    for (Value value : kernel.reads) {
+      double bytes = getTensorBytes(value.getType());
+      (isParameter(value) ? parameters : most) =
+          std::max(isParameter(value) ? parameters : most, bytes);
+    }
+    if (parameters == 0)
+      return 0;
+    return isNorm ? 2 * most : most;
   }
 
   /// An add on the residual stream, which the importer marks.

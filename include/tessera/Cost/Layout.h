@@ -127,7 +127,7 @@ struct Layout {
   bool scatterTransfers = true;
   /// Collectives of gradients and of sharded parameters run beside kernels.
   bool overlap = true;
-  /// Collectives of tp run beside products (pipelined in chunks).
+  /// Gathers and scatters of tp (with sp) run beside products, in chunks.
   bool overlapTp = false;
 
   /// Chunks of layers that the stages have together: pp x vpp, and two for each

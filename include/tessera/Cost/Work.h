@@ -86,6 +86,9 @@ struct OpWork {
   /// Of such a product: columns that belong to every second one of its layer,
   /// which Recompute::Products does again.
   int64_t secondColumns = 0;
+  /// Bytes that the gradients of its vector parameters read: for a bias the
+  /// gradient of what it is added to, for a norm's scale that and the input.
+  double parameterSum = 0;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
   /// Of an 8-bit product: the gradient of its result needs a cast of its own.

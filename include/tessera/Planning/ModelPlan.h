@@ -48,13 +48,19 @@ public:
   llvm::Expected<cost::LayerWork> readStep(const ModelConfig &config,
                                            const cost::Layout &layout);
 
+  /// Bytes that the kernels of one micro-batch read and write in the compiled
+  /// training step of the whole model: all but products and attention, as they
+  /// are outlined for the host. What read() derives is held against them.
+  llvm::Expected<double> readKernelBytes(const ModelConfig &config,
+                                         const cost::Layout &layout);
+
   /// Graphs built so far, for tests and reports.
   size_t numGraphs() const { return forward.size(); }
 
 private:
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
   partition(const ModelConfig &config, const cost::Layout &layout,
-            PipelineOptions options, int64_t layers);
+            PipelineOptions options, Phase last, int64_t layers);
   llvm::Expected<std::vector<cost::LayerWork>>
   readForward(const ModelConfig &config, const cost::Layout &layout);
 

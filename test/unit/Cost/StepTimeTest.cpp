@@ -124,6 +124,24 @@ TEST(TrainingWork, eight_bit_products_are_cast) {
             layer.ops[1].flops);
 }
 
+/// The gradient of a norm's scale, or of a bias, is summed from what the layer
+/// already has.
+TEST(TrainingWork, gradients_of_vectors_are_sums) {
+  LayerWork layer;
+  OpWork norm;
+  norm.kind = OpClass::RowReduction;
+  norm.parameterSum = 1000;
+  layer.add(norm);
+  LayerWork frozen = layer;
+  appendBackward(layer, Recompute::None, 4, /*frozen=*/false);
+  ASSERT_EQ(layer.ops.size(), 3u);
+  EXPECT_EQ(layer.ops[1].name, "parameter_sum");
+  EXPECT_EQ(layer.ops[1].bytesRead, 1000);
+  EXPECT_EQ(layer.ops[2].pass, Pass::BackwardInput);
+  appendBackward(frozen, Recompute::None, 4, /*frozen=*/true);
+  EXPECT_EQ(frozen.ops.size(), 2u);
+}
+
 ClusterSpec cluster(double nearBandwidth) {
   ClusterSpec spec;
   spec.device.peakFlops = {{"bf16", {300e12, Provenance::Datasheet, ""}}};
@@ -226,6 +244,34 @@ TEST(StepTime, recomputation_costs_a_forward) {
   StepTime none = price(l);
   l.recompute = Recompute::Full;
   EXPECT_NEAR(price(l).compute / none.compute, 4.0 / 3, 0.02);
+}
+
+/// Gathers and scatters beside products; sums stay in line.
+TEST(StepTime, overlap_hides_collectives_of_tp) {
+  auto seconds = [](CommKind kind, bool overlap) {
+    Layout l;
+    l.gpus = l.tp = 2;
+    l.overlapTp = overlap;
+    ModelWork work = model(l);
+    work.kinds.resize(2);
+    work.layers.resize(2);
+    LayerWork layer;
+    layer.name = "block";
+    layer.add(weightProduct(4096, 4096, 4096));
+    CommWork comm;
+    comm.kind = kind;
+    comm.axes = {"tp"};
+    comm.bytes = 50e6;
+    layer.add(comm);
+    work.kinds[1] = layer;
+    buildTrainingWork(work, l);
+    Machine machine(cluster(300e9), l);
+    return priceLayer(work.kinds[1], machine).forward.seconds(machine.device);
+  };
+  for (CommKind kind : {CommKind::AllGather, CommKind::ReduceScatter})
+    EXPECT_LT(seconds(kind, true), 0.99 * seconds(kind, false));
+  EXPECT_EQ(seconds(CommKind::AllReduce, true),
+            seconds(CommKind::AllReduce, false));
 }
 
 TEST(StepTime, overlap_hides_gradients) {
