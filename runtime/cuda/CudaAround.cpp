@@ -104,6 +104,9 @@ Status CudaTarget::waitForDevice() {
     else
       usleep(20);
   }
+  // What is over may have been given up.
+  if (Status status = check(communication->poll()))
+    return status;
   return noted.guardsBlocks ? check(kernels->blockFault(compute))
                             : TESSERA_RT_OK;
 }

@@ -264,6 +264,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   block->state.store(status ? RankState::Failed : RankState::Finished);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  ctx.target.reset();
   ctx.pool.reset();
   ctx.memory.unmap();
   return status;

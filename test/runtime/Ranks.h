@@ -82,7 +82,10 @@ public:
     options.threads = threads;
     prepareContext(*ctx, 0, manifest, options);
   }
-  ~SingleRank() { ctx->memory.unmap(); }
+  ~SingleRank() {
+    ctx->target.reset();
+    ctx->memory.unmap();
+  }
   operator tessera_rt_context *() { return ctx.get(); }
   uint8_t *arena() { return ctx->arena(); }
 

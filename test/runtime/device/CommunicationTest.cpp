@@ -1,0 +1,380 @@
+//===- CommunicationTest.cpp - Collectives of devices ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks with emulated devices: processes with a library that stands for NCCL,
+// processes that use the host's shared memory, and threads on one device.
+// Collectives of every kind are enqueued, recorded and replayed, and whatever
+// goes wrong is one message.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTarget.h"
+#include "FakeDevice.h"
+#include "Ranks.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+constexpr int64_t arenaBytes = 16384;
+constexpr int64_t inOffset = 0;
+constexpr int64_t outs[] = {1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192};
+
+/// Opens the target of a rank for `program`, with libraries of the test or
+/// without.
+static Status openTarget(tessera_rt_context *ctx, ProgramStep program,
+                         const Options &options = Options(),
+                         bool withNccl = true) {
+  if (withNccl)
+    useFakes(nullptr);
+  Manifest manifest;
+  manifest.ranks = ctx->ranks;
+  manifest.arenaBytes = arenaBytes;
+  manifest.mesh = ctx->mesh;
+  Options quiet = options;
+  quiet.quiet = true;
+  auto &target = *static_cast<CudaTarget *>(ctx->target.get());
+  Status status = target.open(manifest, quiet, program);
+  if (status == TESSERA_RT_OK && withNccl)
+    streamDevice() = &target.getDevice();
+  return status;
+}
+
+/// The mesh dp=2 x tp=2.
+static const int64_t dp[2] = {2, 2}, tp[2] = {1, 2}, both[4] = {2, 2, 1, 2};
+
+static int32_t allKinds(tessera_rt_context *ctx) {
+  static const int64_t pairs[4] = {0, 1, 1, 0}, half[2] = {0, 1};
+  static const int64_t shape[2] = {4, 2};
+  int32_t (*const calls[])(tessera_rt_context *) = {
+      [](tessera_rt_context *c) {
+        return tessera_rt_all_reduce(c, 0, 1, both, 2, TESSERA_RT_F32,
+                                     TESSERA_RT_SUM, 8, inOffset, outs[0]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_all_gather(c, 0, 2, tp, 1, TESSERA_RT_F32, 2, 4,
+                                     inOffset, outs[1]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_reduce_scatter(c, 0, 3, dp, 1, TESSERA_RT_F32,
+                                         TESSERA_RT_MAX, 2, 2, inOffset,
+                                         outs[2]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_all_to_all(c, 0, 4, tp, 1, TESSERA_RT_F32, 2, shape,
+                                     0, 1, inOffset, outs[3]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_permute(c, 0, 5, dp, 1, TESSERA_RT_F32, pairs, 2, 8,
+                                  inOffset, outs[4]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_permute(c, 0, 6, dp, 1, TESSERA_RT_F32, half, 1, 8,
+                                  inOffset, outs[5]);
+      },
+      [](tessera_rt_context *c) {
+        return tessera_rt_broadcast(c, 0, 7, both, 2, TESSERA_RT_F32, 2, 8,
+                                    inOffset, outs[6]);
+      }};
+  for (auto *call : calls)
+    if (int32_t status = call(ctx))
+      return status;
+  // Messages along tp, both ways at once.
+  int64_t peer = 1 - tessera_rt_rank(ctx) % 2;
+  int32_t status = tessera_rt_send_start(ctx, 1, 8, tp, 1, TESSERA_RT_F32, peer,
+                                         5, 8, inOffset);
+  if (!status)
+    status = tessera_rt_recv_start(ctx, 2, 9, tp, 1, TESSERA_RT_F32, peer, 5, 8,
+                                   outs[7]);
+  if (!status)
+    status = tessera_rt_wait(ctx, 2);
+  return status ? status : tessera_rt_wait(ctx, 1);
+}
+
+/// Element i of rank r's input in run `run`.
+static float input(int run, int rank, int i) {
+  return float(run * 100 + rank * 10 + i);
+}
+
+/// What `which` must be on `rank`.
+static std::vector<float> expected(int which, int run, int rank) {
+  std::vector<float> v;
+  int tpPeer = rank ^ 1, dpPeer = rank ^ 2, tpIndex = rank & 1,
+      dpIndex = rank >> 1;
+  auto all = [&](int from) {
+    for (int i = 0; i < 8; ++i)
+      v.push_back(input(run, from, i));
+  };
+  switch (which) {
+  case 0:
+    for (int i = 0; i < 8; ++i)
+      v.push_back(float(4 * run * 100 + 60 + 4 * i));
+    break;
+  case 1: // [2][members][4]
+    for (int o = 0; o < 2; ++o)
+      for (int j = 0; j < 2; ++j)
+        for (int i = 0; i < 4; ++i)
+          v.push_back(input(run, (rank & 2) + j, o * 4 + i));
+    break;
+  case 2: // [2][members][2], the maximum of block dpIndex
+    for (int o = 0; o < 2; ++o)
+      for (int i = 0; i < 2; ++i)
+        v.push_back(
+            input(run, std::max(rank, dpPeer), o * 4 + dpIndex * 2 + i));
+    break;
+  case 3: // [4, 2] to [2, 4]
+    for (int r = 0; r < 2; ++r)
+      for (int j = 0; j < 2; ++j)
+        for (int c = 0; c < 2; ++c)
+          v.push_back(input(run, (rank & 2) + j, (tpIndex * 2 + r) * 2 + c));
+    break;
+  case 4:
+    all(dpPeer);
+    break;
+  case 5:
+    if (dpIndex == 1)
+      all(dpPeer);
+    else
+      v.assign(8, 0);
+    break;
+  case 6:
+    all(2);
+    break;
+  default:
+    all(tpPeer);
+  }
+  return v;
+}
+
+/// Runs the step of all kinds; `name` is that of the collectives in the report.
+static std::string runAllKinds(tessera_rt_context *ctx, const Options &options,
+                               const char *name) {
+  ctx->mesh = {{"dp", 2}, {"tp", 2}};
+  bool withNccl = strstr(name, "nccl");
+  if (openTarget(ctx, allKinds, options, withNccl))
+    return "not opened";
+  for (int run = 0; run < 4; ++run) {
+    for (int i = 0; i < 8; ++i)
+      reinterpret_cast<float *>(ctx->arena() + inOffset)[i] =
+          input(run, ctx->rank, i);
+    if (ctx->target->send({inOffset, 32}, false) || ctx->target->step() ||
+        ctx->target->fetch({{0, arenaBytes}}))
+      return "a step failed";
+    for (int which = 0; which < 8; ++which) {
+      std::vector<float> want = expected(which, run, ctx->rank);
+      if (memcmp(ctx->arena() + outs[which], want.data(), want.size() * 4))
+        return format("run %d: collective %d is wrong", run, which);
+    }
+    if (barrier(ctx, BarrierStep))
+      return "lost";
+  }
+  std::string report = ctx->target->describeJson();
+  bool isRecorded = report.find("\"graph_nodes\": 0") == std::string::npos;
+  return report.find(format("\"collectives\": \"%s\"", name)) !=
+                     std::string::npos &&
+                 isRecorded == (options.simulateRanks == 0)
+             ? ""
+             : report;
+}
+
+TEST(communication, by_nccl) {
+  EXPECT_EQ(runRanks({4, arenaBytes},
+                     [](tessera_rt_context *ctx) {
+                       return runAllKinds(ctx, Options(), "nccl 2.28.9");
+                     }),
+            0);
+}
+
+TEST(communication, by_shared_memory) {
+  unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+  EXPECT_EQ(runRanks({4, arenaBytes},
+                     [](tessera_rt_context *ctx) {
+                       return runAllKinds(ctx, Options(), "shared memory");
+                     }),
+            0);
+}
+
+TEST(communication, on_one_device) {
+  unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+  Manifest manifest;
+  manifest.ranks = 4;
+  manifest.arenaBytes = arenaBytes;
+  Options options;
+  options.simulateRanks = 4;
+  options.threads = 1;
+  options.deadline = 20;
+  EXPECT_EQ(simulateRanks(manifest, options,
+                          [](tessera_rt_context *ctx, const Manifest &,
+                             const Options &options) {
+                            std::string error =
+                                runAllKinds(ctx, options, "one device");
+                            if (!error.empty())
+                              return int(fail(ctx, 1, error));
+                            return int(barrier(ctx, BarrierEnd));
+                          }),
+            0);
+}
+
+/// A reduction beside other work: x += sum over ranks of y, y = x + rank.
+static int32_t overlapped(tessera_rt_context *ctx) {
+  static const int64_t axes[2] = {1, 2};
+  static const int64_t shape[1] = {8}, stride[1] = {1};
+  int32_t status = tessera_rt_copy(ctx, 4, 1, shape, inOffset, stride, nullptr,
+                                   outs[1], stride, nullptr);
+  if (!status)
+    status = tessera_rt_all_reduce_start(ctx, 5, 1, axes, 1, TESSERA_RT_F32,
+                                         TESSERA_RT_SUM, 8, outs[1], outs[0]);
+  // Does not touch what is in flight.
+  if (!status)
+    status = tessera_rt_fill(ctx, 4, outs[2], 8, 0);
+  if (!status)
+    status = tessera_rt_wait(ctx, 5);
+  // The result is the next step's input, and the source is overwritten.
+  if (!status)
+    status = tessera_rt_fill(ctx, 4, outs[1], 8, 0x7fc00000);
+  return status ? status
+                : tessera_rt_copy(ctx, 4, 1, shape, outs[0], stride, nullptr,
+                                  inOffset, stride, nullptr);
+}
+
+TEST(communication, what_streams_leave_open_changes_nothing) {
+  for (int seed = 1; seed <= 8; ++seed) {
+    setenv("TESSERA_EMULATOR_SEED", std::to_string(seed).c_str(), 1);
+    RankFunction body = [](tessera_rt_context *ctx) -> std::string {
+      if (openTarget(ctx, overlapped))
+        return "not opened";
+      for (int i = 0; i < 8; ++i)
+        reinterpret_cast<float *>(ctx->arena())[i] = float(i + ctx->rank);
+      if (ctx->target->send({inOffset, 32}, false))
+        return "not sent";
+      float factor = 1;
+      for (int run = 0; run < 5; ++run, factor *= 2) {
+        if (ctx->target->step() || ctx->target->fetch({{inOffset, 32}}))
+          return "a step failed";
+        for (int i = 0; i < 8; ++i)
+          if (reinterpret_cast<float *>(ctx->arena())[i] !=
+              factor * float(2 * i + 1))
+            return format("run %d: element %d is wrong", run, i);
+      }
+      return "";
+    };
+    EXPECT_EQ(runRanks({2, arenaBytes}, body), 0) << "seed " << seed;
+  }
+  unsetenv("TESSERA_EMULATOR_SEED");
+}
+
+//===----------------------------------------------------------------------===//
+// What goes wrong
+//===----------------------------------------------------------------------===//
+
+static int32_t oneReduce(tessera_rt_context *ctx) {
+  static const int64_t axes[2] = {1, 2};
+  return tessera_rt_all_reduce(ctx, 0, 1, axes, 1, TESSERA_RT_F32,
+                               TESSERA_RT_SUM, 8, inOffset, outs[0]);
+}
+
+/// Runs ranks of which one is to fail; the message of the launcher.
+static std::string failureOf(const RankSetup &setup, const RankFunction &body) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runRanks(setup, body), 1);
+  return testing::internal::GetCapturedStderr();
+}
+
+static std::string stepTwice(tessera_rt_context *ctx) {
+  for (int i = 0; i < 2; ++i)
+    if (ctx->target->step() || ctx->target->fetch({}))
+      return std::string();
+  return std::string();
+}
+
+TEST(communication, steps_that_do_not_fit_are_found_before_the_first) {
+  std::string text = failureOf({2, arenaBytes}, [](tessera_rt_context *ctx) {
+    auto twice = [](tessera_rt_context *ctx) -> int32_t {
+      int32_t status = oneReduce(ctx);
+      return status ? status : oneReduce(ctx);
+    };
+    openTarget(ctx, ctx->rank == 0 ? oneReduce : ProgramStep(twice));
+    return std::string();
+  });
+  EXPECT_NE(text.find("do not fit: "), std::string::npos) << text;
+  EXPECT_NE(text.find("collectives or messages over x on the one"),
+            std::string::npos)
+      << text;
+}
+
+TEST(communication, an_error_of_its_own_is_reported) {
+  std::string text = failureOf({2, arenaBytes, 1, 30}, [](auto *ctx) {
+    if (ctx->rank == 0)
+      setenv("FAKE_NCCL_ERROR", "1", 1);
+    if (openTarget(ctx, oneReduce))
+      return std::string("not opened");
+    return stepTwice(ctx);
+  });
+  EXPECT_NE(text.find("NCCL 2.28.9, a collective over x: remote process exited "
+                      "or there was a network error"),
+            std::string::npos)
+      << text;
+}
+
+TEST(communication, communicators_that_never_come_together_have_a_deadline) {
+  std::string text = failureOf({2, arenaBytes, 1, 1}, [](auto *ctx) {
+    setenv("FAKE_NCCL_STUCK", "1", 1);
+    openTarget(ctx, oneReduce);
+    return std::string();
+  });
+  EXPECT_NE(text.find("NCCL has not come together over all ranks within 1 s"),
+            std::string::npos)
+      << text;
+}
+
+TEST(communication, a_rank_that_dies_is_named) {
+  std::string text = failureOf({2, arenaBytes, 1, 30}, [](auto *ctx) {
+    if (openTarget(ctx, oneReduce))
+      return std::string("not opened");
+    if (ctx->rank == 1)
+      kill(getpid(), SIGKILL);
+    return stepTwice(ctx);
+  });
+  EXPECT_NE(text.find("rank 1 was killed by signal 9"), std::string::npos)
+      << text;
+}
+
+TEST(communication, a_missing_library_is_named) {
+  std::string text = failureOf({2, arenaBytes}, [](auto *ctx) {
+    setenv("TESSERA_CUDA_LIBRARY_PATH", FAKES "/old", 1);
+    Manifest manifest;
+    manifest.ranks = ctx->ranks;
+    manifest.arenaBytes = arenaBytes;
+    Options options;
+    options.quiet = true;
+    ctx->target->open(manifest, options, oneReduce);
+    return std::string();
+  });
+  EXPECT_NE(text.find("expects NCCL 2.28.9 or later, but got 2.19.3"),
+            std::string::npos)
+      << text;
+}
+
+TEST(communication, the_recipe_for_one_device_is_in_the_environment) {
+  EXPECT_EQ(runRanks({2, arenaBytes},
+                     [](tessera_rt_context *ctx) -> std::string {
+                       Options options;
+                       options.shareDevice = true;
+                       if (openTarget(ctx, oneReduce, options))
+                         return "not opened";
+                       std::string host = getenv("NCCL_HOSTID");
+                       if (host != format("tessera-rank-%d", ctx->rank))
+                         return host;
+                       return strcmp(getenv("NCCL_ALGO"), "Ring") == 0 &&
+                                      strcmp(getenv("NCCL_MAX_CTAS"), "1") == 0
+                                  ? ""
+                                  : "not the recipe";
+                     }),
+            0);
+}

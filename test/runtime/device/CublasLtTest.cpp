@@ -1,0 +1,317 @@
+//===- CublasLtTest.cpp - Matrix products by cuBLASLt ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With a library that computes on the host what cuBLASLt's documentation says:
+// that operands are swapped and described rightly, and how ways to compute are
+// chosen and kept. The reference is the host target's product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDevice.h"
+#include "HostTarget.h"
+#include "Matmul.h"
+#include "Ranks.h"
+#include "TuneFile.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+namespace {
+class CublasLtTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string error;
+    device = createEmulatedDevice(0, error);
+    ASSERT_TRUE(device) << error;
+    ASSERT_EQ(device->createStream(false, stream), "");
+    useFakes(device.get());
+    options.path = testing::TempDir() + "tessera-cublaslt-" +
+                   std::to_string(getpid()) + ".tune";
+    unlink(options.path.c_str());
+    options.remark = [this](const std::string &text) {
+      remarks += text + "\n";
+    };
+  }
+  void TearDown() override {
+    unlink(options.path.c_str());
+    setenv("TESSERA_CUDA_LIBRARY_PATH", FAKES "/good", 1);
+  }
+
+  std::unique_ptr<Matmul> open() {
+    std::string error;
+    std::unique_ptr<Matmul> matmul =
+        createCublasLt(*device, stream, options, error);
+    EXPECT_EQ(error, "");
+    return matmul;
+  }
+  /// Products the library was asked for by `body`.
+  int64_t productsOf(const std::function<void()> &body) {
+    auto *count =
+        fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_products");
+    int64_t before = count();
+    body();
+    return count() - before;
+  }
+
+  std::unique_ptr<Device> device;
+  Stream stream;
+  TuneOptions options;
+  std::string remarks;
+};
+
+/// Numbers that are exact in bf16, and so are sums of their products in f32.
+template <typename T> std::vector<T> numbers(size_t count, int seed) {
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    float x = float(int((i * 7 + size_t(seed) * 5) % 9) - 4) / 2;
+    if constexpr (sizeof(T) == 2)
+      values[i] = T(floatToBf16(x));
+    else
+      values[i] = T(x);
+  }
+  return values;
+}
+} // namespace
+
+template <typename In, typename Out>
+static void compare(Matmul &matmul, Device &device, Stream stream,
+                    tessera_rt_matmul_desc d) {
+  size_t batch = size_t(d.batch);
+  auto extent = [&](int64_t stride, int64_t rows, int64_t ld) {
+    return (batch - 1) * size_t(stride) + size_t(rows * ld);
+  };
+  std::vector<In> a =
+      numbers<In>(extent(d.stride_a, d.trans_a ? d.k : d.m, d.lda), 1);
+  std::vector<In> b =
+      numbers<In>(extent(d.stride_b, d.trans_b ? d.n : d.k, d.ldb), 2);
+  std::vector<Out> c = numbers<Out>(extent(d.stride_c, d.m, d.ldc), 3);
+  std::vector<Out> expected = c;
+  SingleRank rank(1, 4096);
+  host::matmul(rank, d, a.data(), b.data(), expected.data(), nullptr, nullptr);
+  MatmulCall call;
+  call.desc = d;
+  call.a = a.data();
+  call.b = b.data();
+  call.c = c.data();
+  std::vector<Out> before = c;
+  ASSERT_EQ(matmul.prepare({call}), "");
+  c = before;
+  ASSERT_EQ(matmul.run(stream, call), "");
+  ASSERT_EQ(device.synchronize(stream), "");
+  EXPECT_TRUE(c == expected) << call.describe();
+}
+
+TEST_F(CublasLtTest, products_are_those_of_the_host) {
+  options.mode = TuneOptions::Off;
+  std::unique_ptr<Matmul> matmul = open();
+  ASSERT_TRUE(matmul);
+  for (int64_t bits = 0; bits < 16; ++bits) {
+    int64_t transA = bits & 1, transB = bits >> 1 & 1,
+            accumulate = bits >> 2 & 1;
+    int64_t batch = bits & 8 ? 3 : 1, m = 5, n = 7, k = 4;
+    int64_t lda = (transA ? m : k) + 2, ldb = (transB ? k : n) + 1, ldc = n + 3;
+    tessera_rt_matmul_desc d = {TESSERA_RT_F32,
+                                TESSERA_RT_F32,
+                                batch,
+                                m,
+                                n,
+                                k,
+                                lda,
+                                ldb,
+                                ldc,
+                                lda * 5,
+                                ldb * 7,
+                                ldc * 5,
+                                transA,
+                                transB,
+                                accumulate};
+    // B is shared by the batch in half of the cases.
+    if (transA)
+      d.stride_b = 0;
+    compare<float, float>(*matmul, *device, stream, d);
+    d.dtype = d.c_dtype = TESSERA_RT_F64;
+    compare<double, double>(*matmul, *device, stream, d);
+    d.dtype = d.c_dtype = TESSERA_RT_BF16;
+    compare<uint16_t, uint16_t>(*matmul, *device, stream, d);
+    d.c_dtype = TESSERA_RT_F32;
+    compare<uint16_t, float>(*matmul, *device, stream, d);
+  }
+}
+
+TEST_F(CublasLtTest, what_follows_a_product_is_described) {
+  options.mode = TuneOptions::Off;
+  std::unique_ptr<Matmul> matmul = open();
+  ASSERT_TRUE(matmul);
+  constexpr int64_t m = 3, n = 4, k = 2;
+  std::vector<float> a = numbers<float>(m * k, 1), b = numbers<float>(k * n, 2);
+  std::vector<float> bias = numbers<float>(n, 3), aux(m * n), c(m * n);
+  MatmulCall call;
+  call.desc = {
+      TESSERA_RT_F32, TESSERA_RT_F32, 1, m, n, k, k, n, n, 0, 0, 0, 0, 0, 0};
+  call.a = a.data();
+  call.b = b.data();
+  call.c = c.data();
+  call.bias = bias.data();
+  call.aux = aux.data();
+  call.fusion = {TESSERA_RT_FUSE_GELU, TESSERA_RT_F32, n};
+  ASSERT_EQ(matmul->prepare({call}), "");
+  ASSERT_EQ(matmul->run(stream, call), "");
+  auto sum = [&](int64_t i, int64_t j) {
+    double total = 0;
+    for (int64_t d = 0; d < k; ++d)
+      total += double(a[size_t(i * k + d)]) * b[size_t(d * n + j)];
+    return total;
+  };
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double x = sum(i, j) + bias[size_t(j)];
+      double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+      EXPECT_NEAR(aux[size_t(i * n + j)], x, 1e-6);
+      EXPECT_NEAR(c[size_t(i * n + j)], 0.5 * x * (1 + std::tanh(inner)), 1e-6);
+    }
+  // The gradient, with the sums of its columns.
+  call.fusion.kind = TESSERA_RT_FUSE_GELU_GRADIENT;
+  ASSERT_EQ(matmul->prepare({call}), "");
+  ASSERT_EQ(matmul->run(stream, call), "");
+  for (int64_t j = 0; j < n; ++j) {
+    double total = 0;
+    for (int64_t i = 0; i < m; ++i)
+      total += c[size_t(i * n + j)];
+    EXPECT_NEAR(bias[size_t(j)], total, 1e-5);
+  }
+}
+
+/// One small product.
+static MatmulCall smallCall(std::vector<float> &memory) {
+  memory.assign(48, 1);
+  MatmulCall call;
+  call.desc = {
+      TESSERA_RT_F32, TESSERA_RT_F32, 1, 4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0};
+  call.a = memory.data();
+  call.b = memory.data() + 16;
+  call.c = memory.data() + 32;
+  return call;
+}
+
+TEST_F(CublasLtTest, the_fastest_way_is_found_and_kept) {
+  std::vector<float> memory;
+  MatmulCall call = smallCall(memory);
+  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call, call}), ""); }),
+            10);
+  EXPECT_NE(remarks.find("1 matrix products timed"), std::string::npos)
+      << remarks;
+  TuneFile file;
+  ASSERT_EQ(file.read(options.path), "");
+  ASSERT_EQ(file.entries.size(), 1u);
+  // Number 2 takes no time, and number 3 cannot run.
+  EXPECT_EQ(file.entries.begin()->second.algo.data[0], 0xA162u);
+  EXPECT_EQ(file.entries.begin()->second.workspaceBytes, 2048);
+
+  // The next run times nothing; --tune=on does; another product does.
+  remarks.clear();
+  EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 0);
+  EXPECT_EQ(remarks, "");
+  options.mode = TuneOptions::On;
+  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
+  options.mode = TuneOptions::Cache;
+  MatmulCall other = call;
+  other.desc.accumulate = 1;
+  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call, other}), ""); }),
+            10);
+  ASSERT_EQ(file.read(options.path), "");
+  EXPECT_EQ(file.entries.size(), 2u);
+  // Off looks at no file and takes the library's first.
+  options.mode = TuneOptions::Off;
+  unlink(options.path.c_str());
+  EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 0);
+  EXPECT_NE(access(options.path.c_str(), F_OK), 0);
+}
+
+TEST_F(CublasLtTest, a_file_of_no_use_is_replaced) {
+  std::vector<float> memory;
+  MatmulCall call = smallCall(memory);
+  EXPECT_EQ(open()->prepare({call}), "");
+  TuneFile file;
+  ASSERT_EQ(file.read(options.path), "");
+
+  auto expectTuned = [&](const char *why) {
+    remarks.clear();
+    EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
+    EXPECT_NE(remarks.find(why), std::string::npos) << remarks;
+    EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 0);
+  };
+  // Of another version or device.
+  TuneFile other = file;
+  other.subject.libraryVersion = 120000;
+  ASSERT_EQ(other.write(options.path), "");
+  expectTuned("is not used: it is for version 120000 on ");
+  other = file;
+  other.subject.device = "another";
+  ASSERT_EQ(other.write(options.path), "");
+  expectTuned("on another");
+  // Changed.
+  std::ofstream(options.path, std::ios::app) << "x";
+  expectTuned("its checksum does not match");
+  // An algorithm that the library does not take.
+  other = file;
+  other.entries.begin()->second.algo.data[0] = 1;
+  ASSERT_EQ(other.write(options.path), "");
+  expectTuned("1 matrix products timed");
+}
+
+TEST_F(CublasLtTest, a_place_that_cannot_be_written_is_a_remark) {
+  std::vector<float> memory;
+  MatmulCall call = smallCall(memory);
+  options.path = "/proc/tessera.tune";
+  EXPECT_EQ(open()->prepare({call}), "");
+  EXPECT_NE(remarks.find("they cannot be kept in '/proc/tessera.tune': "),
+            std::string::npos)
+      << remarks;
+}
+
+TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
+  std::vector<float> memory;
+  MatmulCall call = smallCall(memory);
+  std::unique_ptr<Matmul> second;
+  // The second rank waits for the first, which tunes meanwhile.
+  TuneOptions first = options;
+  options.isFirst = false;
+  options.meet = [&]() -> std::string {
+    std::string error;
+    std::unique_ptr<Matmul> matmul =
+        createCublasLt(*device, stream, first, error);
+    return matmul->prepare({call});
+  };
+  second = open();
+  EXPECT_EQ(second->prepare({call}), "");
+  // It uses what the file says: as fast as algorithm 2.
+  auto *heuristics =
+      fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_heuristics");
+  int64_t before = heuristics();
+  EXPECT_EQ(second->run(stream, call), "");
+  EXPECT_EQ(heuristics(), before);
+}
+
+TEST_F(CublasLtTest, errors_name_the_product) {
+  options.mode = TuneOptions::Off;
+  std::vector<float> memory;
+  MatmulCall call = smallCall(memory), wrong = call;
+  wrong.desc.lda = 2;
+  std::unique_ptr<Matmul> matmul = open();
+  EXPECT_EQ(
+      matmul->prepare({wrong}),
+      "cuBLASLt 13.1, algorithms: CUBLAS_STATUS_INVALID_VALUE for f32[1 x "
+      "4 x 4 x 4]^nn");
+  EXPECT_EQ(matmul->run(stream, call),
+            "a product that was not seen before the first step: f32[1 x 4 x 4 "
+            "x 4]^nn");
+}

@@ -1,0 +1,343 @@
+//===- FakeNccl.cpp - NCCL on the host, for tests -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of NCCL that the runtime calls, between processes or threads of
+// one machine. A communicator is a piece of shared memory that its identity
+// names; what a rank sends goes through a mailbox there. Communicators do not
+// block while they are made, as NCCL's need not.
+//
+// FAKE_NCCL_ERROR=N: the N-th collective reports an error, as NCCL does, on its
+// own. FAKE_NCCL_STUCK=1: communicators never come together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeStream.h"
+#include "NcclApi.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tessera::rt::cuda;
+using namespace tessera::rt::cuda::nccl;
+
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 22809
+#endif
+
+FAKE_STREAM_HOOK
+
+static constexpr int maxRanks = 8;
+static constexpr size_t mailBytes = 256 << 10;
+
+namespace {
+/// From one rank to another.
+struct Mailbox {
+  std::atomic<uint32_t> isFull;
+  size_t bytes;
+  char data[mailBytes];
+};
+struct Shared {
+  std::atomic<int> joined;
+  Mailbox mail[maxRanks][maxRanks];
+};
+} // namespace
+
+namespace tessera::rt::cuda::nccl {
+struct CommT {
+  std::string name;
+  Shared *shared = nullptr;
+  int ranks = 0, rank = 0, splits = 0;
+  bool isAborted = false;
+  int error = Success;
+};
+} // namespace tessera::rt::cuda::nccl
+
+static int numAborted = 0, numCollectives = 0;
+extern "C" int tessera_fake_aborted() { return numAborted; }
+
+static CommT *join(const std::string &name, int ranks, int rank) {
+  std::string path = "/dev/shm/" + name;
+  int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  if (fd < 0 || ftruncate(fd, sizeof(Shared)) != 0)
+    return nullptr;
+  void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+  close(fd);
+  auto *comm = new CommT{name, static_cast<Shared *>(memory), ranks, rank};
+  // The last to come takes the name away.
+  if (++comm->shared->joined == ranks)
+    unlink(path.c_str());
+  return comm;
+}
+
+static bool isTogether(const CommT *comm) {
+  const char *stuck = getenv("FAKE_NCCL_STUCK");
+  return !stuck && comm->shared->joined.load() >= comm->ranks;
+}
+
+static void post(CommT *comm, int to, const void *data, size_t bytes) {
+  Mailbox &box = comm->shared->mail[comm->rank][to];
+  while (box.isFull.load())
+    if (comm->isAborted)
+      return;
+    else
+      usleep(20);
+  memcpy(box.data, data, bytes);
+  box.bytes = bytes;
+  box.isFull.store(1);
+}
+
+static std::vector<char> take(CommT *comm, int from, size_t bytes) {
+  std::vector<char> data(bytes);
+  Mailbox &box = comm->shared->mail[from][comm->rank];
+  while (!box.isFull.load())
+    if (comm->isAborted)
+      return data;
+    else
+      usleep(20);
+  if (box.bytes != bytes) {
+    fprintf(stderr, "fake NCCL: %zu bytes sent, %zu received\n", box.bytes,
+            bytes);
+    ::abort();
+  }
+  memcpy(data.data(), box.data, bytes);
+  box.isFull.store(0);
+  return data;
+}
+
+static size_t sizeOf(int type) {
+  switch (type) {
+  case Int8:
+  case Uint8:
+    return 1;
+  case Float16:
+  case Bfloat16:
+    return 2;
+  case Int32:
+  case Float32:
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+template <typename T>
+static void combineAs(char *into, const char *from, size_t count, int how) {
+  T *a = reinterpret_cast<T *>(into);
+  const T *b = reinterpret_cast<const T *>(from);
+  for (size_t i = 0; i < count; ++i)
+    a[i] = how == Sum   ? T(a[i] + b[i])
+           : how == Max ? (a[i] > b[i] ? a[i] : b[i])
+                        : (a[i] < b[i] ? a[i] : b[i]);
+}
+
+static void combine(char *into, const char *from, size_t count, int type,
+                    int how) {
+  switch (type) {
+  case Float32:
+    return combineAs<float>(into, from, count, how);
+  case Float64:
+    return combineAs<double>(into, from, count, how);
+  case Int32:
+    return combineAs<int32_t>(into, from, count, how);
+  case Uint8:
+    return combineAs<uint8_t>(into, from, count, how);
+  default:
+    fprintf(stderr, "fake NCCL: no reduction of type %d\n", type);
+    ::abort();
+  }
+}
+
+/// Every rank's block: all to all of `bytes`, the same for all.
+static std::vector<std::vector<char>> share(CommT *comm, const void *data,
+                                            size_t bytes) {
+  for (int to = 0; to < comm->ranks; ++to)
+    post(comm, to, data, bytes);
+  std::vector<std::vector<char>> all;
+  for (int from = 0; from < comm->ranks; ++from)
+    all.push_back(take(comm, from, bytes));
+  return all;
+}
+
+static std::vector<char> reduceAll(CommT *comm, const void *data, size_t count,
+                                   int type, int how) {
+  auto all = share(comm, data, count * sizeOf(type));
+  for (int i = 1; i < comm->ranks; ++i)
+    combine(all[0].data(), all[size_t(i)].data(), count, type, how);
+  return all[0];
+}
+
+/// Counts a collective, and breaks the one that the environment names.
+static int count(CommT *comm) {
+  const char *which = getenv("FAKE_NCCL_ERROR");
+  if (++numCollectives == (which ? atoi(which) : -1))
+    comm->error = 6;
+  return Success;
+}
+
+namespace {
+/// A send or receive between groupStart and groupEnd.
+struct Message {
+  CommT *comm;
+  bool isSend;
+  int peer;
+  void *data;
+  size_t bytes;
+  void *stream;
+};
+} // namespace
+static thread_local int groupDepth = 0;
+static thread_local std::vector<Message> group;
+
+static void runGroup() {
+  std::vector<Message> messages;
+  messages.swap(group);
+  if (messages.empty())
+    return;
+  enqueueFake(messages.front().stream, [messages] {
+    for (const Message &m : messages)
+      if (m.isSend)
+        post(m.comm, m.peer, m.data, m.bytes);
+    for (const Message &m : messages)
+      if (!m.isSend)
+        memcpy(m.data, take(m.comm, m.peer, m.bytes).data(), m.bytes);
+  });
+}
+
+extern "C" {
+int ncclGetVersion(int *version) {
+  *version = FAKE_VERSION;
+  return Success;
+}
+int ncclGetUniqueId(UniqueId *identity) {
+  static std::atomic<int> number{0};
+  memset(identity, 0, sizeof(*identity));
+  snprintf(identity->internal, sizeof(identity->internal),
+           "tessera-fake-nccl-%d-%d", int(getpid()), ++number);
+  return Success;
+}
+const char *ncclGetErrorString(int result) {
+  return result == 6 ? "remote process exited or there was a network error"
+                     : "invalid usage";
+}
+const char *ncclGetLastError(Comm) { return ""; }
+
+int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
+                           Config *config) {
+  if (config->size != sizeof(Config) || config->magic != 0xcafebeef ||
+      config->blocking != 0 || ranks > maxRanks)
+    return 5;
+  *comm = join(identity.internal, ranks, rank);
+  return *comm ? InProgress : 2;
+}
+
+#ifndef FAKE_WITHOUT_SPLIT
+int ncclCommSplit(Comm parent, int color, int key, Comm *child, Config *) {
+  // Who has which color: told to all.
+  ++parent->splits;
+  int mine[2] = {color, key};
+  auto all = share(parent, mine, sizeof(mine));
+  int ranks = 0, rank = 0;
+  for (auto &told : all) {
+    int theirs[2];
+    memcpy(theirs, told.data(), sizeof(theirs));
+    ranks += theirs[0] == color;
+    rank += theirs[0] == color && theirs[1] < key;
+  }
+  *child = join(parent->name + "-" + std::to_string(parent->splits) + "-" +
+                    std::to_string(color),
+                ranks, rank);
+  return InProgress;
+}
+#endif
+
+int ncclCommFinalize(Comm) { return Success; }
+int ncclCommDestroy(Comm comm) {
+  munmap(comm->shared, sizeof(Shared));
+  delete comm;
+  return Success;
+}
+int ncclCommAbort(Comm comm) {
+  comm->isAborted = true;
+  ++numAborted;
+  return Success;
+}
+int ncclCommGetAsyncError(Comm comm, int *result) {
+  *result = comm->error != Success ? comm->error
+            : isTogether(comm)     ? Success
+                                   : InProgress;
+  return Success;
+}
+int ncclGroupStart() {
+  ++groupDepth;
+  return Success;
+}
+int ncclGroupEnd() {
+  if (--groupDepth == 0)
+    runGroup();
+  return Success;
+}
+
+int ncclAllReduce(const void *from, void *to, size_t elements, int type,
+                  int how, Comm comm, void *stream) {
+  enqueueFake(stream, [=] {
+    std::vector<char> sum = reduceAll(comm, from, elements, type, how);
+    memcpy(to, sum.data(), sum.size());
+  });
+  return count(comm);
+}
+int ncclReduceScatter(const void *from, void *to, size_t elements, int type,
+                      int how, Comm comm, void *stream) {
+  enqueueFake(stream, [=] {
+    std::vector<char> sum =
+        reduceAll(comm, from, elements * size_t(comm->ranks), type, how);
+    size_t bytes = elements * sizeOf(type);
+    memcpy(to, sum.data() + bytes * size_t(comm->rank), bytes);
+  });
+  return count(comm);
+}
+int ncclAllGather(const void *from, void *to, size_t elements, int type,
+                  Comm comm, void *stream) {
+  enqueueFake(stream, [=] {
+    size_t bytes = elements * sizeOf(type);
+    auto all = share(comm, from, bytes);
+    for (size_t i = 0; i < all.size(); ++i)
+      memcpy(static_cast<char *>(to) + i * bytes, all[i].data(), bytes);
+  });
+  return count(comm);
+}
+int ncclBroadcast(const void *from, void *to, size_t elements, int type,
+                  int root, Comm comm, void *stream) {
+  enqueueFake(stream, [=] {
+    auto all = share(comm, from, elements * sizeOf(type));
+    memcpy(to, all[size_t(root)].data(), all[size_t(root)].size());
+  });
+  return count(comm);
+}
+static int addMessage(const Message &message) {
+  group.push_back(message);
+  if (groupDepth == 0)
+    runGroup();
+  return count(message.comm);
+}
+int ncclSend(const void *from, size_t elements, int type, int peer, Comm comm,
+             void *stream) {
+  return addMessage({comm, true, peer, const_cast<void *>(from),
+                     elements * sizeOf(type), stream});
+}
+int ncclRecv(void *to, size_t elements, int type, int peer, Comm comm,
+             void *stream) {
+  return addMessage({comm, false, peer, to, elements * sizeOf(type), stream});
+}
+}

@@ -1,0 +1,49 @@
+//===- ImagesTest.cpp - Which image fits a device -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Images.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::rt::cuda;
+
+static const tessera_rt_device_image images[] = {{80, 0, nullptr, 0},
+                                                 {90, 0, nullptr, 0},
+                                                 {100, 0, nullptr, 0},
+                                                 {80, 1, nullptr, 0}};
+static const KernelImages all = {images, 4, nullptr, 0, nullptr};
+
+/// "90 ptx80": architectures in the order of preference.
+static std::string order(const KernelImages &from, int32_t architecture) {
+  std::string text;
+  for (const tessera_rt_device_image *image : fittingImages(from, architecture))
+    text += (text.empty() ? "" : " ") +
+            std::string(image->is_ptx ? "ptx" : "") +
+            std::to_string(image->arch);
+  return text;
+}
+
+TEST(images, a_cubin_of_the_same_major_version_is_preferred) {
+  EXPECT_EQ(order(all, 80), "80 ptx80");
+  EXPECT_EQ(order(all, 86), "80 ptx80");
+  EXPECT_EQ(order(all, 90), "90 ptx80");
+  EXPECT_EQ(order(all, 103), "100 ptx80");
+}
+
+TEST(images, ptx_stands_in_for_other_versions) {
+  EXPECT_EQ(order(all, 120), "ptx80");
+  EXPECT_EQ(order(all, 75), "");
+  KernelImages cubins = all;
+  cubins.numImages = 3;
+  EXPECT_EQ(order(cubins, 120), "");
+}
+
+TEST(images, are_described_for_errors) {
+  EXPECT_EQ(describeImages(all),
+            "cubins for sm_80, sm_90, sm_100 and PTX for sm_80");
+  EXPECT_EQ(describeImages({}), "no images");
+}
