@@ -150,18 +150,19 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
                       int &missing) {
   missing = -1;
   Entry &entry = ctx->block().entries[slot];
+  DataMover *mover = op.kind == OpKind::Barrier ? nullptr : ctx->mover;
   if (op.stage == Stage::Matching) {
     if (Status status = matchPeers(ctx, slot, op, missing))
       return status;
     if (missing >= 0)
       return TESSERA_RT_OK;
-    if (ctx->mover) {
-      if (Status status = ctx->mover->move(slot, op))
+    if (mover) {
+      if (Status status = mover->move(slot, op))
         return status;
     } else {
       moveData(ctx, op, peerOperands(ctx, op, false).data());
     }
-    if (!ctx->mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
+    if (!mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
       entry.phase.store(1);
       for (int member : op.group->members)
         if (member != ctx->rank)
@@ -194,8 +195,8 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
         missing = op.group->members[size_t(op.peer)];
       return TESSERA_RT_OK;
     }
-    if (ctx->mover)
-      if (Status status = ctx->mover->release(slot, op))
+    if (mover)
+      if (Status status = mover->release(slot, op))
         return status;
     if (!op.held.empty())
       memcpy(ctx->arena() + op.destinationOffset, op.held.data(),
