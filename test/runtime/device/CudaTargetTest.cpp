@@ -60,8 +60,8 @@ static int32_t addTo(tessera_rt_context *ctx, int64_t to, int64_t from,
   return tessera_rt_launch_device(ctx, 0, words, 4, (count + 31) / 32, 32, 0);
 }
 
-/// y = 1 + 2x; z = y transposed; x += z y; sum = x, by a collective of one rank;
-/// loss += sum.
+/// y = 1 + 2x; z = y transposed; x += z y; sum = x, by a collective of one
+/// rank; loss += sum.
 static int32_t step(tessera_rt_context *ctx) {
   ++calls;
   uint8_t *arena = tessera_rt_arena(ctx);

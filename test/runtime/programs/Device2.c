@@ -1,0 +1,123 @@
+/*===-- Device2.c - A hand-written step for two devices ------------*- C
+-*-===*\
+|*                                                                            *|
+|* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+/*
+ * On the mesh dp=2: w [64], the same on both ranks, follows
+ *   w' = w - (g_0 + g_1) / 4,  g_r = w * m_r,  m_r = 1 + r
+ * with g_r = w times a diagonal matrix, by a matrix product, and the sum by a
+ * collective beside which the count of steps goes up. w' lies where w does, the
+ * new count does not. loss = w[0] before the step.
+ *
+ * Compiled with EMULATED the kernels are code for the host; otherwise the
+ * program is for devices, with an image that none can run.
+ */
+#include "tessera_rt_cuda.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define N 64
+#define W_OFFSET 0
+#define DIAGONAL_OFFSET 256
+#define G_OFFSET 512
+#define SUM_OFFSET 768
+#define STEP_OFFSET 1024
+#define NEW_STEP_OFFSET 1088
+#define LOSS_OFFSET 1152
+
+#define SCALAR(name, offset)                                                   \
+  "{\"name\": \"" name "\", \"dtype\": \"f32\", \"shape\": [],"                \
+  " \"offset\": " offset ", \"bytes\": 4"
+#define VECTOR                                                                 \
+  "{\"name\": \"w\", \"dtype\": \"f32\", \"shape\": [64], \"offset\": 0,"      \
+  " \"bytes\": 256"
+
+const char tessera_program_manifest[] =
+    "{\"version\": 1, \"program\": \"device2\", \"hash\": \"00\","
+    "\"target\": \"cuda\", \"ranks\": 2,"
+    "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 2048,"
+    "\"plan\": [\"mesh dp=2\"],"
+    "\"arguments\": ["
+    "{\"name\": \"tokens\", \"role\": \"tokens\", \"dtype\": \"i32\","
+    " \"shape\": [2, 8], \"local_shape\": [1, 8], \"offset\": 1280,"
+    " \"sharding\": [[{\"stride\": 1, \"size\": 2}], []],"
+    " \"bytes\": 32, \"vocab\": 128},"
+    VECTOR ", \"role\": \"param\", \"donate\": 0,"
+    " \"init\": {\"kind\": \"uniform\", \"low\": 1, \"high\": 2}},"
+    SCALAR("step", "1024") ", \"role\": \"state\", \"donate\": 1,"
+    " \"init\": {\"kind\": \"zeros\"}}],"
+    "\"results\": [" VECTOR "}," SCALAR("step", "1088") "},"
+    SCALAR("loss", "1152") "}]}";
+
+/* 0: diagonal[0] = 1 + rank. */
+static void setDiagonal(const int64_t *words) {
+  if (tessera_emu_thread_id() == 0)
+    *(float *)words[0] = (float)(1 + words[1]);
+}
+
+/* 1: new step = step + 1. */
+static void count(const int64_t *words) {
+  if (tessera_emu_thread_id() == 0)
+    *(float *)words[0] = *(const float *)words[1] + 1;
+}
+
+/* 2: loss = w[0]; w -= sum / 4, by blocks of 32 threads. */
+static void update(const int64_t *words) {
+  float *w = (float *)words[0], *loss = (float *)words[2];
+  const float *sum = (const float *)words[1];
+  int64_t i = tessera_emu_block_id() * tessera_emu_block_dim() +
+              tessera_emu_thread_id();
+  if (i == 0)
+    *loss = w[0];
+  w[i] -= sum[i] / 4;
+}
+
+#ifdef EMULATED
+static const tessera_rt_emulated_fn kernels[] = {setDiagonal, count, update};
+const tessera_rt_emulated_fn *const tessera_program_emulated_kernels = kernels;
+#else
+const tessera_rt_emulated_fn *const tessera_program_emulated_kernels = 0;
+tessera_rt_emulated_fn unused[] = {setDiagonal, count, update};
+#endif
+const tessera_rt_device_image tessera_program_images[] = {{80, 0, "image", 5}};
+const int32_t tessera_program_num_images = 1;
+const char *const tessera_program_kernels[] = {"diagonal", "count", "update"};
+const int32_t tessera_program_num_kernels = 3;
+
+/* Launches a kernel on up to three addresses. */
+static int32_t launch(tessera_rt_context *ctx, int32_t kernel, int64_t grid,
+                      int64_t a, int64_t b, int64_t c) {
+  int64_t words[3] = {a, b, c};
+  return tessera_rt_launch_device(ctx, kernel, words, 3, grid, 32, 0);
+}
+
+int32_t tessera_program_step(tessera_rt_context *ctx) {
+  static const int64_t dp[2] = {1, 2};
+  /* [64, 1] = [64, 1] [1, 1] */
+  static const tessera_rt_matmul_desc product = {
+      TESSERA_RT_F32, TESSERA_RT_F32, 1, N, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  uint8_t *arena = tessera_rt_arena(ctx);
+  int64_t base = (int64_t)arena, rank = tessera_rt_rank(ctx);
+  int32_t status;
+  const char *slow = getenv("DEVICE2_SLOW");
+  if (slow && atoi(slow) == rank)
+    sleep(30);
+  if ((status = launch(ctx, 0, 1, base + DIAGONAL_OFFSET, rank, 0)) ||
+      (status = tessera_rt_matmul(ctx, &product, arena + W_OFFSET,
+                                  arena + DIAGONAL_OFFSET, arena + G_OFFSET, 0,
+                                  0)) ||
+      (status = tessera_rt_all_reduce_start(ctx, 0, 1, dp, 1, TESSERA_RT_F32,
+                                            TESSERA_RT_SUM, N, G_OFFSET,
+                                            SUM_OFFSET)) ||
+      (status =
+           launch(ctx, 1, 1, base + NEW_STEP_OFFSET, base + STEP_OFFSET, 0)) ||
+      (status = tessera_rt_wait(ctx, 0)))
+    return status;
+  return launch(ctx, 2, N / 32, base + W_OFFSET, base + SUM_OFFSET,
+                base + LOSS_OFFSET);
+}
