@@ -99,8 +99,8 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
   if (framework == "InternEvo") {
     // At the optimizer's step its gradients are flattened, copied to f32 and
     // unscaled, beside the temporaries of an AdamW that is not fused; its own
-    // ZeRO-1 keeps six bytes a parameter more of that than FSDP does.
-    l.gradCopyBytes = l.zero == 3 ? 12 : 18;
+    // ZeRO-1 keeps four bytes a parameter more of that than FSDP does.
+    l.gradCopyBytes = l.zero == 3 ? 14 : 18;
     if (l.pp > 1)
       l.stageLayers = splitRestLast(row.model.layers, l.pp);
   }
@@ -110,6 +110,12 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
     // FSDP2 with mixed precision shards f32 parameters and casts them where it
     // gathers them. Without torch.compile each op is a kernel.
     l.f32Parameters = l.zero == 3;
+    // With stages it gathers once a step and sums whole gradients, which is
+    // ZeRO-1's memory.
+    if (l.pp > 1 && l.zero == 3) {
+      l.zero = 1;
+      l.f32Parameters = false;
+    }
     l.eager = f.text("note").contains("eager");
   }
   // Over tp Megatron pads the vocabulary to whole tiles on each device.

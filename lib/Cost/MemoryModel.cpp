@@ -264,11 +264,11 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Layout &layout,
     stage.bytes.workspace += largestParameter * gradient;
   // Of the layer that is reduced, whole.
   if (layout.zero == 3 || eachMicroBatch)
-    stage.bytes.communication += largestLayer * each.gradient;
+    stage.bytes.communication += largestLayer * gradient;
   // Of the chunk at work and of the one that is scattered.
   if (layout.zero == 2 && layout.scatter == Scatter::Round && chunks.size() > 1)
     stage.bytes.communication +=
-        2 * *std::max_element(chunks.begin(), chunks.end()) * each.gradient;
+        2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
   // One layer at work and the next one on its way, in the type of products.
   if (layout.zero == 3)
     stage.bytes.gathered =

@@ -118,6 +118,11 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   EXPECT_EQ(stages()[0].bytes.parameters, 600);
   // The gradients of the layer that is scattered.
   EXPECT_EQ(stages()[0].bytes.communication, 200);
+  // Copies for the optimizer's step are not there yet.
+  layout.gradCopyBytes = 4;
+  EXPECT_EQ(stages()[0].bytes.gradients, 3 * 150);
+  EXPECT_EQ(stages()[0].bytes.communication, 200);
+  layout.gradCopyBytes = 0;
   // Scattered once a step, they are whole until then.
   layout.scatter = Scatter::Last;
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
