@@ -117,6 +117,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
       l.f32Parameters = false;
     }
     l.eager = f.text("note").contains("eager");
+    l.overlapTp = f.text("note").contains("AsyncTP");
   }
   // Over tp Megatron pads the vocabulary to whole tiles on each device.
   if ((megatron || nemo) && l.tp > 1)
