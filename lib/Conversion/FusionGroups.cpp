@@ -19,7 +19,7 @@ namespace {
 
 /// A kernel that had this many rows or more keeps them: fewer would leave
 /// threads without work.
-constexpr int64_t kParallelRows = 64;
+constexpr int64_t kParallelRows = 64, kParallelRowsOfGPU = 4096;
 /// A value that is first read so many ops later is not made early.
 constexpr unsigned kFar = 48;
 /// Ops in one kernel, at most.
@@ -27,7 +27,10 @@ constexpr size_t kMaxOps = 48;
 
 class Planner {
 public:
-  explicit Planner(Block &block) : block(block) {}
+  explicit Planner(Block &block)
+      : block(block),
+        onGPU(rt::getTarget(block.getParentOp()) != rt::Target::Host),
+        parallelRows(onGPU ? kParallelRowsOfGPU : kParallelRows) {}
   FusionPlan run();
 
 private:
@@ -51,6 +54,8 @@ private:
   void sort(FusionPlan &plan) const;
 
   Block &block;
+  bool onGPU;
+  int64_t parallelRows;
   SmallVector<Group> groups;
   llvm::DenseMap<Operation *, unsigned> groupOf;
   llvm::DenseMap<Operation *, unsigned> position;
@@ -221,10 +226,11 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   SmallVector<int64_t> counts = countsAfterJoining(group, op);
   if (counts.empty())
     return false;
-  int64_t preferred = std::max(group.preferred, getPreferredRows(op));
-  int64_t before = std::max(bestRows(group.counts, group.preferred),
-                            bestRows(getRowCounts(op), getPreferredRows(op)));
-  if (bestRows(counts, preferred) < std::min(before, kParallelRows))
+  int64_t preferred = std::max(group.preferred, getPreferredRows(op, onGPU));
+  int64_t before =
+      std::max(bestRows(group.counts, group.preferred),
+               bestRows(getRowCounts(op), getPreferredRows(op, onGPU)));
+  if (bestRows(counts, preferred) < std::min(before, parallelRows))
     return false;
   if (wouldWait(number, op) || wouldHold(number, op) || leadsBack(number, op))
     return false;
@@ -249,7 +255,7 @@ void Planner::place(linalg::GenericOp op) {
     if (tryJoin(group, op))
       return;
   groupOf[op] = groups.size();
-  groups.push_back({{op}, getRowCounts(op), getPreferredRows(op)});
+  groups.push_back({{op}, getRowCounts(op), getPreferredRows(op, onGPU)});
 }
 
 /// Operands first; otherwise in the order of each unit's last op, so that

@@ -65,10 +65,11 @@ SmallVector<int64_t> tessera::getRowCounts(linalg::GenericOp op) {
   return counts;
 }
 
-int64_t tessera::getPreferredRows(linalg::GenericOp op) {
+int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   // A row of fewer elements costs more to find than to compute; fewer rows
   // leave threads without work.
-  constexpr int64_t kElements = 128, kRows = 64;
+  constexpr int64_t kRows = 64;
+  const int64_t kElements = onGPU ? 1 : 128;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   unsigned loops = getMaxRowLoops(op);
   int64_t rows = 1, elements = 1;

@@ -27,8 +27,9 @@ std::optional<unsigned> getRowLoops(mlir::linalg::GenericOp op, int64_t rows);
 llvm::SmallVector<int64_t> getRowCounts(mlir::linalg::GenericOp op);
 
 /// The number of rows that suits `op` best: all its parallel work but the last
-/// dimension, which is one loop of vectors.
-int64_t getPreferredRows(mlir::linalg::GenericOp op);
+/// dimension, which is one loop of vectors. On a host rows that are short are
+/// taken together; a GPU has a few threads for each.
+int64_t getPreferredRows(mlir::linalg::GenericOp op, bool onGPU);
 
 /// True if the first `rowLoops` results of `map` are the first loops, and no
 /// other result uses one of them: an access stays in its row.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionGroups.h"
+#include "GPUPlan.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,7 +39,9 @@ bool isCloned(Operation *op) {
 
 class Outliner {
 public:
-  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
+  explicit Outliner(ModuleOp module)
+      : module(module), symbols(module),
+        onGPU(rt::getTarget(module) != rt::Target::Host) {}
   LogicalResult run(func::FuncOp step);
 
 private:
@@ -50,6 +53,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  bool onGPU;
   llvm::StringMap<func::FuncOp> kernels;
 };
 
@@ -95,7 +99,17 @@ static FailureOr<SmallVector<Value>> findInputs(const FusionGroup &group) {
 }
 
 /// The values that others read, and those that are too large to stay inside.
-static SmallVector<Value> findResults(const FusionGroup &group) {
+static SmallVector<Value> findResults(const FusionGroup &group, bool onGPU) {
+  int64_t inside = 0;
+  // On a GPU all that stays inside shares the memory of a block.
+  auto isTooLarge = [&](int64_t rowBytes) {
+    if (!onGPU)
+      return rowBytes > kMaxRowBytes;
+    if (inside + rowBytes > kMaxInsideBytes)
+      return true;
+    inside += rowBytes;
+    return false;
+  };
   SmallPtrSet<Operation *, 16> members;
   for (linalg::GenericOp op : group.ops)
     members.insert(op);
@@ -108,7 +122,7 @@ static SmallVector<Value> findResults(const FusionGroup &group) {
         return !members.contains(user);
       });
       auto type = cast<RankedTensorType>(value.getType());
-      if (outside || rt::getTensorBytes(type) / group.rows > kMaxRowBytes)
+      if (outside || isTooLarge(rt::getTensorBytes(type) / group.rows))
         results.push_back(value);
     }
   return results;
@@ -126,6 +140,43 @@ static void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   builder.clone(*op, mapping);
 }
 
+/// True if the map passes a tensor of `shape` element by element, in order, as
+/// the op's loops go.
+static bool isInOrder(linalg::GenericOp op, AffineMap map,
+                      ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto access = getLinearAccess(map, shape, 0);
+  return access && access->offset == 0 &&
+         ShapedType::getNumElements(sizes) ==
+             ShapedType::getNumElements(shape) &&
+         llvm::all_of(
+             llvm::zip(sizes, access->strides, rt::getRowMajorStrides(sizes)),
+             [](auto loop) {
+               auto [size, stride, inOrder] = loop;
+               return size == 1 || stride == inOrder;
+             });
+}
+
+/// On a GPU the threads of a row go on at their own pace. A result of one
+/// element a row lies over nothing that they all read, and what lies under a
+/// result is only read element by element.
+static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
+                          BlockArgument argument, OpResult result) {
+  int64_t largest = 1;
+  for (linalg::GenericOp op : ops) {
+    int64_t size = 1;
+    for (int64_t loop : op.getStaticLoopRanges())
+      size *= loop;
+    largest = std::max(largest, size);
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == argument &&
+          !isInOrder(op, op.getMatchingIndexingMap(&operand),
+                     cast<RankedTensorType>(argument.getType()).getShape()))
+        return false;
+  }
+  return cast<RankedTensorType>(result.getType()).getNumElements() == largest;
+}
+
 /// Result r may lie over argument a if each row of a is read in that row only,
 /// and no later than r is written, at the same elements by the op that writes.
 DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
@@ -137,6 +188,8 @@ DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
       func->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
   auto allows = [&](BlockArgument argument, OpResult result) {
     auto writer = cast<linalg::GenericOp>(result.getOwner());
+    if (onGPU && !mayReuseOnGPU(ops, argument, result))
+      return false;
     bool written = false;
     for (linalg::GenericOp op : ops) {
       if (readsByIndex(op, argument))
@@ -184,7 +237,7 @@ LogicalResult Outliner::outline(const FusionGroup &group) {
   FailureOr<SmallVector<Value>> inputs = findInputs(group);
   if (failed(inputs))
     return failure();
-  SmallVector<Value> results = findResults(group);
+  SmallVector<Value> results = findResults(group, onGPU);
   linalg::GenericOp last = group.ops.back();
   OpBuilder builder(last.getContext());
   auto func = func::FuncOp::create(

@@ -8,6 +8,9 @@
 // columns; and a sum over everything becomes sums of parts, and their sum. The
 // parts depend on the shape alone, so results do not depend on threads.
 //
+// A GPU needs more rows: there a sum of columns is done by parts first, each
+// over all columns, and then over the parts by blocks of columns.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GenericBuilder.h"
@@ -203,25 +206,187 @@ static bool spreadColumns(linalg::GenericOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Parts of sums of columns
+//===----------------------------------------------------------------------===//
+
+/// Rows that keep a GPU busy, and the elements that one part adds, at least.
+static constexpr int64_t kRowsOfGPU = 512, kLeastPart = 16;
+
+/// The op that adds to the sum of a reduction; null if the body is more.
+static Operation *getAddition(linalg::GenericOp op) {
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  Value accumulator = op.getBody()->getArguments().back();
+  if (!combiner || combiner->getNumOperands() != 2 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+    return nullptr;
+  return combiner;
+}
+
+/// Sums of `parts` over their first `count` loops, as `op` adds.
+static linalg::GenericOp sumParts(GenericBuilder &b, linalg::GenericOp op,
+                                  Value parts, unsigned count) {
+  Operation *combiner = getAddition(op);
+  Value accumulator = op.getBody()->getArguments().back();
+  unsigned loops = cast<RankedTensorType>(parts.getType()).getRank();
+  SmallVector<IteratorType> iterators(loops, IteratorType::parallel);
+  std::fill_n(iterators.begin(), count, IteratorType::reduction);
+  SmallVector<unsigned> kept;
+  for (unsigned loop = count; loop < loops; ++loop)
+    kept.push_back(loop);
+  return linalg::GenericOp::create(
+      b, op.getResult(0).getType(), parts, op.getDpsInitOperand(0)->get(),
+      ArrayRef<AffineMap>{b.identity(loops), b.project(loops, kept)}, iterators,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        IRMapping mapping;
+        for (Value operand : combiner->getOperands())
+          mapping.map(operand, operand == accumulator ? args[1] : args[0]);
+        Operation *clone = nested.clone(*combiner, mapping);
+        linalg::YieldOp::create(nested, loc, clone->getResult(0));
+      });
+}
+
+/// The largest divisor of `size` that is at most `most`.
+static int64_t largestDivisor(int64_t size, int64_t most) {
+  for (int64_t divisor = std::min(size, most); divisor > 1; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 1;
+}
+
+/// Splits loop `loop` in two, the outer one of `outer` iterations right before
+/// the inner one; the result stays as it is.
+static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
+                                   unsigned loop, int64_t outer) {
+  unsigned loops = op.getNumLoops();
+  SmallVector<AffineExpr> places;
+  for (unsigned i = 0; i < loops; ++i)
+    places.push_back(b.getAffineDimExpr(i < loop ? i : i + 1));
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    int64_t dim = findLoop(map, loop);
+    SmallVector<AffineExpr> exprs;
+    for (AffineExpr expr : map.getResults())
+      exprs.push_back(expr.replaceDims(places));
+    if (dim >= 0)
+      exprs.insert(exprs.begin() + dim, b.getAffineDimExpr(loop));
+    maps.push_back(AffineMap::get(loops + 1, 0, exprs, b.getContext()));
+    if (!op.isDpsInit(&operand))
+      inputs.push_back(dim >= 0 ? splitDim(b, operand.get(), dim, outer)
+                                : operand.get());
+  }
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  iterators.insert(iterators.begin() + loop, iterators[loop]);
+  return rebuild(b, op, inputs, op.getDpsInits(), maps, iterators);
+}
+
+/// Cuts a sum of columns into sums of parts and the sum over these, which is
+/// given; null where that would not make rows.
+static linalg::GenericOp spreadParts(linalg::GenericOp op) {
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  unsigned loops = op.getNumLoops();
+  if (op.getNumResults() != 1 || !getStart(op, 0) || !getAddition(op) ||
+      iterators.back() != IteratorType::parallel)
+    return nullptr;
+  int64_t rows = 1, additions = 1;
+  SmallVector<unsigned> parallel;
+  for (unsigned i = 0; i < loops; ++i) {
+    if (iterators[i] == IteratorType::reduction) {
+      additions *= sizes[i];
+      continue;
+    }
+    parallel.push_back(i);
+    if (i + 1 < loops)
+      rows *= sizes[i];
+  }
+  AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (resultMap != AffineMap::getMultiDimIdentityMap(loops, op.getContext())
+                       .getSubMap(parallel))
+    return nullptr;
+  int64_t wanted = std::min(kRowsOfGPU / rows, additions / kLeastPart);
+  if (wanted < 2)
+    return nullptr;
+  // Whole loops from the first one on, and a part of the next.
+  GenericBuilder b(op.getLoc(), op);
+  linalg::GenericOp cut = op;
+  SmallVector<unsigned> parts;
+  for (unsigned i = 0; i < loops && wanted > 1; ++i) {
+    if (iterators[i] != IteratorType::reduction)
+      continue;
+    parts.push_back(i);
+    if (sizes[i] <= wanted) {
+      wanted /= sizes[i];
+      continue;
+    }
+    int64_t outer = largestDivisor(sizes[i], wanted);
+    bool isPlain = llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+      return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+        return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(i);
+      });
+    });
+    if (outer > 1 && isPlain)
+      cut = splitLoop(b, op, i, outer);
+    else
+      parts.pop_back();
+    break;
+  }
+  if (parts.empty())
+    return nullptr;
+  // Parts, the other columns' loops, what is left of the sum, the last column.
+  unsigned all = cut.getNumLoops();
+  SmallVector<unsigned> order(parts), rest;
+  iterators = cut.getIteratorTypesArray();
+  for (unsigned i = 0; i + 1 < all; ++i) {
+    if (llvm::is_contained(parts, i))
+      continue;
+    (iterators[i] == IteratorType::parallel ? order : rest).push_back(i);
+  }
+  llvm::append_range(order, rest);
+  order.push_back(all - 1);
+  linalg::GenericOp sum = reorder(b, cut, order);
+  if (cut != op)
+    cut.erase();
+  sizes = sum.getStaticLoopRanges();
+  SmallVector<int64_t> shape;
+  SmallVector<unsigned> stored;
+  for (unsigned i = 0; i < all; ++i)
+    if (i < order.size() - rest.size() - 1 || i + 1 == all) {
+      stored.push_back(i);
+      shape.push_back(sizes[i]);
+    }
+  SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
+  maps.back() = b.project(all, stored);
+  iterators = sum.getIteratorTypesArray();
+  std::fill_n(iterators.begin(), parts.size(), IteratorType::parallel);
+  linalg::GenericOp made =
+      rebuild(b, sum, sum.getDpsInputs(), fillLike(b, getStart(op, 0), shape),
+              maps, iterators);
+  sum.erase();
+  linalg::GenericOp whole = sumParts(b, op, made.getResult(0), parts.size());
+  op.getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op.erase();
+  return whole;
+}
+
+//===----------------------------------------------------------------------===//
 // Sums of everything
 //===----------------------------------------------------------------------===//
 
 /// Splits a sum over all loops into one of each of the first loops, and a sum
 /// of these.
-static bool spreadWhole(linalg::GenericOp op) {
+static bool spreadWhole(linalg::GenericOp op, int64_t enough) {
   unsigned loops = op.getNumLoops();
   if (op.getNumParallelLoops() || loops < 2 || op.getNumResults() != 1)
     return false;
   linalg::FillOp start = getStart(op, 0);
-  Operation *combiner =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  Value accumulator = op.getBody()->getArguments().back();
-  if (!start || !combiner || combiner->getNumOperands() != 2 ||
-      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+  if (!start || !getAddition(op))
     return false;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(), shape;
   int64_t rows = 1;
-  while (rows < kEnoughRows && shape.size() + 1 < loops) {
+  while (rows < enough && shape.size() + 1 < loops) {
     shape.push_back(sizes[shape.size()]);
     rows *= shape.back();
   }
@@ -235,18 +400,7 @@ static bool spreadWhole(linalg::GenericOp op) {
   maps.back() = b.leading(loops, outer);
   linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
                                     fillLike(b, start, shape), maps, iterators);
-  iterators.assign(outer, IteratorType::reduction);
-  auto whole = linalg::GenericOp::create(
-      b, op.getResult(0).getType(), parts.getResult(0),
-      op.getDpsInitOperand(0)->get(),
-      ArrayRef<AffineMap>{b.identity(outer), b.leading(outer, 0)}, iterators,
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        IRMapping mapping;
-        for (Value operand : combiner->getOperands())
-          mapping.map(operand, operand == accumulator ? args[1] : args[0]);
-        Operation *clone = nested.clone(*combiner, mapping);
-        linalg::YieldOp::create(nested, loc, clone->getResult(0));
-      });
+  linalg::GenericOp whole = sumParts(b, op, parts.getResult(0), outer);
   op.getResult(0).replaceAllUsesWith(whole.getResult(0));
   op.erase();
   return true;
@@ -259,18 +413,23 @@ struct SpreadReductionsPass
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
+    bool onGPU = rt::getTarget(func) != rt::Target::Host;
+    int64_t enough = onGPU ? kRowsOfGPU / 2 : kEnoughRows;
     SmallVector<linalg::GenericOp> ops;
     func.walk([&](linalg::GenericOp op) {
       int64_t iterations = 1;
       for (int64_t size : op.getStaticLoopRanges())
         iterations *= size;
       if (op.getNumReductionLoops() && iterations >= kWorthThreads &&
-          getRowCounts(op).back() < kEnoughRows && !dependsOnPlace(op))
+          getRowCounts(op).back() < enough && !dependsOnPlace(op))
         ops.push_back(op);
     });
-    for (linalg::GenericOp op : ops)
-      if (!spreadWhole(op))
-        spreadColumns(op);
+    for (linalg::GenericOp op : ops) {
+      if (spreadWhole(op, enough))
+        continue;
+      linalg::GenericOp whole = onGPU ? spreadParts(op) : nullptr;
+      spreadColumns(whole ? whole : op);
+    }
   }
 };
 } // namespace
