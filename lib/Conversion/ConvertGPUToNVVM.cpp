@@ -34,6 +34,13 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+/// The shared memory whose size the launch says is defined elsewhere.
+static void describeShared(gpu::GPUModuleOp device) {
+  for (auto global : device.getOps<LLVM::GlobalOp>())
+    if (global.getAddrSpace() == unsigned(NVVM::NVVMMemorySpace::Shared))
+      global.setLinkage(LLVM::Linkage::External);
+}
+
 /// Tensors of one launch do not overlap (a result that lies over an operand is
 /// the same argument) and are aligned as the arena is.
 static void describeArguments(gpu::GPUModuleOp device) {
@@ -93,8 +100,10 @@ struct ConvertGPUToNVVMPass
     inDevice.addPass(createReconcileUnrealizedCastsPass());
     if (failed(runPipeline(passes, module)))
       return signalPassFailure();
-    for (auto device : module.getOps<gpu::GPUModuleOp>())
+    for (auto device : module.getOps<gpu::GPUModuleOp>()) {
       describeArguments(device);
+      describeShared(device);
+    }
   }
 };
 } // namespace

@@ -318,8 +318,10 @@ static void finishKernels(ModuleOp module) {
         continue;
       kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         b.getUnitAttr());
+      // The last pointer of an emulated kernel is the shared memory.
+      bool isShared = !isHost && i + 1 == kernel.getNumArguments();
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(64));
+                        b.getI64IntegerAttr(isShared ? 16 : 64));
     }
     if (!isHost) {
       emulated.push_back(kernel);
