@@ -11,69 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CublasLtApi.h"
-#include "Matmul.h"
-#include "TuneFile.h"
+#include "CublasLt.h"
 
 #include <algorithm>
-#include <map>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
-
-namespace {
-/// What cuBLASLt needs to know of a product.
-struct Plan {
-  lt::Desc desc = nullptr;
-  /// Of cuBLASLt's A (our B), B (our A) and C.
-  lt::Layout a = nullptr, b = nullptr, c = nullptr;
-  lt::Algo algo = {};
-  int64_t workspaceBytes = 0;
-};
-
-class CublasLt final : public Matmul {
-public:
-  CublasLt(Device &device, Stream stream, const TuneOptions &options)
-      : device(device), tuneStream(stream), options(options) {}
-  ~CublasLt() override;
-
-  std::string open();
-  std::string name() const override {
-    return "cublaslt " + api.library.version;
-  }
-  bool supports(int32_t dtype, int32_t cDtype) const override;
-  std::string prepare(const std::vector<MatmulCall> &calls) override;
-  std::string run(Stream stream, const MatmulCall &call) override;
-
-private:
-  std::string check(const MatmulCall &call, const char *what, int status) const;
-  std::string makePlan(const MatmulCall &call, Plan &plan);
-  std::string setFusion(const MatmulCall &call, Plan &plan);
-  std::string setPointers(const MatmulCall &call, const Plan &plan);
-  void destroyPlan(Plan &plan);
-  std::string findCandidates(const MatmulCall &call, const Plan &plan,
-                             std::vector<lt::Heuristic> &candidates);
-  std::string enqueue(Stream stream, const MatmulCall &call, const Plan &plan);
-  std::string workspaceOf(Stream stream, void *&memory);
-
-  /// Seconds of one product by a plan.
-  std::string time(const MatmulCall &call, const Plan &plan, double &seconds);
-  std::string choose(const MatmulCall &call, Plan &plan, TuneEntry &entry);
-  std::string tune(const std::vector<MatmulCall> &calls);
-  bool takeFromFile(const MatmulCall &call, Plan &plan);
-
-  Device &device;
-  Stream tuneStream;
-  TuneOptions options;
-  lt::Api api = {};
-  lt::Handle handle = nullptr;
-  std::map<std::vector<int64_t>, Plan> plans;
-  /// By stream.
-  std::vector<std::pair<void *, void *>> workspaces;
-  TuneFile file;
-  double deadline = 0;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Plans
@@ -111,13 +54,13 @@ std::string CublasLt::open() {
   return std::string();
 }
 
-void CublasLt::destroyPlan(Plan &plan) {
+void CublasLt::destroyPlan(MatmulPlan &plan) {
   if (plan.desc)
     api.descDestroy(plan.desc);
   for (lt::Layout layout : {plan.a, plan.b, plan.c})
     if (layout)
       api.layoutDestroy(layout);
-  plan = Plan();
+  plan = MatmulPlan();
 }
 
 CublasLt::~CublasLt() {
@@ -154,7 +97,7 @@ static int epilogueOf(const MatmulCall &call) {
   }
 }
 
-std::string CublasLt::setFusion(const MatmulCall &call, Plan &plan) {
+std::string CublasLt::setFusion(const MatmulCall &call, MatmulPlan &plan) {
   int epilogue = epilogueOf(call);
   int status =
       api.descSet(plan.desc, lt::DescEpilogue, &epilogue, sizeof(epilogue));
@@ -168,7 +111,8 @@ std::string CublasLt::setFusion(const MatmulCall &call, Plan &plan) {
   return check(call, "epilogue", status);
 }
 
-std::string CublasLt::setPointers(const MatmulCall &call, const Plan &plan) {
+std::string CublasLt::setPointers(const MatmulCall &call,
+                                  const MatmulPlan &plan) {
   int status = lt::Success;
   if (call.bias)
     status =
@@ -179,7 +123,7 @@ std::string CublasLt::setPointers(const MatmulCall &call, const Plan &plan) {
   return check(call, "epilogue", status);
 }
 
-std::string CublasLt::makePlan(const MatmulCall &call, Plan &plan) {
+std::string CublasLt::makePlan(const MatmulCall &call, MatmulPlan &plan) {
   const tessera_rt_matmul_desc &d = call.desc;
   bool isDouble = d.dtype == TESSERA_RT_F64;
   int compute = isDouble                                    ? lt::Compute64F
@@ -224,7 +168,8 @@ std::string CublasLt::makePlan(const MatmulCall &call, Plan &plan) {
   return error.empty() ? setFusion(call, plan) : error;
 }
 
-std::string CublasLt::findCandidates(const MatmulCall &call, const Plan &plan,
+std::string CublasLt::findCandidates(const MatmulCall &call,
+                                     const MatmulPlan &plan,
                                      std::vector<lt::Heuristic> &candidates) {
   lt::Preference preference = nullptr;
   int status = api.preferenceCreate(&preference);
@@ -286,7 +231,7 @@ std::string CublasLt::workspaceOf(Stream stream, void *&memory) {
 }
 
 std::string CublasLt::enqueue(Stream stream, const MatmulCall &call,
-                              const Plan &plan) {
+                              const MatmulPlan &plan) {
   std::string error = setPointers(call, plan);
   void *workspace = nullptr;
   if (error.empty())
@@ -311,182 +256,6 @@ std::string CublasLt::run(Stream stream, const MatmulCall &call) {
     return "a product that was not seen before the first step: " +
            call.describe();
   return enqueue(stream, call, found->second);
-}
-
-//===----------------------------------------------------------------------===//
-// Choosing
-//===----------------------------------------------------------------------===//
-
-std::string CublasLt::time(const MatmulCall &call, const Plan &plan,
-                           double &seconds) {
-  constexpr int repeats = 4;
-  Event from, to;
-  std::string error = device.createEvent(/*timed=*/true, from);
-  if (error.empty())
-    error = device.createEvent(/*timed=*/true, to);
-  // The first run loads the kernel.
-  if (error.empty())
-    error = enqueue(tuneStream, call, plan);
-  seconds = 0;
-  for (int i = 0; i < repeats && error.empty(); ++i) {
-    double once = 0;
-    error = device.record(from, tuneStream);
-    if (error.empty())
-      error = enqueue(tuneStream, call, plan);
-    if (error.empty())
-      error = device.record(to, tuneStream);
-    if (error.empty())
-      error = device.synchronize(tuneStream);
-    if (error.empty())
-      error = device.elapsed(from, to, once);
-    seconds = i == 0 ? once : std::min(seconds, once);
-  }
-  device.destroy(from);
-  device.destroy(to);
-  return error;
-}
-
-std::string CublasLt::choose(const MatmulCall &call, Plan &plan,
-                             TuneEntry &entry) {
-  std::vector<lt::Heuristic> candidates;
-  std::string error = findCandidates(call, plan, candidates);
-  if (!error.empty())
-    return error;
-  auto take = [&](const lt::Heuristic &candidate) {
-    plan.algo = candidate.algo;
-    plan.workspaceBytes = int64_t(candidate.workspaceSize);
-  };
-  take(candidates.front());
-  entry = {plan.algo, plan.workspaceBytes, 0, call.describe()};
-  bool isTimed = options.mode != TuneOptions::Off && options.isFirst;
-  bool hasTime = false;
-  for (size_t i = 0; i < candidates.size() && isTimed; ++i) {
-    if (i > 0 && monotonicSeconds() > deadline)
-      break;
-    take(candidates[i]);
-    double seconds = 0;
-    error = time(call, plan, seconds);
-    // One that cannot run after all is left out.
-    if (!error.empty() || (hasTime && seconds >= entry.seconds))
-      continue;
-    hasTime = true;
-    entry = {plan.algo, plan.workspaceBytes, seconds, call.describe()};
-  }
-  if (isTimed && !hasTime)
-    return error;
-  plan.algo = entry.algo;
-  plan.workspaceBytes = entry.workspaceBytes;
-  return std::string();
-}
-
-bool CublasLt::takeFromFile(const MatmulCall &call, Plan &plan) {
-  auto found = file.entries.find(call.key());
-  if (found == file.entries.end())
-    return false;
-  lt::Heuristic result = {};
-  int status = api.check(handle, plan.desc, plan.a, plan.b, plan.c, plan.c,
-                         &found->second.algo, &result);
-  if (status != lt::Success || result.state != lt::Success ||
-      result.workspaceSize > size_t(matmulWorkspaceBytes))
-    return false;
-  plan.algo = found->second.algo;
-  plan.workspaceBytes = int64_t(result.workspaceSize);
-  return true;
-}
-
-/// Times what is not in the file and writes it.
-std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
-  double begin = monotonicSeconds();
-  deadline = begin + options.seconds;
-  size_t timed = 0;
-  for (const MatmulCall &call : calls) {
-    Plan &plan = plans[call.key()];
-    if (options.mode != TuneOptions::On && takeFromFile(call, plan))
-      continue;
-    TuneEntry entry;
-    std::string error = choose(call, plan, entry);
-    if (!error.empty())
-      return error;
-    file.entries[call.key()] = entry;
-    ++timed;
-  }
-  if (timed == 0)
-    return std::string();
-  std::string refused =
-      options.path.empty() ? "there is no place" : file.write(options.path);
-  options.remark(format("%zu matrix products timed in %.1f s", timed,
-                        monotonicSeconds() - begin) +
-                 (refused.empty() ? ", kept in '" + options.path + "'"
-                                  : "; they cannot be kept in '" +
-                                        options.path + "': " + refused));
-  // All ranks compute alike: what the others cannot read is not used.
-  if (refused.empty() || !options.meet)
-    return std::string();
-  options.mode = TuneOptions::Off;
-  std::string error;
-  for (const MatmulCall &call : calls) {
-    TuneEntry entry;
-    if (error.empty())
-      error = choose(call, plans[call.key()], entry);
-  }
-  return error;
-}
-
-std::string CublasLt::prepare(const std::vector<MatmulCall> &calls) {
-  std::vector<MatmulCall> distinct;
-  for (const MatmulCall &call : calls) {
-    auto inserted = plans.emplace(call.key(), Plan());
-    if (!inserted.second)
-      continue;
-    std::string error = makePlan(call, inserted.first->second);
-    if (!error.empty())
-      return error;
-    distinct.push_back(call);
-  }
-  const DeviceProperties &facts = device.properties();
-  TuneSubject subject{api.library.versionNumber, facts.name,
-                      facts.multiprocessors, options.tf32};
-  auto readFile = [&] {
-    std::string refused =
-        options.path.empty() ? tuneFileAbsent : file.read(options.path);
-    if (refused.empty() && !(file.subject == subject))
-      refused = "it is for " + file.subject.describe() + ", but this is " +
-                subject.describe();
-    if (!refused.empty())
-      file = {subject, {}};
-    return refused;
-  };
-  file.subject = subject;
-  std::string refused;
-  if (options.mode == TuneOptions::Cache)
-    refused = readFile();
-  if (!refused.empty() && refused != tuneFileAbsent && options.isFirst)
-    options.remark("the tune file '" + options.path +
-                   "' is not used: " + refused);
-  void *workspace = nullptr;
-  std::string error = workspaceOf(tuneStream, workspace);
-  bool tunes = options.isFirst && options.mode != TuneOptions::Off;
-  if (error.empty() && tunes)
-    error = tune(distinct);
-  if (options.meet) {
-    std::string lost = options.meet();
-    error = error.empty() ? lost : error;
-  }
-  if (!error.empty() || tunes)
-    return error;
-  // The choices of the first rank, or the library's own.
-  if (options.mode != TuneOptions::Off)
-    readFile();
-  for (const MatmulCall &call : distinct) {
-    Plan &plan = plans[call.key()];
-    TuneEntry entry;
-    if (options.mode != TuneOptions::Off && takeFromFile(call, plan))
-      continue;
-    error = choose(call, plan, entry);
-    if (!error.empty())
-      return error;
-  }
-  return std::string();
 }
 
 std::unique_ptr<Matmul>

@@ -16,10 +16,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <vector>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
+
+/// Dynamic shared memory that every kernel may have.
+static constexpr int32_t defaultSharedBytes = 48 << 10;
 
 /// A message about a failing call of the runtime API, or nothing.
 static std::string check(const char *what, cudaError_t error) {
@@ -94,8 +98,13 @@ private:
     cudaGraphExec_t instance = nullptr;
   };
 
+  /// Lets a kernel have more shared memory than by default.
+  std::string allowShared(Kernel kernel, int32_t bytes);
+
   int number;
   DeviceProperties facts;
+  /// By kernel, where it is more than the default.
+  std::map<void *, int32_t> sharedBytes;
   int64_t bytesAllocated = 0, allocations = 0;
   std::vector<std::unique_ptr<LoadedModule>> modules;
   /// Functions that streams or graphs may call; a graph calls them again.
@@ -295,8 +304,11 @@ std::string CudaDevice::wait(Stream stream, Event event) {
 std::string CudaDevice::query(Event event, bool &hasHappened) {
   cudaError_t status = cudaEventQuery(native(event));
   hasHappened = status == cudaSuccess;
-  return status == cudaErrorNotReady ? std::string()
-                                     : check("a kernel of the step", status);
+  if (status != cudaErrorNotReady)
+    return check("a kernel of the step", status);
+  // That it is not over is no error of a later call.
+  cudaGetLastError();
+  return std::string();
 }
 
 std::string CudaDevice::synchronize(Stream stream) {
@@ -345,14 +357,26 @@ std::string CudaDevice::getKernel(Module module, const char *name,
   cudaKernel_t found = nullptr;
   cudaLibrary_t library = static_cast<LoadedModule *>(module.handle)->library;
   std::string error = check(name, cudaLibraryGetKernel(&found, library, name));
-  // More shared memory than any kernel may have by default.
+  // Asking loads it. A kernel that is loaded later, at its first launch, could
+  // wait for a collective that waits for that launch.
+  cudaFuncAttributes attributes;
   if (error.empty())
-    cudaKernelSetAttributeForDevice(found,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(facts.sharedBytesPerBlock), number);
-  // A kernel with static shared memory cannot have all; it keeps the default.
-  cudaGetLastError();
+    error = check(name, cudaFuncGetAttributes(&attributes, found));
   kernel.handle = found;
+  return error;
+}
+
+std::string CudaDevice::allowShared(Kernel kernel, int32_t bytes) {
+  int32_t &allowed = sharedBytes[kernel.handle];
+  if (bytes <= allowed)
+    return std::string();
+  std::string error =
+      check("cudaKernelSetAttributeForDevice",
+            cudaKernelSetAttributeForDevice(
+                static_cast<cudaKernel_t>(kernel.handle),
+                cudaFuncAttributeMaxDynamicSharedMemorySize, bytes, number));
+  if (error.empty())
+    allowed = bytes;
   return error;
 }
 
@@ -361,6 +385,11 @@ std::string CudaDevice::launch(Stream stream, Kernel kernel,
                                int32_t numWords, Parameters parameters) {
   if (shape.grid == 0)
     return std::string();
+  if (shape.sharedBytes > defaultSharedBytes) {
+    std::string error = allowShared(kernel, shape.sharedBytes);
+    if (!error.empty())
+      return error;
+  }
   // CUDA reads the words during the call.
   void *whole = const_cast<int64_t *>(words);
   std::vector<void *> separate;

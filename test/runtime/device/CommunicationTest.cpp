@@ -15,6 +15,7 @@
 #include "CudaTarget.h"
 #include "FakeDevice.h"
 #include "Ranks.h"
+#include "StuckDevice.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -343,6 +344,57 @@ TEST(communication, a_rank_that_dies_is_named) {
   });
   EXPECT_NE(text.find("rank 1 was killed by signal 9"), std::string::npos)
       << text;
+}
+
+/// Runs two ranks whose steps end, but for what `spoil` does to a rank's device
+/// before the second; the message of the launcher. Ranks that NCCL was told to
+/// abort end with a line of their own.
+static std::string spoiled(void (*spoil)(tessera_rt_context *, StuckDevice &),
+                           double deadline) {
+  return failureOf({2, arenaBytes, 1, deadline}, [=](auto *ctx) {
+    std::string error;
+    auto device = std::make_unique<StuckDevice>(createEmulatedDevice(0, error));
+    StuckDevice &stuck = *device;
+    static_cast<CudaTarget *>(ctx->target.get())->useDevice(std::move(device));
+    if (openTarget(ctx, oneReduce))
+      return std::string("not opened");
+    if (ctx->target->step() || ctx->target->fetch({}))
+      return std::string("no first step");
+    spoil(ctx, stuck);
+    if (ctx->target->step() == 0)
+      ctx->target->fetch({});
+    auto *aborted = fakeFunction<int()>("libnccl.so.2", "tessera_fake_aborted");
+    if (aborted() != 2)
+      fprintf(stderr, "rank %d has aborted %d communicators\n", ctx->rank,
+              aborted());
+    return std::string();
+  });
+}
+
+TEST(communication, a_device_that_does_not_end_has_a_deadline) {
+  std::string text = spoiled(
+      [](tessera_rt_context *, StuckDevice &device) { device.isStuck = true; },
+      1);
+  EXPECT_NE(text.find("run 2 of the step is not over after 1 s: all ranks have "
+                      "begun it; their devices wait for each other or do not "
+                      "answer"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("aborted"), std::string::npos) << text;
+}
+
+TEST(communication, an_error_of_a_device_ends_all_ranks) {
+  std::string text = spoiled(
+      [](tessera_rt_context *ctx, StuckDevice &device) {
+        device.isStuck = true;
+        if (ctx->rank == 1)
+          device.fault = "an illegal memory access was encountered";
+      },
+      20);
+  EXPECT_NE(text.find("rank 1: an illegal memory access was encountered"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("rank 0 has aborted"), std::string::npos) << text;
 }
 
 TEST(communication, a_missing_library_is_named) {

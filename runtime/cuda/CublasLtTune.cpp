@@ -1,0 +1,209 @@
+//===- CublasLtTune.cpp - Choosing between cuBLASLt's algorithms ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See CublasLt.h. Each product is timed on its own operands, before these have
+// numbers: what is computed is overwritten.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CublasLt.h"
+
+#include <algorithm>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+std::string CublasLt::time(const MatmulCall &call, const MatmulPlan &plan,
+                           double &seconds) {
+  constexpr int repeats = 4;
+  Event from, to;
+  std::string error = device.createEvent(/*timed=*/true, from);
+  if (error.empty())
+    error = device.createEvent(/*timed=*/true, to);
+  // The first run loads the kernel.
+  if (error.empty())
+    error = enqueue(tuneStream, call, plan);
+  seconds = 0;
+  for (int i = 0; i < repeats && error.empty(); ++i) {
+    double once = 0;
+    error = device.record(from, tuneStream);
+    if (error.empty())
+      error = enqueue(tuneStream, call, plan);
+    if (error.empty())
+      error = device.record(to, tuneStream);
+    if (error.empty())
+      error = device.synchronize(tuneStream);
+    if (error.empty())
+      error = device.elapsed(from, to, once);
+    seconds = i == 0 ? once : std::min(seconds, once);
+  }
+  device.destroy(from);
+  device.destroy(to);
+  return error;
+}
+
+std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
+                             TuneEntry &entry) {
+  std::vector<lt::Heuristic> candidates;
+  std::string error = findCandidates(call, plan, candidates);
+  if (!error.empty())
+    return error;
+  auto take = [&](const lt::Heuristic &candidate) {
+    plan.algo = candidate.algo;
+    plan.workspaceBytes = int64_t(candidate.workspaceSize);
+  };
+  take(candidates.front());
+  entry = {plan.algo, plan.workspaceBytes, 0, call.describe()};
+  bool isTimed = options.mode != TuneOptions::Off && options.isFirst;
+  bool hasTime = false;
+  for (size_t i = 0; i < candidates.size() && isTimed; ++i) {
+    if (i > 0 && monotonicSeconds() > deadline)
+      break;
+    take(candidates[i]);
+    double seconds = 0;
+    error = time(call, plan, seconds);
+    // One that cannot run after all is left out.
+    if (!error.empty() || (hasTime && seconds >= entry.seconds))
+      continue;
+    hasTime = true;
+    entry = {plan.algo, plan.workspaceBytes, seconds, call.describe()};
+  }
+  if (isTimed && !hasTime)
+    return error;
+  plan.algo = entry.algo;
+  plan.workspaceBytes = entry.workspaceBytes;
+  return std::string();
+}
+
+bool CublasLt::takeFromFile(const MatmulCall &call, MatmulPlan &plan) {
+  auto found = file.entries.find(call.key());
+  if (found == file.entries.end())
+    return false;
+  lt::Heuristic result = {};
+  int status = api.check(handle, plan.desc, plan.a, plan.b, plan.c, plan.c,
+                         &found->second.algo, &result);
+  if (status != lt::Success || result.state != lt::Success ||
+      result.workspaceSize > size_t(matmulWorkspaceBytes))
+    return false;
+  plan.algo = found->second.algo;
+  plan.workspaceBytes = int64_t(result.workspaceSize);
+  return true;
+}
+
+/// Times what is not in the file and writes it.
+std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
+  double begin = monotonicSeconds();
+  deadline = begin + options.seconds;
+  size_t timed = 0;
+  for (const MatmulCall &call : calls) {
+    MatmulPlan &plan = plans[call.key()];
+    if (options.mode != TuneOptions::On && takeFromFile(call, plan))
+      continue;
+    TuneEntry entry;
+    std::string error = choose(call, plan, entry);
+    if (!error.empty())
+      return error;
+    file.entries[call.key()] = entry;
+    ++timed;
+  }
+  if (timed == 0)
+    return std::string();
+  std::string refused =
+      options.path.empty() ? "there is no place" : file.write(options.path);
+  options.remark(format("%zu matrix products timed in %.1f s", timed,
+                        monotonicSeconds() - begin) +
+                 (refused.empty() ? ", kept in '" + options.path + "'"
+                                  : "; they cannot be kept in '" +
+                                        options.path + "': " + refused));
+  // All ranks compute alike: what the others cannot read is not used.
+  if (refused.empty() || !options.meet)
+    return std::string();
+  options.mode = TuneOptions::Off;
+  std::string error;
+  for (const MatmulCall &call : calls) {
+    TuneEntry entry;
+    if (error.empty())
+      error = choose(call, plans[call.key()], entry);
+  }
+  return error;
+}
+
+/// Returns why there is nothing in the file that can be used, or nothing.
+std::string CublasLt::readFile() {
+  std::string refused =
+      options.path.empty() ? tuneFileAbsent : file.read(options.path);
+  if (refused.empty() && !(file.subject == subject))
+    refused = "it is for " + file.subject.describe() + ", but this is " +
+              subject.describe();
+  if (!refused.empty())
+    file = {subject, {}};
+  return refused;
+}
+
+/// The choices of the first rank, or the library's own.
+std::string CublasLt::takeChoices(const std::vector<MatmulCall> &calls) {
+  if (options.mode != TuneOptions::Off)
+    readFile();
+  for (const MatmulCall &call : calls) {
+    MatmulPlan &plan = plans[call.key()];
+    TuneEntry entry;
+    if (options.mode != TuneOptions::Off && takeFromFile(call, plan))
+      continue;
+    std::string error = choose(call, plan, entry);
+    if (!error.empty())
+      return error;
+  }
+  return std::string();
+}
+
+/// Runs each product once. A kernel that is loaded later, at its first launch,
+/// could wait for a collective that waits for that launch.
+std::string CublasLt::warmUp(const std::vector<MatmulCall> &calls) {
+  for (const MatmulCall &call : calls) {
+    std::string error = enqueue(tuneStream, call, plans[call.key()]);
+    if (!error.empty())
+      return error;
+  }
+  return device.synchronize(tuneStream);
+}
+
+std::string CublasLt::prepare(const std::vector<MatmulCall> &calls) {
+  std::vector<MatmulCall> distinct;
+  for (const MatmulCall &call : calls) {
+    auto inserted = plans.emplace(call.key(), MatmulPlan());
+    if (!inserted.second)
+      continue;
+    std::string error = makePlan(call, inserted.first->second);
+    if (!error.empty())
+      return error;
+    distinct.push_back(call);
+  }
+  const DeviceProperties &facts = device.properties();
+  subject = {api.library.versionNumber, facts.name, facts.multiprocessors,
+             options.tf32};
+  file.subject = subject;
+  std::string refused;
+  if (options.mode == TuneOptions::Cache)
+    refused = readFile();
+  if (!refused.empty() && refused != tuneFileAbsent && options.isFirst)
+    options.remark("the tune file '" + options.path +
+                   "' is not used: " + refused);
+  void *workspace = nullptr;
+  std::string error = workspaceOf(tuneStream, workspace);
+  bool tunes = options.isFirst && options.mode != TuneOptions::Off;
+  if (error.empty() && tunes)
+    error = tune(distinct);
+  if (options.meet) {
+    std::string lost = options.meet();
+    error = error.empty() ? lost : error;
+  }
+  if (!error.empty())
+    return error;
+  if (!tunes)
+    error = takeChoices(distinct);
+  return error.empty() ? warmUp(distinct) : error;
+}
