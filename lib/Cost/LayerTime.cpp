@@ -48,12 +48,15 @@ double Machine::seconds(const CommWork &comm) const {
   return seconds(comm.kind, comm.bytes, comm.axes);
 }
 
-double PassTime::inLineSeconds() const {
+static double sumOf(const std::vector<AxisTime> &times) {
   double sum = 0;
-  for (const AxisTime &axis : inLine)
+  for (const AxisTime &axis : times)
     sum += axis.seconds;
   return sum;
 }
+
+double PassTime::inLineSeconds() const { return sumOf(inLine); }
+double PassTime::besideSeconds() const { return sumOf(beside); }
 
 static double busySeconds(const PassTime &pass) {
   double onDevice =
@@ -62,26 +65,31 @@ static double busySeconds(const PassTime &pass) {
 }
 
 double PassTime::seconds(const DeviceModel &device) const {
-  double busy = busySeconds(*this);
-  double slowed = busy + device.overlapSlowdown * std::min(beside, busy);
-  return std::max(slowed, beside);
+  double busy = busySeconds(*this), hidden = besideSeconds();
+  double slowed = busy + device.overlapSlowdown * std::min(hidden, busy);
+  return std::max(slowed, hidden);
 }
 
 double PassTime::exposed(const DeviceModel &device) const {
   return inLineSeconds() + seconds(device) - busySeconds(*this);
 }
 
+static void addTimes(std::vector<AxisTime> &times,
+                     const std::vector<AxisTime> &others) {
+  for (const AxisTime &other : others) {
+    auto same = llvm::find_if(
+        times, [&](const AxisTime &mine) { return mine.axis == other.axis; });
+    if (same == times.end())
+      times.push_back(other);
+    else
+      same->seconds += other.seconds;
+  }
+}
+
 PassTime &PassTime::operator+=(const PassTime &o) {
   kernels += o.kernels;
-  beside += o.beside;
-  for (const AxisTime &axis : o.inLine) {
-    auto same = llvm::find_if(
-        inLine, [&](const AxisTime &mine) { return mine.axis == axis.axis; });
-    if (same == inLine.end())
-      inLine.push_back(axis);
-    else
-      same->seconds += axis.seconds;
-  }
+  addTimes(inLine, o.inLine);
+  addTimes(beside, o.beside);
   return *this;
 }
 
@@ -108,13 +116,9 @@ LayerTime tessera::cost::priceLayer(const LayerWork &layer,
       continue;
     PassTime &pass = passOf(comm.pass);
     pass.kernels.host += kLaunchesOfCollective * machine.device.hostLaunch;
-    if (comm.overlappable) {
-      pass.beside += seconds;
-      continue;
-    }
     PassTime one;
-    std::string axes = llvm::join(comm.axes, "+");
-    one.inLine.push_back({axes, seconds});
+    std::string axes = comm.parameter ? "" : llvm::join(comm.axes, "+");
+    (comm.overlappable ? one.beside : one.inLine).push_back({axes, seconds});
     pass += one;
   }
   return time;

@@ -31,7 +31,7 @@ static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
 }
 
 /// Collectives that the kernels of the busiest stage wait for, by axis; what is
-/// left of `exposed` are gathers of parameters.
+/// left of `exposed` is by what ran beside kernels.
 static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
                          const StageMemory &stage, const Layout &layout,
                          const ClusterSpec &cluster, const Machine &machine,
@@ -41,24 +41,37 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
     const LayerTime &time = model.kinds[part.run.kind].time;
     for (const PassTime *pass :
          {&time.forward, &time.backwardInput, &time.backwardWeight})
-      for (const AxisTime &axis : pass->inLine) {
-        PassTime one;
-        one.inLine.push_back(
-            {axis.axis, axis.seconds * part.run.count * layout.microBatches()});
-        sum += one;
-      }
+      for (auto times : {&PassTime::inLine, &PassTime::beside})
+        for (AxisTime axis : pass->*times) {
+          axis.seconds *= double(part.run.count * layout.microBatches());
+          PassTime one;
+          (one.*times).push_back(axis);
+          sum += one;
+        }
   }
   double inLine = std::min(sum.inLineSeconds(), exposed);
-  double scale = sum.inLineSeconds() > 0 ? inLine / sum.inLineSeconds() : 0;
-  for (const AxisTime &axis : sum.inLine) {
-    SmallVector<StringRef, 2> parts;
-    StringRef(axis.axis).split(parts, '+');
-    std::vector<std::string> axes(parts.begin(), parts.end());
-    causes.push_back({"collectives of " + axis.axis, axis.seconds * scale,
-                      levelOf(cluster, machine, axes)});
-  }
-  causes.push_back({"gathers of parameters", exposed - inLine,
-                    levelOf(cluster, machine, {"dp"})});
+  auto add = [&](ArrayRef<AxisTime> times, double total, double shown) {
+    for (const AxisTime &axis : times) {
+      double seconds = total > 0 ? axis.seconds / total * shown : 0;
+      if (axis.axis.empty()) {
+        causes.push_back({"gathers of parameters", seconds,
+                          levelOf(cluster, machine, {"dp"})});
+        continue;
+      }
+      SmallVector<StringRef, 2> parts;
+      StringRef(axis.axis).split(parts, '+');
+      std::vector<std::string> axes(parts.begin(), parts.end());
+      std::string name = "collectives of " + axis.axis;
+      auto same = find_if(
+          causes, [&](const Cause &cause) { return cause.name == name; });
+      if (same != causes.end())
+        same->seconds += seconds;
+      else
+        causes.push_back({name, seconds, levelOf(cluster, machine, axes)});
+    }
+  };
+  add(sum.inLine, sum.inLineSeconds(), inLine);
+  add(sum.beside, sum.besideSeconds(), exposed - inLine);
 }
 
 static std::vector<Cause>

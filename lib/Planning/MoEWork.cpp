@@ -377,6 +377,16 @@ std::vector<std::string> tessera::checkMoELayout(const MoEConfig &config,
     errors.push_back(
         llvm::formatv("ep: expects a divisor of the {0} experts but got {1}",
                       config.experts, layout.ep));
+  auto refuse = [&](const char *what) {
+    errors.push_back(
+        llvm::formatv("{0}: expects a model without experts", what));
+  };
+  if (layout.recompute == Recompute::Products)
+    refuse("recompute: products");
+  if (layout.eager)
+    refuse("eager");
+  if (layout.keepGathered)
+    refuse("keep-gathered");
   return errors;
 }
 

@@ -56,10 +56,11 @@ struct PassTime {
   /// Collectives that kernels wait for, by axis.
   std::vector<AxisTime> inLine;
   /// Collectives beside kernels: gathers of parameters and scatters of their
-  /// gradients.
-  double beside = 0;
+  /// gradients, by no axis, and those of activations, by theirs.
+  std::vector<AxisTime> beside;
 
   double inLineSeconds() const;
+  double besideSeconds() const;
   /// What passes. Collectives in line add to the kernels'; the host issues both
   /// ahead. What runs beside them slows them by a share of its time and is
   /// exposed as far as it is longer than they are.

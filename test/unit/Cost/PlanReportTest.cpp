@@ -101,6 +101,22 @@ const Cause *find(const PlanReport &r, llvm::StringRef name) {
   return nullptr;
 }
 
+/// What runs beside products is still the tp axis's.
+TEST(PlanReport, hidden_collectives_keep_their_name) {
+  Layout l = layout();
+  l.overlapTp = true;
+  schedule::PipelinePricer pricer;
+  ModelWork work = model(l);
+  for (CommWork &comm : work.kinds[1].comms)
+    comm.overlappable = true;
+  auto r = makePlanReport(work, l, cluster(), {}, pricer);
+  ASSERT_TRUE(bool(r)) << llvm::toString(r.takeError());
+  ASSERT_NE(find(*r, "collectives of tp"), nullptr);
+  EXPECT_EQ(find(*r, "gathers of parameters"), nullptr);
+  EXPECT_LT(find(*r, "collectives of tp")->seconds,
+            find(report(layout()), "collectives of tp")->seconds);
+}
+
 TEST(PlanReport, causes_sum_to_the_step) {
   PlanReport r = report(layout());
   double sum = 0;

@@ -231,7 +231,15 @@ TEST(MoEWork, layout_errors) {
   auto errors = checkMoELayout(deepSeek, l);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0], "ep: expects a divisor of the 256 experts but got 96");
-  EXPECT_TRUE(checkMoELayout(deepSeek, layout(64, 64)).empty());
+  l = layout(64, 64);
+  EXPECT_TRUE(checkMoELayout(deepSeek, l).empty());
+  // What needs the ops of a graph.
+  l.recompute = Recompute::Products;
+  l.eager = l.keepGathered = true;
+  errors = checkMoELayout(deepSeek, l);
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[0], "recompute: products: expects a model without experts");
+  EXPECT_EQ(errors[1], "eager: expects a model without experts");
 }
 
 /// 37e9 active parameters; the technical report's 180 thousand hours for 1e12
