@@ -196,9 +196,47 @@ def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
   let hasRegionVerifier = 1;
 }
 
+def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
+    RecursiveMemoryEffects]> {
+  let summary = "several collectives of one kind as one";
+  let description = [{
+    The region holds a collective of each operand; they are done as one, over
+    the members' elements side by side, for one latency. Results are those that
+    each would give by itself.
+    (C1) the region takes the operands, holds one collective in the local form
+    of each of its arguments, in order, and a `dist.yield` of their results; (C2)
+    the types agree with those of operands and results; (C3) the collectives are
+    all-reduces, reduce-scatters or all-gathers, all of one kind, over the same
+    axes, by one reduction, of one element type.
+
+    ```mlir
+    %r:2 = dist.bucket (%0, %1) : (tensor<8xf32>, tensor<4x2xf32>)
+        -> (tensor<8xf32>, tensor<4x2xf32>) {
+    ^bb0(%a: tensor<8xf32>, %b: tensor<4x2xf32>):
+      %2 = dist.all_reduce <sum> %a over <{"dp"}> on @mesh
+          : tensor<8xf32> -> tensor<8xf32>
+      %3 = dist.all_reduce <sum> %b over <{"dp"}> on @mesh
+          : tensor<4x2xf32> -> tensor<4x2xf32>
+      dist.yield %2, %3 : tensor<8xf32>, tensor<4x2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The collectives of the region, one an operand.
+    ::llvm::SmallVector<CollectiveOpInterface> getMembers();
+  }];
+}
+
 def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["StartOp", "AccumulateOp"]>]> {
-  let summary = "ends the region of dist.start or dist.accumulate";
+    ParentOneOf<["StartOp", "AccumulateOp", "BucketOp"]>]> {
+  let summary = "ends the region of dist.start, dist.bucket or dist.accumulate";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }

@@ -239,6 +239,11 @@ void StepLowering::lowerCopy(rt::CopyOp op) {
   auto type = op.getResult().getType();
   int64_t bytes = rt::getElementBytes(type.getElementType());
   SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
+  // Memory was planned so that the elements lie there already.
+  if (!op.getStart() && op.getStrides() == ArrayRef(target) &&
+      offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes ==
+          offsetOf(op.getResult()))
+    return;
   Value start = op.getStart() ? scalars.lookup(op.getStart()) : Value();
   rt::CallCopyOp::create(
       b, bytes, type.getShape(),
@@ -253,9 +258,11 @@ void StepLowering::lowerConcat(rt::ConcatOp op) {
   int64_t place = offsetOf(op.getResult());
   for (Value source : op.getSources()) {
     auto part = cast<RankedTensorType>(source.getType());
-    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
-                           rt::getRowMajorStrides(part.getShape()), place,
-                           target, Value(), IntegerAttr());
+    // What was made in its place lies there alone: no other source does.
+    if (offsetOf(source) != place)
+      rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
+                             rt::getRowMajorStrides(part.getShape()), place,
+                             target, Value(), IntegerAttr());
     place += part.getDimSize(op.getDim()) * target[op.getDim()] * bytes;
   }
 }

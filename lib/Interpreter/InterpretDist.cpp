@@ -194,7 +194,7 @@ static LogicalResult runRecv(dist::RecvOp op, Machine &m) {
 }
 
 //===----------------------------------------------------------------------===//
-// Start and wait, offsets, partial values, identities
+// Start and wait, buckets, offsets, partial values, identities
 //===----------------------------------------------------------------------===//
 
 static LogicalResult runStart(dist::StartOp op, Machine &m) {
@@ -207,6 +207,17 @@ static LogicalResult runStart(dist::StartOp op, Machine &m) {
 
 static LogicalResult runWait(dist::WaitOp op, Machine &m) {
   m.set(op.getResult(), m.get(op.getFuture()));
+  return success();
+}
+
+static LogicalResult runBucket(dist::BucketOp op, Machine &m) {
+  std::vector<RankTensors> inputs, yielded;
+  for (Value input : op.getInputs())
+    inputs.push_back(m.get(input));
+  if (failed(m.runBlock(op.getBody().front(), std::move(inputs), yielded)))
+    return failure();
+  for (auto [result, tensors] : llvm::zip_equal(op.getResults(), yielded))
+    m.set(result, std::move(tensors));
   return success();
 }
 
@@ -272,6 +283,7 @@ void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::RecvOp, runRecv>();
   r.addRank<dist::StartOp, runStart>();
   r.addRank<dist::WaitOp, runWait>();
+  r.addRank<dist::BucketOp, runBucket>();
   r.addRank<dist::AxisOffsetOp, runAxisOffset>();
   r.addRank<dist::ToPartialOp, runToPartial>();
   r.addRank<dist::ConstraintOp, runIdentity>();

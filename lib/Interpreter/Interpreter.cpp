@@ -275,7 +275,9 @@ void Machine::count(dist::CollectiveOpInterface op, int64_t groupSize) {
     return;
   CollectiveCount &entry =
       statistics->collectives[op->getName().stripDialect()];
-  ++entry.count;
+  // Members of a bucket are done as one.
+  if (!isa<dist::BucketOp>(op->getParentOp()) || !op->getPrevNode())
+    ++entry.count;
   entry.bytes += op.getBytesReceived(
       cast<RankedTensorType>(op->getOperand(0).getType()), groupSize);
 }

@@ -33,7 +33,8 @@ static DenseI64ArrayAttr offsetsOf(ValueRange values, const StepBlocks &blocks,
   SmallVector<int64_t> offsets;
   for (Value value : values) {
     std::optional<unsigned> block = blocks.getBlock(value);
-    offsets.push_back(block ? plan.offsets[*block] : -1);
+    offsets.push_back(
+        block ? plan.offsets[*block] + blocks.getOffsetInBlock(value) : -1);
   }
   return b.getDenseI64ArrayAttr(offsets);
 }

@@ -22,18 +22,27 @@ dist::WaitOp tessera::getWait(dist::StartOp start) {
 }
 
 /// The value whose memory `value` is a view of; null if it is none.
-static Value getViewed(Value value) {
+Value StepBlocks::getViewed(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
+      (op && partViews.contains(op)))
     return op->getOperand(0);
   return {};
 }
 
 /// The value that is no view, whose memory `value` lies in.
-static Value getRoot(Value value) {
+Value StepBlocks::getRoot(Value value) const {
   while (Value viewed = getViewed(value))
     value = viewed;
   return value;
+}
+
+/// True for a view of a part of a value.
+bool StepBlocks::isPart(Value value) const {
+  for (; Value viewed = getViewed(value); value = viewed)
+    if (partViews.contains(value.getDefiningOp()))
+      return true;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +174,8 @@ void StepBlocks::prepareLoop(scf::ForOp loop) {
     Value root = getRoot(operand.get());
     if (root == argument)
       continue;
-    if (!isMadeIn(root, body) || findReader(argument, cast<OpResult>(root))) {
+    if (isPart(operand.get()) || !isMadeIn(root, body) ||
+        findReader(argument, cast<OpResult>(root))) {
       root = insertCopy(yield, operand.get());
       operand.set(root);
       renumber();
@@ -185,7 +195,7 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
            << argument << " and the result that takes its place to have one "
            << "type but got " << place.getType() << " and "
            << operand.get().getType();
-  if (!isMadeIn(root, &func.front())) {
+  if (isPart(operand.get()) || !isMadeIn(root, &func.front())) {
     root = insertCopy(func.front().getTerminator(), operand.get());
     operand.set(root);
     renumber();
@@ -199,6 +209,109 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
                              << result << " is written in its place";
   error.attachNote(root.getLoc()) << "written here";
   return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Values side by side
+//===----------------------------------------------------------------------===//
+
+/// Copies that need not be done: of consecutive elements of what a collective
+/// has made, and values that can be made where a collective wants them.
+void StepBlocks::findParts() {
+  if (!reuses)
+    return;
+  func.walk([&](rt::CopyOp copy) {
+    auto type = copy.getResult().getType();
+    int64_t base =
+        int64_t(copy.getBase()) * rt::getElementBytes(type.getElementType());
+    if (!copy.getStart() && base % problem.alignment == 0 &&
+        copy.getStrides() ==
+            ArrayRef(rt::getRowMajorStrides(type.getShape())) &&
+        getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
+      partViews.insert(copy);
+  });
+  renumber();
+  func.walk([&](rt::ConcatOp concat) { packOperands(concat); });
+}
+
+/// True if all that reads the value, or a view of it, is a collective.
+static bool isOnlySent(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      return isOnlySent(user->getResult(0));
+    return isa<dist::StartOp, dist::WaitOp>(user);
+  });
+}
+
+/// What the value is made from in its place: the operand that the op may write
+/// over, if that ends there; null if there is none.
+Value StepBlocks::findStart(Value value, Block *block) const {
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  auto iface = dyn_cast<rt::ReuseOpInterface>(op);
+  if (!iface)
+    return {};
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value start = operand.get();
+    if (start.getType() != value.getType() ||
+        !iface.mayReuse(result.getResultNumber(), operand.getOperandNumber()) ||
+        lastUse(start) != position.lookup(op) || getRoot(start) != start ||
+        llvm::count(op->getOperands(), start) != 1)
+      continue;
+    if (auto loop = start.getDefiningOp<scf::ForOp>()) {
+      start = loop.getInits()[cast<OpResult>(start).getResultNumber()];
+      if (!start.hasOneUse())
+        continue;
+    }
+    if (isMadeIn(start, block) && !packed.count(start))
+      return start;
+  }
+  return {};
+}
+
+/// Makes the value, and what it is made from, at `offset` of the result of
+/// `concat`.
+void StepBlocks::pack(Value value, rt::ConcatOp concat, int64_t offset) {
+  while (value) {
+    packed[value] = {concat, offset};
+    value = findStart(value, concat->getBlock());
+  }
+}
+
+void StepBlocks::packOperands(rt::ConcatOp concat) {
+  ArrayRef<int64_t> shape = concat.getResult().getType().getShape();
+  bool isFlat = llvm::all_of(shape.take_front(concat.getDim()),
+                             [](int64_t size) { return size == 1; });
+  if (!isFlat || !isOnlySent(concat.getResult()))
+    return;
+  int64_t offset = 0;
+  for (Value source : concat.getSources()) {
+    int64_t bytes =
+        rt::getTensorBytes(cast<RankedTensorType>(source.getType()));
+    Value root = getRoot(source);
+    if (offset % problem.alignment == 0 && !isPart(source) &&
+        isMadeIn(root, concat->getBlock()) && !packed.count(root) &&
+        !root.getDefiningOp<rt::ConcatOp>())
+      pack(root, concat, offset);
+    offset += bytes;
+  }
+}
+
+/// Puts a value where rt.concat would.
+bool StepBlocks::isPacked(Value value, int64_t begin) {
+  auto it = packed.find(value);
+  if (it == packed.end())
+    return false;
+  auto [concat, offset] = it->second;
+  auto known = blockOf.find(concat.getResult());
+  unsigned block = known != blockOf.end()
+                       ? known->second
+                       : addBlock(concat.getResult(), Activations, begin);
+  ArenaBlock &place = problem.blocks[block];
+  place.end = std::max(place.end, lastUse(value));
+  blockOf[value] = block;
+  offsetIn[value] = offset;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,11 +346,12 @@ void StepBlocks::addArguments() {
 bool StepBlocks::isForced(Value value, int64_t begin) {
   auto it = forced.find(value);
   if (it == forced.end())
-    return false;
+    return isPacked(value, begin);
   unsigned block = blockOf.lookup(it->second);
   ArenaBlock &place = problem.blocks[block];
   place.end = std::max({place.end, begin, lastUse(value)});
   blockOf[value] = block;
+  offsetIn[value] = getOffsetInBlock(it->second);
   return true;
 }
 
@@ -277,7 +391,10 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
     return false;
   unsigned block = blockOf.lookup(start.getInput());
   ArenaBlock &place = problem.blocks[block];
-  if (place.end != position.lookup(wait) || place.bytes == 0)
+  int64_t bytes =
+      rt::getTensorBytes(cast<RankedTensorType>(start.getInput().getType())) +
+      canary;
+  if (place.end != position.lookup(wait) || place.bytes != bytes || bytes == 0)
     return false;
   // Nothing else reads the block while the collective runs.
   for (auto [value, other] : blockOf) {
@@ -300,6 +417,7 @@ void StepBlocks::addLoop(scf::ForOp loop) {
     ArenaBlock &place = problem.blocks[block];
     place.end = std::max({place.end, endOf(loop), lastUse(result)});
     blockOf[argument] = blockOf[result] = block;
+    offsetIn[argument] = offsetIn[result] = getOffsetInBlock(init);
   }
   addOps(*loop.getBody());
 }
@@ -324,9 +442,16 @@ void StepBlocks::addResults(Operation &op) {
   for (OpResult result : op.getResults()) {
     if (!isa<RankedTensorType>(result.getType()) || blockOf.count(result))
       continue;
-    if (Value source = getViewed(result))
+    if (Value source = getViewed(result)) {
       blockOf[result] = blockOf.lookup(source);
-    else if (!reuse(op, result.getResultNumber()))
+      offsetIn[result] = getOffsetInBlock(source);
+      if (partViews.contains(&op)) {
+        auto copy = cast<rt::CopyOp>(op);
+        offsetIn[result] +=
+            int64_t(copy.getBase()) *
+            rt::getElementBytes(copy.getResult().getType().getElementType());
+      }
+    } else if (!reuse(op, result.getResultNumber()))
       addBlock(result, isa<dist::AllGatherOp>(op) ? Gathered : Activations,
                here);
   }
@@ -348,6 +473,9 @@ void StepBlocks::markGradient(Value value) {
     categories[blockOf.lookup(value)] = Gradients;
   if (auto wait = value.getDefiningOp<dist::WaitOp>())
     markGradient(wait.getSource());
+  if (auto concat = value.getDefiningOp<rt::ConcatOp>())
+    for (Value source : concat.getSources())
+      markGradient(source);
 }
 
 /// A gradient is what is read, element by element, to write a parameter or its
@@ -367,6 +495,7 @@ void StepBlocks::markGradients() {
 }
 
 LogicalResult StepBlocks::build() {
+  findParts();
   renumber();
   SmallVector<scf::ForOp> loops;
   func.walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -12,10 +12,12 @@
 #define TESSERA_LIB_MEMORY_STEPBLOCKS_H
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Memory/ArenaPlan.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera {
@@ -46,6 +48,10 @@ public:
 
   /// The block of a tensor; none for other values.
   std::optional<unsigned> getBlock(mlir::Value value) const;
+  /// Bytes from the begin of its block to a tensor.
+  int64_t getOffsetInBlock(mlir::Value value) const {
+    return offsetIn.lookup(value);
+  }
   /// The op before whose run a block begins, and the one after which it ends;
   /// null where it lives from or to the step's border.
   mlir::Operation *getFirst(unsigned block) const;
@@ -55,6 +61,9 @@ public:
   llvm::SmallVector<Category> categories;
 
 private:
+  mlir::Value getViewed(mlir::Value value) const;
+  mlir::Value getRoot(mlir::Value value) const;
+  bool isPart(mlir::Value value) const;
   void number(mlir::Block &block);
   void renumber();
   int64_t lastUse(mlir::Value value) const;
@@ -65,6 +74,12 @@ private:
   mlir::Value insertCopy(mlir::Operation *before, mlir::Value value);
   void prepareLoop(mlir::scf::ForOp loop);
   mlir::LogicalResult prepareDonation(unsigned argument, unsigned result);
+
+  void findParts();
+  void packOperands(rt::ConcatOp concat);
+  void pack(mlir::Value value, rt::ConcatOp concat, int64_t offset);
+  mlir::Value findStart(mlir::Value value, mlir::Block *block) const;
+  bool isPacked(mlir::Value value, int64_t begin);
 
   unsigned addBlock(mlir::Value value, Category category, int64_t begin);
   void addArguments();
@@ -83,6 +98,12 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> position, loopEnd;
   llvm::SmallVector<mlir::Operation *> opAt;
   llvm::DenseMap<mlir::Value, unsigned> blockOf;
+  /// Where a value begins in its block, if not with it.
+  llvm::DenseMap<mlir::Value, int64_t> offsetIn;
+  /// Copies that are views: of a part of what a collective has made.
+  llvm::DenseSet<mlir::Operation *> partViews;
+  /// Values that are made where rt.concat would put them.
+  llvm::DenseMap<mlir::Value, std::pair<rt::ConcatOp, int64_t>> packed;
   /// Values that must lie where another value lies.
   llvm::MapVector<mlir::Value, mlir::Value> forced;
   int64_t numSteps = 0;

@@ -34,8 +34,8 @@ struct Budget {
 
 /// The function's own limits where it has them.
 static Budget getBudget(Operation *func, Budget budget) {
-  auto attr = func->getAttrOfType<DictionaryAttr>(
-      dist::DistDialect::kBudgetAttr);
+  auto attr =
+      func->getAttrOfType<DictionaryAttr>(dist::DistDialect::kBudgetAttr);
   if (!attr)
     return budget;
   if (auto bytes = attr.getAs<IntegerAttr>("max_bytes"))
@@ -51,7 +51,10 @@ static std::string describe(const CollectiveUse &use) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << stringifyCollective(use.kind) << " over " << use.axes << " of "
-     << use.op->getOperand(0).getType() << " (";
+     << use.op->getOperand(0).getType();
+  if (use.members > 1)
+    os << " and " << use.members - 1 << " more";
+  os << " (";
   if (use.count > 1)
     os << use.count << " times, ";
   os << use.count * use.bytes << " bytes)";

@@ -65,13 +65,20 @@ static int64_t getRuns(Operation *op) {
   return runs;
 }
 
-std::vector<CollectiveUse>
-tessera::getCollectives(FunctionOpInterface func) {
+/// Bytes that a device puts into a collective.
+static double getLocalBytes(RankedTensorType type) {
+  int64_t bits =
+      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  return static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
+}
+
+std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
   std::vector<CollectiveUse> uses;
   // Looked up once: functions of one module share the mesh.
   dist::MeshOp meshOp;
   Mesh mesh;
   MeshLinks links;
+  double local = 0;
   func->walk([&](dist::CollectiveOpInterface op) {
     std::optional<CollectiveKind> kind = getCollectiveKind(op);
     if (!kind)
@@ -83,23 +90,25 @@ tessera::getCollectives(FunctionOpInterface func) {
     }
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
     AxisList axes = op.getAxes().toAxes(mesh);
-    CollectiveUse use{op, *kind, {}, getRuns(op), 0, 0, !isOverlapped(op)};
-    llvm::raw_string_ostream os(use.axes);
-    mesh.print(os, axes);
-    use.bytes = op.getBytesReceived(type, numShards(axes));
-    int64_t bits = type.getElementType().isIndex()
-                       ? 64
-                       : type.getElementTypeBitWidth();
-    double local =
-        static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
-    use.time = getCollectiveTime(links, mesh, *kind, local, axes);
-    uses.push_back(std::move(use));
+    int64_t bytes = op.getBytesReceived(type, numShards(axes));
+    // Members of a bucket follow each other; they are one collective.
+    bool joins = isa<dist::BucketOp>(op->getParentOp()) && op->getPrevNode();
+    if (!joins) {
+      CollectiveUse use{op, *kind, {}, getRuns(op), 0, 0, !isOverlapped(op)};
+      llvm::raw_string_ostream os(use.axes);
+      mesh.print(os, axes);
+      uses.push_back(std::move(use));
+      local = 0;
+    }
+    local += getLocalBytes(type);
+    uses.back().bytes += bytes;
+    ++uses.back().members;
+    uses.back().time = getCollectiveTime(links, mesh, *kind, local, axes);
   });
   return uses;
 }
 
-std::vector<CollectiveRow>
-tessera::summarize(ArrayRef<CollectiveUse> uses) {
+std::vector<CollectiveRow> tessera::summarize(ArrayRef<CollectiveUse> uses) {
   // By kind and first use: the order does not hang on what axes are called.
   llvm::MapVector<StringRef, size_t> firstUse;
   for (const CollectiveUse &use : uses)

@@ -216,6 +216,8 @@ bool PartitionProver::visit(Operation *op) {
     return visitCollective(collective, op->getOperand(0), op->getResult(0));
   if (auto start = dyn_cast<dist::StartOp>(op))
     return visitStart(start);
+  if (auto bucket = dyn_cast<dist::BucketOp>(op))
+    return visitBucket(bucket);
   if (auto wait = dyn_cast<dist::WaitOp>(op)) {
     ShardState state = states.find(wait.getFuture())->second;
     states[wait.getResult()] = std::move(state);

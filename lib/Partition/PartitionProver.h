@@ -50,6 +50,7 @@ private:
   bool visitCollective(dist::CollectiveOpInterface op, mlir::Value operand,
                        mlir::Value result);
   bool visitStart(dist::StartOp op);
+  bool visitBucket(dist::BucketOp op);
   bool visitToPartial(dist::ToPartialOp op);
   bool visitOffset(dist::AxisOffsetOp op);
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);

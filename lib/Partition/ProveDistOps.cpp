@@ -39,6 +39,15 @@ bool PartitionProver::visitStart(dist::StartOp op) {
   return true;
 }
 
+/// Each result is what the member makes of its operand.
+bool PartitionProver::visitBucket(dist::BucketOp op) {
+  for (auto [member, input, result] :
+       llvm::zip_equal(op.getMembers(), op.getInputs(), op.getResults()))
+    if (!visitCollective(member, input, result))
+      return false;
+  return true;
+}
+
 bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
   std::string why;
   FailureOr<ShardState> made =

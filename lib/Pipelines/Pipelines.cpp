@@ -61,9 +61,16 @@ static void buildPropagate(OpPassManager &pm) {
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options);
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options);
 
-/// What a partitioned module needs, by the phases that follow.
+static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
+  BucketCollectivesPassOptions buckets;
+  buckets.maxBytes = options.bucketBytes;
+  pm.addPass(createBucketCollectivesPass(buckets));
+}
+
+/// What a partitioned module needs, by what follows.
 static ArenaMeasure getArenaMeasure(const PipelineOptions &options) {
   auto build = [options](OpPassManager &pm) {
+    addBuckets(pm, options);
     buildKernels(pm, options);
     buildSchedule(pm, options);
   };
@@ -109,6 +116,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFuseCollectivesPass());
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass(getArenaMeasure(options)));
+  addBuckets(pm, options);
   pm.addPass(createVerifyLocalPass());
   pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
@@ -126,6 +134,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
     target.target = options.target;
     pm.addPass(createSetTargetPass(target));
   }
+  pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   pm.addNestedPass<func::FuncOp>(createConvertNNPass());
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());

@@ -55,6 +55,7 @@ static PipelineOptions partitionOptions(const Layout &layout) {
   bool data = layout.zero == 3 && layout.dp * layout.cp > 1;
   PipelineOptions options;
   options.forward = true;
+  options.bucketBytes = 0; // each collective is a record of its own
   auto add = [&](std::string &list, const std::string &entry) {
     list += (list.empty() ? "" : ",") + entry;
   };

@@ -14,6 +14,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/Recompute.h"
 
@@ -172,24 +173,15 @@ bool BlockRecompute::isRepeatable(Operation *op) const {
          });
 }
 
-/// Time to run an op again, in the time of moving a byte through memory: a
-/// device does about a hundred floating-point operations of a product in it and
-/// ten others, and receives a tenth of a byte.
+/// Time to run an op again, in the time of moving a byte through memory; a
+/// device receives a tenth of a byte in it.
 static int64_t getTime(Operation *op) {
-  constexpr double kProductFlops = 100, kOtherFlops = 10, kReceived = 0.1;
-  OpCost cost = getOpCost(op);
-  double read = getBytes(op->getOperandTypes());
-  double moved = getBytes(op->getResultTypes());
+  constexpr double kReceived = 0.1;
   if (communicates(op))
-    return static_cast<int64_t>(std::max(read, moved) / kReceived);
-  if (cost.kind == CostKind::None)
-    return 0;
-  if (cost.bytesRead >= 0)
-    read = cost.bytesRead;
-  bool isProduct =
-      cost.kind == CostKind::Product || cost.kind == CostKind::Attention;
-  return static_cast<int64_t>(
-      moved + read + cost.flops / (isProduct ? kProductFlops : kOtherFlops));
+    return static_cast<int64_t>(std::max(getBytes(op->getOperandTypes()),
+                                         getBytes(op->getResultTypes())) /
+                                kReceived);
+  return static_cast<int64_t>(getWorkBytes(op));
 }
 
 void BlockRecompute::buildProblem() {

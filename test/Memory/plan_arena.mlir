@@ -175,3 +175,59 @@ func.func @passed_on(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64},
   return %p, %x : tensor<16xf32>, tensor<16xf32>
 }
 
+// -----
+
+// What is sent side by side is made there: no copy is left, neither there nor
+// back. A product that adds to a sum takes the sum's place along; what does not
+// begin at a multiple of 64 bytes is copied.
+dist.mesh @mesh ["x"=2]
+func.func private @fill() -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  %0 = arith.constant dense<0.0> : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @add(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64: 0, 0>} {
+  return %x : tensor<16xf32>
+}
+func.func private @few(%x: tensor<16xf32>) -> tensor<3xf32>
+    attributes {rt.kernel, rt.rows = 3 : i64, rt.reuse = array<i64>} {
+  %0 = arith.constant dense<0.0> : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+func.func private @use(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32>
+    attributes {rt.kernel, rt.rows = 16 : i64, rt.reuse = array<i64>} {
+  return %x : tensor<16xf32>
+}
+
+// CHECK-LABEL: func.func @side_by_side
+// CHECK-SAME: rt.arena_bytes = 384 : i64
+// CHECK: rt.kernel @fill() {rt.offsets = array<i64: 64>}
+// CHECK: rt.kernel @fill() {rt.offsets = array<i64: 0>}
+// CHECK: rt.kernel @add({{.*}}) {rt.offsets = array<i64: 64>}
+// CHECK: rt.kernel @few({{.*}}) {rt.offsets = array<i64: 128>}
+// CHECK: rt.kernel @few({{.*}}) {rt.offsets = array<i64: 256>}
+// CHECK: rt.concat {{.*}} {rt.offsets = array<i64: 0>}
+// CHECK: dist.start {{.*}} {rt.offsets = array<i64: 0>}
+// CHECK: rt.copy {{.*}} base 0 {rt.offsets = array<i64: 0>}
+// CHECK: rt.copy {{.*}} base 16 {rt.offsets = array<i64: 64>}
+// CHECK: rt.copy {{.*}} base 35 {rt.offsets = array<i64: 320>}
+func.func @side_by_side(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<3xf32>) {
+  %sum = rt.kernel @fill() : () -> tensor<16xf32>
+  %a = rt.kernel @fill() : () -> tensor<16xf32>
+  %b = rt.kernel @add(%sum, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = rt.kernel @few(%x) : (tensor<16xf32>) -> tensor<3xf32>
+  %d = rt.kernel @few(%x) : (tensor<16xf32>) -> tensor<3xf32>
+  %p = rt.concat %a, %b, %c, %d dim 0 : tensor<16xf32>, tensor<16xf32>, tensor<3xf32>, tensor<3xf32> -> tensor<38xf32>
+  %f = dist.start %p : tensor<38xf32> -> !dist.future<tensor<38xf32>> {
+  ^bb0(%arg: tensor<38xf32>):
+    %r = dist.all_reduce <sum> %arg over <{"x"}> on @mesh : tensor<38xf32> -> tensor<38xf32>
+    dist.yield %r : tensor<38xf32>
+  }
+  %w = dist.wait %f, %p : !dist.future<tensor<38xf32>>, tensor<38xf32> -> tensor<38xf32>
+  %0 = rt.copy %w strides [1] base 0 : tensor<38xf32> -> tensor<16xf32>
+  %1 = rt.copy %w strides [1] base 16 : tensor<38xf32> -> tensor<16xf32>
+  %2 = rt.copy %w strides [1] base 35 : tensor<38xf32> -> tensor<3xf32>
+  %3 = rt.kernel @use(%0, %1) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %3, %2 : tensor<16xf32>, tensor<3xf32>
+}

@@ -416,3 +416,54 @@ func.func @reduced_in_and_behind(%x: tensor<2x4x4xf32> {dist.global_shape = arra
   %2 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// Members of a bucket are held to what each is: one of them is whole already.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @in_bucket(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+                     %y: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sums} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %r:2 = dist.bucket (%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+    %2 = dist.all_reduce <sum> %c over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+    %3 = dist.all_reduce <sum> %d over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2, %3 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The results of two members are exchanged.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @exchanged(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+                     %y: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sums} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %r:2 = dist.bucket (%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+    %2 = dist.all_reduce <sum> %c over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    %3 = dist.all_reduce <sum> %d over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2, %3 : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{refuted: func.return: result 0 is another value than in the reference}}
+  return %r#1, %r#0 : tensor<4xf32>, tensor<4xf32>
+}

@@ -84,11 +84,11 @@ func.func @uneven_heads(
   return %0#0, %0#1, %0#2 : tensor<1x5x2x3x4xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>
 }
 
-// dk and dv are sums over queries, which know their positions.
+// dk and dv are sums over queries, which know their positions: one bucket.
 // CHECK-LABEL: @queries
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
-// CHECK-NEXT: all_reduce 2
+// CHECK-NEXT: all_reduce 1
 func.func @queries(
     %g: tensor<1x8x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},
     %q: tensor<1x8x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},
@@ -109,7 +109,7 @@ func.func @queries(
 // CHECK-LABEL: @uneven_queries
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
-// CHECK-NEXT: all_reduce 2
+// CHECK-NEXT: all_reduce 1
 func.func @uneven_queries(
     %g: tensor<1x7x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},
     %q: tensor<1x7x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},
@@ -170,7 +170,7 @@ func.func @uneven_keys(
 
 // CHECK-LABEL: @queries_and_keys
 // CHECK-COUNT-3: yes
-// CHECK: all_reduce 3
+// CHECK: all_reduce 2
 func.func @queries_and_keys(
     %g: tensor<1x6x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}, {}, {}]>},
     %q: tensor<1x6x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}, {}, {}]>},

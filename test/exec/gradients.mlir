@@ -243,7 +243,7 @@ func.func @rms_norm_stats(
 
 // CHECK-LABEL: @cross_entropy_stats
 // CHECK-COUNT-2: yes
-// CHECK: all_reduce 3
+// CHECK: all_reduce 2
 func.func @cross_entropy_stats(
     %x: tensor<16x11xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>},
     %l: tensor<16xi32> {dist.sharding = #dist.sharding<@mesh, [{}]>})

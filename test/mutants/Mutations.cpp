@@ -27,10 +27,8 @@ static Value makeZero(OpBuilder &b, Location loc, RankedTensorType type) {
   return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
 }
 
-/// The elements of `value` in row-major order under another shape; null if
-/// there are not as many.
-static Value reshape(OpBuilder &b, Location loc, Value value,
-                     RankedTensorType type) {
+Value tessera::reshapeTo(OpBuilder &b, Location loc, Value value,
+                         RankedTensorType type) {
   RankedTensorType from = typeOf(value);
   if (from == type)
     return value;
@@ -53,9 +51,8 @@ static Value reshape(OpBuilder &b, Location loc, Value value,
                                        ArrayRef<ReassociationIndices>(all));
 }
 
-/// The first elements of `value` in each dimension, with zeros behind them.
-static Value cutAndPad(OpBuilder &b, Location loc, Value value,
-                       RankedTensorType type) {
+Value tessera::cutAndPad(OpBuilder &b, Location loc, Value value,
+                         RankedTensorType type) {
   SmallVector<int64_t> sizes;
   for (auto [from, to] : llvm::zip(typeOf(value).getShape(), type.getShape()))
     sizes.push_back(std::min(from, to));
@@ -327,7 +324,7 @@ private:
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getUses())
         uses.push_back(&use);
-      Value value = reshape(b, op->getLoc(), op->getResult(0), needed);
+      Value value = reshapeTo(b, op->getLoc(), op->getResult(0), needed);
       for (OpOperand *use : uses)
         use->set(value);
       return op;
@@ -405,6 +402,10 @@ private:
 } // namespace
 
 std::vector<Mutation> tessera::getMutations(Operation *op, const Mesh &mesh) {
+  if (isa<dist::BucketOp>(op))
+    return getBucketMutations(op, mesh);
+  if (isa_and_nonnull<dist::BucketOp>(op->getParentOp()))
+    return {};
   Maker maker(op, mesh);
   if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
     maker.addCollective(collective);

@@ -11,6 +11,8 @@
 #ifndef TESSERA_TEST_MUTANTS_MUTATIONS_H
 #define TESSERA_TEST_MUTANTS_MUTATIONS_H
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "tessera/Interfaces/Axes.h"
 #include <functional>
@@ -27,6 +29,18 @@ struct Mutation {
   /// stands for the changed one, null if it cannot be done there.
   std::function<mlir::Operation *(mlir::Operation *)> apply;
 };
+
+/// Something local of a type in the place of a collective's result: the
+/// elements of `value` where there are any, zeros behind them.
+mlir::Value cutAndPad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+                      mlir::RankedTensorType type);
+/// The elements of `value` in row-major order under another shape; null if
+/// there are not as many.
+mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+                      mlir::RankedTensorType type);
+
+/// All changes at a bucket: of one member, of two, of what they share.
+std::vector<Mutation> getBucketMutations(mlir::Operation *op, const Mesh &mesh);
 
 /// All changes at `op`; none if there is nothing to change.
 std::vector<Mutation> getMutations(mlir::Operation *op, const Mesh &mesh);

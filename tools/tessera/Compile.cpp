@@ -68,6 +68,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--dist-report", "FILE",
      "write what a device receives, by kind of collective and\n"
      "axes: JSON to FILE.json, else text; - is stdout"},
+    {"--bucket-bytes", "N",
+     "do small collectives as one, of at most N bytes from a\n"
+     "device; 0: none; default: 26214400"},
     {"--max-bytes", "N", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
@@ -144,10 +147,11 @@ struct Job {
   bool quiet = false;
 };
 
-/// What a function may communicate, and where that is reported.
+/// What a function may communicate, how, and where that is reported.
 llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   for (auto [name, limit] :
        {std::pair("--max-bytes", &pipeline.maxBytes),
+        std::pair("--bucket-bytes", &pipeline.bucketBytes),
         std::pair("--max-collectives", &pipeline.maxCollectives)}) {
     StringRef text = parsed.get(name);
     if (parsed.has(name) && (text.getAsInteger(10, *limit) || *limit < 0))

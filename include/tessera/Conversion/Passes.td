@@ -10,6 +10,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandBucketsPass : Pass<"dist-expand-buckets", "::mlir::func::FuncOp"> {
+  let summary = "buckets become one collective of members side by side";
+  let description = [{
+    On a local program. Members of an all-reduce lie one after the other, those
+    whose size is a multiple of 64 bytes first; of a reduce-scatter and an
+    all-gather the parts of each device do. Whether something is copied for that
+    is decided where memory is planned.
+
+    ```mlir
+    %0:2 = dist.bucket (%a, %b)
+        : (tensor<16xf32>, tensor<8x4xf32>) -> (tensor<16xf32>, tensor<8x4xf32>) {
+      ... // dist.all_reduce <sum> over <{"dp"}>
+    }
+    ```
+    becomes
+    ```mlir
+    %f = tensor.collapse_shape %b [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+    %c = tensor.concat dim(0) %a, %f : (tensor<16xf32>, tensor<32xf32>) -> tensor<48xf32>
+    %r = dist.all_reduce <sum> %c over <{"dp"}> on @mesh : tensor<48xf32> -> tensor<48xf32>
+    %1 = tensor.extract_slice %r[0] [16] [1] : tensor<48xf32> to tensor<16xf32>
+    %2 = tensor.extract_slice %r[16] [32] [1] : tensor<48xf32> to tensor<32xf32>
+    %3 = tensor.expand_shape %2 [[0, 1]] output_shape [8, 4] : tensor<32xf32> into tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::nn::NNDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ExpandAccumulatePass
     : Pass<"dist-expand-accumulate", "::mlir::func::FuncOp"> {
   let summary = "micro-batches become a loop and a last one behind it";

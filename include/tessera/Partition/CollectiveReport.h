@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts the collectives of a partitioned function by kind and axes. What stands
-// in a `dist.accumulate` counts once for each micro-batch.
+// Counts the collectives of a partitioned function by kind and axes. What
+// stands in a `dist.accumulate` counts once for each micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,9 @@ namespace tessera {
 /// The kind of a collective op; none for a slice, which moves nothing.
 std::optional<CollectiveKind> getCollectiveKind(dist::CollectiveOpInterface op);
 
-/// One collective of a function, in program order.
+/// One collective of a function, in program order; a bucket is one.
 struct CollectiveUse {
+  /// The first one of a bucket.
   dist::CollectiveOpInterface op;
   CollectiveKind kind;
   /// `{"x", "y"}`.
@@ -33,6 +34,8 @@ struct CollectiveUse {
   double time = 0;
   /// Nothing else runs between its start and its wait.
   bool exposed = true;
+  /// Collectives that are done as this one.
+  int64_t members = 0;
 };
 
 /// The collectives of a local function.

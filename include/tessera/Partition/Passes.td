@@ -184,6 +184,39 @@ def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
                         "bytes of gathered parameters that may stay live longer">];
 }
 
+def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> {
+  let summary = "does small collectives of local functions as one";
+  let description = [{
+    All-reduces, reduce-scatters and all-gathers of one kind, over the same axes,
+    by one reduction and of one element type become `dist.bucket`: several that
+    are ready one after the other, none of which needs another's result, of at
+    most `max-bytes` together. What is saved is their latency; what is paid is
+    waiting for the last one, and copies side by side where the parts of several
+    devices are mixed. The choice is the one with which all are done first, and
+    then that which keeps the links busy for the shortest time. Each bucket gives
+    a remark, and so does each border between two. Gathers of parameters stay
+    where they are used.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %a over <{"dp"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+    %2 = dist.all_reduce <sum> %b over <{"dp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %0:2 = dist.bucket (%a, %b)
+        : (tensor<16xf32>, tensor<8x4xf32>) -> (tensor<16xf32>, tensor<8x4xf32>) {
+    ^bb0(%c: tensor<16xf32>, %d: tensor<8x4xf32>):
+      %1 = dist.all_reduce <sum> %c over <{"dp"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+      %2 = dist.all_reduce <sum> %d over <{"dp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
+      dist.yield %1, %2 : tensor<16xf32>, tensor<8x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", /*default=*/"26214400",
+                        "bytes that a device puts into one bucket; 0: no buckets">];
+}
+
 def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
   let summary = "says what local functions communicate";
   let description = [{

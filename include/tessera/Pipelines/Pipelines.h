@@ -75,6 +75,8 @@ struct PipelineOptions {
   /// Limits on what a function communicates, as `dist.budget`; negative: none.
   int64_t maxBytes = -1, maxCollectives = -1;
   bool noFullGather = false;
+  /// Bytes of small collectives that are done as one, at most; 0: none are.
+  int64_t bucketBytes = int64_t(25) << 20;
   /// Where the report of collectives goes (reportCollectives); empty: nowhere.
   std::string collectiveReport;
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module

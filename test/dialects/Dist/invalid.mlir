@@ -360,6 +360,103 @@ func.func @f(%a: tensor<4x8xf32>) {
   return
 }
 // -----
+// Buckets.
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects a region with one collective of each operand, at least one, and a dist.yield}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    
+    dist.yield %0, %0 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C1) expects a local collective of the region's argument 1 and a dist.yield of its result}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C2) expects the region to take}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.reduce_scatter <sum> %c dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+    %1 = dist.reduce_scatter <sum> %d dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+    dist.yield %0, %1 : tensor<2xf32>, tensor<2xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects all-reduces, reduce-scatters or all-gathers but got dist.broadcast}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.broadcast %c root 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.broadcast %d root 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects members over one set of axes but got}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.all_reduce <sum> %d over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects members of one reduction}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.all_reduce <max> %d over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{(C3) expects members of one kind but got dist.all_reduce and dist.reduce_scatter}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.reduce_scatter <sum> %d dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<2xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xbf16>) {
+  // expected-error @+1 {{(C3) expects members of one element type but got 'f32' and 'bf16'}}
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<8xbf16>) -> (tensor<8xf32>, tensor<8xbf16>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<8xbf16>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.all_reduce <sum> %d over <{"y"}> on @mesh : tensor<8xbf16> -> tensor<8xbf16>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<8xbf16>
+  }
+  return
+}
+// -----
 // Plans.
 // expected-error @+1 {{dist.plan: expects a #dist.plan on a module but got unit}}
 module attributes {dist.plan} {}

@@ -81,6 +81,20 @@ func.func @local_form(%a: tensor<8x16xf32>) {
   return
 }
 
+// CHECK-LABEL: @bucket
+func.func @bucket(%a: tensor<8xf32>, %b: tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>) {
+  // CHECK: %[[R:.*]]:2 = dist.bucket(%arg0, %arg1) : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<4x2xf32>):
+  // CHECK: dist.yield %{{.*}}, %{{.*}} : tensor<8xf32>, tensor<4x2xf32>
+  %r:2 = dist.bucket (%a, %b) : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>) {
+  ^bb0(%c: tensor<8xf32>, %d: tensor<4x2xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+    %1 = dist.all_reduce <sum> %d over <{"y"}> on @mesh : tensor<4x2xf32> -> tensor<4x2xf32>
+    dist.yield %0, %1 : tensor<8xf32>, tensor<4x2xf32>
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<4x2xf32>
+}
+
 // CHECK-LABEL: @accumulate
 func.func @accumulate(%tokens: tensor<4x2x8xi32>, %x: tensor<2x8x16xf32>) -> tensor<64x16xf32> {
   // CHECK: dist.accumulate 4 reduce_each(%{{.*}}) : (tensor<4x2x8xi32>) -> tensor<64x16xf32> {

@@ -5,7 +5,8 @@ dist.accumulate as often as it has micro-batches.
 usage: count_bytes.py PROGRAM.mlir   (a local program in text)
 
 Prints for each set of axes `AXES KIND COUNT ELEMENTS` for collectives of more
-than one element, and a line of all scalars together.
+than one element, and a line of all scalars together. A bucket is one collective;
+scalars in it are not counted.
 """
 
 import collections
@@ -40,6 +41,7 @@ def received(kind, before, after, n):
 def count(path):
     """{(axes, kind): [count, elements]} and the number of scalar collectives."""
     sizes, times, totals, scalars = {}, 1, collections.defaultdict(lambda: [0, 0.0]), 0
+    members = None  # of the bucket that the line is in: (key, elements); none outside
     for line in open(path):
         if "dist.mesh" in line:
             sizes = {name: int(size) for name, size in MESH.findall(line)}
@@ -47,6 +49,15 @@ def count(path):
             times = int(match.group(1))
         if line.startswith("    }"):
             times = 1
+        if "dist.bucket" in line:
+            members = []
+        if "dist.yield" in line and members is not None:
+            tensors = [member for member in members if member]
+            scalars += times if not tensors else 0
+            for i, (key, size) in enumerate(tensors):
+                totals[key][0] += times if i == 0 else 0
+                totals[key][1] += times * size
+            members = None
         match = COLLECTIVE.search(line)
         if not match:
             continue
@@ -56,12 +67,15 @@ def count(path):
         for axis in axes.split(","):
             part = re.match(r"(\w+):\(\d+\)(\d+)", axis)
             n *= int(part.group(2)) if part else sizes[axis]
-        if max(elements(before), elements(after)) == 1:
+        size = received(kind, elements(before), elements(after), n)
+        is_scalar = max(elements(before), elements(after)) == 1
+        if members is not None:
+            members.append(None if is_scalar else ((axes, kind), size))
+        elif is_scalar:
             scalars += times
-            continue
-        entry = totals[axes, kind]
-        entry[0] += times
-        entry[1] += times * received(kind, elements(before), elements(after), n)
+        else:
+            totals[axes, kind][0] += times
+            totals[axes, kind][1] += times * size
     return totals, scalars
 
 

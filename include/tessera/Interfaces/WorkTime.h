@@ -1,0 +1,36 @@
+//===- WorkTime.h - Roughly how long a device works on an op ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For choices in which only the order of magnitude matters and no device is
+// known. What an op takes on a device is priced by the cost model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERFACES_WORKTIME_H
+#define TESSERA_INTERFACES_WORKTIME_H
+
+#include "mlir/IR/Operation.h"
+
+namespace tessera {
+
+/// Bytes a second that a device is taken to move through its memory, reads and
+/// writes together: ten times what a link is taken to carry when no cluster is
+/// given.
+inline constexpr double kWorkBytesPerSecond = 1e12;
+
+/// The time of an op that computes, in bytes moved through memory at the same
+/// time: those that it reads and writes, and its operations, of which a device
+/// does a hundred of a product and ten others in the time of a byte. 0 for
+/// views and constants; what moves between devices is not counted.
+double getWorkBytes(mlir::Operation *op);
+
+/// The same in seconds.
+inline double getWorkTime(mlir::Operation *op) {
+  return getWorkBytes(op) / kWorkBytesPerSecond;
+}
+
+} // namespace tessera
+
+#endif // TESSERA_INTERFACES_WORKTIME_H

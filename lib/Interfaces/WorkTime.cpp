@@ -1,0 +1,32 @@
+//===- WorkTime.cpp - Roughly how long a device works on an op ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/WorkTime.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static double getBytes(TypeRange types) {
+  double bytes = 0;
+  for (Type type : types)
+    bytes += getTensorBytes(type);
+  return bytes;
+}
+
+double tessera::getWorkBytes(Operation *op) {
+  constexpr double kProductFlops = 100, kOtherFlops = 10;
+  OpCost cost = getOpCost(op);
+  if (cost.kind == CostKind::None)
+    return 0;
+  double read =
+      cost.bytesRead >= 0 ? cost.bytesRead : getBytes(op->getOperandTypes());
+  bool isProduct =
+      cost.kind == CostKind::Product || cost.kind == CostKind::Attention;
+  return getBytes(op->getResultTypes()) + read +
+         cost.flops / (isProduct ? kProductFlops : kOtherFlops);
+}

@@ -1,0 +1,146 @@
+// RUN: tessera-opt %s --dist-bucket-collectives --remarks-filter='partition.*' --remark-policy=all -o %t 2> %t.remarks
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: tessera-opt %s --dist-bucket-collectives="max-bytes=0" | FileCheck %s --check-prefix=OFF
+// RUN: tessera-opt %s --dist-bucket-collectives="max-bytes=100" | FileCheck %s --check-prefix=SMALL
+// RUN: tessera-opt %s --dist-bucket-collectives | tessera-opt | FileCheck %s
+// OFF-NOT: dist.bucket
+
+dist.mesh @mesh ["x"=2, "y"=4]
+
+// Two gradients and a scalar. What reads one of them goes behind the bucket.
+// CHECK-LABEL: func.func @gradients
+// CHECK-NEXT: %[[A:.*]] = arith.negf %arg0
+// CHECK-NEXT: %[[B:.*]] = arith.negf %arg1
+// CHECK-NEXT: %[[R:.*]]:3 = dist.bucket(%arg2, %[[A]], %[[B]]) : (tensor<f32>, tensor<16xf32>, tensor<8x4xf32>) -> (tensor<f32>, tensor<16xf32>, tensor<8x4xf32>) {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: tensor<f32>, %[[Q:.*]]: tensor<16xf32>, %{{.*}}: tensor<8x4xf32>):
+// CHECK-NEXT: dist.all_reduce <sum> %[[P]] over <{"y"}>
+// CHECK-NEXT: dist.all_reduce <sum> %[[Q]] over <{"y"}>
+// CHECK-NEXT: dist.all_reduce
+// CHECK-NEXT: dist.yield
+// CHECK: %[[S:.*]] = math.absf %[[R]]#1
+// CHECK-NEXT: return %[[R]]#0, %[[S]], %[[R]]#2
+// REMARK-DAG: [Passed] BucketCollectives {{.*}}Bytes=196, Members=3, Remark="dist.all_reduce done as one", us=5.003000e+00, usLess=7.000000e+00
+// With 100 bytes a bucket the scalar and the first are one.
+// SMALL-LABEL: func.func @gradients
+// SMALL: dist.bucket(%arg2, %{{.*}}) : (tensor<f32>, tensor<16xf32>)
+func.func @gradients(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<f32>)
+    -> (tensor<f32>, tensor<16xf32>, tensor<8x4xf32>) attributes {dist.local} {
+  %0 = arith.negf %a : tensor<16xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %2 = math.absf %1 : tensor<16xf32>
+  %3 = arith.negf %b : tensor<8x4xf32>
+  %4 = dist.all_reduce <sum> %3 over <{"y"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>
+  %5 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %5, %2, %4 : tensor<f32>, tensor<16xf32>, tensor<8x4xf32>
+}
+
+// Other axes, another reduction, another type, another kind: nothing in common.
+// CHECK-LABEL: func.func @unlike
+// CHECK-NOT: dist.bucket
+// CHECK: return
+func.func @unlike(%a: tensor<16xf32>, %b: tensor<16xbf16>)
+    -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xbf16>, tensor<4xf32>) attributes {dist.local} {
+  %0 = dist.all_reduce <sum> %a over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %1 = dist.all_reduce <sum> %a over <{"x"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %2 = dist.all_reduce <max> %a over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %3 = dist.all_reduce <sum> %b over <{"y"}> on @mesh : tensor<16xbf16> -> tensor<16xbf16>
+  %4 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<4xf32>
+  return %0, %1, %2, %3, %4 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xbf16>, tensor<4xf32>
+}
+
+// Never across a dependence, however many ops it goes through: the first two
+// are one, the last, which needs one of them, is not.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[R:.*]]:2 = dist.bucket
+// CHECK: %[[N:.*]] = arith.negf %[[R]]#0
+// CHECK: %[[M:.*]] = math.absf %[[N]]
+// CHECK: dist.all_reduce <sum> %[[M]]
+// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="one needs the result of another", Remark="dist.all_reduce done as one"
+func.func @chain(%a: tensor<16xf32>, %b: tensor<16xf32>)
+    -> (tensor<16xf32>, tensor<16xf32>) attributes {dist.local} {
+  %0 = dist.all_reduce <sum> %a over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %1 = arith.negf %0 : tensor<16xf32>
+  %2 = math.absf %1 : tensor<16xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  %4 = dist.all_reduce <sum> %b over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+  return %3, %4 : tensor<16xf32>, tensor<16xf32>
+}
+
+// Parts along other dimensions are one reduce-scatter. Over two devices it has
+// one step, as long as a copy takes to begin: nothing is gained.
+// CHECK-LABEL: func.func @scatter
+// CHECK: dist.bucket
+// CHECK: dist.reduce_scatter <sum> %{{.*}} dim 0 over <{"y"}>
+// CHECK: dist.reduce_scatter <sum> %{{.*}} dim 1 over <{"y"}>
+// CHECK: return
+// CHECK-LABEL: func.func @scatter_two
+// CHECK-NOT: dist.bucket
+// CHECK: return
+// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="waiting for the last one, or the copies, takes longer than another collective", Remark="dist.reduce_scatter done as one"
+func.func @scatter(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<16xf32>)
+    -> (tensor<4xf32>, tensor<8x1xf32>, tensor<4xf32>) attributes {dist.local} {
+  %0 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<4xf32>
+  %1 = dist.reduce_scatter <sum> %b dim 1 over <{"y"}> on @mesh : tensor<8x4xf32> -> tensor<8x1xf32>
+  %2 = dist.reduce_scatter <sum> %c dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<8x1xf32>, tensor<4xf32>
+}
+func.func @scatter_two(%a: tensor<16xf32>, %b: tensor<8x4xf32>)
+    -> (tensor<8xf32>, tensor<8x2xf32>) attributes {dist.local} {
+  %0 = dist.reduce_scatter <sum> %a dim 0 over <{"x"}> on @mesh : tensor<16xf32> -> tensor<8xf32>
+  %1 = dist.reduce_scatter <sum> %b dim 1 over <{"x"}> on @mesh : tensor<8x4xf32> -> tensor<8x2xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8x2xf32>
+}
+
+// Parameters are gathered where they are used; what the step has computed is
+// gathered as one.
+// CHECK-LABEL: func.func @gathers
+// CHECK: dist.all_gather %arg0
+// CHECK: dist.all_gather %arg1
+// CHECK: dist.bucket(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: dist.all_gather
+func.func @gathers(%a: tensor<16xf32>, %b: tensor<16xf32>, %c: tensor<16xf32>)
+    -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) attributes {dist.local} {
+  %0 = dist.all_gather %a dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<64xf32>
+  %1 = dist.all_gather %b dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<64xf32>
+  %2 = arith.addf %a, %b : tensor<16xf32>
+  %3 = arith.subf %a, %b : tensor<16xf32>
+  %4 = arith.subf %c, %b : tensor<16xf32>
+  %5 = dist.all_gather %2 dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<64xf32>
+  %6 = dist.all_gather %3 dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<64xf32>
+  %7 = dist.all_gather %4 dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<64xf32>
+  return %0, %1, %5, %6, %7 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
+
+// What is done for each micro-batch is one for each.
+// CHECK-LABEL: func.func @micro_batches
+// CHECK: dist.accumulate
+// CHECK: dist.bucket
+func.func @micro_batches(%a: tensor<4x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {dist.local} {
+  %0:2 = dist.accumulate 4 (%a) : (tensor<4x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  ^bb0(%b: tensor<16xf32>):
+    %1 = arith.negf %b : tensor<16xf32>
+    %2 = dist.all_reduce <sum> %1 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+    %3 = math.absf %b : tensor<16xf32>
+    %4 = dist.all_reduce <sum> %3 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+    dist.yield %2, %4 : tensor<16xf32>, tensor<16xf32>
+  }
+  return %0#0, %0#1 : tensor<16xf32>, tensor<16xf32>
+}
+
+// A computation of 34 us between the two: waiting for the second would cost the
+// time in which the first is done beside it.
+// CHECK-LABEL: func.func @late
+// CHECK: dist.all_reduce
+// CHECK: nn.einsum
+// CHECK: dist.all_reduce
+// CHECK-NOT: dist.bucket
+// CHECK: return
+func.func @late(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) attributes {dist.local} {
+  %0 = arith.negf %a : tensor<1024x1024xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"y"}> on @mesh : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %2 = nn.einsum "mk,kn->mn" %a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"y"}> on @mesh : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
+  return %1, %3 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
