@@ -36,6 +36,13 @@ enum class ThreadState { Ready, AtBarrier, AtWarpOperation, Done };
 struct AsyncCopy {
   void *shared;
   const void *source;
+
+  void run() const {
+    if (source)
+      memcpy(shared, source, 16);
+    else
+      memset(shared, 0, 16);
+  }
 };
 
 struct Thread {
@@ -81,6 +88,7 @@ public:
   int32_t current = 0;
   char *sharedMemory() { return shared; }
   Thread &thread() { return threads[size_t(current)]; }
+  bool drawEarly() { return launch.seed && draw.next() % 2; }
   void barrier();
   void meet(const WarpOperation &operation, uint32_t mask, void *slot);
   [[noreturn]] void finish();
@@ -400,8 +408,13 @@ void tessera::emu::warpOperation(const WarpOperation &operation, uint32_t mask,
   running->meet(operation, mask, slot);
 }
 
+/// With a seed a copy is done at once or as late as can be.
 void tessera::emu::copyAsync16(void *shared, const void *source) {
-  running->thread().begun.push_back({shared, source});
+  AsyncCopy copy{shared, source};
+  if (running->drawEarly())
+    copy.run();
+  else
+    running->thread().begun.push_back(copy);
 }
 
 void tessera::emu::commitAsync() {
@@ -413,12 +426,8 @@ void tessera::emu::commitAsync() {
 void tessera::emu::waitAsync(int pending) {
   Thread &self = running->thread();
   while (self.groups.size() > size_t(pending)) {
-    for (const AsyncCopy &copy : self.groups.front()) {
-      if (copy.source)
-        memcpy(copy.shared, copy.source, 16);
-      else
-        memset(copy.shared, 0, 16);
-    }
+    for (const AsyncCopy &copy : self.groups.front())
+      copy.run();
     self.groups.pop_front();
   }
 }

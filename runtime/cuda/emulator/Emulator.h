@@ -80,8 +80,9 @@ struct WarpOperation {
 /// The operation must be the same object for all of them.
 void warpOperation(const WarpOperation &operation, uint32_t mask, void *slot);
 
-/// A copy of 16 bytes that is not there before the thread waits for it: until
-/// then the destination holds what it held. A null source writes zeros.
+/// A copy of 16 bytes that is not sure to be there before the thread waits for
+/// it: without a seed it is done then, with one then or at once, by draw. A
+/// null source writes zeros.
 void copyAsync16(void *shared, const void *source);
 /// Closes the group of copies begun since the last one.
 void commitAsync();
