@@ -18,43 +18,6 @@
 using namespace tessera::rt;
 
 namespace {
-struct Gradients {
-  std::vector<double> dq, dk, dv;
-};
-
-Gradients reference(const AttentionCase &c, const float *grad, const float *q,
-                    const float *k, const float *v) {
-  Gradients result{std::vector<double>(size_t(c.rows() * c.k)),
-                   std::vector<double>(size_t(c.b * c.t * c.g * c.k)),
-                   std::vector<double>(size_t(c.b * c.t * c.g * c.kv))};
-  for (int64_t row = 0; row < c.rows(); ++row) {
-    AttentionRow at(c, row);
-    double logsumexp;
-    std::vector<double> p = attentionWeights(c, q, k, row, logsumexp);
-    std::vector<double> dp(size_t(c.t), 0.0);
-    double delta = 0;
-    for (int64_t t = 0; t < c.t; ++t) {
-      int64_t key = (at.b * c.t + t) * c.g + at.g;
-      for (int64_t x = 0; x < c.kv; ++x) {
-        dp[size_t(t)] +=
-            double(grad[row * c.kv + x]) * double(v[key * c.kv + x]);
-        result.dv[size_t(key * c.kv + x)] +=
-            p[size_t(t)] * double(grad[row * c.kv + x]);
-      }
-      delta += p[size_t(t)] * dp[size_t(t)];
-    }
-    for (int64_t t = 0; t < c.t; ++t) {
-      int64_t key = (at.b * c.t + t) * c.g + at.g;
-      double ds = c.scale() * p[size_t(t)] * (dp[size_t(t)] - delta);
-      for (int64_t x = 0; x < c.k; ++x) {
-        result.dq[size_t(row * c.k + x)] += ds * double(k[key * c.k + x]);
-        result.dk[size_t(key * c.k + x)] += ds * double(q[row * c.k + x]);
-      }
-    }
-  }
-  return result;
-}
-
 void expectNear(const AttentionOperand &got, const std::vector<double> &wanted,
                 double tolerance, const char *name) {
   EXPECT_TRUE(got.endIsIntact()) << name;
@@ -74,8 +37,8 @@ void check(const AttentionCase &c, bool bf16) {
   AttentionOperand out(c.rows() * c.kv, bf16);
   std::vector<float> logsumexp(size_t(c.rows()));
   tessera_rt_attention_desc d = c.desc(bf16);
-  Gradients wanted = reference(c, grad.exact.data(), q.exact.data(),
-                               k.exact.data(), v.exact.data());
+  AttentionGradientsWanted wanted = attentionGradients(
+      c, grad.exact.data(), q.exact.data(), k.exact.data(), v.exact.data());
   AttentionOperand firstDq(c.rows() * c.k, bf16), firstDk(keys * c.k, bf16),
       firstDv(keys * c.kv, bf16);
   // One thread makes all of a head at once; many threads split heads.

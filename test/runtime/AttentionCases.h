@@ -144,6 +144,46 @@ inline std::vector<double> attentionWeights(const AttentionCase &c,
   return score;
 }
 
+/// The gradients of all operands, in double.
+struct AttentionGradientsWanted {
+  std::vector<double> dq, dk, dv;
+};
+
+inline AttentionGradientsWanted
+attentionGradients(const AttentionCase &c, const float *grad, const float *q,
+                   const float *k, const float *v) {
+  AttentionGradientsWanted result{
+      std::vector<double>(size_t(c.rows() * c.k)),
+      std::vector<double>(size_t(c.b * c.t * c.g * c.k)),
+      std::vector<double>(size_t(c.b * c.t * c.g * c.kv))};
+  for (int64_t row = 0; row < c.rows(); ++row) {
+    AttentionRow at(c, row);
+    double logsumexp;
+    std::vector<double> p = attentionWeights(c, q, k, row, logsumexp);
+    std::vector<double> dp(size_t(c.t), 0.0);
+    double delta = 0;
+    for (int64_t t = 0; t < c.t; ++t) {
+      int64_t key = (at.b * c.t + t) * c.g + at.g;
+      for (int64_t x = 0; x < c.kv; ++x) {
+        dp[size_t(t)] +=
+            double(grad[row * c.kv + x]) * double(v[key * c.kv + x]);
+        result.dv[size_t(key * c.kv + x)] +=
+            p[size_t(t)] * double(grad[row * c.kv + x]);
+      }
+      delta += p[size_t(t)] * dp[size_t(t)];
+    }
+    for (int64_t t = 0; t < c.t; ++t) {
+      int64_t key = (at.b * c.t + t) * c.g + at.g;
+      double ds = c.scale() * p[size_t(t)] * (dp[size_t(t)] - delta);
+      for (int64_t x = 0; x < c.k; ++x) {
+        result.dq[size_t(row * c.k + x)] += ds * double(k[key * c.k + x]);
+        result.dk[size_t(key * c.k + x)] += ds * double(q[row * c.k + x]);
+      }
+    }
+  }
+  return result;
+}
+
 } // namespace tessera::rt
 
 #endif // TESSERA_TEST_RUNTIME_ATTENTIONCASES_H

@@ -1,0 +1,479 @@
+//===- gpu_kernels.cpp - The hand-written kernels on a device -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the kernels, and cuDNN's attention, on the machine's device and compares
+// with the definition on the host: what the tests do on the emulator. With
+// --times also their time at the sizes of models. One JSON line a case; exit
+// status 1 if a result is off. --emulated: on the emulated device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionCases.h"
+#include "Kernels.h"
+
+#include "kernels/HotKernels.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+
+namespace {
+/// Ends the program: nothing can be checked any more.
+void must(const std::string &error) {
+  if (error.empty())
+    return;
+  fprintf(stderr, "gpu_kernels: %s\n", error.c_str());
+  exit(1);
+}
+
+/// Text as it may stand in JSON.
+std::string plain(std::string text) {
+  for (char &c : text)
+    if (c == '"' || c == '\\' || c < ' ')
+      c = ' ';
+  return text;
+}
+
+/// The device, a stream of it, and what runs there.
+struct Bench {
+  std::unique_ptr<Device> device;
+  Stream stream;
+  std::unique_ptr<Kernels> kernels;
+  std::unique_ptr<Attention> cudnn;
+  bool isOff = false;
+
+  void report(const char *name, double difference, double allowed) {
+    bool good = difference <= allowed;
+    isOff |= !good;
+    printf("{\"kernel\": \"%s\", \"difference\": %.3g, \"good\": %s}\n", name,
+           std::isfinite(difference) ? difference : 1e30,
+           good ? "true" : "false");
+    fflush(stdout);
+  }
+};
+
+/// Memory of the device.
+class Memory {
+public:
+  Memory(Bench &bench, int64_t bytes) : bench(bench), bytes(bytes) {
+    must(bench.device->allocate(std::max<int64_t>(bytes, 1), memory));
+    must(bench.device->fillBytes(bench.stream, memory, 0xFF, bytes));
+  }
+  template <typename T>
+  Memory(Bench &bench, const std::vector<T> &values)
+      : Memory(bench, int64_t(values.size() * sizeof(T))) {
+    must(bench.device->copyIn(bench.stream, memory, values.data(), bytes));
+    must(bench.device->synchronize(bench.stream));
+  }
+  Memory(const Memory &) = delete;
+  ~Memory() { bench.device->release(memory); }
+
+  template <typename T> T *data() { return static_cast<T *>(memory); }
+  template <typename T> std::vector<T> fetch() {
+    std::vector<T> values(size_t(bytes) / sizeof(T));
+    must(bench.device->copyOut(bench.stream, values.data(), memory, bytes));
+    must(bench.device->synchronize(bench.stream));
+    return values;
+  }
+
+private:
+  Bench &bench;
+  int64_t bytes;
+  void *memory = nullptr;
+};
+
+uint64_t hashOf(uint64_t x) {
+  x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;
+  return x ^ (x >> 27);
+}
+
+//===----------------------------------------------------------------------===//
+// Movement, reductions, embedding
+//===----------------------------------------------------------------------===//
+
+void checkCopy(Bench &bench) {
+  // A transpose of tiles that are not full, a slice, a broadcast.
+  struct Case {
+    std::vector<int64_t> shape, from, to;
+  };
+  const Case cases[] = {{{3, 130, 70}, {9100, 1, 130}, {9100, 70, 1}},
+                        {{200, 40}, {64, 1}, {40, 1}},
+                        {{50, 33}, {0, 1}, {33, 1}}};
+  std::vector<uint16_t> source(30000);
+  for (size_t i = 0; i < source.size(); ++i)
+    source[i] = uint16_t(hashOf(i));
+  for (const Case &c : cases) {
+    std::vector<uint16_t> wanted(30000, 0xFFFF);
+    int64_t total = 1;
+    for (int64_t extent : c.shape)
+      total *= extent;
+    for (int64_t i = 0; i < total; ++i) {
+      int64_t rest = i, from = 0, to = 0;
+      for (size_t d = c.shape.size(); d-- > 0; rest /= c.shape[d]) {
+        from += rest % c.shape[d] * c.from[d];
+        to += rest % c.shape[d] * c.to[d];
+      }
+      wanted[size_t(to)] = source[size_t(from)];
+    }
+    Memory from(bench, source), to(bench, 60000);
+    must(bench.kernels->copyStrided(bench.stream,
+                                    {2, int32_t(c.shape.size()), c.shape.data(),
+                                     from.data<void>(), c.from.data(),
+                                     to.data<void>(), c.to.data()}));
+    bench.report("copy", to.fetch<uint16_t>() != wanted, 0);
+  }
+}
+
+void checkFill(Bench &bench) {
+  Memory memory(bench, 1001);
+  std::vector<uint8_t> wanted(1001, 0xFF);
+  std::fill(wanted.begin() + 3, wanted.end() - 2, 0x5A);
+  must(bench.kernels->fill(bench.stream, 1, memory.data<uint8_t>() + 3, 996,
+                           0x5A));
+  bench.report("fill", memory.fetch<uint8_t>() != wanted, 0);
+}
+
+void checkReduce(Bench &bench, int32_t dtype) {
+  constexpr int64_t count = 5003;
+  int64_t size = dtypeSize(dtype);
+  std::vector<std::vector<uint8_t>> values;
+  std::vector<std::unique_ptr<Memory>> memory;
+  std::vector<const void *> host, sources;
+  for (uint64_t s = 0; s < 5; ++s) {
+    values.emplace_back();
+    for (int64_t i = 0; i < count; ++i) {
+      float value =
+          float(int64_t(hashOf(uint64_t(i) + s * 9999) % 2001) - 1000);
+      uint32_t bits;
+      value /= 77;
+      memcpy(&bits, &value, 4);
+      bits = dtype == TESSERA_RT_BF16 ? floatToBf16(value) : bits;
+      for (int64_t b = 0; b < size; ++b)
+        values.back().push_back(uint8_t(bits >> (8 * b)));
+    }
+    memory.push_back(std::make_unique<Memory>(bench, values.back()));
+    sources.push_back(memory.back()->data<void>());
+  }
+  for (const std::vector<uint8_t> &v : values)
+    host.push_back(v.data());
+  std::vector<uint8_t> wanted(size_t(count * size));
+  hotKernels().reduce(dtype, TESSERA_RT_SUM, host.data(), 5, wanted.data(),
+                      count);
+  Memory result(bench, count * size);
+  must(bench.kernels->reduce(bench.stream,
+                             {dtype, TESSERA_RT_SUM, sources.data(), 5, 1,
+                              count, count, result.data<void>()}));
+  bench.report("reduce", result.fetch<uint8_t>() != wanted, 0);
+}
+
+void checkEmbedding(Bench &bench) {
+  constexpr int64_t places = 5000, rows = 700, width = 36;
+  std::vector<float> grad, wanted(rows * width);
+  std::vector<int32_t> ids;
+  for (uint64_t i = 0; i < uint64_t(places * width); ++i)
+    grad.push_back(float(hashOf(i) % 1000) / 999 - 0.5f);
+  // Few ids are frequent, as in a text; some are outside of the table.
+  for (uint64_t i = 0; i < uint64_t(places); ++i)
+    ids.push_back(int32_t(hashOf(i) % (i % 3 ? 7 : 720)));
+  for (int64_t p = 0; p < places; ++p)
+    for (int64_t x = 0; ids[size_t(p)] < rows && x < width; ++x)
+      wanted[size_t(ids[size_t(p)] * width + x)] += grad[size_t(p * width + x)];
+  tessera_rt_embedding_desc d{
+      TESSERA_RT_F32, TESSERA_RT_F32, TESSERA_RT_I32, places, rows, width, 0};
+  Memory grads(bench, grad), places4(bench, ids), result(bench, wanted);
+  Memory workspace(bench, bench.kernels->embeddingWorkspace(d));
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    must(bench.kernels->embeddingBackward(
+        bench.stream, d, grads.data<void>(), places4.data<void>(),
+        result.data<void>(), 0, workspace.data<void>()));
+    bench.report("embedding_backward", result.fetch<float>() != wanted, 0);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Operands and results of a call on the device.
+struct Call {
+  AttentionOperand q, k, v, grad;
+  Memory dq, dk, dv, out, sums;
+  Memory qMemory, kMemory, vMemory, gradMemory;
+
+  static std::vector<uint8_t> bytes(AttentionOperand &operand, int64_t count,
+                                    int64_t size) {
+    auto *first = static_cast<uint8_t *>(operand.data());
+    return std::vector<uint8_t>(first, first + count * size);
+  }
+  Call(Bench &bench, const AttentionCase &c, bool bf16)
+      : Call(bench, c, bf16, c.b * c.t * c.g, bf16 ? 2 : 4) {}
+  Call(Bench &bench, const AttentionCase &c, bool bf16, int64_t keys,
+       int64_t size)
+      : q(c.rows() * c.k, 1, bf16), k(keys * c.k, 2, bf16),
+        v(keys * c.kv, 3, bf16), grad(c.rows() * c.kv, 4, bf16),
+        dq(bench, c.rows() * c.k * size), dk(bench, keys * c.k * size),
+        dv(bench, keys * c.kv * size), out(bench, c.rows() * c.kv * size),
+        sums(bench, c.rows() * 4),
+        qMemory(bench, bytes(q, c.rows() * c.k, size)),
+        kMemory(bench, bytes(k, keys * c.k, size)),
+        vMemory(bench, bytes(v, keys * c.kv, size)),
+        gradMemory(bench, bytes(grad, c.rows() * c.kv, size)) {}
+
+  void forward(Bench &bench, Attention &attention, const AttentionCase &c,
+               const tessera_rt_attention_desc &d, Memory &workspace) {
+    AttentionCall call{d,
+                       qMemory.data<void>(),
+                       kMemory.data<void>(),
+                       vMemory.data<void>(),
+                       c.qOffset,
+                       c.kOffset};
+    must(attention.forward(bench.stream, call, out.data<void>(),
+                           sums.data<float>(), workspace.data<void>()));
+  }
+  void backward(Bench &bench, Attention &attention, const AttentionCase &c,
+                const tessera_rt_attention_desc &d, Memory &workspace) {
+    AttentionCall call{d,
+                       qMemory.data<void>(),
+                       kMemory.data<void>(),
+                       vMemory.data<void>(),
+                       c.qOffset,
+                       c.kOffset};
+    must(attention.backward(bench.stream, call, gradMemory.data<void>(),
+                            out.data<void>(), sums.data<float>(),
+                            dq.data<void>(), dk.data<void>(), dv.data<void>(),
+                            workspace.data<void>()));
+  }
+};
+
+/// The largest difference, in units of the largest wanted value (at least 1).
+double differenceOf(Memory &memory, bool bf16,
+                    const std::vector<double> &wanted) {
+  double largest = 1, worst = 0;
+  for (double x : wanted)
+    largest = std::max(largest, std::fabs(x));
+  std::vector<uint16_t> half;
+  std::vector<float> whole;
+  if (bf16)
+    half = memory.fetch<uint16_t>();
+  else
+    whole = memory.fetch<float>();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    double got = bf16 ? bf16ToFloat(half[i]) : whole[i];
+    // A NaN is off.
+    if (!(std::fabs(got - wanted[i]) <= worst))
+      worst = std::isfinite(got) ? std::fabs(got - wanted[i]) : HUGE_VAL;
+  }
+  return worst / largest;
+}
+
+void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
+                    bool bf16) {
+  tessera_rt_attention_desc d = c.desc(bf16);
+  int64_t bytes = 0;
+  std::string error = attention.prepare(d, c.qOffset, c.kOffset, true, bytes);
+  if (!error.empty()) {
+    printf("{\"kernel\": \"%s\", \"case\": \"%s\", \"refused\": \"%s\"}\n",
+           attention.name().c_str(), c.name().c_str(), plain(error).c_str());
+    return;
+  }
+  Memory workspace(bench, bytes);
+  Call call(bench, c, bf16);
+  std::vector<double> out(size_t(c.rows() * c.kv));
+  for (int64_t row = 0; row < c.rows(); ++row) {
+    AttentionRow at(c, row);
+    double sum;
+    std::vector<double> weights =
+        attentionWeights(c, call.q.exact.data(), call.k.exact.data(), row, sum);
+    for (int64_t t = 0; t < c.t; ++t)
+      for (int64_t x = 0; x < c.kv; ++x)
+        out[size_t(row * c.kv + x)] +=
+            weights[size_t(t)] *
+            double(
+                call.v
+                    .exact[size_t(((at.b * c.t + t) * c.g + at.g) * c.kv + x)]);
+  }
+  AttentionGradientsWanted wanted =
+      attentionGradients(c, call.grad.exact.data(), call.q.exact.data(),
+                         call.k.exact.data(), call.v.exact.data());
+  call.forward(bench, attention, c, d, workspace);
+  call.backward(bench, attention, c, d, workspace);
+  double worst = std::max({differenceOf(call.out, bf16, out),
+                           differenceOf(call.dq, bf16, wanted.dq),
+                           differenceOf(call.dk, bf16, wanted.dk),
+                           differenceOf(call.dv, bf16, wanted.dv)});
+  std::string name = attention.name() +
+                     (bf16 ? " attention bf16 " : " attention f32 ") + c.name();
+  bench.report(name.c_str(), worst, bf16 ? 0.012 : 2e-5);
+  // Again: the same bits.
+  std::vector<uint8_t> first = call.dk.fetch<uint8_t>();
+  std::vector<uint8_t> firstQ = call.dq.fetch<uint8_t>();
+  call.backward(bench, attention, c, d, workspace);
+  bench.report((name + " repeated").c_str(),
+               first != call.dk.fetch<uint8_t>() ||
+                   firstQ != call.dq.fetch<uint8_t>(),
+               0);
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+template <typename Work> double secondsOf(Bench &bench, Work work) {
+  Event begin, end;
+  must(bench.device->createEvent(true, begin));
+  must(bench.device->createEvent(true, end));
+  std::vector<double> times;
+  for (int i = 0; i < 13; ++i) {
+    must(bench.device->record(begin, bench.stream));
+    work();
+    must(bench.device->record(end, bench.stream));
+    must(bench.device->synchronize(bench.stream));
+    double seconds = 0;
+    must(bench.device->elapsed(begin, end, seconds));
+    if (i >= 3)
+      times.push_back(seconds);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
+  tessera_rt_attention_desc d = c.desc(true);
+  int64_t bytes = 0;
+  if (!attention.prepare(d, 0, 0, true, bytes).empty())
+    return;
+  Memory workspace(bench, bytes);
+  Call call(bench, c, true);
+  // A causal mask leaves half of the products.
+  double operations = 2.0 * double(c.rows()) * double(c.t) * double(c.k);
+  double forward = secondsOf(
+      bench, [&] { call.forward(bench, attention, c, d, workspace); });
+  double backward = secondsOf(
+      bench, [&] { call.backward(bench, attention, c, d, workspace); });
+  printf("{\"kernel\": \"%s attention\", \"case\": \"%s\", \"forward_ms\": "
+         "%.3f, \"forward_tflops\": %.1f, \"backward_ms\": %.3f, "
+         "\"backward_tflops\": %.1f}\n",
+         attention.name().c_str(), c.name().c_str(), forward * 1e3,
+         operations / forward / 1e12, backward * 1e3,
+         2.5 * operations / backward / 1e12);
+  fflush(stdout);
+}
+
+void printRate(const char *name, double seconds, double bytes) {
+  printf("{\"kernel\": \"%s\", \"ms\": %.4f, \"gbytes_per_second\": %.1f}\n",
+         name, seconds * 1e3, bytes / seconds / 1e9);
+  fflush(stdout);
+}
+
+void timeMovement(Bench &bench) {
+  constexpr int64_t bytes = int64_t(1) << 30;
+  Memory from(bench, bytes), to(bench, bytes);
+  printRate("fill",
+            secondsOf(bench,
+                      [&] {
+                        must(bench.kernels->fill(
+                            bench.stream, 2, to.data<void>(), bytes / 2, 0));
+                      }),
+            double(bytes));
+  auto copy = [&](const char *name, std::vector<int64_t> shape,
+                  std::vector<int64_t> source, std::vector<int64_t> target) {
+    printRate(
+        name,
+        secondsOf(bench,
+                  [&] {
+                    must(bench.kernels->copyStrided(
+                        bench.stream, {2, int32_t(shape.size()), shape.data(),
+                                       from.data<void>(), source.data(),
+                                       to.data<void>(), target.data()}));
+                  }),
+        2.0 * double(bytes));
+  };
+  constexpr int64_t count = bytes / 2;
+  copy("copy", {count}, {1}, {1});
+  // Rows of a head; a matrix transposed.
+  copy("copy_heads", {count / (1024 * 16 * 64), 16, 1024, 64},
+       {1024 * 1024, 64, 1024, 1}, {1024 * 1024, 64 * 1024, 64, 1});
+  copy("transpose", {count / 32768, 32768}, {1, count / 32768}, {32768, 1});
+}
+
+void timeEmbedding(Bench &bench) {
+  constexpr int64_t places = 32768, rows = 50257, width = 768;
+  std::vector<int32_t> ids;
+  for (uint64_t i = 0; i < places; ++i)
+    ids.push_back(int32_t(hashOf(i) % rows));
+  tessera_rt_embedding_desc d{
+      TESSERA_RT_BF16, TESSERA_RT_F32, TESSERA_RT_I32, places, rows, width, 1};
+  Memory grad(bench, places * width * 2), result(bench, rows * width * 4);
+  Memory idMemory(bench, ids);
+  Memory workspace(bench, bench.kernels->embeddingWorkspace(d));
+  must(bench.device->fillBytes(bench.stream, grad.data<void>(), 0,
+                               places * width * 2));
+  double seconds = secondsOf(bench, [&] {
+    must(bench.kernels->embeddingBackward(
+        bench.stream, d, grad.data<void>(), idMemory.data<void>(),
+        result.data<void>(), 0, workspace.data<void>()));
+  });
+  printRate("embedding_backward", seconds,
+            double(places * width) * 2 + double(places * width) * 8);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  auto has = [&](const char *flag) {
+    return std::any_of(argv + 1, argv + argc,
+                       [&](const char *a) { return strcmp(a, flag) == 0; });
+  };
+  Bench bench;
+  std::string error;
+  bench.device = has("--emulated") ? createEmulatedDevice(0, error)
+                                   : createCudaDevice(0, error);
+  must(error);
+  must(bench.device->createStream(false, bench.stream));
+  bench.kernels = createDeviceKernels(*bench.device, error);
+  must(error);
+  if (!bench.device->isEmulated()) {
+    bench.cudnn =
+        createCudnnAttention(*bench.device, true, int64_t(1) << 30, error);
+    if (!bench.cudnn)
+      printf("{\"kernel\": \"cudnn attention\", \"refused\": \"%s\"}\n",
+             plain(error).c_str());
+  }
+  checkFill(bench);
+  checkCopy(bench);
+  checkReduce(bench, TESSERA_RT_F32);
+  checkReduce(bench, TESSERA_RT_BF16);
+  checkEmbedding(bench);
+  const AttentionCase more[] = {{1, 200, 200, 2, 2, 128, 128, true, 0, 0}};
+  for (bool bf16 : {false, true}) {
+    for (const AttentionCase &c : attentionCases)
+      checkAttention(bench, *bench.kernels, c, bf16);
+    for (const AttentionCase &c : more)
+      checkAttention(bench, *bench.kernels, c, bf16);
+  }
+  if (bench.cudnn)
+    for (const AttentionCase &c : attentionCases)
+      checkAttention(bench, *bench.cudnn, c, true);
+  if (bench.cudnn)
+    for (const AttentionCase &c : more)
+      checkAttention(bench, *bench.cudnn, c, true);
+  if (has("--times")) {
+    const AttentionCase models[] = {
+        {32, 1024, 1024, 12, 1, 64, 64, true, 0, 0},
+        {2, 4096, 4096, 8, 4, 128, 128, true, 0, 0}};
+    for (const AttentionCase &c : models) {
+      timeAttention(bench, *bench.kernels, c);
+      if (bench.cudnn)
+        timeAttention(bench, *bench.cudnn, c);
+    }
+    timeMovement(bench);
+    timeEmbedding(bench);
+  }
+  return bench.isOff;
+}
