@@ -1,0 +1,149 @@
+"""Everything that has to be seen on a GPU, in parts.
+
+Takes programs and references from build-gpu/ (made by ./dev gpu --prepare, maybe on
+another machine) and needs a python3 with PyTorch. Each part prints JSON lines, which
+also go to $OUT/gpu.jsonl, or to bench/results/ without OUT; a part that cannot run
+says why and is skipped. Exit status 1 if something was compared and is off.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import cases
+import measure
+import parts
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# name: function, seconds it may take, what it does.
+PARTS = {
+    "kernels": (parts.kernels, 120, "the hand-written kernels against the host's, and their time"),
+    "curves": (parts.curves, 180, "losses of the tiny models, f32 and bf16"),
+    "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
+    "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),
+    "sanitizer": (parts.sanitizer, 240, "compute-sanitizer: memcheck and racecheck"),
+    "speed": (measure.speed, 540, "time of training steps beside PyTorch"),
+    "floors": (measure.floors, 240, "time of each kernel beside what the device could do"),
+}
+
+
+def read_machine():
+    """Device and versions, or why nothing can run here."""
+    query = "name,uuid,driver_version,memory.total,clocks.sm,clocks.mem,power.draw"
+    if not shutil.which("nvidia-smi"):
+        return None, "there is no nvidia-smi, so no driver of a GPU"
+    result = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"],
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode or not result.stdout.strip():
+        return None, f"nvidia-smi finds no GPU: {result.stdout.strip()}"
+    values = [v.strip() for v in result.stdout.splitlines()[0].split(",")]
+    return dict(zip(query.replace(".", "_").split(","), values)), None
+
+
+class Session:
+    """Where results go, and how long the part that runs may still take."""
+
+    def __init__(self, options, machine):
+        self.options, self.machine, self.failed = options, machine, False
+        self.folder = (ROOT / options.prepared).resolve()
+        self.manifest = json.loads((self.folder / "manifest.json").read_text())
+        now = datetime.datetime.now(datetime.timezone.utc)
+        out = pathlib.Path(os.environ.get("OUT") or ROOT / "bench" / "results")
+        out.mkdir(parents=True, exist_ok=True)
+        self.path = out / ("gpu.jsonl" if "OUT" in os.environ else f"gpu-{now:%Y%m%d}.jsonl")
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir(exist_ok=True)
+        self.part, self.deadline = "", 0.0
+
+    def emit(self, **values):
+        """Prints and keeps a result; "good" False makes the whole run fail."""
+        line = json.dumps({"part": self.part, **values})
+        print(line, flush=True)
+        with self.path.open("a") as file:
+            file.write(line + "\n")
+        self.failed |= values.get("good") is False
+
+    def left(self):
+        return self.deadline - time.monotonic()
+
+    def program(self, name):
+        """Path and facts of a prepared program; None, with a line, without it."""
+        facts = self.manifest["programs"].get(name)
+        if facts is None:
+            self.emit(case=name, skipped="was not prepared")
+            return None, None
+        return self.folder / facts["file"], facts
+
+    def run(self, command, limit=None, env=None):
+        """Runs a command within the part's time. Returns exit status, standard
+        output and standard error; 124 where it took too long."""
+        seconds = max(1.0, min(limit or self.left(), self.left()))
+        process = subprocess.Popen([str(c) for c in command], text=True, cwd=self.scratch,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True, env={**os.environ, **(env or {})})
+        try:
+            out, err = process.communicate(timeout=seconds)
+            return process.returncode, out, err
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            out, err = process.communicate()
+            return 124, out, err + f"\nstopped after {seconds:.0f} s"
+
+    def torch(self, *arguments, limit=None):
+        """The JSON of bench/gpu/torch_train.py; None, with a line, if it fails."""
+        script = pathlib.Path(__file__).with_name("torch_train.py")
+        status, out, err = self.run([self.options.torch_python, script, *arguments,
+                                     "--device", self.options.device], limit)
+        if status:
+            self.emit(case=" ".join(map(str, arguments[:1])), torch_failed=err.strip()[-800:])
+            return None
+        return json.loads(out.splitlines()[-1])
+
+
+def main():
+    rows = "\n".join(f"  {name:<10} {text}" for name, (_, _, text) in PARTS.items())
+    parser = argparse.ArgumentParser(description=__doc__, epilog="parts:\n" + rows,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="default: all but floors")
+    parser.add_argument("--prepared", default="build-gpu", help="folder made by --prepare")
+    parser.add_argument("--torch-python", default=sys.executable, help="a Python with PyTorch")
+    parser.add_argument("--only", nargs="*", help="of speed: these cases")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda",
+                        help="cpu: programs for the emulated device, to try the scripts")
+    options = parser.parse_args()
+    chosen = options.parts or [p for p in PARTS if p != "floors"]
+    unknown = [p for p in chosen if p not in PARTS]
+    if unknown:
+        parser.error(f"expects parts {', '.join(PARTS)} but got {unknown[0]}")
+    machine, reason = read_machine()
+    if options.device == "cpu":
+        machine, reason = {"name": "emulated"}, None
+    if machine is None:
+        print(json.dumps({"part": "all", "skipped": reason}))
+        return 0
+    if not (ROOT / options.prepared / "manifest.json").exists():
+        sys.exit(f"gpu: expects {options.prepared}/; make it with ./dev gpu --prepare")
+    session = Session(options, machine)
+    session.part = "machine"
+    session.emit(date=f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M}",
+                 commit=session.manifest["commit"], **machine)
+    for name in chosen:
+        function, seconds, _ = PARTS[name]
+        session.part, session.deadline = name, time.monotonic() + seconds
+        begin = time.monotonic()
+        try:
+            function(session)
+        except Exception as error:  # One part must not take the others along.
+            session.emit(good=False, error=f"{type(error).__name__}: {error}")
+        session.emit(seconds=round(time.monotonic() - begin, 1))
+    return 1 if session.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

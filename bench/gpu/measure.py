@@ -1,0 +1,158 @@
+"""The parts of ./dev gpu that take times. Each takes a Session of gpu.py."""
+
+import csv
+import json
+import statistics
+import subprocess
+
+import cases
+import parts
+
+STEPS, REPEATS = 30, 3
+
+
+def device_state():
+    """Clocks and power, as they are."""
+    query = "clocks.sm,clocks.mem,power.draw,temperature.gpu"
+    result = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return result.stdout.strip()
+
+
+def run_ours(session, program, steps):
+    """The JSON report of a run on made-up tokens; None, with a line, if it fails."""
+    status, out, err = session.run([program, "--random-data", "--steps", steps, "--quiet",
+                                    "--report", "json"], 240)
+    if status:
+        session.emit(case=program.name, good=False, status=status, error=err.strip()[-2000:])
+        return None
+    return json.loads(out.splitlines()[-1])
+
+
+def run_torch(session, facts, mode):
+    return session.torch("speed", "--config", session.folder / facts["config"], "--precision",
+                         "bf16", "--batch", facts["batch"], "--seq", facts["seq"], "--steps",
+                         STEPS, "--repeats", REPEATS, "--compile", mode, "--constant-lr", "--lr",
+                         1e-4, limit=300)
+
+
+def equal_losses(session, name):
+    """Both sides from the same weights on the same text for five steps."""
+    program, facts = session.program(name)
+    if program is None:
+        return
+    weights = session.scratch / "weights"
+    ours = parts.run_steps(session, program, "--save-initial", weights, steps=5)
+    theirs = ours and session.torch(
+        "curve", "--config", session.folder / facts["config"], "--weights", weights, "--data",
+        session.folder / "text", "--precision", "bf16", "--batch", facts["batch"], "--seq",
+        facts["seq"], "--steps", 5, "--constant-lr", "--lr", 1e-4)
+    if theirs:
+        worst = parts.difference(ours["loss"], theirs["loss"])
+        session.emit(case=name, losses=ours["loss"], torch_losses=theirs["loss"],
+                     difference=worst, good=worst <= 0.02)
+
+
+def peak_of(session):
+    name = session.machine.get("name", "")
+    return next((peak for key, peak in cases.PEAKS.items() if key in name), None)
+
+
+def speed(session):
+    """Tokens a second beside the best of PyTorch's modes, in turns."""
+    chosen = session.options.only or list(cases.SPEED)
+    if cases.FIRST_SPEED in chosen:
+        equal_losses(session, cases.FIRST_SPEED)
+    for name in chosen:
+        program, facts = session.program(name)
+        if program is None:
+            continue
+        before = device_state()
+        # The first run finds the fastest products and keeps them.
+        first = run_ours(session, program, 2)
+        if not first:
+            continue
+        reports = [run_ours(session, program, STEPS + 5) for _ in range(REPEATS)]
+        theirs = {mode: run_torch(session, facts, mode)
+                  for mode in ("eager", "default", "max-autotune")
+                  if session.left() > 60}
+        medians = [statistics.median(r["step_seconds"][5:]) for r in reports if r]
+        rivals = {m: min(r["seconds"]) for m, r in theirs.items() if r}
+        if not medians:
+            continue
+        seconds, tokens = statistics.median(medians), facts["batch"] * facts["seq"]
+        report = next(r for r in reports if r)
+        line = {"case": name, "ms": seconds * 1e3, "repeat_ms": [m * 1e3 for m in medians],
+                "tokens_per_second": tokens / seconds, "memory": report["memory"],
+                "device": report.get("device"), "compile_seconds": facts["compile_seconds"],
+                "time_to_first_step": first["init_seconds"] + first["step_seconds"][0],
+                "time_to_first_step_tuned": report["init_seconds"] + report["step_seconds"][0],
+                "state_before": before, "state_after": device_state()}
+        if rivals:
+            mode = min(rivals, key=rivals.get)
+            rival, peak = theirs[mode], peak_of(session)
+            line.update({
+                "torch": rival["torch"], "torch_mode": mode, "torch_ms": rivals[mode] * 1e3,
+                "torch_all_ms": {m: s * 1e3 for m, s in rivals.items()},
+                "ratio": rivals[mode] / seconds,
+                "torch_peak_bytes": min(r["peak_bytes"] or 0 for r in theirs.values() if r),
+                "torch_time_to_first_step": rival["first_step_seconds"],
+                "operations": rival["operations"],
+                "mfu": rival["operations"] / seconds / peak if peak else None,
+                "torch_mfu": rival["operations"] / rivals[mode] / peak if peak else None})
+        session.emit(**line)
+
+
+METRICS = {"seconds": "gpu__time_duration.sum", "bytes": "dram__bytes.sum",
+           "operations": "sm__ops_path_tensor_src_bf16_dst_fp32.sum"}
+
+
+def read_kernels(text):
+    """Per kernel of a profile: calls, seconds, bytes, tensor operations."""
+    rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
+    header = next(rows, None)
+    units = next(rows, None)
+    if not header or not units:
+        return {}
+    column = {key: header.index(metric) for key, metric in METRICS.items() if metric in header}
+    scales = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "nsecond": 1e-9, "usecond": 1e-6,
+              "msecond": 1e-3, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
+    kernels = {}
+    for row in rows:
+        entry = kernels.setdefault(row[header.index("Kernel Name")],
+                                   {"calls": 0, "seconds": 0.0, "bytes": 0.0, "operations": 0.0})
+        entry["calls"] += 1
+        for key, index in column.items():
+            if row[index]:
+                entry[key] += float(row[index].replace(",", "")) * scales.get(units[index], 1.0)
+    return kernels
+
+
+def floors(session):
+    """One step kernel by kernel under ncu: time beside bytes over the copy rate and
+    operations over the rate of products, both measured here."""
+    tool = parts.find_tool("ncu")
+    program, _ = session.program(cases.FIRST_SPEED)
+    if session.options.device != "cuda" or not tool or program is None:
+        return session.emit(skipped="there is no ncu" if not tool else "needs a GPU")
+    rates = session.torch("rates", limit=60)
+    if not rates:
+        return
+    session.emit(**rates)
+    status, out, err = session.run(
+        [tool, "--csv", "--page", "raw", "--metrics", ",".join(METRICS.values()),
+         "--clock-control", "none", "--target-processes", "all", program, "--random-data",
+         "--steps", 1, "--no-graph", "--quiet"])
+    kernels = read_kernels(out)
+    if not kernels:
+        return session.emit(skipped=f"ncu gave nothing, status {status}: {err.strip()[-800:]}")
+    rows = []
+    for name, k in kernels.items():
+        floor = max(k["bytes"] / rates["copy_bytes_per_second"],
+                    k["operations"] / rates["bf16_operations_per_second"])
+        rows.append({"kernel": name[:120], **k, "floor": floor, "gap": k["seconds"] - floor})
+    rows.sort(key=lambda row: -row["gap"])
+    for row in rows[:40]:
+        session.emit(**row)
+    session.emit(kernels=len(rows), seconds_in_kernels=sum(r["seconds"] for r in rows),
+                 largest_gaps=[r["kernel"] for r in rows[:3]])

@@ -1,0 +1,150 @@
+"""The parts of ./dev gpu that compare results. Each takes a Session of gpu.py."""
+
+import json
+import os
+import pathlib
+import shutil
+
+import cases
+
+
+def kernels(session):
+    """Every hand-written kernel on the device against the host's code."""
+    program = session.folder / "gpu_kernels"
+    if not program.exists():
+        return session.emit(skipped="build-gpu/gpu_kernels was not prepared")
+    flags = ["--emulated"] if session.options.device == "cpu" else ["--times"]
+    status, out, err = session.run([program, *flags])
+    for line in out.splitlines():
+        session.emit(**json.loads(line))
+    if status:
+        session.emit(good=False, status=status, error=err.strip()[-2000:])
+
+
+def read_steps(text):
+    steps = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return [e for e in steps if e.get("event") == "step"]
+
+
+def run_steps(session, program, *flags, steps=cases.CURVE_STEPS, limit=None, env=None):
+    """Losses and norms of a run on the text; None, with a line, if it fails."""
+    status, out, err = session.run(
+        [program, "--data", session.folder / "text", "--steps", steps, "--log=jsonl", *flags],
+        limit, env)
+    found = read_steps(out)
+    if status or len(found) != steps:
+        session.emit(case=program.name, good=False, status=status, steps=len(found),
+                     error=err.strip()[-2000:])
+        return None
+    return {"loss": [e["loss"] for e in found], "grad_norm": [e["grad_norm"] for e in found]}
+
+
+def difference(ours, theirs):
+    """The largest relative difference; infinite where a value is no number."""
+    if any(x is None for x in [*ours, *theirs]) or len(ours) != len(theirs):
+        return float("inf")
+    return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours, theirs))
+
+
+def curves(session):
+    """f32 within 1e-4 of the host; bf16 within 2 % of PyTorch's, falling by 1."""
+    host = json.loads((session.folder / "host.json").read_text())
+    for model in cases.CURVE_MODELS:
+        config = pathlib.Path(__file__).resolve().parent.parent.parent / "share" / "models"
+        for precision in ("f32", "bf16"):
+            program, _ = session.program(f"{model}-{precision}")
+            got = program and run_steps(session, program)
+            theirs = session.torch(
+                "curve", "--config", config / f"{model}.json", "--weights",
+                session.folder / "weights" / model, "--data", session.folder / "text",
+                "--precision", precision, "--batch", cases.CURVE_BATCH, "--seq", cases.CURVE_SEQ,
+                "--steps", cases.CURVE_STEPS, limit=90)
+            if not got:
+                continue
+            line = {"case": f"{model}-{precision}", "first_loss": got["loss"][0],
+                    "last_loss": got["loss"][-1],
+                    "host_difference": difference(got["loss"], host[model]["loss"])}
+            if theirs:
+                line["torch"] = theirs["torch"]
+                line["torch_difference"] = difference(got["loss"], theirs["loss"])
+            if precision == "f32":
+                good = line["host_difference"] <= 1e-4
+            else:
+                good = (line.get("torch_difference", float("inf")) <= 0.02
+                        and got["loss"][0] - got["loss"][-1] >= 1.0)
+            session.emit(**line, good=good, loss=got["loss"])
+
+
+def ranks(session):
+    """Two, four and eight ranks against the host's one rank."""
+    host = json.loads((session.folder / "host.json").read_text())
+    for model in cases.CURVE_MODELS:
+        for name in cases.RANK_PLANS:
+            program, facts = session.program(f"{model}-ranks{name}")
+            got = program and run_steps(session, program, f"--simulate-ranks={facts['ranks']}")
+            if not got:
+                continue
+            worst = {key: difference(got[key], host[model][key]) for key in got}
+            session.emit(case=program.name, ranks=facts["ranks"], mesh=facts["mesh"],
+                         strategy=facts["strategy"], loss_difference=worst["loss"],
+                         norm_difference=worst["grad_norm"],
+                         good=max(worst.values()) <= cases.RANK_TOLERANCE)
+
+
+# Two processes on one device: NCCL then is to see two hosts.
+NCCL_ENVIRONMENT = {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1",
+                    "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "1", "NCCL_ALGO": "Ring",
+                    "NCCL_PROTO": "Simple"}
+
+
+def nccl(session):
+    """The same losses over NCCL, or its refusal."""
+    if session.options.device != "cuda":
+        return session.emit(skipped="NCCL needs a GPU")
+    host = json.loads((session.folder / "host.json").read_text())
+    program, _ = session.program("tiny-gpt2-ranks2")
+    if program is None:
+        return
+    status, out, err = session.run(
+        [program, "--ranks=2", "--share-device", "--deadline=30", "--data",
+         session.folder / "text", "--steps", cases.CURVE_STEPS, "--log=jsonl"], 80,
+        NCCL_ENVIRONMENT)
+    losses = [e["loss"] for e in read_steps(out)]
+    if status or len(losses) != cases.CURVE_STEPS:
+        return session.emit(case="tiny-gpt2-ranks2", skipped="NCCL refused",
+                            status=status, error=err.strip()[-2000:])
+    worst = difference(losses, host["tiny-gpt2"]["loss"])
+    session.emit(case="tiny-gpt2-ranks2", loss_difference=worst,
+                 good=worst <= cases.RANK_TOLERANCE)
+
+
+def find_tool(name):
+    for folder in os.environ.get("PATH", "").split(":") + ["/usr/local/cuda/bin"]:
+        if shutil.which(name, path=folder):
+            return shutil.which(name, path=folder)
+    found = sorted(pathlib.Path("/opt/nvidia").glob(f"**/{name}"))
+    return str(found[0]) if found else None
+
+
+def sanitizer(session):
+    """memcheck and racecheck over two steps, every call enqueued anew."""
+    tool = find_tool("compute-sanitizer")
+    if session.options.device != "cuda" or not tool:
+        return session.emit(skipped="there is no compute-sanitizer" if not tool
+                            else "compute-sanitizer needs a GPU")
+    for name in ("tiny-gpt2-f32", "tiny-gpt2-bf16"):
+        program, _ = session.program(name)
+        if program is None:
+            continue
+        for check in ("memcheck", "racecheck"):
+            status, out, err = session.run(
+                [tool, "--tool", check, "--error-exitcode", 9, "--target-processes", "all",
+                 program, "--data", session.folder / "text", "--steps", 2, "--no-graph",
+                 "--tune=off", "--quiet"], 100)
+            text = out + err
+            summary = [l for l in text.splitlines() if "SUMMARY" in l]
+            if "not supported" in text or "999" in text:
+                session.emit(case=name, tool=check, skipped=text.strip()[-500:])
+                continue
+            session.emit(case=name, tool=check, status=status, summary=summary[-1:],
+                         good=status == 0, **({} if status == 0 else {"error": text[-2000:]}))

@@ -1,0 +1,134 @@
+"""Makes build-gpu/: what a machine with a GPU needs to run ./dev gpu.
+
+Programs for the device, the losses of the same programs for the host, the initial
+weights, and a text. The other machine needs no compiler and no MLIR: carry the
+repository and this folder there.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import cases
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PARTS = ("curves", "ranks", "speed")
+
+
+class Preparation:
+    def __init__(self, options):
+        self.options = options
+        self.tessera = (ROOT / options.build / "bin" / "tessera").resolve()
+        self.folder = ROOT / options.to
+        self.programs = {}
+
+    def run(self, *command, **more):
+        return subprocess.run([str(c) for c in command], check=True, text=True, **more)
+
+    def graph(self, name, config, batch, seq):
+        path = self.folder / "graphs" / f"{name}.mlir"
+        self.run(self.tessera, "model", config, "--batch", batch, "--seq", seq, "--train",
+                 "--quiet", "-o", path)
+        return path
+
+    def compile(self, name, graph, *flags, **facts):
+        """Compiles for the device; a program that cannot be is told and left out."""
+        path = self.folder / "programs" / name
+        begin = time.perf_counter()
+        result = subprocess.run(
+            [str(c) for c in (self.tessera, "compile", graph, "--target", self.options.target,
+                              *(["--cuda-arch", self.options.arch]
+                                if self.options.target == "cuda" else []),
+                              *flags, "--quiet", "-o", path)], text=True, stderr=subprocess.PIPE)
+        seconds = time.perf_counter() - begin
+        if result.returncode:
+            print(f"gpu: {name} cannot be compiled: {result.stderr.strip()}", file=sys.stderr)
+            return
+        # Only what runs is carried.
+        self.run("strip", "--strip-all", path)
+        self.programs[name] = {"file": f"programs/{name}", "compile_seconds": round(seconds, 2),
+                               "flags": [str(f) for f in flags], **facts}
+        print(f"gpu: {name}: {seconds:.1f} s, {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+
+    def curves(self):
+        """Programs for the device in both precisions, and the host's losses."""
+        losses = {}
+        for model in cases.CURVE_MODELS:
+            config = ROOT / "share" / "models" / f"{model}.json"
+            graph = self.graph(model, config, cases.CURVE_BATCH, cases.CURVE_SEQ)
+            host = self.folder / "host-program"
+            self.run(self.tessera, "compile", graph, *cases.CURVE_OPTIONS, "--quiet", "-o", host)
+            log = self.run(host, "--data", self.folder / "text", "--steps", cases.CURVE_STEPS,
+                           "--log=jsonl", "--save-initial", self.folder / "weights" / model,
+                           stdout=subprocess.PIPE).stdout
+            steps = [e for e in map(json.loads, log.splitlines()) if e.get("event") == "step"]
+            losses[model] = {"loss": [e["loss"] for e in steps],
+                             "grad_norm": [e["grad_norm"] for e in steps]}
+            host.unlink()
+            for precision in ("f32", "bf16"):
+                self.compile(f"{model}-{precision}", graph, *cases.CURVE_OPTIONS, "--precision",
+                             precision, model=model, precision=precision)
+        (self.folder / "host.json").write_text(json.dumps(losses, indent=1))
+
+    def ranks(self):
+        for model in cases.CURVE_MODELS:
+            graph = self.folder / "graphs" / f"{model}.mlir"
+            if not graph.exists():
+                graph = self.graph(model, ROOT / "share" / "models" / f"{model}.json",
+                                   cases.CURVE_BATCH, cases.CURVE_SEQ)
+            for name, (ranks, mesh, strategy) in cases.RANK_PLANS.items():
+                self.compile(f"{model}-ranks{name}", graph, *cases.CURVE_OPTIONS, "--mesh", mesh,
+                             "--strategy", strategy, model=model, ranks=ranks, mesh=mesh,
+                             strategy=strategy)
+
+    def speed(self):
+        for name, (model, batch, seq, changes) in cases.SPEED.items():
+            if self.options.only and name not in self.options.only:
+                continue
+            config = json.loads((ROOT / "share" / "models" / f"{model}.json").read_text())
+            path = self.folder / "configs" / f"{name}.json"
+            path.write_text(json.dumps({**config, **changes}, indent=1))
+            self.compile(name, self.graph(name, path, batch, seq), *cases.SPEED_OPTIONS,
+                         "--precision", "bf16", config=f"configs/{name}.json", batch=batch,
+                         seq=seq)
+
+    def main(self):
+        manifest = self.folder / "manifest.json"
+        for name in ("programs", "graphs", "configs", "weights"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        if manifest.exists():
+            self.programs = json.loads(manifest.read_text())["programs"]
+        # Fixed: the losses belong to it.
+        shutil.copy(ROOT / "LICENSE", self.folder / "text")
+        for part in self.options.parts or PARTS:
+            getattr(self, part)()
+        tests = ROOT / self.options.build / "bin" / "tessera_gpu_kernels"
+        if tests.exists():
+            shutil.copy(tests, self.folder / "gpu_kernels")
+            self.run("strip", "--strip-all", self.folder / "gpu_kernels")
+        shutil.rmtree(self.folder / "graphs")
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True,
+                                stdout=subprocess.PIPE).stdout.strip()
+        manifest.write_text(json.dumps({"commit": commit, "target": self.options.target,
+                                        "programs": self.programs}, indent=1))
+        size = sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file())
+        print(f"gpu: {self.folder.name}/ has {size / 1e6:.1f} MB", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--build", default="build-release", help="build folder with tessera")
+    parser.add_argument("--to", default="build-gpu", help="the folder to make")
+    parser.add_argument("--target", choices=["cuda", "cuda-emulated"], default="cuda")
+    parser.add_argument("--arch", default="80,90,100", help="architectures, as tessera compile's")
+    parser.add_argument("--only", nargs="*", help="of the speed part: these cases")
+    Preparation(parser.parse_args()).main()
+
+
+if __name__ == "__main__":
+    main()
