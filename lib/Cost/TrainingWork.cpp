@@ -45,8 +45,19 @@ static void appendProductBackward(LayerWork &layer, const OpWork &op,
   if (frozen)
     return;
   OpWork weight = derivedProduct(op, Pass::BackwardWeight, d.k, d.n, d.m);
-  weight.bytesWritten = 2.0 * gradBytes * d.batch * double(d.k) * d.n;
+  double elements = d.batch * double(d.k) * d.n;
+  weight.bytesWritten = 2.0 * gradBytes * elements;
+  if (gradBytes != kSummedApart)
+    return layer.add(weight);
+  // Written once in 16 bits; a pass of its own adds it to the sum in f32.
+  weight.bytesWritten = 2 * elements;
   layer.add(weight);
+  OpWork sum;
+  sum.name = "gradient_sum";
+  sum.pass = Pass::BackwardWeight;
+  sum.bytesRead = (2 + 4) * elements;
+  sum.bytesWritten = 4 * elements;
+  layer.add(sum);
 }
 
 static void appendOpBackward(LayerWork &layer, const OpWork &op,
@@ -194,7 +205,9 @@ static void overlapTensorAxis(LayerWork &layer) {
 }
 
 void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
-  int64_t gradBytes = layout.gradDType == GradDType::BF16 ? 2 : 4;
+  int64_t gradBytes = layout.gradDType == GradDType::BF16   ? 2
+                      : layout.gradDType == GradDType::Both ? kSummedApart
+                                                            : 4;
   for (LayerWork &layer : model.kinds) {
     shardContext(layer, layout.cp);
     if (layout.attention == AttentionKind::Naive)

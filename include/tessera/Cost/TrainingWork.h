@@ -40,6 +40,10 @@ void quantizeProducts(LayerWork &layer);
 /// keys and values are gathered over the axis "cp", queries stay.
 void shardContext(LayerWork &layer, int64_t ranks);
 
+/// In place of bytes of a gradient: each micro-batch's is written in 16 bits,
+/// and a pass of its own adds it to a sum in f32 (GradDType::Both).
+constexpr int64_t kSummedApart = 0;
+
 /// Appends the backward pass to a forward one, and before it what is recomputed
 /// (`recompute`). A product gives two, for its operands; a kernel that is not
 /// linear reads its inputs again; attention computes 5 products where it

@@ -49,6 +49,18 @@ TEST(TrainingWork, a_product_gives_two) {
   EXPECT_EQ(layer.modelFlops, 3 * layer.ops[0].flops);
 }
 
+/// 16-bit gradients of a micro-batch beside their sum in f32.
+TEST(TrainingWork, gradients_summed_apart_are_read_again) {
+  LayerWork layer;
+  layer.add(weightProduct(512, 256, 128));
+  appendBackward(layer, Recompute::None, kSummedApart, /*frozen=*/false);
+  ASSERT_EQ(layer.ops.size(), 4u);
+  EXPECT_EQ(layer.ops[2].bytesWritten, 2.0 * 128 * 256);
+  EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
+  EXPECT_EQ(layer.ops[3].bytesRead, 6.0 * 128 * 256);
+  EXPECT_EQ(layer.ops[3].bytesWritten, 4.0 * 128 * 256);
+}
+
 TEST(TrainingWork, frozen_parameters_have_no_gradient) {
   LayerWork layer;
   layer.add(weightProduct(512, 256, 128));
