@@ -37,8 +37,9 @@ static cl::list<std::string>
     constants("set", cl::desc("DEVICE:NAME=VALUE: try another constant"),
               cl::cat(category));
 static cl::opt<bool>
-    repeat("repeat", cl::desc("read lines of DEVICE:NAME=VALUE ... from the "
-                              "input, print the samples for each"),
+    repeat("repeat",
+           cl::desc("read lines of DEVICE:NAME=VALUE ... from the "
+                    "input, print the samples for each"),
            cl::Hidden, cl::cat(category));
 
 namespace {
@@ -141,7 +142,7 @@ private:
       ++s.used;
       s.usedComplete += complete;
       add(s, row, sample, capacity);
-      named->lines.push_back(describe(row, sample, detail));
+      named->lines.push_back(describe(row, sample, capacity, detail));
     }
   }
 
@@ -172,14 +173,20 @@ private:
   }
 
   std::string describe(const PlanRow &row, const Sample &sample,
-                       const std::string &detail) {
+                       double capacity, const std::string &detail) {
     std::string text;
     raw_string_ostream os(text);
     os << row.model.name << " seq " << row.layout.seq << " gpus "
        << row.layout.gpus << " " << row.layout.summary() << " gb "
        << row.layout.globalBatch << " " << row.layout.schedule << " "
-       << cost::stringify(row.layout.precision) << ": measured "
-       << format("%.4g", sample.measured) << " predicted "
+       << cost::stringify(row.layout.precision) << ": ";
+    if (row.metric == Metric::OutOfMemory) {
+      os << (sample.measured > 0 ? "failed" : "ran") << ", predicted "
+         << format("%.4g", sample.predicted) << " of "
+         << format("%.4g", capacity) << detail;
+      return text;
+    }
+    os << "measured " << format("%.4g", sample.measured) << " predicted "
        << format("%.4g", sample.predicted) << " "
        << format("%+.1f %%", 100 * sample.error()) << detail;
     return text;
@@ -273,8 +280,8 @@ static void printJson(ArrayRef<NamedScore> scores) {
   json::Object sources;
   for (const NamedScore &named : scores)
     sources[named.name] = named.score.toJson();
-  outs() << formatv("{0:2}", json::Value(json::Object{
-                                 {"sources", std::move(sources)}}))
+  outs() << formatv("{0:2}",
+                    json::Value(json::Object{{"sources", std::move(sources)}}))
          << "\n";
 }
 
