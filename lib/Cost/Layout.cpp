@@ -108,12 +108,16 @@ int64_t Layout::chunks() const {
   return pp * (schedule == "zb-v" ? 2 : vpp);
 }
 
+bool Layout::hasRounds() const {
+  return pp > 1 && vpp > 1 && schedule == "interleaved";
+}
+
 int64_t Layout::scatters() const {
   switch (scatter) {
   case Scatter::Each:
     return microBatches();
   case Scatter::Round:
-    return chunks() > pp && pp > 1 ? microBatches() / pp : 1;
+    return hasRounds() ? microBatches() / pp : 1;
   case Scatter::Last:
     return 1;
   }

@@ -148,7 +148,7 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
         shardedState(count * group.elements, each, layout.zero, ranks);
     // Scattered once a step, they are whole until then.
     if (layout.zero == 2 && layout.scatter != Scatter::Each &&
-        (layout.scatter == Scatter::Last || layout.chunks() <= layout.pp))
+        !(layout.scatter == Scatter::Round && layout.hasRounds()))
       state.gradient = count * group.elements * each.gradient;
     stage.bytes.parameters += state.parameter;
     stage.bytes.gradients += state.gradient;
@@ -266,7 +266,8 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Layout &layout,
   if (layout.zero == 3 || eachMicroBatch)
     stage.bytes.communication += largestLayer * gradient;
   // Of the chunk at work and of the one that is scattered.
-  if (layout.zero == 2 && layout.scatter == Scatter::Round && chunks.size() > 1)
+  if (layout.zero == 2 && layout.scatter == Scatter::Round &&
+      layout.hasRounds())
     stage.bytes.communication +=
         2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
   // One layer at work and the next one on its way, in the type of products.

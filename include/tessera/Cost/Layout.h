@@ -135,6 +135,9 @@ struct Layout {
   int64_t chunks() const;
   /// Micro-batches of one step on one pipeline.
   int64_t microBatches() const { return globalBatch / (dp * microBatch); }
+  /// True if pp micro-batches go through a chunk one after the other, and then
+  /// through another: with chunks in the interleaved schedule.
+  bool hasRounds() const;
   /// Scatters of the gradients of a chunk in a step, under ZeRO-2.
   int64_t scatters() const;
   /// Tokens of one step over all devices.

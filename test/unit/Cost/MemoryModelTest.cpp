@@ -153,6 +153,9 @@ TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
   bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.gradients, 4 * 200);
   EXPECT_EQ(bytes.communication, 2 * 2);
+  // Two chunks in the form of a V take turns.
+  setPipeline("zb-v", 4, 8);
+  EXPECT_EQ(stages()[0].bytes.gradients, 4 * 200);
 }
 
 TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
