@@ -13,6 +13,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
+#include "tessera/Training/RestLayout.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/xxhash.h"
@@ -66,6 +67,8 @@ struct Described {
   dist::ShardingAttr sharding;
   DenseI64ArrayAttr globalShape;
   int64_t offset;
+  /// Of what rests in another shape than its own.
+  DenseI64ArrayAttr storedShape, logicalShape;
 };
 } // namespace
 
@@ -94,16 +97,21 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
     digits.push_back(std::move(dim));
     local.push_back(type.getDimSize(i));
     padded.push_back(whole);
-    shape.push_back(d.globalShape ? d.globalShape[i] : whole);
+    shape.push_back(d.storedShape   ? d.storedShape[i]
+                    : d.globalShape ? d.globalShape[i]
+                                    : whole);
   }
-  return json::Object{{"name", d.name},
-                      {"dtype", dtype},
-                      {"shape", std::move(shape)},
-                      {"padded_shape", std::move(padded)},
-                      {"sharding", std::move(digits)},
-                      {"local_shape", std::move(local)},
-                      {"offset", d.offset},
-                      {"bytes", rt::getTensorBytes(type)}};
+  json::Object value{{"name", d.name},
+                     {"dtype", dtype},
+                     {"shape", std::move(shape)},
+                     {"padded_shape", std::move(padded)},
+                     {"sharding", std::move(digits)},
+                     {"local_shape", std::move(local)},
+                     {"offset", d.offset},
+                     {"bytes", rt::getTensorBytes(type)}};
+  if (d.logicalShape)
+    value["logical_shape"] = json::Array(d.logicalShape.asArrayRef());
+  return value;
 }
 
 /// `name`, with a number behind it where it is taken.
@@ -123,17 +131,25 @@ static std::string getArgumentName(func::FuncOp step, unsigned i) {
   return "arg" + std::to_string(i);
 }
 
+/// By number of a result the argument whose place it takes.
+static llvm::DenseMap<unsigned, unsigned> getPlaces(func::FuncOp step) {
+  llvm::DenseMap<unsigned, unsigned> places;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (auto donated = step.getArgAttrOfType<IntegerAttr>(
+            i, dist::DistDialect::kDonateAttr))
+      places[donated.getInt()] = i;
+  return places;
+}
+
 /// Names of the results: their own, or those of the arguments whose places they
 /// take.
 static SmallVector<std::string> getResultNames(func::FuncOp step) {
   SmallVector<std::string> names;
   for (unsigned i = 0; i < step.getNumResults(); ++i)
     names.push_back("result" + std::to_string(i));
-  for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    if (auto donated = step.getArgAttrOfType<IntegerAttr>(
-            i, dist::DistDialect::kDonateAttr))
-      if (donated.getInt() >= 0 && donated.getInt() < int64_t(names.size()))
-        names[donated.getInt()] = getArgumentName(step, i);
+  for (auto [result, argument] : getPlaces(step))
+    if (result < names.size())
+      names[result] = getArgumentName(step, argument);
   for (unsigned i = 0; i < step.getNumResults(); ++i)
     if (auto name =
             step.getResultAttrOfType<StringAttr>(i, nn::NNDialect::kOutputAttr))
@@ -176,14 +192,16 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     std::string name = getArgumentName(step, i);
-    FailureOr<json::Object> value =
-        describe(step, mesh,
-                 {makeUnique(name, taken), step.getArgumentTypes()[i],
-                  step.getArgAttrOfType<dist::ShardingAttr>(
-                      i, dist::DistDialect::kShardingAttr),
-                  step.getArgAttrOfType<DenseI64ArrayAttr>(
-                      i, dist::DistDialect::kGlobalShapeAttr),
-                  offsets[i]});
+    FailureOr<json::Object> value = describe(
+        step, mesh,
+        {makeUnique(name, taken), step.getArgumentTypes()[i],
+         step.getArgAttrOfType<dist::ShardingAttr>(
+             i, dist::DistDialect::kShardingAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(
+             i, dist::DistDialect::kGlobalShapeAttr),
+         offsets[i],
+         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kStoredShapeAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kLogicalShapeAttr)});
     if (failed(value))
       return failure();
     if (auto vocab =
@@ -236,14 +254,22 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
   json::Array results;
   llvm::StringSet<> taken;
   SmallVector<std::string> names = getResultNames(step);
+  llvm::DenseMap<unsigned, unsigned> places = getPlaces(step);
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
+    auto place = places.find(i);
+    auto getShape = [&](StringRef name) {
+      return place == places.end() ? DenseI64ArrayAttr()
+                                   : step.getArgAttrOfType<DenseI64ArrayAttr>(
+                                         place->second, name);
+    };
     FailureOr<json::Object> value =
         describe(step, mesh,
                  {makeUnique(names[i], taken), step.getResultTypes()[i],
                   dist::getResultSharding(step, i),
                   step.getResultAttrOfType<DenseI64ArrayAttr>(
                       i, dist::DistDialect::kGlobalShapeAttr),
-                  resultOffsets[i]});
+                  resultOffsets[i], getShape(kStoredShapeAttr),
+                  getShape(kLogicalShapeAttr)});
     if (failed(value))
       return failure();
     results.push_back(std::move(*value));

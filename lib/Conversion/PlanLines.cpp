@@ -12,6 +12,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Training/RestLayout.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -155,8 +156,11 @@ static std::string describeOptimizer(dist::PlanAttr plan) {
 
 /// Elements of an argument on all ranks, without padding.
 static int64_t countElements(func::FuncOp step, unsigned argument) {
-  auto shape = step.getArgAttrOfType<DenseI64ArrayAttr>(
-      argument, dist::DistDialect::kGlobalShapeAttr);
+  auto shape =
+      step.getArgAttrOfType<DenseI64ArrayAttr>(argument, kStoredShapeAttr);
+  if (!shape)
+    shape = step.getArgAttrOfType<DenseI64ArrayAttr>(
+        argument, dist::DistDialect::kGlobalShapeAttr);
   auto type = cast<RankedTensorType>(step.getArgumentTypes()[argument]);
   int64_t count = 1;
   for (int64_t extent : shape ? shape.asArrayRef() : type.getShape())

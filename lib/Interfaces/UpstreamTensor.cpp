@@ -9,6 +9,7 @@
 
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -219,9 +220,17 @@ struct ConcatModel : Base<ConcatModel, tensor::ConcatOp> {
     rule.results.push_back(dims);
     return rule;
   }
-  bool commutesWithReduction(Operation *, ReductionKind,
+  /// Zeros are partial sums too.
+  bool commutesWithReduction(Operation *op, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
-    return partial.all();
+    if (partial.none())
+      return false;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!partial.test(i) && (kind != ReductionKind::Sum ||
+                               !(matchPattern(operand, m_AnyZeroFloat()) ||
+                                 matchPattern(operand, m_Zero()))))
+        return false;
+    return true;
   }
 };
 

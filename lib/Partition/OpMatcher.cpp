@@ -124,6 +124,11 @@ bool OpMatcher::readOperands(const ShardingRule &rule) {
       if (!readDim(i, dim, s, rule))
         return false;
   }
+  // What no operand has is the same all along, as in a broadcast; but not a
+  // dimension that is made whole of another one, as by a slice.
+  for (auto [factor, state] : llvm::zip(rule.factors, factors))
+    if (factor.kind == FactorKind::Replicated && !state.isKnown)
+      state.isUniform = false;
   return true;
 }
 

@@ -42,6 +42,7 @@ private:
   bool findReductions();
   bool fitFactors();
   TransferSum getCost(dist::ReshardOp reshard);
+  dist::ReshardOp getNextReshard();
   int64_t getTimes(bool behind) const;
   Value getPartial(Value operand);
 
@@ -159,6 +160,18 @@ int64_t Delay::getTimes(bool behind) const {
   return waits ? 1 : accumulate.getCount();
 }
 
+/// The reshard of what is whole that is all that the result is used for; null
+/// if there is none.
+dist::ReshardOp Delay::getNextReshard() {
+  Value value = op->getResult(0);
+  if (!value.hasOneUse())
+    return {};
+  auto next = dyn_cast<dist::ReshardOp>(*value.user_begin());
+  bool isWhole = next && next->getBlock() == op->getBlock() &&
+                 context.toPlain(next.getTo()).unreduced.empty();
+  return isWhole ? next : dist::ReshardOp();
+}
+
 bool Delay::isWorthwhile() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
@@ -170,7 +183,13 @@ bool Delay::isWorthwhile() {
   for (Operation *reduction : reductions)
     before += getCost(cast<dist::ReshardOp>(reduction));
   RankedTensorType type = getTensorType(op->getResult(0));
-  after = getReshardCost(context.getPlanner(), result, wanted, type.getShape(),
+  // A reshard behind the op goes together with the reduction.
+  const Sharding *target = &wanted;
+  if (dist::ReshardOp next = getNextReshard()) {
+    before += getCost(next);
+    target = &context.toPlain(next.getTo());
+  }
+  after = getReshardCost(context.getPlanner(), result, *target, type.getShape(),
                          getElementBytes(type));
   before *= getTimes(/*behind=*/false);
   after *= getTimes(/*behind=*/true);
@@ -203,7 +222,8 @@ Value Delay::getPartial(Value operand) {
 
 void Delay::apply() {
   Value value = op->getResult(0);
-  dist::ShardingAttr to = dist::getSharding(value);
+  dist::ReshardOp next = getNextReshard();
+  dist::ShardingAttr to = next ? next.getTo() : dist::getSharding(value);
   if (!to)
     to = context.toAttr(context.getSharding(value));
   dist::ShardingAttr from = context.toAttr(result);
@@ -212,12 +232,15 @@ void Delay::apply() {
         (isMixed || partial.test(operand.getOperandNumber())))
       operand.set(getPartial(operand.get()));
   dist::setSharding(value, from);
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  auto reshard =
-      dist::ReshardOp::create(builder, op->getLoc(), value, from, to);
-  dist::setSharding(reshard.getResult(), to);
-  value.replaceAllUsesExcept(reshard.getResult(), reshard);
+  if (next) {
+    next.setFromAttr(from);
+  } else {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    next = dist::ReshardOp::create(builder, op->getLoc(), value, from, to);
+    dist::setSharding(next.getResult(), to);
+    value.replaceAllUsesExcept(next.getResult(), next);
+  }
   remark::passed(
       op->getLoc(),
       remark::RemarkOpts::name("DelayedReduction").category("partition"))

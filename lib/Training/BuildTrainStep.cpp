@@ -10,12 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardCopy.h"
-#include "Optimizer.h"
-#include "dialects/NN/NN.h"
+#include "TrainStepBuilder.h"
 #include "tessera/Training/Backward.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Training/TrainedFunction.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_BUILDTRAINSTEPPASS
@@ -25,230 +22,6 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 using nn::NNDialect;
-
-namespace {
-
-/// A parameter, its place in the new function, and its state.
-struct Parameter {
-  BlockArgument forward;
-  StringRef name;
-  RankedTensorType type;
-  ParameterSettings settings;
-  /// Numbers of arguments of the new function; none: no master copy.
-  unsigned argument = 0;
-  std::optional<unsigned> master;
-  SmallVector<unsigned, 2> moments;
-  Value gradient;
-};
-
-class TrainStepBuilder {
-public:
-  TrainStepBuilder(const TrainedFunction &trained, dist::PlanAttr plan)
-      : trained(trained), forward(trained.function), plan(plan),
-        builder(forward.getContext()), loc(forward.getLoc()) {}
-
-  LogicalResult run();
-
-private:
-  bool isNarrow() const { return plan.getPrecision() != dist::Precision::F32; }
-  bool scalesLoss() const {
-    return plan.getPrecision() == dist::Precision::F16;
-  }
-  Type getParameterElement(Type was) const;
-
-  LogicalResult collectParameters();
-  unsigned addArgument(Type type, ArrayRef<NamedAttribute> attrs, Location loc);
-  void addState(StringRef name, RankedTensorType type, StringRef of,
-                Attribute init, Location loc);
-  void addArguments();
-  void addBatchArguments(const BatchSplit &split);
-  void createFunction();
-  LogicalResult buildAccumulate(const BatchSplit &split);
-  LogicalResult buildGradients(dist::YieldOp yield);
-  void seedGradients(Block &body);
-  void buildStep();
-  void updateParameters(OptimizerBuilder &optimizer, Value gradScale,
-                        Value skip);
-  void updateLossScale(OptimizerBuilder &optimizer, Value skip);
-  void finish();
-
-  NamedAttribute named(StringRef name, Attribute value) {
-    return builder.getNamedAttr(name, value);
-  }
-  Value getArgument(unsigned number) { return step.getArgument(number); }
-
-  const TrainedFunction &trained;
-  func::FuncOp forward;
-  dist::PlanAttr plan;
-  OpBuilder builder;
-  Location loc;
-  func::FuncOp step;
-  std::vector<Parameter> parameters;
-  /// Element type of state and of the optimizer's scalars.
-  Type wide;
-  unsigned stepCount = 0, lossScale = 0, goodSteps = 0, numDonated = 0;
-
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> attrs;
-  SmallVector<Location> locations;
-  Value lossSum, tokens;
-  /// By result number; parameters and state first.
-  SmallVector<Value> results;
-  SmallVector<StringRef> outputs;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
-
-Type TrainStepBuilder::getParameterElement(Type was) const {
-  if (!was.isF32() || !isNarrow())
-    return was;
-  return scalesLoss() ? Type(Float16Type::get(was.getContext()))
-                      : Type(BFloat16Type::get(was.getContext()));
-}
-
-LogicalResult TrainStepBuilder::collectParameters() {
-  wide = builder.getF32Type();
-  for (BlockArgument argument : trained.parameters) {
-    unsigned number = argument.getArgNumber();
-    Parameter &parameter = parameters.emplace_back();
-    parameter.forward = argument;
-    parameter.name =
-        forward.getArgAttrOfType<StringAttr>(number, NNDialect::kParamAttr)
-            .getValue();
-    auto type = cast<RankedTensorType>(argument.getType());
-    Type element = getParameterElement(type.getElementType());
-    bool fits = isNarrow() == (element.getIntOrFloatBitWidth() < 32) &&
-                (!isNarrow() || scalesLoss() == element.isF16());
-    if (!fits)
-      return forward.emitError("parameter '")
-             << parameter.name << "' expects precision "
-             << stringifyPrecision(plan.getPrecision()) << " but got " << type;
-    if (element.isF64())
-      wide = element;
-    parameter.type = type.clone(element);
-    FailureOr<ParameterSettings> settings = getParameterSettings(
-        forward, plan, parameter.name, type,
-        forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr));
-    if (failed(settings))
-      return failure();
-    parameter.settings = *settings;
-  }
-  return success();
-}
-
-unsigned TrainStepBuilder::addArgument(Type type,
-                                       ArrayRef<NamedAttribute> attributes,
-                                       Location loc) {
-  types.push_back(type);
-  attrs.push_back(builder.getDictionaryAttr(attributes));
-  locations.push_back(loc);
-  return types.size() - 1;
-}
-
-void TrainStepBuilder::addState(StringRef name, RankedTensorType type,
-                                StringRef of, Attribute init, Location loc) {
-  SmallVector<NamedAttribute> attributes{
-      named(NNDialect::kStateAttr, builder.getStringAttr(name)),
-      named(NNDialect::kInitAttr, init)};
-  if (!of.empty())
-    attributes.push_back(named(NNDialect::kOfAttr, builder.getStringAttr(of)));
-  addArgument(type, attributes, loc);
-}
-
-/// Parameters, then the state of each, then that of the step.
-void TrainStepBuilder::addArguments() {
-  MLIRContext *context = builder.getContext();
-  Attribute zeros =
-      nn::InitAttr::get(context, nn::InitKind::Zeros, FloatAttr());
-  for (Parameter &parameter : parameters) {
-    DictionaryAttr all =
-        forward.getArgAttrDict(parameter.forward.getArgNumber());
-    parameter.argument =
-        addArgument(parameter.type, all.getValue(), parameter.forward.getLoc());
-  }
-  SmallVector<StringRef> moments{"m", "v"};
-  if (plan.getOptimizer() == dist::OptimizerKind::SGD) {
-    moments = {"velocity"};
-    if (plan.getMomentum().getValueAsDouble() == 0)
-      moments.clear();
-  }
-  for (Parameter &parameter : parameters) {
-    RankedTensorType type = parameter.type.clone(wide);
-    auto add = [&](StringRef suffix, Attribute init) {
-      addState((parameter.name + "." + suffix).str(), type, parameter.name,
-               init, parameter.forward.getLoc());
-      return static_cast<unsigned>(types.size() - 1);
-    };
-    if (isNarrow()) {
-      Attribute init = forward.getArgAttr(parameter.forward.getArgNumber(),
-                                          NNDialect::kInitAttr);
-      parameter.master = add("master", init ? init : zeros);
-    }
-    for (StringRef moment : moments)
-      parameter.moments.push_back(add(moment, zeros));
-  }
-  auto scalar = RankedTensorType::get({}, wide);
-  stepCount = types.size();
-  addState("step", scalar, "", zeros, loc);
-  if (scalesLoss()) {
-    lossScale = types.size();
-    addState(
-        "loss_scale", scalar, "",
-        nn::InitAttr::get(context, nn::InitKind::Constant, plan.getLossScale()),
-        loc);
-    goodSteps = types.size();
-    addState("good_steps", scalar, "", zeros, loc);
-  }
-  numDonated = types.size();
-}
-
-/// `attr`, an array, with another first entry.
-static ArrayAttr prepend(Attribute first, ArrayAttr attr) {
-  SmallVector<Attribute> all{first};
-  all.append(attr.begin(), attr.end());
-  return ArrayAttr::get(attr.getContext(), all);
-}
-
-/// The batch inputs with the micro-batches as a dimension before the others.
-void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
-  for (BlockArgument input : trained.inputs) {
-    unsigned number = input.getArgNumber();
-    NamedAttrList attributes(forward.getArgAttrDict(number));
-    if (auto dims =
-            forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr))
-      attributes.set(NNDialect::kDimsAttr,
-                     prepend(builder.getStringAttr("micro_batch"), dims));
-    if (dist::ShardingAttr sharding = dist::getSharding(input)) {
-      SmallVector<dist::DimShardingAttr> dims{dist::DimShardingAttr::get(
-          builder.getContext(), {}, /*open=*/false, /*priority=*/-1)};
-      llvm::append_range(dims, sharding.getDims());
-      attributes.set(dist::DistDialect::kShardingAttr,
-                     dist::ShardingAttr::get(
-                         builder.getContext(), sharding.getMesh(), dims,
-                         sharding.getReplicated(), sharding.getUnreduced(),
-                         sharding.getReduction()));
-    }
-    auto part = cast<RankedTensorType>(split.getType(input));
-    SmallVector<int64_t> shape{plan.getMicroBatches()};
-    llvm::append_range(shape, part.getShape());
-    addArgument(part.clone(shape), attributes.getAttrs(), input.getLoc());
-  }
-}
-
-void TrainStepBuilder::createFunction() {
-  builder.setInsertionPoint(forward);
-  step = func::FuncOp::create(builder, loc, "train_step",
-                              builder.getFunctionType(types, {}));
-  Block *entry = step.addEntryBlock();
-  step.setAllArgAttrs(attrs);
-  for (auto [argument, location] : llvm::zip(entry->getArguments(), locations))
-    argument.setLoc(location);
-  builder.setInsertionPointToStart(entry);
-}
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -265,7 +38,7 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   SmallVector<Value> wrt, gradients;
   SmallVector<Type> elements;
   for (Parameter &parameter : parameters) {
-    wrt.push_back(getArgument(parameter.argument));
+    wrt.push_back(parameter.inUse);
     bool keeps = plan.getGrad() == dist::Precision::BF16;
     elements.push_back(keeps ? parameter.type.getElementType() : wide);
   }
@@ -274,6 +47,8 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   SmallVector<Value> yielded(yield.getValues());
   for (auto [parameter, gradient] : llvm::zip(parameters, gradients))
     if (gradient) {
+      if (parameter.rest && reducesEach())
+        gradient = parameter.rest->toRest(inner, loc, gradient);
       parameter.gradient = gradient;
       yielded.push_back(gradient);
     }
@@ -295,24 +70,68 @@ void TrainStepBuilder::seedGradients(Block &body) {
     }
 }
 
+/// A parameter that rests apart is put into its shape for its first use, and
+/// again for all behind it, as it will be gathered.
+void TrainStepBuilder::separateUses(const Parameter &parameter) {
+  SmallVector<Operation *> users(parameter.inUse.getUsers());
+  llvm::sort(users,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  users.erase(llvm::unique(users), users.end());
+  Value value = getArgument(parameter.argument);
+  for (auto [i, user] : llvm::enumerate(users)) {
+    OpBuilder b(user);
+    if (i < 2)
+      value = parameter.rest->fromRest(b, loc, getArgument(parameter.argument));
+    user->replaceUsesOfWith(parameter.inUse, value);
+  }
+  for (Operation *op = parameter.inUse.getDefiningOp();
+       op && op->use_empty();) {
+    Operation *before = op->getOperand(0).getDefiningOp();
+    op->erase();
+    op = before;
+  }
+}
+
+/// The sum over micro-batches is sharded at least as the parameter in use.
+void TrainStepBuilder::takeGradient(Parameter &parameter, Value sum) {
+  parameter.gradient = sum;
+  if (!parameter.rest)
+    return;
+  Sharding open = parameter.rest->getInUse();
+  if (!reducesEach())
+    open = dist::getSharding(parameter.forward).toSharding(mesh);
+  for (DimSharding &dim : open.dims)
+    dim.open = true;
+  dist::setSharding(sum, toAttr(open));
+  if (!reducesEach())
+    parameter.gradient = parameter.rest->toRest(builder, loc, sum);
+}
+
+/// Of one micro-batch there is no sum to keep in shards.
+bool TrainStepBuilder::reducesEach() const {
+  return plan.getZero() >= 2 && plan.getMicroBatches() > 1 &&
+         plan.getZero2Reduce() == dist::ReduceWhen::Each;
+}
+
 LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   unsigned firstInput = types.size() - trained.inputs.size();
   SmallVector<Value> slices(step.getArguments().drop_front(firstInput));
-  // Of one micro-batch there is no sum to keep in shards.
-  bool reduceEach = plan.getZero() >= 2 && plan.getMicroBatches() > 1 &&
-                    plan.getZero2Reduce() == dist::ReduceWhen::Each;
   auto make = [&](TypeRange types) {
     return dist::AccumulateOp::create(
-        builder, loc, types, plan.getMicroBatches(), reduceEach, slices);
+        builder, loc, types, plan.getMicroBatches(), reducesEach(), slices);
   };
   dist::AccumulateOp draft = make({});
   Block &body = draft.getBody().emplaceBlock();
   IRMapping mapping;
   for (BlockArgument input : trained.inputs)
     mapping.map(input, body.addArgument(split.getType(input), input.getLoc()));
-  for (Parameter &parameter : parameters)
-    mapping.map(parameter.forward, getArgument(parameter.argument));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  for (Parameter &parameter : parameters) {
+    parameter.inUse = getArgument(parameter.argument);
+    if (restsApart(parameter))
+      parameter.inUse = parameter.rest->fromRest(inner, loc, parameter.inUse);
+    mapping.map(parameter.forward, parameter.inUse);
+  }
   if (failed(copyForward(inner, split, mapping)))
     return failure();
   SmallVector<Value> yielded;
@@ -322,6 +141,9 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   if (failed(buildGradients(yield)))
     return failure();
   seedGradients(body);
+  for (Parameter &parameter : parameters)
+    if (restsApart(parameter))
+      separateUses(parameter);
 
   builder.setInsertionPoint(draft);
   dist::AccumulateOp final = make(yield.getOperandTypes());
@@ -334,7 +156,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
     tokens = final.getResult(next++);
   for (Parameter &parameter : parameters)
     if (parameter.gradient)
-      parameter.gradient = final.getResult(next++);
+      takeGradient(parameter, final.getResult(next++));
   return success();
 }
 
@@ -349,7 +171,11 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
       continue; // Nothing depends on it: it stays.
     ParameterUpdate update;
     unsigned target = parameter.master.value_or(parameter.argument);
+    // The parameter itself has another shape than its state.
+    bool moves = parameter.rest && !restsApart(parameter);
     update.param = getArgument(target);
+    if (moves && !parameter.master)
+      update.param = parameter.rest->toRest(builder, loc, update.param);
     update.gradient = parameter.gradient;
     for (unsigned moment : parameter.moments)
       update.moments.push_back(getArgument(moment));
@@ -359,9 +185,12 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
     for (auto [number, value] :
          llvm::zip(parameter.moments, llvm::drop_begin(updated)))
       results[number] = value;
+    Value &result = results[parameter.argument];
     if (parameter.master)
-      results[parameter.argument] = ElementwiseBuilder{builder, loc}.cast(
+      result = ElementwiseBuilder{builder, loc}.cast(
           updated.front(), parameter.type.getElementType());
+    if (moves)
+      result = parameter.rest->fromRest(builder, loc, result);
   }
 }
 
@@ -452,6 +281,7 @@ LogicalResult TrainStepBuilder::run() {
                    plan.getMicroBatches());
   if (failed(split.run(trained.getOutputs())) || failed(collectParameters()))
     return failure();
+  findLayouts();
   addArguments();
   addBatchArguments(split);
   createFunction();

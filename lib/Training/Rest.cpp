@@ -41,24 +41,31 @@ static bool distribute(const AxisRef &axis, Sharding &sharding,
   return true;
 }
 
+bool tessera::restEvenly(const AxisRef &axis, Sharding &sharding,
+                         llvm::ArrayRef<int64_t> shape) {
+  for (auto [size, dim] : llvm::zip_equal(shape, sharding.dims))
+    if (size % (numShards(dim.axes) * axis.size) == 0) {
+      dim.axes.push_back(axis);
+      return true;
+    }
+  return distribute(axis, sharding, shape);
+}
+
 void tessera::restOver(const AxisRef &axis, Sharding &sharding,
                        llvm::ArrayRef<int64_t> shape,
                        const llvm::SmallBitVector &paddable) {
+  if (restEvenly(axis, sharding, shape))
+    return;
   std::optional<unsigned> largest;
   int64_t largestSize = 1;
   for (auto [i, dim] : llvm::enumerate(sharding.dims)) {
-    int64_t shards = numShards(dim.axes);
-    if (shape[i] % (shards * axis.size) == 0) {
-      dim.axes.push_back(axis);
-      return;
-    }
-    int64_t local = llvm::divideCeil(shape[i], shards);
+    int64_t local = llvm::divideCeil(shape[i], numShards(dim.axes));
     if (local > largestSize && paddable.test(i)) {
       largest = i;
       largestSize = local;
     }
   }
-  if (!distribute(axis, sharding, shape) && largest)
+  if (largest)
     sharding.dims[*largest].axes.push_back(axis);
 }
 

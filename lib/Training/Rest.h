@@ -14,12 +14,21 @@
 
 namespace tessera {
 
+/// Seeds at rest stand behind those of the batch, the weights and the residual
+/// stream.
+constexpr int64_t kRestPriority = 2;
+
 /// The names in an `nn.dims` attribute; empty without one.
 llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 
 /// Adds `axis` to the first dimension of `sharding` that then divides; else
-/// parts of it to several dimensions that divide by them; else to the paddable
-/// dimension with the most elements a device, if that is more than one.
+/// parts of it to several dimensions that divide by them. False, and nothing is
+/// added, if that leaves some of it.
+bool restEvenly(const AxisRef &axis, Sharding &sharding,
+                llvm::ArrayRef<int64_t> shape);
+
+/// The same, or else adds it to the paddable dimension with the most elements a
+/// device, if that is more than one.
 void restOver(const AxisRef &axis, Sharding &sharding,
               llvm::ArrayRef<int64_t> shape,
               const llvm::SmallBitVector &paddable);

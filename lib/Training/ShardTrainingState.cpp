@@ -26,8 +26,6 @@ static ArrayRef<int64_t> getShape(Value value) {
 
 namespace {
 
-/// Behind the batch, the weights and the residual stream.
-constexpr int64_t kPriority = 2;
 /// Of a parameter that rests sharded, in a micro-batch: in forward and in
 /// backward.
 constexpr unsigned kGathers = 2;
@@ -45,15 +43,10 @@ private:
     auto name = func.getArgAttrOfType<StringAttr>(argument, attr);
     return name ? name.getValue() : StringRef();
   }
-  ArrayAttr getDims(BlockArgument argument) {
-    return argument ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
-                                                       NNDialect::kDimsAttr)
-                    : ArrayAttr();
-  }
   dist::ShardingAttr toAttr(const Sharding &sharding) const {
     return dist::ShardingAttr::get(symbol, mesh, sharding);
   }
-  dist::ShardingAttr getRest(BlockArgument argument, ArrayAttr dims,
+  dist::ShardingAttr getRest(BlockArgument argument,
                              dist::ShardingAttr inUse) const;
   void seed(BlockArgument argument);
   void constrainUses(BlockArgument parameter, dist::ShardingAttr inUse);
@@ -73,8 +66,10 @@ private:
 
 } // namespace
 
-/// Over dp as well; null without a seed to begin with.
-dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
+/// Over dp as well where that divides; null without a seed to begin with. What
+/// does not divide has got another shape before (RestLayout.h) if there is one:
+/// the model's dimensions are not padded for its state.
+dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
                                          dist::ShardingAttr inUse) const {
   std::optional<unsigned> dp = mesh.find("dp");
   if (!inUse || !dp || mesh.sizes[*dp] == 1)
@@ -84,11 +79,11 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument, ArrayAttr dims,
   if (overlapsAny(rest.dimAxes(), axis))
     return inUse;
   Sharding before = rest;
-  restOver(axis, rest, getShape(argument),
-           getPaddable(getDimNames(dims), rest.rank()));
+  if (!restEvenly(axis, rest, getShape(argument)))
+    return inUse;
   for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
     if (dim.axes != was.axes)
-      dim.priority = kPriority;
+      dim.priority = kRestPriority;
   return toAttr(rest);
 }
 
@@ -121,7 +116,7 @@ void StateSharder::seed(BlockArgument argument) {
     dist::ShardingAttr inUse = usedAs.lookup(name);
     if (plan.getZero() < 3)
       return;
-    seed = getRest(argument, getDims(argument), inUse);
+    seed = getRest(argument, inUse);
     if (seed != inUse)
       constrainUses(argument, inUse);
     return;
@@ -136,7 +131,7 @@ void StateSharder::seed(BlockArgument argument) {
   }
   seed = usedAs.lookup(of);
   if (plan.getZero() >= 1)
-    seed = getRest(argument, getDims(parameters.lookup(of)), seed);
+    seed = getRest(argument, seed);
 }
 
 /// A sum that an op takes together with a parameter or its state is its

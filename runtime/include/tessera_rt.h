@@ -438,6 +438,8 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "role": "param",                    // arguments only, see below
  *   "dtype": "f32",                     // f32 bf16 f16 f64 i1 i8 i32 i64
  *   "shape": [768, 768],                // true global shape
+ *   "logical_shape": [768, 12, 64],     // that of files: as many elements in the
+ *                                       // same order; default: shape
  *   "padded_shape": [768, 768],         // global shape that is divided; each
  *                                       // dimension >= shape's; default: shape
  *   "sharding": [[], [{"stride": 1, "size": 2}]],

@@ -104,9 +104,10 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
   bool rounded =
       (value.dtype == TESSERA_RT_BF16 || value.dtype == TESSERA_RT_F16) &&
       array.dtype == TESSERA_RT_F32;
-  if ((array.dtype != value.dtype && !rounded) || array.shape != value.shape)
+  if ((array.dtype != value.dtype && !rounded) ||
+      array.shape != value.logicalShape)
     return "argument '" + value.name + "' expects " +
-           describeType(value.dtype, value.shape) + ", but got " +
+           describeType(value.dtype, value.logicalShape) + ", but got " +
            describeType(array.dtype, array.shape) + " in '" + path + "'";
   int64_t size = dtypeSize(array.dtype);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {

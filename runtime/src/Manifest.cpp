@@ -104,6 +104,12 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
           d, (long long)value.shape[d], (long long)parts,
           (long long)value.paddedShape[d], (long long)value.localShape[d]);
   }
+  int64_t logical = 1;
+  for (int64_t extent : value.logicalShape)
+    logical *= extent;
+  if (logical != value.elements())
+    return format("expects a logical shape of %lld elements, but got %lld",
+                  (long long)value.elements(), (long long)logical);
   if (value.bytes != value.localElements() * size)
     return format("expects %lld bytes, but got %lld",
                   (long long)(value.localElements() * size),
@@ -120,6 +126,9 @@ static std::string readValue(const Json &json, bool isArgument,
   value.name = json.getString("name");
   value.dtype = dtypeFromName(json.getString("dtype"));
   value.shape = readIntegers(json, "shape");
+  value.logicalShape = json.find("logical_shape")
+                           ? readIntegers(json, "logical_shape")
+                           : value.shape;
   value.paddedShape = json.find("padded_shape")
                           ? readIntegers(json, "padded_shape")
                           : value.shape;

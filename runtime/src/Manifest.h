@@ -35,6 +35,8 @@ struct Value {
   Role role = Role::Result;
   int32_t dtype = 0;
   std::vector<int64_t> shape, paddedShape, localShape;
+  /// That of files: the same elements in the same order.
+  std::vector<int64_t> logicalShape;
   std::vector<std::vector<Digit>> sharding;
   int64_t offset = 0, bytes = 0;
   /// Tokens and labels: ids are below it; 0: not known.

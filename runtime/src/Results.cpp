@@ -61,7 +61,7 @@ Status tessera::rt::writeValues(tessera_rt_context *ctx,
     const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
     error = writeNpy(directory + "/" + value.name + ".npy", value.dtype,
-                     value.shape, whole.data());
+                     value.logicalShape, whole.data());
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
   }
@@ -109,7 +109,7 @@ Status tessera::rt::compareResults(tessera_rt_context *ctx,
     std::string path = options.compare + "/" + value.name + ".npy";
     NpyArray theirs;
     std::string error = theirs.open(path);
-    if (error.empty() && theirs.shape != value.shape)
+    if (error.empty() && theirs.shape != value.logicalShape)
       error = "expects the shape of result '" + value.name + "' in '" + path +
               "' but got another";
     if (!error.empty())

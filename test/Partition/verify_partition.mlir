@@ -467,3 +467,21 @@ func.func @exchanged(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, 
   // expected-error @below {{refuted: func.return: result 0 is another value than in the reference}}
   return %r#1, %r#0 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What is cut out of a dimension is not the same all along: its blocks are at the
+// wrong devices here.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @cut_out(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %0 = tensor.extract_slice %x[0, 0] [4, 4] [1, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+func.func @swapped(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) attributes {dist.local, dist.reference = @cut_out} {
+  %0 = tensor.extract_slice %x[0, 0] [4, 4] [1, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  %1 = dist.slice %0 dim 0 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<2x4xf32>
+  %2 = dist.permute %1 targets [1, 0] over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{refuted: func.return: result 0}}
+  return %2 : tensor<2x4xf32>
+}

@@ -1,11 +1,12 @@
 """Memory of training programs: by plan, as they allocate it, and under a limit.
 
-    train_memory.py CONFIG.json TEXT FOLDER
+    train_memory.py CONFIG.json UNEVEN.json TEXT FOLDER
 
 A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
 * parameters and state of a rank, from the manifest, are to the byte the sum over
   tensors of ceil(elements / shards) x bytes, and so are the sums of gradients that
-  the loop over micro-batches carries;
+  the loop over micro-batches carries; UNEVEN too, on dp=3, which divides none of
+  its matrices;
 * what a rank really has, above a program that does nothing, is at most the plan,
   2 % and the library's buffers;
 * zero=2 plans no more than zero=1, zero=3 no more than zero=2, also of the small
@@ -44,18 +45,19 @@ def expect(name, ours, wanted):
         sys.exit(f"{name}: expects {wanted} bytes but got {ours}")
 
 
-def check_plan(manifest, sums, zero):
+def check_plan(manifest, sums, zero, ranks=RANKS, name=""):
     """Bytes of a rank by what they hold."""
-    shards = lambda what: RANKS if what in SHARDED[zero] else 1
+    name += f"zero={zero}"
+    shards = lambda what: ranks if what in SHARDED[zero] else 1
     part = lambda value, what: -(-elements(value) // shards(what))
     arguments = manifest["arguments"]
     params = [a for a in arguments if a["role"] == "param"]
     state = [a for a in arguments if a["role"] == "state" and a["shape"]]
     total = sum(elements(p) for p in params)
     # bf16, and f32 for master copy and two moments.
-    expect(f"zero={zero} parameters", sum(p["bytes"] for p in params),
+    expect(f"{name} parameters", sum(p["bytes"] for p in params),
            2 * sum(part(p, "param") for p in params))
-    expect(f"zero={zero} state", sum(s["bytes"] for s in state),
+    expect(f"{name} state", sum(s["bytes"] for s in state),
            12 * sum(part(p, "state") for p in params))
     if sum(elements(s) for s in state) != 3 * total:
         sys.exit("expects three tensors of state for each parameter")
@@ -63,8 +65,8 @@ def check_plan(manifest, sums, zero):
     # With zero=1 the gradient of the few positions may be sharded like its state.
     slack = 4 * sum(elements(p) for p in params if p["name"] == "wpe") if zero == 1 else 0
     if not wanted - slack <= sums <= wanted:
-        sys.exit(f"zero={zero} gradients: expects {wanted} bytes but got {sums}")
-    print(f"zero={zero} gradients: {sums} bytes")
+        sys.exit(f"{name} gradients: expects {wanted} bytes but got {sums}")
+    print(f"{name} gradients: {sums} bytes")
 
 
 def sum_bytes(text):
@@ -74,6 +76,20 @@ def sum_bytes(text):
     for shape in re.findall(r"tensor<((?:\d+x)+)f32>", loop[loop.index("-> ("):]):
         total += 4 * math.prod(int(extent) for extent in shape.split("x")[:-1])
     return total
+
+
+def check_uneven(graph):
+    """Three ranks that divide no matrix: what rests is cut elsewhere."""
+    for zero in range(4):
+        program = graph.parent / "uneven"
+        command = ["tessera", "compile", graph, "--mesh", "dp=3", "--strategy", f"dp,zero={zero}",
+                   "--precision", "bf16", "--micro-batches", 2, "--quiet"]
+        scheduled = run(*command, "--compile-to=schedule").stdout
+        run(*command, "-o", program)
+        manifest = json.loads(run(program, "--manifest").stdout)
+        if zero and not any(e % 3 for a in manifest["arguments"] for e in a["shape"][:1]):
+            sys.exit("expects sizes that three ranks do not divide")
+        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name="uneven ")
 
 
 def check_order(graph):
@@ -92,7 +108,7 @@ def check_order(graph):
 
 
 def main():
-    config, text, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    config, uneven, text, folder = *sys.argv[1:4], pathlib.Path(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
     model = json.loads(pathlib.Path(config).read_text())
     model.update(n_embd=256, n_layer=4)
@@ -103,6 +119,9 @@ def main():
         folder / "small.mlir")
     run("tessera", "model", folder / "model.json", "--batch", 16, "--seq", 16, "--train",
         "--quiet", "-o", folder / "large.mlir")
+    run("tessera", "model", uneven, "--batch", 12, "--seq", 16, "--train", "--quiet", "-o",
+        folder / "uneven.mlir")
+    check_uneven(folder / "uneven.mlir")
     check_order(folder / "small.mlir")
     check_order(folder / "large.mlir")
     reports = {}

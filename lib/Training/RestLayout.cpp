@@ -1,0 +1,126 @@
+//===- RestLayout.cpp - State of sizes that do not divide -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Training/RestLayout.h"
+#include "Rest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+std::optional<RestLayout> RestLayout::get(ArrayRef<int64_t> shape,
+                                          const Sharding &inUse,
+                                          const AxisRef &axis) {
+  Sharding even = inUse;
+  if (overlapsAny(inUse.dimAxes(), axis) || restEvenly(axis, even, shape))
+    return std::nullopt;
+  RestLayout layout;
+  layout.logical.assign(shape.begin(), shape.end());
+  // Kept dimensions have a sharding; those to be merged have none.
+  SmallVector<std::optional<DimSharding>> kept;
+  auto add = [&](int64_t size, std::optional<DimSharding> sharding) {
+    layout.splitGroups.back().push_back(layout.split.size());
+    layout.split.push_back(size);
+    kept.push_back(std::move(sharding));
+  };
+  for (auto [size, dim] : llvm::zip_equal(shape, inUse.dims)) {
+    layout.splitGroups.emplace_back();
+    int64_t parts = numShards(dim.axes);
+    if (parts > 1 && size % parts != 0) {
+      add(size, dim);
+      continue;
+    }
+    if (parts > 1)
+      add(parts, dim);
+    add(size / parts, std::nullopt);
+  }
+  std::optional<unsigned> best;
+  auto padded = [&](int64_t size) {
+    return static_cast<int64_t>(llvm::alignTo(size, axis.size));
+  };
+  for (unsigned i = 0; i < layout.split.size(); ++i) {
+    bool joins = i > 0 && !kept[i] && !kept[i - 1];
+    if (!joins) {
+      layout.storedGroups.emplace_back();
+      layout.stored.push_back(1);
+      layout.inUse.dims.push_back(kept[i].value_or(DimSharding()));
+    }
+    layout.storedGroups.back().push_back(i);
+    layout.stored.back() *= layout.split[i];
+  }
+  for (auto [i, size] : llvm::enumerate(layout.stored)) {
+    if (kept[layout.storedGroups[i].front()])
+      continue;
+    // By the share of padding; the first of equal ones.
+    auto waste = [&](int64_t s) {
+      return static_cast<double>(padded(s)) / static_cast<double>(s);
+    };
+    if (!best || waste(size) < waste(layout.stored[*best]))
+      best = i;
+  }
+  if (!best)
+    return std::nullopt;
+  layout.paddedDim = *best;
+  layout.paddedSize = padded(layout.stored[*best]);
+  layout.inUse.replicated = inUse.replicated;
+  layout.atRest = layout.inUse;
+  layout.atRest.dims[*best].axes.push_back(axis);
+  layout.atRest.dims[*best].priority = kRestPriority;
+  return layout;
+}
+
+RankedTensorType RestLayout::getType(Type element) const {
+  SmallVector<int64_t> shape = stored;
+  shape[paddedDim] = paddedSize;
+  return RankedTensorType::get(shape, element);
+}
+
+SmallVector<NamedAttribute> RestLayout::getAttributes(Builder &b) const {
+  return {b.getNamedAttr(kStoredShapeAttr, b.getDenseI64ArrayAttr(stored)),
+          b.getNamedAttr(kLogicalShapeAttr, b.getDenseI64ArrayAttr(logical))};
+}
+
+Value RestLayout::toRest(OpBuilder &b, Location loc, Value value) const {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  if (split.size() != logical.size())
+    value = tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get(split, element), value, splitGroups);
+  if (stored.size() != split.size())
+    value = tensor::CollapseShapeOp::create(
+        b, loc, RankedTensorType::get(stored, element), value, storedGroups);
+  if (paddedSize == stored[paddedDim])
+    return value;
+  SmallVector<int64_t> shape = stored;
+  shape[paddedDim] = paddedSize - stored[paddedDim];
+  auto zeros = RankedTensorType::get(shape, element);
+  Value padding =
+      arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(zeros)));
+  return tensor::ConcatOp::create(b, loc, getType(element), paddedDim,
+                                  ValueRange{value, padding});
+}
+
+Value RestLayout::fromRest(OpBuilder &b, Location loc, Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = type.getElementType();
+  if (paddedSize != stored[paddedDim]) {
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+        sizes = getAsIndexOpFoldResult(b.getContext(), stored),
+        strides(type.getRank(), b.getIndexAttr(1));
+    value = tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(stored, element), value, offsets, sizes,
+        strides);
+  }
+  if (stored.size() != split.size())
+    value = tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get(split, element), value, storedGroups);
+  if (split.size() != logical.size())
+    value = tensor::CollapseShapeOp::create(
+        b, loc, RankedTensorType::get(logical, element), value, splitGroups);
+  return value;
+}

@@ -1,0 +1,197 @@
+//===- TrainStepArguments.cpp - Parameters, state and batch inputs --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainStepBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+using nn::NNDialect;
+
+Type TrainStepBuilder::getParameterElement(Type was) const {
+  if (!was.isF32() || !isNarrow())
+    return was;
+  return scalesLoss() ? Type(Float16Type::get(was.getContext()))
+                      : Type(BFloat16Type::get(was.getContext()));
+}
+
+LogicalResult TrainStepBuilder::collectParameters() {
+  wide = builder.getF32Type();
+  for (BlockArgument argument : trained.parameters) {
+    unsigned number = argument.getArgNumber();
+    Parameter &parameter = parameters.emplace_back();
+    parameter.forward = argument;
+    parameter.name =
+        forward.getArgAttrOfType<StringAttr>(number, NNDialect::kParamAttr)
+            .getValue();
+    auto type = cast<RankedTensorType>(argument.getType());
+    Type element = getParameterElement(type.getElementType());
+    bool fits = isNarrow() == (element.getIntOrFloatBitWidth() < 32) &&
+                (!isNarrow() || scalesLoss() == element.isF16());
+    if (!fits)
+      return forward.emitError("parameter '")
+             << parameter.name << "' expects precision "
+             << stringifyPrecision(plan.getPrecision()) << " but got " << type;
+    if (element.isF64())
+      wide = element;
+    parameter.type = type.clone(element);
+    FailureOr<ParameterSettings> settings = getParameterSettings(
+        forward, plan, parameter.name, type,
+        forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr));
+    if (failed(settings))
+      return failure();
+    parameter.settings = *settings;
+  }
+  return success();
+}
+
+unsigned TrainStepBuilder::addArgument(Type type,
+                                       ArrayRef<NamedAttribute> attributes,
+                                       Location loc) {
+  types.push_back(type);
+  attrs.push_back(builder.getDictionaryAttr(attributes));
+  locations.push_back(loc);
+  return types.size() - 1;
+}
+
+void TrainStepBuilder::addState(StringRef name, RankedTensorType type,
+                                StringRef of, Attribute init, Location loc,
+                                ArrayRef<NamedAttribute> more) {
+  SmallVector<NamedAttribute> attributes{
+      named(NNDialect::kStateAttr, builder.getStringAttr(name)),
+      named(NNDialect::kInitAttr, init)};
+  llvm::append_range(attributes, more);
+  if (!of.empty())
+    attributes.push_back(named(NNDialect::kOfAttr, builder.getStringAttr(of)));
+  addArgument(type, attributes, loc);
+}
+
+/// Parameters that have seeds and do not divide by dp.
+void TrainStepBuilder::findLayouts() {
+  auto module = forward->getParentOfType<ModuleOp>();
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (plan.getZero() == 0 || !llvm::hasSingleElement(meshes))
+    return;
+  mesh = (*meshes.begin()).getMesh().toMesh();
+  meshSymbol = FlatSymbolRefAttr::get((*meshes.begin()).getSymNameAttr());
+  std::optional<unsigned> dp = mesh.find("dp");
+  if (!dp || mesh.sizes[*dp] == 1)
+    return;
+  for (Parameter &parameter : parameters)
+    if (dist::ShardingAttr seed = dist::getSharding(parameter.forward))
+      parameter.rest = RestLayout::get(
+          parameter.type.getShape(), seed.toSharding(mesh), mesh.fullAxis(*dp));
+}
+
+/// One that rests apart from its own shape has no names of dimensions.
+void TrainStepBuilder::addParameter(Parameter &parameter) {
+  NamedAttrList all(forward.getArgAttrDict(parameter.forward.getArgNumber()));
+  RankedTensorType type = parameter.type;
+  if (restsApart(parameter)) {
+    type = parameter.rest->getType(type.getElementType());
+    all.erase(NNDialect::kDimsAttr);
+    all.set(dist::DistDialect::kShardingAttr,
+            toAttr(parameter.rest->getInUse()));
+    for (NamedAttribute attr : parameter.rest->getAttributes(builder))
+      all.set(attr.getName(), attr.getValue());
+  }
+  parameter.argument =
+      addArgument(type, all.getAttrs(), parameter.forward.getLoc());
+}
+
+/// Parameters, then the state of each, then that of the step.
+void TrainStepBuilder::addArguments() {
+  MLIRContext *context = builder.getContext();
+  Attribute zeros =
+      nn::InitAttr::get(context, nn::InitKind::Zeros, FloatAttr());
+  for (Parameter &parameter : parameters)
+    addParameter(parameter);
+  SmallVector<StringRef> moments{"m", "v"};
+  if (plan.getOptimizer() == dist::OptimizerKind::SGD) {
+    moments = {"velocity"};
+    if (plan.getMomentum().getValueAsDouble() == 0)
+      moments.clear();
+  }
+  for (Parameter &parameter : parameters) {
+    RankedTensorType type = parameter.type.clone(wide);
+    SmallVector<NamedAttribute> more;
+    if (parameter.rest) {
+      type = parameter.rest->getType(wide);
+      more = parameter.rest->getAttributes(builder);
+      more.push_back(named(dist::DistDialect::kShardingAttr,
+                           toAttr(parameter.rest->getAtRest())));
+    }
+    auto add = [&](StringRef suffix, Attribute init) {
+      addState((parameter.name + "." + suffix).str(), type, parameter.name,
+               init, parameter.forward.getLoc(), more);
+      return static_cast<unsigned>(types.size() - 1);
+    };
+    if (isNarrow()) {
+      Attribute init = forward.getArgAttr(parameter.forward.getArgNumber(),
+                                          NNDialect::kInitAttr);
+      parameter.master = add("master", init ? init : zeros);
+    }
+    for (StringRef moment : moments)
+      parameter.moments.push_back(add(moment, zeros));
+  }
+  auto scalar = RankedTensorType::get({}, wide);
+  stepCount = types.size();
+  addState("step", scalar, "", zeros, loc);
+  if (scalesLoss()) {
+    lossScale = types.size();
+    addState(
+        "loss_scale", scalar, "",
+        nn::InitAttr::get(context, nn::InitKind::Constant, plan.getLossScale()),
+        loc);
+    goodSteps = types.size();
+    addState("good_steps", scalar, "", zeros, loc);
+  }
+  numDonated = types.size();
+}
+
+/// `attr`, an array, with another first entry.
+static ArrayAttr prepend(Attribute first, ArrayAttr attr) {
+  SmallVector<Attribute> all{first};
+  all.append(attr.begin(), attr.end());
+  return ArrayAttr::get(attr.getContext(), all);
+}
+
+/// The batch inputs with the micro-batches as a dimension before the others.
+void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
+  for (BlockArgument input : trained.inputs) {
+    unsigned number = input.getArgNumber();
+    NamedAttrList attributes(forward.getArgAttrDict(number));
+    if (auto dims =
+            forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr))
+      attributes.set(NNDialect::kDimsAttr,
+                     prepend(builder.getStringAttr("micro_batch"), dims));
+    if (dist::ShardingAttr sharding = dist::getSharding(input)) {
+      SmallVector<dist::DimShardingAttr> dims{dist::DimShardingAttr::get(
+          builder.getContext(), {}, /*open=*/false, /*priority=*/-1)};
+      llvm::append_range(dims, sharding.getDims());
+      attributes.set(dist::DistDialect::kShardingAttr,
+                     dist::ShardingAttr::get(
+                         builder.getContext(), sharding.getMesh(), dims,
+                         sharding.getReplicated(), sharding.getUnreduced(),
+                         sharding.getReduction()));
+    }
+    auto part = cast<RankedTensorType>(split.getType(input));
+    SmallVector<int64_t> shape{plan.getMicroBatches()};
+    llvm::append_range(shape, part.getShape());
+    addArgument(part.clone(shape), attributes.getAttrs(), input.getLoc());
+  }
+}
+
+void TrainStepBuilder::createFunction() {
+  builder.setInsertionPoint(forward);
+  step = func::FuncOp::create(builder, loc, "train_step",
+                              builder.getFunctionType(types, {}));
+  Block *entry = step.addEntryBlock();
+  step.setAllArgAttrs(attrs);
+  for (auto [argument, location] : llvm::zip(entry->getArguments(), locations))
+    argument.setLoc(location);
+  builder.setInsertionPointToStart(entry);
+}

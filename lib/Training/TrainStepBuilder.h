@@ -1,0 +1,115 @@
+//===- TrainStepBuilder.h - What a training step is built of ----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to lib/Training: the state that --dist-build-train-step carries from
+// arguments (TrainStepArguments.cpp) to gradients and the update
+// (BuildTrainStep.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRAINING_TRAINSTEPBUILDER_H
+#define TESSERA_LIB_TRAINING_TRAINSTEPBUILDER_H
+
+#include "ForwardCopy.h"
+#include "Optimizer.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Training/RestLayout.h"
+#include "tessera/Training/TrainedFunction.h"
+
+namespace tessera {
+
+/// A parameter, its place in the new function, and its state.
+struct Parameter {
+  mlir::BlockArgument forward;
+  llvm::StringRef name;
+  mlir::RankedTensorType type;
+  ParameterSettings settings;
+  /// Numbers of arguments of the new function; none: no master copy.
+  unsigned argument = 0;
+  std::optional<unsigned> master;
+  llvm::SmallVector<unsigned, 2> moments;
+  /// How its state rests, where that is not in its shape.
+  std::optional<RestLayout> rest;
+  /// The parameter in a micro-batch.
+  mlir::Value inUse;
+  /// Of the shape of its state.
+  mlir::Value gradient;
+};
+
+class TrainStepBuilder {
+public:
+  TrainStepBuilder(const TrainedFunction &trained, dist::PlanAttr plan)
+      : trained(trained), forward(trained.function), plan(plan),
+        builder(forward.getContext()), loc(forward.getLoc()) {}
+
+  mlir::LogicalResult run();
+
+private:
+  bool isNarrow() const { return plan.getPrecision() != dist::Precision::F32; }
+  bool scalesLoss() const {
+    return plan.getPrecision() == dist::Precision::F16;
+  }
+  mlir::Type getParameterElement(mlir::Type was) const;
+
+  mlir::LogicalResult collectParameters();
+  void findLayouts();
+  bool restsApart(const Parameter &parameter) const {
+    return parameter.rest && plan.getZero() >= 3;
+  }
+  bool reducesEach() const;
+  unsigned addArgument(mlir::Type type,
+                       llvm::ArrayRef<mlir::NamedAttribute> attrs,
+                       mlir::Location loc);
+  void addState(llvm::StringRef name, mlir::RankedTensorType type,
+                llvm::StringRef of, mlir::Attribute init, mlir::Location loc,
+                llvm::ArrayRef<mlir::NamedAttribute> more = {});
+  void addParameter(Parameter &parameter);
+  void addArguments();
+  void addBatchArguments(const BatchSplit &split);
+  void createFunction();
+  mlir::LogicalResult buildAccumulate(const BatchSplit &split);
+  mlir::LogicalResult buildGradients(dist::YieldOp yield);
+  void seedGradients(mlir::Block &body);
+  void separateUses(const Parameter &parameter);
+  void takeGradient(Parameter &parameter, mlir::Value sum);
+  void buildStep();
+  void updateParameters(OptimizerBuilder &optimizer, mlir::Value gradScale,
+                        mlir::Value skip);
+  void updateLossScale(OptimizerBuilder &optimizer, mlir::Value skip);
+  void finish();
+
+  dist::ShardingAttr toAttr(const Sharding &sharding) const {
+    return dist::ShardingAttr::get(meshSymbol, mesh, sharding);
+  }
+  mlir::NamedAttribute named(llvm::StringRef name, mlir::Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+  mlir::Value getArgument(unsigned number) { return step.getArgument(number); }
+
+  const TrainedFunction &trained;
+  mlir::func::FuncOp forward;
+  dist::PlanAttr plan;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::func::FuncOp step;
+  std::vector<Parameter> parameters;
+  Mesh mesh;
+  mlir::FlatSymbolRefAttr meshSymbol;
+  /// Element type of state and of the optimizer's scalars.
+  mlir::Type wide;
+  unsigned stepCount = 0, lossScale = 0, goodSteps = 0, numDonated = 0;
+
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::DictionaryAttr> attrs;
+  llvm::SmallVector<mlir::Location> locations;
+  mlir::Value lossSum, tokens;
+  /// By result number; parameters and state first.
+  llvm::SmallVector<mlir::Value> results;
+  llvm::SmallVector<llvm::StringRef> outputs;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRAINING_TRAINSTEPBUILDER_H
