@@ -10,9 +10,9 @@ import cases
 
 def kernels(session):
     """Every hand-written kernel on the device against the host's code."""
-    program = session.folder / "gpu_kernels"
+    program = session.folder / "programs" / "gpu_kernels"
     if not program.exists():
-        return session.emit(skipped="build-gpu/gpu_kernels was not prepared")
+        return session.emit(skipped="gpu_kernels was not prepared")
     flags = ["--emulated"] if session.options.device == "cpu" else ["--times"]
     status, out, err = session.run([program, *flags])
     for line in out.splitlines():

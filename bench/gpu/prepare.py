@@ -7,10 +7,12 @@ repository and this folder there.
 
 import argparse
 import json
+import lzma
 import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 
 import cases
@@ -96,10 +98,25 @@ class Preparation:
                          "--precision", "bf16", config=f"configs/{name}.json", batch=batch,
                          seq=seq)
 
+    def pack(self):
+        """Programs as one archive: they have most of their bytes in common."""
+        archive = self.folder / "programs.tar.xz"
+        # A dictionary that spans several programs.
+        filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]
+        with lzma.open(archive, "wb", filters=filters) as packed:
+            with tarfile.open(fileobj=packed, mode="w") as file:
+                file.add(self.folder / "programs", arcname="programs")
+        shutil.rmtree(self.folder / "programs")
+
     def main(self):
         manifest = self.folder / "manifest.json"
         for name in ("programs", "graphs", "configs", "weights"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        archive = self.folder / "programs.tar.xz"
+        if archive.exists():
+            with tarfile.open(archive) as file:
+                file.extractall(self.folder, filter="data")
+            archive.unlink()
         if manifest.exists():
             self.programs = json.loads(manifest.read_text())["programs"]
         # Fixed: the losses belong to it.
@@ -108,13 +125,15 @@ class Preparation:
             getattr(self, part)()
         tests = ROOT / self.options.build / "bin" / "tessera_gpu_kernels"
         if tests.exists():
-            shutil.copy(tests, self.folder / "gpu_kernels")
-            self.run("strip", "--strip-all", self.folder / "gpu_kernels")
+            target = self.folder / "programs" / "gpu_kernels"
+            shutil.copy(tests, target)
+            self.run("strip", "--strip-all", target)
         shutil.rmtree(self.folder / "graphs")
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True,
                                 stdout=subprocess.PIPE).stdout.strip()
         manifest.write_text(json.dumps({"commit": commit, "target": self.options.target,
                                         "programs": self.programs}, indent=1))
+        self.pack()
         size = sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file())
         print(f"gpu: {self.folder.name}/ has {size / 1e6:.1f} MB", file=sys.stderr)
 
@@ -125,7 +144,7 @@ def main():
     parser.add_argument("--build", default="build-release", help="build folder with tessera")
     parser.add_argument("--to", default="build-gpu", help="the folder to make")
     parser.add_argument("--target", choices=["cuda", "cuda-emulated"], default="cuda")
-    parser.add_argument("--arch", default="80,90,100", help="architectures, as tessera compile's")
+    parser.add_argument("--arch", default="80,90,100", help="architectures, as tessera compile's --cuda-arch")
     parser.add_argument("--only", nargs="*", help="of the speed part: these cases")
     Preparation(parser.parse_args()).main()
 
