@@ -21,14 +21,7 @@ namespace tessera::rt::cuda::lt {
 /// cublasStatus_t
 enum Status : int { Success = 0, NotSupported = 15 };
 /// cudaDataType
-enum DataType : int {
-  R32F = 0,
-  R64F = 1,
-  R16F = 2,
-  R16BF = 14,
-  R8F_E4M3 = 28,
-  R8F_E5M2 = 29
-};
+enum DataType : int { R32F = 0, R64F = 1, R16F = 2, R16BF = 14 };
 /// cublasComputeType_t
 enum ComputeType : int {
   Compute32F = 68,
@@ -45,9 +38,6 @@ enum DescAttribute : int {
   DescBiasPointer = 8,
   DescAuxPointer = 11,
   DescAuxLd = 12,
-  DescAScalePointer = 17,
-  DescBScalePointer = 18,
-  DescFastAccumulate = 25,
   DescBiasDataType = 26
 };
 /// cublasLtEpilogue_t

@@ -27,9 +27,16 @@ static constexpr int64_t stagingBytes = 64 << 10;
 CudaTarget::~CudaTarget() {
   if (!device)
     return;
-  // A device that has failed, or still runs, is left to the end of the process.
-  if (ctx->memory.control->aborted.load())
+  // A device that has failed, or still runs, is left to the end of the process:
+  // giving anything back could wait for it.
+  if (ctx->memory.control->aborted.load()) {
+    (void)communication.release();
+    (void)products.release();
+    (void)cudnn.release();
+    (void)kernels.release();
+    (void)device.release();
     return;
+  }
   device->synchronize(compute);
   communication.reset();
   if (graph.handle)

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTarget.h"
+#include "Peaks.h"
 #include "ProgramImages.h"
 
 #include <algorithm>
@@ -121,6 +122,36 @@ Status CudaTarget::noteStep() {
   return status;
 }
 
+/// Operations of an attention call: two products of its scores forward, five
+/// backward; half of them with a causal mask over keys and queries in step.
+static double flopsOf(const AttentionUse &use) {
+  const tessera_rt_attention_desc &d = use.desc;
+  double scores = double(d.batch) * double(d.groups * d.per_group) *
+                  double(d.q_len) * double(d.kv_len);
+  double widths = use.isBackward
+                      ? 3.0 * double(d.head_dim) + 2.0 * double(d.v_head_dim)
+                      : double(d.head_dim + d.v_head_dim);
+  return 2 * scores * widths * (d.causal ? 0.5 : 1);
+}
+
+double CudaTarget::timeAtPeak(bool tf32) const {
+  const std::string &name = device->properties().name;
+  double seconds = 0;
+  for (const MatmulCall &call : noted.matmuls) {
+    double peak = peakFlops(name, int32_t(call.desc.dtype), tf32);
+    if (peak == 0)
+      return 0;
+    seconds += call.flops() / peak;
+  }
+  for (const AttentionUse &use : noted.attentions) {
+    double peak = peakFlops(name, int32_t(use.desc.dtype), tf32);
+    if (peak == 0)
+      return 0;
+    seconds += flopsOf(use) / peak;
+  }
+  return seconds;
+}
+
 /// The order that `op` belongs to: that of its group, or that of messages from
 /// one rank to another.
 static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
@@ -214,6 +245,11 @@ Status CudaTarget::agree() {
 // Libraries
 //===----------------------------------------------------------------------===//
 
+/// Whether the host's code stands for libraries. A test has its own.
+static bool usesHostLibraries(const Device &device) {
+  return device.isEmulated() && !getenv("TESSERA_EMULATE_LIBRARIES");
+}
+
 /// The path of this program with ".tune".
 static std::string defaultTuneFile() {
   char path[PATH_MAX];
@@ -234,7 +270,7 @@ Status CudaTarget::openMatmul(const Options &options) {
     tune.meet = [this]() -> std::string {
       return barrier(ctx, BarrierAgreed) ? "another rank has failed" : "";
     };
-  if (device->isEmulated() && !getenv("TESSERA_CUDA_LIBRARY_PATH"))
+  if (usesHostLibraries(*device))
     products = createHostMatmul(*device, ctx);
   else if (!noted.matmuls.empty())
     products = createCublasLt(*device, compute, tune, error);
@@ -292,12 +328,10 @@ Status CudaTarget::openAttention(const Options &options) {
 }
 
 Status CudaTarget::openCommunication(const Options &options) {
-  // A test may have libraries of its own.
-  bool byHost = device->isEmulated() && !getenv("TESSERA_CUDA_LIBRARY_PATH");
   Workplace place{ctx, *device, *kernels, compute, deviceArena};
   if (options.simulateRanks)
     communication = createLocalCommunication(place);
-  else if (byHost)
+  else if (usesHostLibraries(*device))
     communication = createHostCommunication(place);
   else
     communication = createNccl(place, isShared);
@@ -325,6 +359,7 @@ Status CudaTarget::open(const Manifest &manifest, const Options &options,
   if (Status status = openCommunication(options))
     return status;
   usesGraph &= communication->canCapture();
+  bestSeconds = timeAtPeak(options.tf32);
   int64_t used = device->allocatedBytes();
   if (memoryLimit && used > memoryLimit)
     return fail(ctx, TESSERA_RT_SYSTEM,

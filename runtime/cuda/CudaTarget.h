@@ -91,6 +91,7 @@ public:
   void measure(MemoryUse &use, const Manifest &manifest,
                bool withArena) override;
   std::string limitMemory(const Manifest &manifest, int64_t bytes) override;
+  double secondsAtPeak() const override { return bestSeconds; }
   std::string describeJson() const override;
 
   /// For tests.
@@ -102,6 +103,8 @@ private:
     return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
   }
   void remark(const std::string &text) const;
+
+  double timeAtPeak(bool tf32) const;
 
   // Opening, in this order; see CudaOpen.cpp.
   Status openDevice(const Manifest &manifest, const Options &options);
@@ -149,6 +152,9 @@ private:
   Graph graph;
   int64_t graphNodes = 0;
   int64_t stepsEnqueued = 0;
+  /// Seconds of the noted products and attention at the device's peak; 0: not
+  /// known.
+  double bestSeconds = 0;
   /// Allocations in steps after the second.
   int64_t lateAllocations = 0;
 };

@@ -150,5 +150,9 @@ Status NcclLibrary::split(const Channel &parent, int color, Channel &channel) {
   if (result != nccl::Success && result != nccl::InProgress)
     return check(parent, "splitting a communicator", result);
   // The parent is busy until its child is there.
-  return settle(parent);
+  if (Status status = settle(parent))
+    return status;
+  return channel.comm ? TESSERA_RT_OK
+                      : fail(ctx, TESSERA_RT_SYSTEM,
+                             "NCCL gives no communicator over " + channel.what);
 }

@@ -264,6 +264,11 @@ int tessera::rt::joinRanks(const Environment &environment,
   block->state.store(status ? RankState::Failed : RankState::Finished);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  // What runs on a device that failed may never end, and would be waited for.
+  if (status && targetKind.hasDevices) {
+    fflush(nullptr);
+    _exit(status);
+  }
   ctx.target.reset();
   ctx.pool.reset();
   ctx.memory.unmap();

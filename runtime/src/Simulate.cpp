@@ -85,6 +85,11 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   bool isFailure = failed.load() || memory.control->aborted.load();
   if (isFailure)
     fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
+  // What runs on a device that failed may never end, and would be waited for.
+  if (isFailure && targetKind.hasDevices) {
+    fflush(nullptr);
+    _exit(1);
+  }
   memory.unmap();
   return isFailure ? 1 : 0;
 }

@@ -51,13 +51,14 @@ static std::string jsonNumber(double value, const char *pattern = "%.9g") {
 static std::string stepJson(const StepRecord &r) {
   return format("{\"event\": \"step\", \"step\": %lld, \"loss\": %s, "
                 "\"grad_norm\": %s, \"lr\": %s, \"ms\": %.3f, "
-                "\"tokens\": %s, \"tokens_per_second\": %.1f, \"mfu\": null, "
+                "\"tokens\": %s, \"tokens_per_second\": %.1f, \"mfu\": %s, "
                 "\"memory_bytes\": %lld, \"slowest_rank\": %d, "
                 "\"data_position\": %lld, \"skipped\": %s, \"undone\": %s}",
                 (long long)r.step, jsonNumber(r.loss).c_str(),
                 jsonNumber(r.gradNorm).c_str(), jsonNumber(r.lr).c_str(),
                 r.seconds * 1e3, jsonNumber(r.tokens).c_str(),
-                r.tokensPerSecond, (long long)r.memoryBytes, r.slowestRank,
+                r.tokensPerSecond, jsonNumber(r.mfu, "%.4f").c_str(),
+                (long long)r.memoryBytes, r.slowestRank,
                 (long long)r.dataPosition, r.isSkipped ? "true" : "false",
                 r.isUndone ? "true" : "false");
 }
@@ -89,14 +90,14 @@ void StepLog::step(const StepRecord &r) {
     fprintf(out, "%7s %11s %11s %10s %10s %10s %5s %11s  %s\n", "step", "loss",
             "grad norm", "lr", "ms", "tokens/s", "MFU", "memory", "slowest");
   hasHeader = true;
-  // The peak of a processor is not known, so there is no part of it.
+  std::string mfu = std::isnan(r.mfu) ? "N/A" : format("%.1f%%", r.mfu * 100);
   fprintf(
       out, "%7lld %s %s %s %10.2f %10s %5s %11s  rank %d", (long long)r.step,
       column(r.hasLoss, "%11.6f", r.loss, 11).c_str(),
       column(r.hasGradNorm, "%11.5f", r.gradNorm, 11).c_str(),
       column(!std::isnan(r.lr), "%10.3e", r.lr, 10).c_str(), r.seconds * 1e3,
       column(r.tokensPerSecond > 0, "%10.0f", r.tokensPerSecond, 10).c_str(),
-      "N/A", readableBytes(r.memoryBytes).c_str(), r.slowestRank);
+      mfu.c_str(), readableBytes(r.memoryBytes).c_str(), r.slowestRank);
   fprintf(out, "%s\n",
           r.isUndone    ? "  undone"
           : r.isSkipped ? "  skipped: the gradients overflow"

@@ -37,6 +37,9 @@ struct StepRecord {
   double seconds = 0;
   /// Tokens of the batch per second; 0: there are none.
   double tokensPerSecond = 0;
+  /// The part of the device's peak that the step's products and attention got;
+  /// NaN: the peak is not known.
+  double mfu = std::nan("");
   /// Largest resident size of a rank.
   int64_t memoryBytes = 0;
   /// The rank that waited least for others.

@@ -104,6 +104,8 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
   r.seconds = seconds;
   r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
+  if (double best = ctx->target->secondsAtPeak())
+    r.mfu = best / seconds;
   r.dataPosition = data.position(options, step);
   const RankBlock *blocks = ctx->memory.blocks;
   for (int rank = 0; rank < ctx->ranks; ++rank) {

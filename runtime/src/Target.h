@@ -120,6 +120,9 @@ public:
   /// Holds the rank to `bytes` of memory; 0: no limit. Returns a message, or
   /// nothing.
   virtual std::string limitMemory(const Manifest &manifest, int64_t bytes) = 0;
+  /// Seconds that what a step multiplies would take at the best rate of its
+  /// device; 0: not known.
+  virtual double secondsAtPeak() const { return 0; }
   /// Members of the JSON report: "\"isa\": \"avx2\"".
   virtual std::string describeJson() const = 0;
 

@@ -193,7 +193,7 @@ TEST(communication, by_nccl) {
 }
 
 TEST(communication, by_shared_memory) {
-  unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+  unsetenv("TESSERA_EMULATE_LIBRARIES");
   EXPECT_EQ(runRanks({4, arenaBytes},
                      [](tessera_rt_context *ctx) {
                        return runAllKinds(ctx, Options(), "shared memory");
@@ -202,7 +202,7 @@ TEST(communication, by_shared_memory) {
 }
 
 TEST(communication, on_one_device) {
-  unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+  unsetenv("TESSERA_EMULATE_LIBRARIES");
   Manifest manifest;
   manifest.ranks = 4;
   manifest.arenaBytes = arenaBytes;
@@ -399,6 +399,7 @@ TEST(communication, an_error_of_a_device_ends_all_ranks) {
 
 TEST(communication, a_missing_library_is_named) {
   std::string text = failureOf({2, arenaBytes}, [](auto *ctx) {
+    setenv("TESSERA_EMULATE_LIBRARIES", "1", 1);
     setenv("TESSERA_CUDA_LIBRARY_PATH", FAKES "/old", 1);
     Manifest manifest;
     manifest.ranks = ctx->ranks;

@@ -114,7 +114,7 @@ namespace {
 class CudaTargetTest : public testing::Test {
 protected:
   void SetUp() override {
-    unsetenv("TESSERA_CUDA_LIBRARY_PATH");
+    unsetenv("TESSERA_EMULATE_LIBRARIES");
     streamDevice() = nullptr;
     manifest.ranks = 1;
     manifest.arenaBytes = 8192;

@@ -32,7 +32,7 @@ std::vector<float> train(const std::string &arguments,
       runProgram(DEVICE2_EMULATED,
                  "--steps 5 --random-data --log jsonl --save-final " + folder +
                      " " + arguments,
-                 "unset TESSERA_CUDA_LIBRARY_PATH; " + before);
+                 "unset TESSERA_EMULATE_LIBRARIES; " + before);
   report = outcome.out;
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   if (outcome.status)
@@ -91,7 +91,9 @@ TEST(device_program, uses_the_libraries_that_are_named) {
   std::vector<float> w = train("--ranks 2");
   std::string tune = temporary("device.tune");
   unlink(tune.c_str());
-  std::string set = "export TESSERA_CUDA_LIBRARY_PATH=" FAKES "/good;";
+  std::string set =
+      "export TESSERA_EMULATE_LIBRARIES=1 TESSERA_CUDA_LIBRARY_PATH=" FAKES
+      "/good;";
   // The tests' libraries know streams of tests only: no recorded steps.
   std::string options = "--ranks 2 --no-graph --tune-file " + tune;
   EXPECT_EQ(train(options, set), w);
@@ -101,7 +103,8 @@ TEST(device_program, uses_the_libraries_that_are_named) {
   EXPECT_EQ(access(tune.c_str(), R_OK), 0);
   // Another version of the library.
   std::string other =
-      "export TESSERA_CUDA_LIBRARY_PATH=" FAKES "/newer:" FAKES "/good;";
+      "export TESSERA_EMULATE_LIBRARIES=1 TESSERA_CUDA_LIBRARY_PATH=" FAKES
+      "/newer:" FAKES "/good;";
   EXPECT_EQ(train(options, other), w);
   EXPECT_NE(readFile(temporary("err")).find("is for version 130100"),
             std::string::npos);
@@ -140,4 +143,31 @@ TEST(device_program, a_late_rank_is_named) {
                          "--random-data --ranks 2 --deadline 1",
                          "export DEVICE2_SLOW=1;"),
               "rank 1 is running, but does not arrive");
+}
+
+TEST(device_program, joins_the_job_of_another_launcher) {
+  std::string folder = temporary("joined");
+  EXPECT_EQ(system(("rm -rf " + folder).c_str()), 0);
+  std::string arguments =
+      " --steps 5 --random-data --quiet --save-final " + folder;
+  // The second rank ends first or last.
+  Outcome outcome =
+      runProgram("RANK=0 " DEVICE2_EMULATED, arguments + "; wait $!",
+                 "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=device-" +
+                     std::to_string(getpid()) + "; RANK=1 " DEVICE2_EMULATED +
+                     arguments + " & ");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  NpyArray w;
+  ASSERT_EQ(w.open(folder + "/w.npy"), "");
+  EXPECT_EQ(floatsOf(w), train("--ranks 2"));
+}
+
+TEST(device_program, a_joined_rank_that_dies_ends_the_other) {
+  Outcome outcome = runProgram(
+      "RANK=0 " DEVICE2_EMULATED,
+      "--random-data --quiet; status=$?; wait; exit $status",
+      "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=dead-" + std::to_string(getpid()) +
+          "; ( RANK=1 DEVICE2_SLOW=1 timeout -s KILL 1 " DEVICE2_EMULATED
+          " --random-data --quiet 2>/dev/null ) & ");
+  expectError(outcome, "rank 1 is dead; ");
 }

@@ -38,6 +38,7 @@ Function *fakeFunction(const char *library, const char *name) {
 /// Lets programs find the libraries of FAKES/`folder`, and those in FAKES/good
 /// use the streams of `device`.
 inline void useFakes(Device *device, const char *folder = "good") {
+  setenv("TESSERA_EMULATE_LIBRARIES", "1", 1);
   setenv("TESSERA_CUDA_LIBRARY_PATH", (std::string(FAKES "/") + folder).c_str(),
          1);
   streamDevice() = device;

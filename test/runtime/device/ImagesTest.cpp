@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Images.h"
+#include "Peaks.h"
 
 #include <gtest/gtest.h>
 
@@ -46,4 +47,12 @@ TEST(images, are_described_for_errors) {
   EXPECT_EQ(describeImages(all),
             "cubins for sm_80, sm_90, sm_100 and PTX for sm_80");
   EXPECT_EQ(describeImages({}), "no images");
+}
+
+TEST(peaks, are_known_by_the_device_s_name) {
+  EXPECT_EQ(peakFlops("NVIDIA H200", TESSERA_RT_BF16, false), 989.4e12);
+  EXPECT_EQ(peakFlops("NVIDIA H100 PCIe", TESSERA_RT_F16, false), 756e12);
+  EXPECT_EQ(peakFlops("NVIDIA A100-SXM4-80GB", TESSERA_RT_F32, false), 19.5e12);
+  EXPECT_EQ(peakFlops("NVIDIA A100-SXM4-80GB", TESSERA_RT_F32, true), 156e12);
+  EXPECT_EQ(peakFlops("emulated", TESSERA_RT_F32, false), 0);
 }

@@ -1,0 +1,23 @@
+//===- Peaks.h - What devices can do at best --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_CUDA_PEAKS_H
+#define TESSERA_RT_CUDA_PEAKS_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::rt::cuda {
+
+/// Floating-point operations a second of a device's matrix products of operands
+/// of `dtype`, dense, by its vendor's datasheet; with `tf32` f32 is multiplied
+/// by matrix units. 0: not known.
+double peakFlops(const std::string &device, int32_t dtype, bool tf32);
+
+} // namespace tessera::rt::cuda
+
+#endif // TESSERA_RT_CUDA_PEAKS_H
