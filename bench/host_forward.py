@@ -18,43 +18,8 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Run by the other Python: prints the seconds of each step as a JSON list.
-TORCH = r"""
-import json, math, sys, time, torch
-import torch.nn.functional as F
-c = json.load(open(sys.argv[1]))
-batch, seq, steps, threads = map(int, sys.argv[2:6])
-torch.set_num_threads(threads)
-torch.manual_seed(0)
-d, heads, layers, vocab = c["n_embd"], c["n_head"], c["n_layer"], c["vocab_size"]
-eps = c.get("layer_norm_epsilon", 1e-5)
-p = lambda *s: torch.randn(*s) * 0.02
-wte, wpe = p(vocab, d), p(c["n_positions"], d)
-one, zero = torch.ones(d), torch.zeros(d)
-blocks = [(p(3 * d, d), p(3 * d), p(d, d), p(d), p(4 * d, d), p(4 * d), p(d, 4 * d), p(d))
-          for _ in range(layers)]
-tokens = torch.randint(0, vocab, (batch, seq))
-@torch.inference_mode()
-def forward():
-    x = wte[tokens] + wpe[:seq]
-    for wqkv, bqkv, wo, bo, w1, b1, w2, b2 in blocks:
-        h = F.layer_norm(x, (d,), one, zero, eps)
-        qkv = F.linear(h, wqkv, bqkv).view(batch, seq, 3, heads, d // heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + F.linear(o.transpose(1, 2).reshape(batch, seq, d), wo, bo)
-        h = F.layer_norm(x, (d,), one, zero, eps)
-        x = x + F.linear(F.gelu(F.linear(h, w1, b1), approximate="tanh"), w2, b2)
-    return F.linear(F.layer_norm(x, (d,), one, zero, eps), wte)
-forward()
-times, cpu = [], time.process_time()
-for i in range(steps):
-    begin = time.perf_counter()
-    forward()
-    times.append(time.perf_counter() - begin)
-cpu = (time.process_time() - cpu) / steps
-print(json.dumps({"version": torch.__version__, "seconds": times, "cpu": cpu}))
-"""
+# Behind peer.GPT2.
+TORCH = "measure(torch.inference_mode()(logits))"
 
 
 def compile_program(build, graph, name, *options):
@@ -104,11 +69,7 @@ def main():
         ours += report["step_seconds"][1:]
         our_cpu.append(sum(report["cpu_seconds"]) / len(report["step_seconds"]))
         if python:
-            output = subprocess.run(
-                [python, "-c", TORCH, config, str(options.batch), str(options.seq),
-                 str(options.steps), str(options.threads)],
-                check=True, stdout=subprocess.PIPE).stdout
-            report = json.loads(output)
+            report = peer.run_gpt2(python, TORCH, config, options)
             version = report["version"]
             theirs += report["seconds"]
             their_cpu.append(report["cpu"])

@@ -1,5 +1,5 @@
-"""What the measurements against PyTorch share: its environment, and the line of
-a comparison."""
+"""What the measurements against PyTorch share: its environment, its GPT-2, and the
+line of a comparison."""
 
 import importlib.util
 import json
@@ -11,6 +11,57 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What pip calls the modules that a peer needs.
 PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy"}
+
+# A GPT-2 of PyTorch as text, for the other Python: CONFIG.json BATCH SEQ STEPS THREADS.
+# What uses it goes on behind it and ends with `measure(step)`, which prints the
+# seconds of each step as JSON.
+GPT2 = r"""
+import json, sys, time, torch
+import torch.nn.functional as F
+c = json.load(open(sys.argv[1]))
+batch, seq, steps, threads = map(int, sys.argv[2:6])
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+d, heads, layers, vocab = c["n_embd"], c["n_head"], c["n_layer"], c["vocab_size"]
+eps = c.get("layer_norm_epsilon", 1e-5)
+parameter = torch.nn.Parameter
+p = lambda *s: parameter(torch.randn(*s) * 0.02)
+zeros, ones = (lambda n: parameter(torch.zeros(n))), (lambda n: parameter(torch.ones(n)))
+wte, wpe, gain, shift = p(vocab, d), p(c["n_positions"], d), ones(d), zeros(d)
+blocks = [(ones(d), zeros(d), p(3 * d, d), zeros(3 * d), p(d, d), zeros(d), ones(d), zeros(d),
+           p(4 * d, d), zeros(4 * d), p(d, 4 * d), zeros(d)) for _ in range(layers)]
+parameters = [wte, wpe, gain, shift] + [x for block in blocks for x in block]
+tokens = torch.randint(0, vocab, (batch, seq))
+def logits():
+    x = wte[tokens] + wpe[:seq]
+    for g1, s1, wqkv, bqkv, wo, bo, g2, s2, w1, b1, w2, b2 in blocks:
+        h = F.layer_norm(x, (d,), g1, s1, eps)
+        qkv = F.linear(h, wqkv, bqkv).view(batch, seq, 3, heads, d // heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + F.linear(o.transpose(1, 2).reshape(batch, seq, d), wo, bo)
+        h = F.layer_norm(x, (d,), g2, s2, eps)
+        x = x + F.linear(F.gelu(F.linear(h, w1, b1), approximate="tanh"), w2, b2)
+    return F.linear(F.layer_norm(x, (d,), gain, shift, eps), wte)
+def measure(step):
+    step()
+    times, cpu = [], time.process_time()
+    for i in range(steps):
+        begin = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - begin)
+    cpu = (time.process_time() - cpu) / steps
+    print(json.dumps({"version": torch.__version__, "seconds": times, "cpu": cpu}))
+"""
+
+
+def run_gpt2(python, text, config, options):
+    """What `text` behind GPT2 measures, with the batch, sequence, steps and threads
+    of `options`: the version of PyTorch, seconds of each step, CPU seconds of one."""
+    output = subprocess.run(
+        [python, "-c", GPT2 + text, config, str(options.batch), str(options.seq),
+         str(options.steps), str(options.threads)], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(output)
 
 
 def torch_python(given, modules=("torch",)):

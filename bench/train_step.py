@@ -20,50 +20,17 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Run by the other Python: prints the seconds of each step as a JSON list.
+# Behind peer.GPT2.
 TORCH = r"""
-import json, sys, time, torch
-import torch.nn.functional as F
-c = json.load(open(sys.argv[1]))
-batch, seq, steps, threads = map(int, sys.argv[2:6])
-torch.set_num_threads(threads)
-torch.manual_seed(0)
-d, heads, layers, vocab = c["n_embd"], c["n_head"], c["n_layer"], c["vocab_size"]
-eps = c.get("layer_norm_epsilon", 1e-5)
-parameter = torch.nn.Parameter
-p = lambda *s: parameter(torch.randn(*s) * 0.02)
-zeros, ones = (lambda n: parameter(torch.zeros(n))), (lambda n: parameter(torch.ones(n)))
-wte, wpe, gain, shift = p(vocab, d), p(c["n_positions"], d), ones(d), zeros(d)
-blocks = [(ones(d), zeros(d), p(3 * d, d), zeros(3 * d), p(d, d), zeros(d), ones(d), zeros(d),
-           p(4 * d, d), zeros(4 * d), p(d, 4 * d), zeros(d)) for _ in range(layers)]
-parameters = [wte, wpe, gain, shift] + [x for block in blocks for x in block]
 optimizer = torch.optim.AdamW(parameters, lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
                               weight_decay=0.1)
-tokens = torch.randint(0, vocab, (batch, seq))
 labels = torch.randint(0, vocab, (batch, seq))
 def step():
     optimizer.zero_grad()
-    x = wte[tokens] + wpe[:seq]
-    for g1, s1, wqkv, bqkv, wo, bo, g2, s2, w1, b1, w2, b2 in blocks:
-        h = F.layer_norm(x, (d,), g1, s1, eps)
-        qkv = F.linear(h, wqkv, bqkv).view(batch, seq, 3, heads, d // heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + F.linear(o.transpose(1, 2).reshape(batch, seq, d), wo, bo)
-        h = F.layer_norm(x, (d,), g2, s2, eps)
-        x = x + F.linear(F.gelu(F.linear(h, w1, b1), approximate="tanh"), w2, b2)
-    logits = F.linear(F.layer_norm(x, (d,), gain, shift, eps), wte)
-    F.cross_entropy(logits.view(-1, vocab), labels.view(-1)).backward()
+    F.cross_entropy(logits().view(-1, vocab), labels.view(-1)).backward()
     torch.nn.utils.clip_grad_norm_(parameters, 1.0)
     optimizer.step()
-step()
-times, cpu = [], time.process_time()
-for i in range(steps):
-    begin = time.perf_counter()
-    step()
-    times.append(time.perf_counter() - begin)
-cpu = (time.process_time() - cpu) / steps
-print(json.dumps({"version": torch.__version__, "seconds": times, "cpu": cpu}))
+measure(step)
 """
 
 
@@ -106,11 +73,7 @@ def main():
         ours += report["step_seconds"][1:]
         our_cpu.append(sum(report["cpu_seconds"]) / len(report["step_seconds"]))
         if python:
-            output = subprocess.run(
-                [python, "-c", TORCH, config, str(options.batch), str(options.seq),
-                 str(options.steps), str(options.threads)],
-                check=True, stdout=subprocess.PIPE).stdout
-            report = json.loads(output)
+            report = peer.run_gpt2(python, TORCH, config, options)
             version = report["version"]
             theirs += report["seconds"]
             their_cpu.append(report["cpu"])
