@@ -37,7 +37,7 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
     seed = b.cast(getArgument(lossScale), getElementTypeOrSelf(loss.getType()));
   SmallVector<Value> wrt, gradients;
   SmallVector<Type> elements;
-  for (Parameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters) {
     wrt.push_back(parameter.inUse);
     bool keeps = plan.getGrad() == dist::Precision::BF16;
     elements.push_back(keeps ? parameter.type.getElementType() : wide);
@@ -72,7 +72,7 @@ void TrainStepBuilder::seedGradients(Block &body) {
 
 /// A parameter that rests apart is put into its shape for its first use, and
 /// again for all behind it, as it will be gathered.
-void TrainStepBuilder::separateUses(const Parameter &parameter) {
+void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   SmallVector<Operation *> users(parameter.inUse.getUsers());
   llvm::sort(users,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -93,7 +93,7 @@ void TrainStepBuilder::separateUses(const Parameter &parameter) {
 }
 
 /// The sum over micro-batches is sharded at least as the parameter in use.
-void TrainStepBuilder::takeGradient(Parameter &parameter, Value sum) {
+void TrainStepBuilder::takeGradient(TrainedParameter &parameter, Value sum) {
   parameter.gradient = sum;
   if (!parameter.rest)
     return;
@@ -126,7 +126,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   for (BlockArgument input : trained.inputs)
     mapping.map(input, body.addArgument(split.getType(input), input.getLoc()));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  for (Parameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters) {
     parameter.inUse = getArgument(parameter.argument);
     if (restsApart(parameter))
       parameter.inUse = parameter.rest->fromRest(inner, loc, parameter.inUse);
@@ -141,7 +141,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   if (failed(buildGradients(yield)))
     return failure();
   seedGradients(body);
-  for (Parameter &parameter : parameters)
+  for (TrainedParameter &parameter : parameters)
     if (restsApart(parameter))
       separateUses(parameter);
 
@@ -154,7 +154,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   lossSum = final.getResult(next++);
   if (trained.tokens)
     tokens = final.getResult(next++);
-  for (Parameter &parameter : parameters)
+  for (TrainedParameter &parameter : parameters)
     if (parameter.gradient)
       takeGradient(parameter, final.getResult(next++));
   return success();
@@ -166,7 +166,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
 
 void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
                                         Value gradScale, Value skip) {
-  for (Parameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters) {
     if (!parameter.gradient)
       continue; // Nothing depends on it: it stays.
     ParameterUpdate update;
@@ -226,7 +226,7 @@ void TrainStepBuilder::buildStep() {
     divisor = b.mul(divisor, getArgument(lossScale));
 
   SmallVector<Value> gradients;
-  for (Parameter &parameter : parameters)
+  for (TrainedParameter &parameter : parameters)
     if (parameter.gradient)
       gradients.push_back(parameter.gradient);
   Value norm = b.div(optimizer.buildNorm(gradients), divisor);

@@ -22,7 +22,7 @@ LogicalResult TrainStepBuilder::collectParameters() {
   wide = builder.getF32Type();
   for (BlockArgument argument : trained.parameters) {
     unsigned number = argument.getArgNumber();
-    Parameter &parameter = parameters.emplace_back();
+    TrainedParameter &parameter = parameters.emplace_back();
     parameter.forward = argument;
     parameter.name =
         forward.getArgAttrOfType<StringAttr>(number, NNDialect::kParamAttr)
@@ -80,14 +80,14 @@ void TrainStepBuilder::findLayouts() {
   std::optional<unsigned> dp = mesh.find("dp");
   if (!dp || mesh.sizes[*dp] == 1)
     return;
-  for (Parameter &parameter : parameters)
+  for (TrainedParameter &parameter : parameters)
     if (dist::ShardingAttr seed = dist::getSharding(parameter.forward))
       parameter.rest = RestLayout::get(
           parameter.type.getShape(), seed.toSharding(mesh), mesh.fullAxis(*dp));
 }
 
 /// One that rests apart from its own shape has no names of dimensions.
-void TrainStepBuilder::addParameter(Parameter &parameter) {
+void TrainStepBuilder::addParameter(TrainedParameter &parameter) {
   NamedAttrList all(forward.getArgAttrDict(parameter.forward.getArgNumber()));
   RankedTensorType type = parameter.type;
   if (restsApart(parameter)) {
@@ -107,7 +107,7 @@ void TrainStepBuilder::addArguments() {
   MLIRContext *context = builder.getContext();
   Attribute zeros =
       nn::InitAttr::get(context, nn::InitKind::Zeros, FloatAttr());
-  for (Parameter &parameter : parameters)
+  for (TrainedParameter &parameter : parameters)
     addParameter(parameter);
   SmallVector<StringRef> moments{"m", "v"};
   if (plan.getOptimizer() == dist::OptimizerKind::SGD) {
@@ -115,7 +115,7 @@ void TrainStepBuilder::addArguments() {
     if (plan.getMomentum().getValueAsDouble() == 0)
       moments.clear();
   }
-  for (Parameter &parameter : parameters) {
+  for (TrainedParameter &parameter : parameters) {
     RankedTensorType type = parameter.type.clone(wide);
     SmallVector<NamedAttribute> more;
     if (parameter.rest) {

@@ -21,7 +21,7 @@
 namespace tessera {
 
 /// A parameter, its place in the new function, and its state.
-struct Parameter {
+struct TrainedParameter {
   mlir::BlockArgument forward;
   llvm::StringRef name;
   mlir::RankedTensorType type;
@@ -55,7 +55,7 @@ private:
 
   mlir::LogicalResult collectParameters();
   void findLayouts();
-  bool restsApart(const Parameter &parameter) const {
+  bool restsApart(const TrainedParameter &parameter) const {
     return parameter.rest && plan.getZero() >= 3;
   }
   bool reducesEach() const;
@@ -65,15 +65,15 @@ private:
   void addState(llvm::StringRef name, mlir::RankedTensorType type,
                 llvm::StringRef of, mlir::Attribute init, mlir::Location loc,
                 llvm::ArrayRef<mlir::NamedAttribute> more = {});
-  void addParameter(Parameter &parameter);
+  void addParameter(TrainedParameter &parameter);
   void addArguments();
   void addBatchArguments(const BatchSplit &split);
   void createFunction();
   mlir::LogicalResult buildAccumulate(const BatchSplit &split);
   mlir::LogicalResult buildGradients(dist::YieldOp yield);
   void seedGradients(mlir::Block &body);
-  void separateUses(const Parameter &parameter);
-  void takeGradient(Parameter &parameter, mlir::Value sum);
+  void separateUses(const TrainedParameter &parameter);
+  void takeGradient(TrainedParameter &parameter, mlir::Value sum);
   void buildStep();
   void updateParameters(OptimizerBuilder &optimizer, mlir::Value gradScale,
                         mlir::Value skip);
@@ -94,7 +94,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::func::FuncOp step;
-  std::vector<Parameter> parameters;
+  std::vector<TrainedParameter> parameters;
   Mesh mesh;
   mlir::FlatSymbolRefAttr meshSymbol;
   /// Element type of state and of the optimizer's scalars.
