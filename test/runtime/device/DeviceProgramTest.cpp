@@ -163,11 +163,13 @@ TEST(device_program, joins_the_job_of_another_launcher) {
 }
 
 TEST(device_program, a_joined_rank_that_dies_ends_the_other) {
-  Outcome outcome = runProgram(
-      "RANK=0 " DEVICE2_EMULATED,
-      "--random-data --quiet; status=$?; wait; exit $status",
-      "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=dead-" + std::to_string(getpid()) +
-          "; ( RANK=1 DEVICE2_SLOW=1 timeout -s KILL 1 " DEVICE2_EMULATED
-          " --random-data --quiet 2>/dev/null ) & ");
+  std::string job = "dead-" + std::to_string(getpid());
+  Outcome outcome =
+      runProgram("RANK=0 " DEVICE2_EMULATED,
+                 "--random-data --quiet; status=$?; wait; exit $status",
+                 "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=" + job +
+                     "; ( export RANK=1 DEVICE2_SLOW=1; exec " DEVICE2_EMULATED
+                     " --random-data --quiet 2>/dev/null ) & pid=$!; "
+                     "( sleep 0.5; kill -9 $pid ) & ");
   expectError(outcome, "rank 1 is dead; ");
 }
