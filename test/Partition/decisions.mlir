@@ -154,3 +154,45 @@ func.func @two_products(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@m
   %2 = arith.addf %0, %1 : tensor<16x16xf32>
   return %2 : tensor<16x16xf32>
 }
+
+// A reduction of pairs is no reduction of each: what it runs over is gathered, and
+// no maximum of values is put beside a maximum of positions.
+// CHECK-LABEL: func.func @argmax
+// CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<4x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<4x16xf32>)
+// CHECK-NOT: dist.{{all|reduce}}
+// CHECK: return
+func.func @argmax(
+    %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
+        tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) {
+  %low = arith.constant dense<-1.0e+30> : tensor<8xf32>
+  %none = arith.constant dense<-1> : tensor<8xi32>
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x16xf32>) outs(%low, %none : tensor<8xf32>, tensor<8xi32>) {
+  ^bb0(%a: f32, %best: f32, %at: i32):
+    %i = linalg.index 1 : index
+    %n = arith.index_cast %i : index to i32
+    %gt = arith.cmpf ogt, %a, %best : f32
+    %v = arith.select %gt, %a, %best : f32
+    %p = arith.select %gt, %n, %at : i32
+    linalg.yield %v, %p : f32, i32
+  } -> (tensor<8xf32>, tensor<8xi32>)
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
+}
+
+// 17 rows on 8 devices are three on each, whatever the last one has; the sum over
+// them runs on all eight.
+// CHECK-LABEL: func.func @seventeen_rows
+// CHECK-SAME: tensor<3x4xf32> {dist.global_shape = array<i64: 17, 4>
+// CHECK: %[[S:.*]] = nn.reduce <sum> %{{.*}} dims [0] : tensor<3x4xf32> -> tensor<4xf32>
+// CHECK: dist.all_reduce <sum> %[[S]] over <{"x", "y"}>
+// CHECK: return
+func.func @seventeen_rows(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>}) {
+  %0 = math.exp %x : tensor<17x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<17x4xf32> -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<17x4xf32>
+}

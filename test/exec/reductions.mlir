@@ -91,3 +91,38 @@ func.func @linalg_max(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh,
   %0 = linalg.reduce { arith.maximumf } ins(%x : tensor<7x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
   return %0 : tensor<6xf32>
 }
+
+// Pairs of a value and its position.
+// CHECK-LABEL: @argmax
+// CHECK-COUNT-2: yes
+// CHECK: all_gather 1
+func.func @argmax(
+    %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
+        tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) {
+  %low = arith.constant dense<-1.0e+30> : tensor<8xf32>
+  %none = arith.constant dense<-1> : tensor<8xi32>
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                         iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x16xf32>) outs(%low, %none : tensor<8xf32>, tensor<8xi32>) {
+  ^bb0(%a: f32, %best: f32, %at: i32):
+    %i = linalg.index 1 : index
+    %n = arith.index_cast %i : index to i32
+    %gt = arith.cmpf ogt, %a, %best : f32
+    %v = arith.select %gt, %a, %best : f32
+    %p = arith.select %gt, %n, %at : i32
+    linalg.yield %v, %p : f32, i32
+  } -> (tensor<8xf32>, tensor<8xi32>)
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
+}
+
+// CHECK-LABEL: @seventeen_rows
+// CHECK-COUNT-2: yes
+// CHECK: all_reduce 1
+func.func @seventeen_rows(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>}) {
+  %0 = arith.addf %x, %x : tensor<17x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<17x4xf32> -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<17x4xf32>
+}
