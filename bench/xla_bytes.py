@@ -2,9 +2,13 @@
 
 The same model (the sizes of tiny-gpt2 and tiny-llama, a vocabulary that tp
 divides), mesh, seeds of parameters, batch, residual stream and optimizer state,
-and AdamW, on 8 host devices. XLA's bytes are read from its compiled HLO; a part of
+and AdamW, on 8 host devices. With sp heads and ffn are annotated too: left free,
+XLA gathers the weights of tiny-llama on tp=2 and spreads the sequence everywhere
+(742,656 bytes), which pays for so few tokens. XLA's bytes are read from its compiled HLO; a part of
 an all-reduce whose users all slice it counts as the reduce-scatter that a GPU
-compile would form, and `xla_all_reduce_bytes` says what it is without that. Bytes
+compile would form, and `xla_all_reduce_bytes` says what it is without that. With
+zero=3 Tessera gathers parameters again for the backward, XLA keeps them whole:
+`tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not. Bytes
 are those that one rank receives in one step by bandwidth-optimal algorithms, f32;
 scalars are left out on XLA's side. Needs a Python with jax (--jax); prints one JSON
 line a row and fails where Tessera receives more.
@@ -83,6 +87,8 @@ def scattered(shape, s):
     return P(*dims)
 
 stream = P(dp, sp, None)
+# Within a block heads and ffn are over tp: what the strategy `sp` says.
+inside = (lambda x: constrain(x, P(dp, None, tp))) if sp else (lambda x: x)
 
 def norm(x, p, name):
     if not gpt:
@@ -108,8 +114,9 @@ def loss(p, tokens, labels):
     bias = (lambda n: p[n]) if gpt else (lambda n: 0.0)
     for i in range(L):
         h = norm(x, p, f"{i}.ln1")
-        q = jnp.einsum("bsd,dgre->bsgre", h, p[f"{i}.wq"]) + bias(f"{i}.bq")
-        k, v = (jnp.einsum("bsd,dge->bsge", h, p[f"{i}.w{n}"]) + bias(f"{i}.b{n}") for n in "kv")
+        q = inside(jnp.einsum("bsd,dgre->bsgre", h, p[f"{i}.wq"]) + bias(f"{i}.bq"))
+        k, v = (inside(jnp.einsum("bsd,dge->bsge", h, p[f"{i}.w{n}"]) + bias(f"{i}.b{n}"))
+                for n in "kv")
         if not gpt:
             q, k = rope(q), rope(k)
         s = jnp.einsum("bqgre,bkge->bgrqk", q, k) / E ** 0.5
@@ -119,6 +126,7 @@ def loss(p, tokens, labels):
         h = norm(x, p, f"{i}.ln2")
         u = jnp.einsum("bsd,df->bsf", h, p[f"{i}.w1"]) + bias(f"{i}.b1")
         u = jax.nn.gelu(u) if gpt else jax.nn.silu(u) * jnp.einsum("bsd,df->bsf", h, p[f"{i}.w3"])
+        u = inside(u)
         x = x + constrain(jnp.einsum("bsf,fd->bsd", u, p[f"{i}.w2"]), stream) + bias(f"{i}.b2")
     logits = jnp.einsum("bsd,vd->bsv", norm(x, p, "lnf"), p["wte" if gpt else "head"])
     logp = logits - jax.scipy.special.logsumexp(logits, -1, keepdims=True)
@@ -268,13 +276,13 @@ def count_xla(text):
     return rows, raw
 
 
-def count_tessera(build, model, mesh, strategy, folder):
+def count_tessera(build, model, mesh, strategy, folder, flags=()):
     graph, report = folder / "graph.mlir", folder / "report.json"
     tessera = build / "bin" / "tessera"
     subprocess.run([tessera, "model", ROOT / f"share/models/{model}.json", "--train", "--batch",
                     str(BATCH), "--seq", str(SEQ), "--quiet", "-o", graph], check=True)
     subprocess.run([tessera, "compile", graph, "--mesh", mesh, "--strategy", strategy, "--quiet",
-                    "--compile-to=partition", "--dist-report", report, "-o", folder / "local.mlir"],
+                    *flags, "--compile-to=partition", "--dist-report", report, "-o", folder / "local.mlir"],
                    check=True)
     totals = [json.loads(line) for line in report.read_text().splitlines()]
     return max(totals, key=lambda t: t["total"]["bytes"])
@@ -283,6 +291,7 @@ def count_tessera(build, model, mesh, strategy, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build-release", help="build folder")
+    parser.add_argument("--only", default="", help="a part of MODEL MESH STRATEGY")
     parser.add_argument("--jax", default=sys.executable, help="a Python that has jax")
     options = parser.parse_args()
     build = (ROOT / options.build).resolve()
@@ -290,18 +299,27 @@ def main():
     for model, sizes in MODELS.items():
         for mesh, strategy in ROWS:
             mesh = mesh.format(**sizes)
+            if options.only not in f"{model} {mesh} {strategy}":
+                continue
             hlo = subprocess.run(
                 [options.jax, "-c", JAX, mesh, model, strategy, str(BATCH), str(SEQ)],
                 check=True, capture_output=True, text=True).stdout
             rows, raw = count_xla(hlo)
             with tempfile.TemporaryDirectory() as folder:
-                ours = count_tessera(build, model, mesh, strategy, pathlib.Path(folder))
+                folder = pathlib.Path(folder)
+                ours = count_tessera(build, model, mesh, strategy, folder)
+                again = ours["total"]["bytes"]
+                # XLA keeps what it has gathered for the backward.
+                if "zero=3" in strategy:
+                    ours = count_tessera(build, model, mesh, strategy, folder,
+                                         ["--shared-bytes", "1000000000"])
             xla = sum(size for _, size in rows.values())
             worse += ours["total"]["bytes"] > xla
             print(json.dumps({
                 "bench": "xla_bytes", "model": model, "mesh": mesh, "strategy": strategy,
                 "tessera_bytes": ours["total"]["bytes"],
                 "tessera_collectives": ours["total"]["count"],
+                "tessera_bytes_gathered_again": again,
                 "xla_bytes": round(xla), "xla_collectives": sum(n for n, _ in rows.values()),
                 "xla_all_reduce_bytes": round(raw),
                 "xla_kinds": {kind: [n, round(size)] for kind, (n, size) in sorted(rows.items())},

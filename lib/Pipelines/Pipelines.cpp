@@ -113,7 +113,9 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCheckBudgetPass(budget));
   // One device's program.
   pm.addPass(createGlobalToLocalPass());
-  pm.addPass(createFuseCollectivesPass());
+  FuseCollectivesPassOptions fusion;
+  fusion.sharedBytes = options.sharedBytes;
+  pm.addPass(createFuseCollectivesPass(fusion));
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass(getArenaMeasure(options)));
   addBuckets(pm, options);

@@ -71,6 +71,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--bucket-bytes", "N",
      "do small collectives as one, of at most N bytes from a\n"
      "device; 0: none; default: 26214400"},
+    {"--shared-bytes", "N",
+     "keep up to N bytes of gathered parameters for a later\n"
+     "use rather than gather them again; default: 0"},
     {"--max-bytes", "N", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},
@@ -152,6 +155,7 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   for (auto [name, limit] :
        {std::pair("--max-bytes", &pipeline.maxBytes),
         std::pair("--bucket-bytes", &pipeline.bucketBytes),
+        std::pair("--shared-bytes", &pipeline.sharedBytes),
         std::pair("--max-collectives", &pipeline.maxCollectives)}) {
     StringRef text = parsed.get(name);
     if (parsed.has(name) && (text.getAsInteger(10, *limit) || *limit < 0))

@@ -77,6 +77,9 @@ struct PipelineOptions {
   bool noFullGather = false;
   /// Bytes of small collectives that are done as one, at most; 0: none are.
   int64_t bucketBytes = int64_t(25) << 20;
+  /// Bytes of gathered parameters that may stay for a later use rather than be
+  /// gathered again.
+  int64_t sharedBytes = 0;
   /// Where the report of collectives goes (reportCollectives); empty: nowhere.
   std::string collectiveReport;
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module

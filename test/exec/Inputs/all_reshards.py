@@ -1,10 +1,11 @@
 """Prints a program with one function for each pair of shardings of a tensor:
 it takes the argument as the first says and returns it as the second says.
 
-usage: all_reshards.py AXIS=SIZE,... SHAPE ATOM,...
+usage: all_reshards.py AXIS=SIZE,... SHAPE ATOM,... [partial]
 
 ATOM is an axis or a part of one, as x or x:(1)2. The shardings are all those
-that put each atom on one of the dimensions, in any order, or on none.
+that put each atom on one of the dimensions, in any order, or on none. With
+`partial` the first ones are those that are partial over some of the other atoms.
 """
 
 import itertools
@@ -57,12 +58,17 @@ def main():
     tensor = "x".join(shape)
     mesh = ", ".join(f'"{axis}"={size}' for axis, size in sizes.items())
     print(f"dist.mesh @mesh [{mesh}]")
-    texts = []
+    whole, partial = [], []
     for sharding in shardings(atoms, len(shape)):
         dims = ", ".join(written(dim, sizes) for dim in sharding)
-        texts.append(f"#dist.sharding<@mesh, [{dims}]>")
-    for i, source in enumerate(texts):
-        for j, target in enumerate(texts):
+        whole.append(f"#dist.sharding<@mesh, [{dims}]>")
+        free = [atom for atom in atoms if not any(atom in dim for dim in sharding)]
+        for count in range(1, len(free) + 1):
+            for chosen in itertools.combinations(free, count):
+                text = written(chosen, sizes)
+                partial.append(f"#dist.sharding<@mesh, [{dims}], unreduced={text}>")
+    for i, source in enumerate(partial if "partial" in sys.argv[4:] else whole):
+        for j, target in enumerate(whole):
             print(
                 f"func.func @from_{i}_to_{j}(%a: tensor<{tensor}xf32>"
                 f" {{dist.sharding = {source}}}) -> (tensor<{tensor}xf32>"
