@@ -24,6 +24,9 @@ SPEED = {
     "gpt2-xl": ("gpt2-xl", 16, 1024, {}),
     "llama3-8b-16": ("llama3-8b", 2, 4096, {"num_hidden_layers": 16}),
 }
+# Timed steps of a repeat, of which there are three. Those of the large ones take
+# over a second.
+STEPS = {"gpt2-b32": 30, "gpt2-b64": 30, "gpt2-xl": 10, "llama3-8b-16": 10}
 # The one whose losses are compared first, and whose kernels are looked at.
 FIRST_SPEED = "gpt2-b32"
 

@@ -92,13 +92,13 @@ class Session:
             return None, None
         return self.folder / facts["file"], facts
 
-    def run(self, command, limit=None, env=None):
+    def run(self, command, limit=None):
         """Runs a command within the part's time. Returns exit status, standard
         output and standard error; 124 where it took too long."""
         seconds = max(1.0, min(limit or self.left(), self.left()))
         process = subprocess.Popen([str(c) for c in command], text=True, cwd=self.scratch,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   start_new_session=True, env={**os.environ, **(env or {})})
+                                   start_new_session=True)
         try:
             out, err = process.communicate(timeout=seconds)
             return process.returncode, out, err
@@ -109,7 +109,7 @@ class Session:
 
     def torch(self, *arguments, limit=None):
         """The JSON of bench/gpu/torch_train.py; None, with a line, if it fails."""
-        script = pathlib.Path(__file__).with_name("torch_train.py")
+        script = ROOT / "bench" / "gpu" / "torch_train.py"
         status, out, err = self.run([self.options.torch_python, script, *arguments,
                                      "--device", self.options.device], limit)
         if status:

@@ -33,6 +33,8 @@ def parse():
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--compile", choices=["eager", "default", "max-autotune"], default="eager")
+    parser.add_argument("--attention", choices=["default", "cudnn"], default="default",
+                        help="PyTorch's choice, or cuDNN's where it can be")
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--min-lr", type=float, default=3e-4)
     parser.add_argument("--warmup", type=int, default=5)
@@ -67,6 +69,10 @@ class Trainer:
         torch.manual_seed(0)
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
+        if o.attention == "cudnn":
+            torch.backends.cuda.enable_cudnn_sdp(True)
+            torch.backends.cuda.enable_flash_sdp(False)
+            torch.backends.cuda.enable_mem_efficient_sdp(False)
         with torch.device(o.device):
             self.model = Model(self.c)
         if o.weights:
