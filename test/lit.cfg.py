@@ -1,4 +1,5 @@
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -20,3 +21,20 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%bin", config.tessera_bin_dir))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))
+
+# A CUDA toolkit, as `tessera compile --target cuda` finds it.
+toolkit = None
+for variable in ["TESSERA_CUDA_PATH", "CUDA_HOME"]:
+    if os.environ.get(variable):
+        toolkit = toolkit or os.environ[variable]
+        config.environment[variable] = os.environ[variable]
+ptxas = shutil.which("ptxas")
+toolkit = toolkit or (
+    "/usr/local/cuda"
+    if os.path.exists("/usr/local/cuda/bin/ptxas")
+    else ptxas and os.path.dirname(os.path.dirname(ptxas))
+)
+if toolkit and os.path.exists(
+    os.path.join(toolkit, "nvvm", "libdevice", "libdevice.10.bc")
+):
+    config.available_features.add("cuda-toolkit")

@@ -30,7 +30,8 @@ def RT_Dialect : Dialect {
     A kernel is a private function on tensors marked `rt.kernel`, whose ops all
     run over the same rows: `rt.rows` of them, counted along the leading
     dimensions. `rt.reuse = array<i64: r, o, ...>` on it says that result r may
-    be written over operand o. After `rt-plan-arena` every op and argument
+    be written over operand o. A kernel marked `rt.batch` has no rows: it calls
+    others, which do not depend on each other, and is one launch. After `rt-plan-arena` every op and argument
     carries `rt.offsets`, and the function `rt.arena_bytes`.
 
     A module with `rt.target = "cuda"` is for a GPU: its kernels are functions of
@@ -47,6 +48,8 @@ def RT_Dialect : Dialect {
 
     /// Unit attribute of a function that is a kernel.
     static constexpr ::llvm::StringLiteral kKernelAttr = "rt.kernel";
+    /// Unit attribute of a kernel that is several others.
+    static constexpr ::llvm::StringLiteral kBatchAttr = "rt.batch";
     /// Number of rows of a kernel, on its function.
     static constexpr ::llvm::StringLiteral kRowsAttr = "rt.rows";
     /// Pairs {result, operand} of a kernel, on its function.

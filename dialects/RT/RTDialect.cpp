@@ -91,8 +91,8 @@ LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
                            << attr.getValue();
   }
   bool ofFunction =
-      llvm::is_contained({kKernelAttr, kRowsAttr, kReuseAttr, kArenaBytesAttr,
-                          kMemoryAttr, kStepAttr},
+      llvm::is_contained({kKernelAttr, kBatchAttr, kRowsAttr, kReuseAttr,
+                          kArenaBytesAttr, kMemoryAttr, kStepAttr},
                          name);
   if (!ofFunction || !isa<FunctionOpInterface>(op))
     return op->emitError() << "expects no attribute '" << name

@@ -83,6 +83,8 @@ namespace {
 
 /// Threads of a block where nothing speaks for another number.
 constexpr int64_t kBlock = 256;
+/// Threads of a block at most: of more, each has too few registers.
+constexpr int64_t kMaxBlock = 512;
 /// Elements that one thread holds of a row, at most.
 constexpr int64_t kMaxHeld = 32;
 /// Elements of all values together that one thread holds, at most.
@@ -410,10 +412,9 @@ void Planner::chooseTeam() {
     bool hasColumns = llvm::any_of(
         plan.ops, [](const OpPlan &op) { return op.work == RowWork::Columns; });
     int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
-                     : chunks > 4 * 512 ? (fewRows ? 1024 : 512)
-                                        : llvm::divideCeil(chunks, 2);
-    int64_t team = std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp,
-                                       hasColumns ? 512 : 1024);
+                                : llvm::divideCeil(chunks, 2);
+    int64_t team =
+        std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp, kMaxBlock);
     setTeam(wantedBlock ? wantedBlock : team, 1);
   };
   if (needsBlock)

@@ -26,6 +26,21 @@ GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
                          mlir::func::FuncOp kernel,
                          llvm::ArrayRef<InPlace> inPlace, llvm::StringRef name);
 
+/// One kernel of several that are launched together.
+struct BatchMember {
+  mlir::func::FuncOp kernel;
+  llvm::SmallVector<InPlace> inPlace;
+  /// Where its arguments, in the order of lowerGPUKernel, stand among those of
+  /// the batch.
+  llvm::SmallVector<unsigned> arguments;
+};
+
+/// Kernels that do not depend on each other as one function, each with blocks
+/// of its own. `types` are those of all arguments.
+GPUKernel lowerGPUBatch(mlir::gpu::GPUModuleOp module, mlir::Location loc,
+                        llvm::ArrayRef<BatchMember> members,
+                        llvm::ArrayRef<mlir::Type> types, llvm::StringRef name);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_CONVERSION_LOWERGPUKERNELS_H

@@ -56,7 +56,29 @@ static LogicalResult verifyStep(func::FuncOp step) {
   return verifyBlock(step.front());
 }
 
+/// A batch calls kernels, and returns all that they make.
+static LogicalResult verifyBatch(func::FuncOp func) {
+  size_t made = 0;
+  for (Operation &op : func.front()) {
+    if (!isa<rt::KernelOp, func::ReturnOp>(op))
+      return op.emitError("expects kernels only in a batch but got ")
+             << op.getName();
+    for (Value operand : op.getOperands())
+      if (isa<rt::KernelOp>(op) && !isa<BlockArgument>(operand))
+        return op.emitError("expects kernels that do not depend on each other "
+                            "in a batch");
+    made += op.getNumResults();
+  }
+  if (made != func.getNumResults())
+    return func.emitError("expects a batch to return all ")
+           << made << " results of its kernels but got "
+           << func.getNumResults();
+  return success();
+}
+
 static LogicalResult verifyKernel(func::FuncOp func) {
+  if (func->hasAttr(rt::RTDialect::kBatchAttr))
+    return verifyBatch(func);
   auto rows = func->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr);
   if (!rows)
     return func.emitError("expects rt.rows on a kernel");

@@ -143,6 +143,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createSpreadReductionsPass());
   pm.addPass(createOutlineKernelsPass());
+  pm.addPass(createBatchKernelsPass());
   pm.addPass(createVerifyKernelsPass());
 }
 

@@ -182,6 +182,27 @@ def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def BatchKernelsPass : Pass<"rt-batch-kernels", "::mlir::ModuleOp"> {
+  let summary = "small or last kernels of a GPU become one launch";
+  let description = [{
+    Where the target is a GPU. Kernels that do not depend on each other, and that
+    either make the step's results (optimizers) or little from what stays in
+    memory anyway (norms of gradients), become one kernel that calls them. It
+    stands where the first result is read.
+
+    ```mlir
+    %a = rt.kernel @kernel_0(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = rt.kernel @kernel_1(%y) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %r:2 = rt.kernel @batch_0(%x, %y)
+        : (tensor<8xf32>, tensor<4xf32>) -> (tensor<8xf32>, tensor<4xf32>)
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def VerifyKernelsPass : Pass<"rt-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "checks that a step function holds calls only";
   let description = [{

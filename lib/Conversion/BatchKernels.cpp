@@ -1,0 +1,219 @@
+//===- BatchKernels.cpp - Many small kernels as one launch ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// In program order. Open batches are levels: a kernel joins the level after the
+// last one that it reads from. An op that reads from a level and joins none
+// closes it and those before it, which then stand before that op. So a kernel
+// only moves down, never past what reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Conversion/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_BATCHKERNELSPASS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::RTDialect;
+
+namespace {
+
+/// Tensors that may lie about a little longer, in bytes.
+constexpr int64_t kSmall = 256 * 1024;
+/// Parameters of a launch: CUDA takes 32764 bytes of them.
+constexpr size_t kMaxWords = 4000;
+/// Kernels whose code one function has: each is a branch, and the GPU keeps track
+/// of few branches at a time without spilling.
+constexpr size_t kMaxKernels = 8;
+
+class Batcher {
+public:
+  Batcher(ModuleOp module, Block &block)
+      : module(module), symbols(module), block(block) {}
+  void run();
+
+private:
+  struct Batch {
+    SmallVector<rt::KernelOp> calls;
+    llvm::SmallPtrSet<Operation *, 8> members;
+    llvm::StringSet<> callees;
+    size_t words = 0;
+  };
+
+  bool mayWait(rt::KernelOp op) const;
+  bool hasLaterReader(Value value, Operation *op) const;
+  int lastLevel(Operation *op) const;
+  void close(size_t count, Operation *before);
+  void build(const Batch &batch, bool mayStay, Operation *before);
+  DenseI64ArrayAttr findReuse(func::FuncOp func) const;
+
+  ModuleOp module;
+  SymbolTable symbols;
+  Block &block;
+  SmallVector<Batch, 0> open;
+  unsigned count = 0;
+};
+
+} // namespace
+
+bool Batcher::hasLaterReader(Value value, Operation *op) const {
+  if (isa<BlockArgument>(value))
+    return true;
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *reader = block.findAncestorOpInBlock(*user);
+    return reader && op->isBeforeInBlock(reader);
+  });
+}
+
+/// Whether nothing is held in memory for long if the kernel runs later.
+bool Batcher::mayWait(rt::KernelOp op) const {
+  if (op.getNumOperands() == 0)
+    return false;
+  bool makesResults = llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return user == block.getTerminator();
+  });
+  if (makesResults)
+    return true;
+  int64_t made = 0;
+  for (Type type : op.getResultTypes())
+    made += rt::getTensorBytes(cast<RankedTensorType>(type));
+  return made <= kSmall && llvm::all_of(op.getOperands(), [&](Value operand) {
+           auto type = dyn_cast<RankedTensorType>(operand.getType());
+           return !type || rt::getTensorBytes(type) <= kSmall ||
+                  hasLaterReader(operand, op);
+         });
+}
+
+/// The last open level that the op, or one in its regions, reads from; -1.
+int Batcher::lastLevel(Operation *op) const {
+  int last = -1;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      for (int level = last + 1; level < int(open.size()); ++level)
+        if (open[level].members.contains(operand.getDefiningOp()))
+          last = level;
+  });
+  return last;
+}
+
+/// Result r of the batch may lie over argument a if the call that makes it
+/// allows that, and nothing else in the batch reads the argument.
+DenseI64ArrayAttr Batcher::findReuse(func::FuncOp func) const {
+  SmallVector<int64_t> pairs;
+  Operation *terminator = func.front().getTerminator();
+  for (OpOperand &returned : terminator->getOpOperands()) {
+    auto result = cast<OpResult>(returned.get());
+    auto call = cast<rt::KernelOp>(result.getOwner());
+    for (OpOperand &operand : call->getOpOperands())
+      if (operand.get().hasOneUse() &&
+          call.mayReuse(result.getResultNumber(), operand.getOperandNumber()))
+        pairs.append(
+            {int64_t(returned.getOperandNumber()),
+             int64_t(cast<BlockArgument>(operand.get()).getArgNumber())});
+  }
+  return DenseI64ArrayAttr::get(func.getContext(), pairs);
+}
+
+void Batcher::build(const Batch &batch, bool mayStay, Operation *before) {
+  if (batch.calls.size() == 1) {
+    // What reads from a batch follows it.
+    if (!mayStay)
+      batch.calls.front()->moveBefore(before);
+    return;
+  }
+  SmallVector<Value> operands;
+  SmallVector<Value> results;
+  llvm::SetVector<Value> tensors, scalars;
+  for (rt::KernelOp call : batch.calls) {
+    for (Value operand : call.getOperands())
+      (isa<RankedTensorType>(operand.getType()) ? tensors : scalars)
+          .insert(operand);
+    llvm::append_range(results, call.getResults());
+  }
+  llvm::append_range(operands, tensors);
+  llvm::append_range(operands, scalars);
+  rt::KernelOp first = batch.calls.front();
+  ImplicitLocOpBuilder b(first.getLoc(), module.getContext());
+  auto func =
+      func::FuncOp::create(first.getLoc(), "batch_" + std::to_string(count++),
+                           b.getFunctionType(ValueRange(operands).getTypes(),
+                                             ValueRange(results).getTypes()));
+  func.setPrivate();
+  func->setAttr(RTDialect::kKernelAttr, b.getUnitAttr());
+  func->setAttr(RTDialect::kBatchAttr, b.getUnitAttr());
+  b.setInsertionPointToStart(func.addEntryBlock());
+  IRMapping mapping;
+  mapping.map(operands, func.getArguments());
+  SmallVector<Value> made;
+  for (rt::KernelOp call : batch.calls)
+    llvm::append_range(made, b.clone(*call, mapping)->getResults());
+  func::ReturnOp::create(b, made);
+  symbols.insert(func, module.getBody()->end());
+  func->setAttr(RTDialect::kReuseAttr, findReuse(func));
+
+  b.setInsertionPoint(before);
+  auto launch = rt::KernelOp::create(b, ValueRange(results).getTypes(),
+                                     func.getSymName(), operands);
+  for (auto [value, result] : llvm::zip(results, launch.getResults()))
+    value.replaceAllUsesWith(result);
+  for (rt::KernelOp call : batch.calls)
+    call.erase();
+}
+
+/// Ends the first `count` levels.
+void Batcher::close(size_t count, Operation *before) {
+  for (size_t level = 0; level < count; ++level)
+    build(open[level], /*mayStay=*/level == 0, before);
+  open.erase(open.begin(), open.begin() + count);
+}
+
+void Batcher::run() {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    int last = op.hasTrait<OpTrait::IsTerminator>() ? int(open.size()) - 1
+                                                    : lastLevel(&op);
+    auto call = dyn_cast<rt::KernelOp>(op);
+    if (!call || !mayWait(call)) {
+      close(last + 1, &op);
+      continue;
+    }
+    size_t words = call.getNumOperands() + call.getNumResults();
+    size_t level = last + 1;
+    auto hasRoom = [&](const Batch &batch) {
+      return batch.words + words <= kMaxWords &&
+             (batch.callees.contains(call.getCallee()) ||
+              batch.callees.size() < kMaxKernels);
+    };
+    while (level < open.size() && !hasRoom(open[level]))
+      ++level;
+    if (level == open.size())
+      open.emplace_back();
+    Batch &batch = open[level];
+    batch.calls.push_back(call);
+    batch.members.insert(call);
+    batch.callees.insert(call.getCallee());
+    batch.words += words;
+  }
+}
+
+namespace {
+struct BatchKernelsPass
+    : tessera::impl::BatchKernelsPassBase<BatchKernelsPass> {
+  void runOnOperation() override {
+    if (rt::getTarget(getOperation()) == rt::Target::Host)
+      return;
+    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
+    if (failed(step))
+      return signalPassFailure();
+    Batcher(getOperation(), step->front()).run();
+  }
+};
+} // namespace

@@ -1,0 +1,113 @@
+//===- GPUSums.cpp - Sums of threads together -----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUThread.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Sums of a team
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> GPUThreadCode::neutralValues() {
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < op->op->getNumResults(); ++i)
+    values.push_back(arith::ConstantOp::create(
+        b, *arith::getNeutralElement(getCombiner(op->op, i))));
+  return values;
+}
+
+Value GPUThreadCode::combine(unsigned result, Value a, Value other) {
+  linalg::GenericOp generic = op->op;
+  Operation *combiner = getCombiner(generic, result);
+  Value accumulator =
+      generic.getBody()->getArgument(generic.getNumDpsInputs() + result);
+  IRMapping mapping;
+  for (Value operand : combiner->getOperands())
+    mapping.map(operand, operand == accumulator ? a : other);
+  return b.clone(*combiner, mapping)->getResult(0);
+}
+
+/// Whether a sum starts with what changes nothing.
+bool GPUThreadCode::startsNeutral(unsigned result) {
+  linalg::GenericOp generic = op->op;
+  auto fill =
+      generic.getDpsInitOperand(result)->get().getDefiningOp<linalg::FillOp>();
+  auto constant =
+      fill ? fill.getInputs()[0].getDefiningOp<arith::ConstantOp>() : nullptr;
+  if (!constant)
+    return false;
+  if (auto zero = dyn_cast<FloatAttr>(constant.getValue()))
+    if (isa<arith::AddFOp>(getCombiner(generic, result)))
+      return zero.getValue().isZero();
+  return constant.getValue() ==
+         *arith::getNeutralElement(getCombiner(generic, result));
+}
+
+/// The value of the lane whose number differs in the bits of `mask`. Lanes
+/// exchange words of 32 bits.
+Value GPUThreadCode::exchange(Value value, int64_t mask) {
+  Type type = value.getType(), word = b.getI32Type();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  Type whole = b.getIntegerType(bits);
+  auto shuffle = [&](Value part) -> Value {
+    return gpu::ShuffleOp::create(b, part, int32_t(mask), int32_t(kWarp),
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  Value integer = isa<FloatType>(type)
+                      ? Value(arith::BitcastOp::create(b, whole, value))
+                      : value;
+  if (bits < 32) {
+    integer = shuffle(arith::ExtUIOp::create(b, word, integer));
+    integer = arith::TruncIOp::create(b, whole, integer);
+  } else if (bits == 32) {
+    integer = shuffle(integer);
+  } else {
+    Value half = arith::ConstantOp::create(b, b.getIntegerAttr(whole, 32));
+    Value low = shuffle(arith::TruncIOp::create(b, word, integer));
+    Value high = shuffle(arith::TruncIOp::create(
+        b, word, arith::ShRUIOp::create(b, integer, half)));
+    high =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, whole, high), half);
+    integer =
+        arith::OrIOp::create(b, high, arith::ExtUIOp::create(b, whole, low));
+  }
+  return isa<FloatType>(type)
+             ? Value(arith::BitcastOp::create(b, type, integer))
+             : integer;
+}
+
+/// The sum over the threads of a team, the same for all of them.
+Value GPUThreadCode::reduceTeam(unsigned result, Value value, int64_t scratch) {
+  for (int64_t mask = std::min(plan.team, kWarp) / 2; mask >= 1; mask /= 2)
+    value = combine(result, value, exchange(value, mask));
+  if (plan.team <= kWarp)
+    return value;
+  int64_t warps = plan.team / kWarp;
+  Value parts = view(scratch, value.getType(), warps);
+  Value first = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq,
+      divide(lane, kWarp, plan.team, /*remainder=*/true), index(0));
+  when(first, [&] {
+    memref::StoreOp::create(
+        b, value, parts, divide(lane, kWarp, plan.team, /*remainder=*/false));
+  });
+  gpu::BarrierOp::create(b);
+  Value total = memref::LoadOp::create(b, parts, index(0));
+  for (int64_t warp = 1; warp < warps; ++warp)
+    total =
+        combine(result, total, memref::LoadOp::create(b, parts, index(warp)));
+  return total;
+}
+
+int64_t tessera::partBytes(int64_t count, Type type) {
+  return llvm::alignTo(count * rt::getElementBytes(type), 16);
+}

@@ -1,0 +1,294 @@
+//===- GPUThread.cpp - Where a thread is, reads and writes ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUThread.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// A quotient or remainder of a number below `bound`, in 32 bits if that fits.
+Value GPUThreadCode::divide(Value value, int64_t by, int64_t bound,
+                            bool remainder) {
+  if (remainder && bound <= by)
+    return value;
+  if (by == 1)
+    return remainder ? index(0) : value;
+  Type type =
+      bound < (int64_t(1) << 31) ? Type(b.getI32Type()) : Type(b.getI64Type());
+  Value wide = arith::IndexCastUIOp::create(b, type, value);
+  Value divisor = arith::ConstantOp::create(b, b.getIntegerAttr(type, by));
+  Value result = remainder ? Value(arith::RemUIOp::create(b, wide, divisor))
+                           : Value(arith::DivUIOp::create(b, wide, divisor));
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), result);
+}
+
+/// The number of a group as one number a run.
+SmallVector<Value> GPUThreadCode::digits(const LoopGroup &group, Value number) {
+  SmallVector<Value> values(group.runs.size());
+  int64_t below = 1;
+  for (int64_t i = int64_t(values.size()) - 1; i >= 0; --i) {
+    int64_t size = group.runs[i].size;
+    Value above = divide(number, below, group.size, /*remainder=*/false);
+    values[i] = divide(above, size, group.size / below, /*remainder=*/true);
+    below *= size;
+  }
+  return values;
+}
+
+void GPUThreadCode::atRow() { rowDigits = digits(op->rows, row); }
+
+void GPUThreadCode::atParallel(Value number) {
+  parallelIndex = number;
+  parallelDigits = digits(op->parallel, number);
+}
+
+void GPUThreadCode::atReduction(Value number) {
+  reductionIndex = number;
+  reductionDigits = digits(op->reductions, number);
+}
+
+void GPUThreadCode::atShared(Value number) {
+  if (op->work == RowWork::Reduction)
+    atReduction(number);
+  else
+    atParallel(number);
+}
+
+Value GPUThreadCode::loopIndex(unsigned loop) {
+  auto inGroup = [&](const LoopGroup &group, Value number) -> Value {
+    int64_t below = 1;
+    for (unsigned other : llvm::reverse(group.loops)) {
+      if (other == loop)
+        break;
+      below *= op->sizes[other];
+    }
+    Value digit = divide(number, below, group.size, /*remainder=*/false);
+    return divide(digit, op->sizes[loop], group.size / below,
+                  /*remainder=*/true);
+  };
+  auto moved = [&](const LoopGroup &group, Value number) -> Value {
+    if (&group != &op->shared() || element == 0)
+      return number;
+    return add(number, index(element));
+  };
+  if (op->sizes[loop] == 1)
+    return index(0);
+  if (llvm::is_contained(op->rows.loops, loop))
+    return inGroup(op->rows, row);
+  if (llvm::is_contained(op->parallel.loops, loop))
+    return inGroup(op->parallel, moved(op->parallel, parallelIndex));
+  return inGroup(op->reductions, moved(op->reductions, reductionIndex));
+}
+
+/// The place of a map that is not linear.
+Value GPUThreadCode::evaluate(AffineMap map, const Storage &place) {
+  SmallVector<Value> loops;
+  for (unsigned i = 0; i < op->sizes.size(); ++i)
+    loops.push_back(map.isFunctionOfDim(i) ? loopIndex(i) : index(0));
+  SmallVector<Value> indices;
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(place.shape), used;
+  for (unsigned i = place.dropped; i < map.getNumResults(); ++i) {
+    indices.push_back(
+        affine::expandAffineExpr(b, b.getLoc(), map.getResult(i), loops, {}));
+    used.push_back(strides[i]);
+  }
+  return linear(indices, used);
+}
+
+Value GPUThreadCode::address(const LinearAccess &access) {
+  Value sum;
+  auto plus = [&](Value term) {
+    sum = sum ? Value(arith::AddIOp::create(b, sum, term,
+                                            arith::IntegerOverflowFlags::nsw))
+              : term;
+  };
+  auto addGroup = [&](const LoopGroup &group, ArrayRef<Value> values) {
+    for (auto [run, value] : llvm::zip(group.runs, values))
+      if (int64_t stride = access.strides[run.last])
+        plus(scale(value, stride));
+  };
+  addGroup(op->rows, rowDigits);
+  addGroup(op->parallel, parallelDigits);
+  addGroup(op->reductions, reductionDigits);
+  int64_t constant = access.offset;
+  if (element)
+    constant += element * access.strides[op->shared().runs.back().last];
+  if (constant || !sum)
+    plus(index(constant));
+  return sum;
+}
+
+std::optional<LinearAccess> GPUThreadCode::access(OpOperand &operand,
+                                                  const Storage &place) const {
+  linalg::GenericOp generic = op->op;
+  return getLinearAccess(generic.getMatchingIndexingMap(&operand), place.shape,
+                         place.dropped);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
+
+/// Elements of one access of at most 16 bytes; 1 if single ones are read.
+static int64_t pieceOf(Type element, int64_t vector) {
+  if (element.isInteger(1))
+    return 1;
+  return std::min<int64_t>(vector, 16 / rt::getElementBytes(element));
+}
+
+GPUThreadCode::Elements GPUThreadCode::loadVector(OpOperand &operand,
+                                                  const Storage &place,
+                                                  const LinearAccess &access) {
+  Type type = getElementTypeOrSelf(operand.get().getType());
+  int64_t piece = pieceOf(type, op->vector);
+  Elements values;
+  for (element = 0; element < op->vector; element += piece) {
+    Value at = address(access);
+    if (piece == 1) {
+      values.push_back(memref::LoadOp::create(b, place.memref, at));
+      continue;
+    }
+    Value vector = vector::LoadOp::create(
+        b, VectorType::get({piece}, type), place.memref, at,
+        /*nontemporal=*/false,
+        llvm::MaybeAlign(piece * rt::getElementBytes(type)));
+    for (int64_t i = 0; i < piece; ++i)
+      values.push_back(vector::ExtractOp::create(b, vector, i));
+  }
+  element = 0;
+  return values;
+}
+
+/// Reads what the op wants of a chunk as vectors.
+void GPUThreadCode::loadChunk(unsigned number) {
+  round = number;
+  element = 0;
+  chunk.clear();
+  linalg::GenericOp generic = op->op;
+  for (OpOperand &operand : generic->getOpOperands()) {
+    Value value = operand.get();
+    auto place = storage.find(value);
+    if (generic.getMatchingBlockArgument(&operand).use_empty() ||
+        place == storage.end())
+      continue;
+    ValuePlace where = ValuePlace::Memory;
+    if (auto it = plan.places.find(value); it != plan.places.end())
+      where = it->second;
+    if (where == ValuePlace::Scalar || where == ValuePlace::Registers)
+      continue;
+    auto linear = access(operand, place->second);
+    if (!linear || op->vector == 1 || !isAligned(*op, *linear, op->vector))
+      continue;
+    std::vector<int64_t> way{int64_t(number), op->shared().size,
+                             linear->offset};
+    bool keeps = plan.keepsLoads &&
+                 readsAlike(*op, op->shared(), *linear, op->shared().size);
+    for (const LoopGroup::Run &run : op->rows.runs) {
+      way.push_back(run.size);
+      way.push_back(linear->strides[run.last]);
+    }
+    auto key = std::make_pair(value.getAsOpaquePointer(), way);
+    auto known = kept.find(key);
+    if (keeps && known != kept.end()) {
+      chunk[operand.getOperandNumber()] = known->second;
+      continue;
+    }
+    Elements values = loadVector(operand, place->second, *linear);
+    chunk[operand.getOperandNumber()] = values;
+    if (keeps)
+      kept[key] = values;
+  }
+}
+
+Value GPUThreadCode::load(OpOperand &operand) {
+  Value value = operand.get();
+  if (!isa<RankedTensorType>(value.getType()))
+    return scalars.lookup(value);
+  auto place = plan.places.find(value);
+  if (place != plan.places.end() && place->second == ValuePlace::Scalar)
+    return rowScalars.lookup(value);
+  if (place != plan.places.end() && place->second == ValuePlace::Registers)
+    return held.find({value.getAsOpaquePointer(), round})->second[element];
+  Elements &known = chunk[operand.getOperandNumber()];
+  if (!known.empty())
+    return known[known.size() == 1 ? 0 : element];
+  const Storage &memory = storage.find(value)->second;
+  auto linear = access(operand, memory);
+  linalg::GenericOp generic = op->op;
+  Value at = linear
+                 ? address(*linear)
+                 : evaluate(generic.getMatchingIndexingMap(&operand), memory);
+  Value loaded = memref::LoadOp::create(b, memory.memref, at);
+  // The same for all elements of the chunk.
+  if (linear && op->vector > 1 &&
+      linear->strides[op->shared().runs.back().last] == 0)
+    known = {loaded};
+  return loaded;
+}
+
+/// Writes the elements of a chunk, or one element.
+void GPUThreadCode::store(OpOperand &init, const Storage &place,
+                          ArrayRef<Value> values) {
+  Type type = values[0].getType();
+  auto linear = access(init, place);
+  linalg::GenericOp generic = op->op;
+  int64_t size = values.size();
+  int64_t piece = linear && size > 1 && isAligned(*op, *linear, size)
+                      ? pieceOf(type, size)
+                      : 1;
+  for (element = 0; element < size; element += piece) {
+    Value at = linear ? address(*linear)
+                      : evaluate(generic.getMatchingIndexingMap(&init), place);
+    if (piece == 1) {
+      memref::StoreOp::create(b, values[element], place.memref, at);
+      continue;
+    }
+    Value vector = vector::FromElementsOp::create(
+        b, VectorType::get({piece}, type), values.slice(element, piece));
+    vector::StoreOp::create(
+        b, vector, place.memref, at, /*nontemporal=*/false,
+        llvm::MaybeAlign(piece * rt::getElementBytes(type)));
+  }
+  element = 0;
+}
+
+Value GPUThreadCode::both(Value a, Value other) {
+  if (!a || !other)
+    return a ? a : other;
+  return arith::AndIOp::create(b, a, other);
+}
+
+void GPUThreadCode::when(Value condition, llvm::function_ref<void()> build) {
+  if (!condition)
+    return build();
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  build();
+}
+
+/// Writes what the op made of a chunk, where that lies in memory.
+void GPUThreadCode::storeResults(ArrayRef<Elements> results, Value condition) {
+  linalg::GenericOp generic = op->op;
+  bool stores = llvm::any_of(generic->getResults(),
+                             [&](Value value) { return storage.count(value); });
+  if (!stores)
+    return;
+  when(condition, [&] {
+    for (auto [i, value] : llvm::enumerate(generic->getResults()))
+      if (auto place = storage.find(value); place != storage.end())
+        store(*generic.getDpsInitOperand(i), place->second, results[i]);
+  });
+}

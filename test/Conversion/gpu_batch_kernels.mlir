@@ -1,0 +1,83 @@
+// RUN: tessera-opt %s --split-input-file --rt-batch-kernels --rt-verify-kernels | FileCheck %s
+
+// The norm of each gradient is small, and its update is a result: two launches,
+// with the sum of the norms between them. What is read twice is one argument; a
+// result may lie over what only its own kernel reads.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[P:.*]]: tensor<8xf32>, %[[Q:.*]]: tensor<4xf32>, %[[G:.*]]: tensor<8xf32>, %[[H:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[N:.*]]:2 = rt.kernel @batch_0(%[[G]], %[[H]])
+// CHECK-NEXT: %[[S:.*]] = rt.kernel @total(%[[N]]#0, %[[N]]#1)
+// CHECK-NEXT: %[[R:.*]]:2 = rt.kernel @batch_1(%[[P]], %[[G]], %[[S]], %[[Q]], %[[H]])
+// CHECK-NEXT: return %[[R]]#0, %[[R]]#1
+// CHECK-LABEL: func.func private @batch_0(
+// CHECK-SAME: attributes {rt.batch, rt.kernel, rt.reuse = array<i64>}
+// CHECK-DAG: rt.kernel @norm_8
+// CHECK-DAG: rt.kernel @norm_4
+// CHECK-LABEL: func.func private @batch_1(
+// CHECK-SAME: attributes {rt.batch, rt.kernel, rt.reuse = array<i64: 0, 0, 1, 3>}
+// CHECK-DAG: rt.kernel @update_8
+// CHECK-DAG: rt.kernel @update_4
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+#scalar = affine_map<() -> ()>
+module attributes {rt.target = "cuda"} {
+  func.func @step(%p: tensor<8xf32>, %q: tensor<4xf32>, %g: tensor<8xf32>, %h: tensor<4xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+    %0 = rt.kernel @norm_8(%g) : (tensor<8xf32>) -> tensor<f32>
+    %1 = rt.kernel @norm_4(%h) : (tensor<4xf32>) -> tensor<f32>
+    %2 = rt.kernel @total(%0, %1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %3 = rt.kernel @update_8(%p, %g, %2) : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %4 = rt.kernel @update_4(%q, %h, %2) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %3, %4 : tensor<8xf32>, tensor<4xf32>
+  }
+  func.func private @norm_8(%x: tensor<8xf32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @norm_4(%x: tensor<4xf32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @total(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %e = tensor.empty() : tensor<f32>
+    %r = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%x, %y : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @update_8(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<f32>) -> tensor<8xf32> attributes {rt.kernel, rt.rows = 8 : i64, rt.reuse = array<i64: 0, 0>} {
+    %e = tensor.empty() : tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id, #none, #id], iterator_types = ["parallel"]} ins(%x, %y, %z : tensor<8xf32>, tensor<8xf32>, tensor<f32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+      %m = arith.mulf %b, %c : f32
+      %s = arith.subf %a, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @update_4(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<f32>) -> tensor<4xf32> attributes {rt.kernel, rt.rows = 4 : i64, rt.reuse = array<i64: 0, 0>} {
+    %e = tensor.empty() : tensor<4xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id, #none, #id], iterator_types = ["parallel"]} ins(%x, %y, %z : tensor<4xf32>, tensor<4xf32>, tensor<f32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+      %m = arith.mulf %b, %c : f32
+      %s = arith.subf %a, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    return %r : tensor<4xf32>
+  }
+}
