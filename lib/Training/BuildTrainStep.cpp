@@ -251,7 +251,7 @@ void TrainStepBuilder::buildStep() {
   output("loss", loss);
   output("grad_norm", norm);
   output("lr", optimizer.getLearningRate());
-  output("tokens", count);
+  output("num_labels", count);
   if (skip)
     output("skipped",
            b.make<arith::UIToFPOp>(RankedTensorType::get({}, wide), skip));

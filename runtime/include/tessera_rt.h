@@ -470,7 +470,7 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * every step. The result has its type and sharding; where it also has its offset
  * nothing is moved, otherwise the block is copied. A program with such arguments
  * is a training step. Its results with one element and the names "loss",
- * "grad_norm", "lr", "tokens" and "skipped" (1 where the step changed nothing) are
+ * "grad_norm", "lr", "num_labels" and "skipped" (1 where the step changed nothing) are
  * read after every step, as far as they are there.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,

@@ -34,7 +34,7 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
   for (const Value &value : manifest.arguments)
     if (value.donate >= 0)
       changed.push_back({value.offset, value.bytes});
-  for (const char *name : {"loss", "grad_norm", "lr", "tokens", "skipped"})
+  for (const char *name : {"loss", "grad_norm", "lr", "num_labels", "skipped"})
     if (const Value *value = manifest.findScalar(name))
       scalars.push_back({value->offset, value->bytes});
 }
@@ -100,7 +100,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.loss = readScalar(ctx, manifest.findScalar("loss"));
   r.gradNorm = readScalar(ctx, manifest.findScalar("grad_norm"));
   r.lr = readScalar(ctx, manifest.findScalar("lr"));
-  r.tokens = readScalar(ctx, manifest.findScalar("tokens"));
+  r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
   r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
   r.seconds = seconds;
   r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
@@ -155,7 +155,7 @@ Status StepLoop::evaluate(int64_t step) {
                 /*isHeldOut=*/!data.evaluation.isOpen()};
     if (Status status = runProgram(step + 1, batch, seconds))
       return status;
-    double weight = readScalar(ctx, manifest.findScalar("tokens"));
+    double weight = readScalar(ctx, manifest.findScalar("num_labels"));
     weight = weight > 0 ? weight : 1;
     sum += weight * readScalar(ctx, manifest.findScalar("loss"));
     weights += weight;

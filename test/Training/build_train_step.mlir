@@ -18,7 +18,7 @@
 // CHECK-SAME: %[[STEP:[^ ]+]]: tensor<f32> {dist.donate = 9 : i64, nn.init = #nn.init<zeros>, nn.state = "step"}
 // CHECK-SAME: %[[X:[^ ]+]]: tensor<2x3x8xf32> {nn.dims = ["micro_batch", "batch", "embed"], nn.input = "x"}
 // CHECK-SAME: %[[Y:[^ ]+]]: tensor<2x3x4xf32> {nn.input = "y"}
-// CHECK-SAME: {nn.output = "loss"}, tensor<f32> {nn.output = "grad_norm"}, tensor<f32> {nn.output = "lr"}, tensor<f32> {nn.output = "tokens"})
+// CHECK-SAME: {nn.output = "loss"}, tensor<f32> {nn.output = "grad_norm"}, tensor<f32> {nn.output = "lr"}, tensor<f32> {nn.output = "num_labels"})
 
 // The forward of one micro-batch without what no gradient needs, its backward
 // from a seed of 1, and the sums.
