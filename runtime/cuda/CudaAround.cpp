@@ -77,6 +77,13 @@ Status CudaTarget::send(const ArenaBlock &block, bool kept) {
   return check(error);
 }
 
+Status CudaTarget::clear(const ArenaBlock &block) {
+  if (block.bytes == 0)
+    return TESSERA_RT_OK;
+  return check(
+      device->fillBytes(compute, deviceArena + block.offset, 0, block.bytes));
+}
+
 Status CudaTarget::waitForDevice() {
   if (Status status = check(device->record(end, compute)))
     return status;

@@ -317,6 +317,7 @@ Status CudaTarget::openAttention(const Options &options) {
     }
     if (!error.empty()) {
       cudnn.reset();
+      bytes = noted.embeddingWorkspace;
       remark("attention by the runtime's own kernels: " + error);
     }
   }

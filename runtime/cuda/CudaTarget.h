@@ -82,6 +82,7 @@ public:
   Status open(const Manifest &manifest, const Options &options,
               ProgramStep program) override;
   Status send(const ArenaBlock &block, bool kept) override;
+  Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &blocks) override;
   Status move(int64_t to, int64_t from, int64_t bytes) override;
   Status save(const std::vector<ArenaBlock> &blocks) override;

@@ -81,6 +81,21 @@ Status NcclLibrary::settle(const Channel &channel) {
   }
 }
 
+void NcclLibrary::close(const Channel &channel) {
+  constexpr double patience = 5;
+  double begin = monotonicSeconds();
+  int state = api.finalize(channel.comm);
+  while (state == nccl::InProgress && monotonicSeconds() - begin < patience) {
+    usleep(100);
+    if (api.asyncError(channel.comm, &state) != nccl::Success)
+      break;
+  }
+  if (state == nccl::Success)
+    api.destroy(channel.comm);
+  else
+    api.abort(channel.comm);
+}
+
 Status NcclLibrary::check(const Channel &channel, const char *what,
                           int result) {
   if (result == nccl::Success)

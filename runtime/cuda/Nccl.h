@@ -54,6 +54,8 @@ public:
   Status split(const Channel &parent, int color, Channel &channel);
   /// Waits until what the communicator was told last is under way.
   Status settle(const Channel &channel);
+  /// Gives a communicator back; waits a while for the others, and no longer.
+  void close(const Channel &channel);
   /// Records a failing result of a call on `channel`; waits where it is not
   /// over.
   Status check(const Channel &channel, const char *what, int result);

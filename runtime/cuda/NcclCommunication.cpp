@@ -226,11 +226,8 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
 
 NcclCommunication::~NcclCommunication() {
   for (std::unique_ptr<Channel> &channel : channels) {
-    if (channel->comm && !isAborted) {
-      api().finalize(channel->comm);
-      library.settle(*channel);
-      api().destroy(channel->comm);
-    }
+    if (channel->comm && !isAborted)
+      library.close(*channel);
     if (channel->staging)
       place.device.release(channel->staging);
     if (channel->stream.handle)

@@ -67,8 +67,6 @@ static void convertFloats(const float *source, int32_t dtype, void *out,
 
 static void initialise(tessera_rt_context *ctx, const Value &value,
                        uint64_t seed) {
-  if (value.init.kind == Initialiser::Zeros)
-    return;
   uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
   float first = float(value.init.first), second = float(value.init.second);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
@@ -128,7 +126,13 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
   return std::string();
 }
 
-/// Fills this rank's block of one argument that stays.
+/// Whether an argument is zeros whatever the options say.
+static bool isZeros(const Options &options, const Value &value) {
+  return !isData(value) && value.init.kind == Initialiser::Zeros &&
+         inputPath(options, value).empty();
+}
+
+/// Fills this rank's block of one argument that stays and is not all zeros.
 static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
                                 const Value &value) {
   memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
@@ -160,12 +164,18 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
-    std::string error = fillArgument(ctx, options, manifest.arguments[i]);
-    if (!error.empty())
-      return fail(ctx, TESSERA_RT_INVALID, error);
     const Value &value = manifest.arguments[i];
-    if (Status status = ctx->target->send({value.offset, value.bytes},
-                                          /*kept=*/!isData(value)))
+    ArenaBlock block{value.offset, value.bytes};
+    Status status = TESSERA_RT_OK;
+    if (isZeros(options, value)) {
+      status = ctx->target->clear(block);
+    } else {
+      std::string error = fillArgument(ctx, options, value);
+      if (!error.empty())
+        return fail(ctx, TESSERA_RT_INVALID, error);
+      status = ctx->target->send(block, /*kept=*/!isData(value));
+    }
+    if (status)
       return status;
     double now = monotonicSeconds();
     if (ctx->rank == 0 && !options.quiet && now - shown > 2) {

@@ -14,6 +14,8 @@
 #include "Residency.h"
 #include "kernels/HotKernels.h"
 
+#include <cstring>
+
 using namespace tessera::rt;
 
 Status HostTarget::launch(tessera_rt_kernel_fn fn, const int64_t *words,
@@ -79,6 +81,11 @@ Status HostTarget::start(int32_t slot, Operation &op) {
 }
 
 Status HostTarget::finish(int32_t slot) { return host::finish(ctx, slot); }
+
+Status HostTarget::clear(const ArenaBlock &block) {
+  memset(ctx->arena() + block.offset, 0, size_t(block.bytes));
+  return TESSERA_RT_OK;
+}
 
 Status HostTarget::move(int64_t to, int64_t from, int64_t bytes) {
   copyBytes(ctx, ctx->arena() + to, ctx->arena() + from, bytes);

@@ -79,6 +79,7 @@ public:
     return TESSERA_RT_OK;
   }
   Status send(const ArenaBlock &, bool) override { return 0; }
+  Status clear(const ArenaBlock &block) override;
   Status fetch(const std::vector<ArenaBlock> &) override { return 0; }
   Status move(int64_t to, int64_t from, int64_t bytes) override;
   Status save(const std::vector<ArenaBlock> &blocks) override;

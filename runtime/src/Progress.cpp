@@ -284,9 +284,13 @@ static Status reportLate(tessera_rt_context *ctx, const Operation &op,
 }
 
 Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
-  for (int rank = 0; rank < ctx->ranks; ++rank)
-    if (rank != ctx->rank && processIsGone(ctx->memory.blocks[rank]))
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    RankBlock &block = ctx->memory.blocks[rank];
+    // One that has finished may go.
+    if (rank != ctx->rank && block.state.load() != RankState::Finished &&
+        processIsGone(block))
       return reportDead(ctx, rank);
+  }
   return TESSERA_RT_OK;
 }
 

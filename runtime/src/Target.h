@@ -98,6 +98,8 @@ public:
   /// The host has written a block of its arena, which the program is to see.
   /// It is `kept` when the host will not look at it again before it is fetched.
   virtual Status send(const ArenaBlock &block, bool kept) = 0;
+  /// Makes a block of the program's arena zero.
+  virtual Status clear(const ArenaBlock &block) = 0;
   /// Waits for the steps so far and makes the host's arena show these blocks.
   virtual Status fetch(const std::vector<ArenaBlock> &blocks) = 0;
   /// Moves a block of the program's arena.
