@@ -140,6 +140,23 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
     return refute(op, "operand " + Twine(wrong) +
                           " is another value than in the reference");
   }
+  // An op of one value that the reference has once, of another value of the
+  // type.
+  const ReferenceOp *only = nullptr;
+  unsigned count = 0;
+  for (unsigned i = 0; i < reference.getNumOps(); ++i)
+    if (reference.getOp(i).op->getName() == op->getName() &&
+        reference.getOp(i).operands.size() == numbers.size()) {
+      only = &reference.getOp(i);
+      ++count;
+    }
+  if (numbers.size() == 1 && count == 1 && numbers[0] >= 0 &&
+      numbers[0] < firstForeign && only->operands[0] >= 0 &&
+      reference.getValue(only->operands[0]).type ==
+          reference.getValue(numbers[0]).type) {
+    verdict.reference = only->op->getLoc();
+    return refute(op, "operand 0 is another value than in the reference");
+  }
   // What commutes with every reduction only moves elements.
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   llvm::SmallBitVector tensors(op->getNumOperands());

@@ -485,3 +485,26 @@ func.func @swapped(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, di
   // expected-error @below {{refuted: func.return: result 0}}
   return %2 : tensor<2x4xf32>
 }
+
+// -----
+
+// An op of one value, of the other one: the only such op of the reference has the
+// sum.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithm(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = math.log %0 : tensor<8xf32>
+  return %2, %1 : tensor<8xf32>, tensor<8xf32>
+}
+func.func @of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                    %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithm} {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-error @below {{refuted: math.log: operand 0 is another value than in the reference}}
+  %2 = math.log %1 : tensor<8xf32>
+  return %2, %0 : tensor<8xf32>, tensor<8xf32>
+}
