@@ -165,7 +165,9 @@ std::string CublasLt::makePlan(const MatmulCall &call, MatmulPlan &plan) {
                              &matrix.stride, sizeof(int64_t));
   }
   std::string error = check(call, "layout", status);
-  return error.empty() ? setFusion(call, plan) : error;
+  if (error.empty())
+    error = setFusion(call, plan);
+  return error.empty() ? setPointers(call, plan) : error;
 }
 
 std::string CublasLt::findCandidates(const MatmulCall &call,
