@@ -244,27 +244,33 @@ void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
 /// One dist.bucket for the members, behind what they all need; ops that need
 /// one of them and stand before it follow it.
 void BlockBuckets::join(ArrayRef<Operation *> members) {
-  int first = ops.size(), lastReady = -1;
+  Operation *first = members.front(), *lastReady = nullptr;
   for (Operation *op : members) {
-    first = std::min(first, numbers.lookup(op));
-    lastReady = std::max(lastReady, getDefinition(op->getOperand(0)));
+    if (op->isBeforeInBlock(first))
+      first = op;
+    Operation *made = op->getOperand(0).getDefiningOp();
+    if (made && made->getBlock() == &block &&
+        (!lastReady || lastReady->isBeforeInBlock(made)))
+      lastReady = made;
   }
+  bool isReady = !lastReady || lastReady->isBeforeInBlock(first);
   llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
   SmallVector<Operation *> moved;
-  for (int i = first; i <= lastReady; ++i) {
+  for (Operation *op = isReady ? nullptr : first; op;
+       op = op == lastReady ? nullptr : op->getNextNode()) {
     bool isLate = false;
-    forEachRead(ops[i], [&](Value value) {
+    forEachRead(op, [&](Value value) {
       isLate |= late.contains(value.getDefiningOp());
     });
-    if (isLate && late.insert(ops[i]).second)
-      moved.push_back(ops[i]);
+    if (isLate && late.insert(op).second)
+      moved.push_back(op);
   }
 
   OpBuilder builder(block.getParentOp()->getContext());
-  if (lastReady < first)
-    builder.setInsertionPoint(ops[first]);
+  if (isReady)
+    builder.setInsertionPoint(first);
   else
-    builder.setInsertionPointAfter(ops[lastReady]);
+    builder.setInsertionPointAfter(lastReady);
   SmallVector<Value> inputs, results;
   SmallVector<Type> types;
   SmallVector<Location> locations;
@@ -338,10 +344,8 @@ void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
     before = begin;
     begin += size;
   }
-  for (ArrayRef<Operation *> bucket : buckets) {
+  for (ArrayRef<Operation *> bucket : buckets)
     join(bucket);
-    number();
-  }
 }
 
 void BlockBuckets::run() {
