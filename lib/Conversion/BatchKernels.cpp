@@ -31,8 +31,8 @@ namespace {
 constexpr int64_t kSmall = 256 * 1024;
 /// Parameters of a launch: CUDA takes 32764 bytes of them.
 constexpr size_t kMaxWords = 4000;
-/// Kernels whose code one function has: each is a branch, and the GPU keeps track
-/// of few branches at a time without spilling.
+/// Kernels whose code one function has: each is a branch, and the GPU keeps
+/// track of few branches at a time without spilling.
 constexpr size_t kMaxKernels = 8;
 
 class Batcher {
@@ -47,13 +47,15 @@ private:
     llvm::SmallPtrSet<Operation *, 8> members;
     llvm::StringSet<> callees;
     size_t words = 0;
+    /// A call of it reads from a batch, which may have been closed since.
+    bool follows = false;
   };
 
   bool mayWait(rt::KernelOp op) const;
   bool hasLaterReader(Value value, Operation *op) const;
   int lastLevel(Operation *op) const;
   void close(size_t count, Operation *before);
-  void build(const Batch &batch, bool mayStay, Operation *before);
+  void build(const Batch &batch, Operation *before);
   DenseI64ArrayAttr findReuse(func::FuncOp func) const;
 
   ModuleOp module;
@@ -123,10 +125,10 @@ DenseI64ArrayAttr Batcher::findReuse(func::FuncOp func) const {
   return DenseI64ArrayAttr::get(func.getContext(), pairs);
 }
 
-void Batcher::build(const Batch &batch, bool mayStay, Operation *before) {
+void Batcher::build(const Batch &batch, Operation *before) {
   if (batch.calls.size() == 1) {
     // What reads from a batch follows it.
-    if (!mayStay)
+    if (batch.follows)
       batch.calls.front()->moveBefore(before);
     return;
   }
@@ -172,7 +174,7 @@ void Batcher::build(const Batch &batch, bool mayStay, Operation *before) {
 /// Ends the first `count` levels.
 void Batcher::close(size_t count, Operation *before) {
   for (size_t level = 0; level < count; ++level)
-    build(open[level], /*mayStay=*/level == 0, before);
+    build(open[level], before);
   open.erase(open.begin(), open.begin() + count);
 }
 
@@ -197,6 +199,7 @@ void Batcher::run() {
     if (level == open.size())
       open.emplace_back();
     Batch &batch = open[level];
+    batch.follows |= last >= 0;
     batch.calls.push_back(call);
     batch.members.insert(call);
     batch.callees.insert(call.getCallee());

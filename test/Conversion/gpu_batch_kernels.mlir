@@ -81,3 +81,57 @@ module attributes {rt.target = "cuda"} {
     return %r : tensor<4xf32>
   }
 }
+
+// -----
+
+// A call that waits while the batch that it reads from is closed follows it.
+// CHECK-LABEL: func.func @follows(
+// CHECK-NEXT: %[[N:.*]]:2 = rt.kernel @batch_0(
+// CHECK-NEXT: %[[E:.*]] = tensor.expand_shape %[[N]]#0
+// CHECK-NEXT: %[[S:.*]] = rt.kernel @total(%[[N]]#0, %[[N]]#1)
+// CHECK-NEXT: %[[T:.*]] = rt.kernel @total(%[[S]], %[[S]])
+// CHECK-NEXT: return %[[E]], %[[T]]
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+#scalar = affine_map<() -> ()>
+module attributes {rt.target = "cuda"} {
+  func.func @follows(%g: tensor<8xf32>, %h: tensor<4xf32>) -> (tensor<1xf32>, tensor<f32>) {
+    %0 = rt.kernel @norm_8(%g) : (tensor<8xf32>) -> tensor<f32>
+    %1 = rt.kernel @norm_4(%h) : (tensor<4xf32>) -> tensor<f32>
+    %2 = rt.kernel @total(%0, %1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %e = tensor.expand_shape %0 [] output_shape [1] : tensor<f32> into tensor<1xf32>
+    %3 = rt.kernel @total(%2, %2) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %e, %3 : tensor<1xf32>, tensor<f32>
+  }
+  func.func private @norm_8(%x: tensor<8xf32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @norm_4(%x: tensor<4xf32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+  func.func private @total(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %e = tensor.empty() : tensor<f32>
+    %r = linalg.generic {indexing_maps = [#scalar, #scalar, #scalar], iterator_types = []} ins(%x, %y : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r : tensor<f32>
+  }
+}
