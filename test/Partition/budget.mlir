@@ -51,3 +51,16 @@ func.func @half(%x: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   %0 = math.exp %x : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["x"=4]
+// Two gradients are one collective, which is named with what it holds.
+// expected-error @+1 {{budget: expects at most 0 collectives in @bucket but got 1}}
+func.func @bucket(%x: tensor<4x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<64x4xf32>, %v: tensor<64x8xf32>)
+    -> (tensor<4x4xf32>, tensor<4x8xf32>) attributes {dist.budget = {max_collectives = 0}} {
+  // expected-note @+1 {{most bytes: all_reduce over {"x"} of tensor<4x4xf32> and 1 more (288 bytes)}}
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<4x64xf32>, tensor<64x4xf32> -> tensor<4x4xf32>
+  %1 = nn.einsum "ik,kj->ij" %x, %v : tensor<4x64xf32>, tensor<64x8xf32> -> tensor<4x8xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x8xf32>
+}

@@ -31,3 +31,18 @@ func.func @step(%a: tensor<4x8xf32>, %b: tensor<3x4x8xf32>)
   }
   return %2, %0, %1, %3 : tensor<8x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// A bucket is one collective: one latency, the bytes of its members.
+// CHECK:      @bucket: what a device receives in one call
+// CHECK-NEXT:   collective       axes                   count            bytes    exposed bytes           us
+// CHECK-NEXT:   all_reduce       {"y"}                      1              288              288         4.29
+// CHECK-NEXT:   total                                       1              288              288         4.29
+func.func @bucket(%a: tensor<4x8xf32>, %b: tensor<16xf32>) -> (tensor<4x8xf32>, tensor<16xf32>) attributes {dist.local} {
+  %r:2 = dist.bucket (%a, %b) : (tensor<4x8xf32>, tensor<16xf32>) -> (tensor<4x8xf32>, tensor<16xf32>) {
+  ^bb0(%c: tensor<4x8xf32>, %d: tensor<16xf32>):
+    %0 = dist.all_reduce <sum> %c over <{"y"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+    %1 = dist.all_reduce <sum> %d over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
+    dist.yield %0, %1 : tensor<4x8xf32>, tensor<16xf32>
+  }
+  return %r#0, %r#1 : tensor<4x8xf32>, tensor<16xf32>
+}
