@@ -269,8 +269,7 @@ tessera::rt::cuda::createEmulatedDevice(int64_t memoryBytes,
     options.seed = strtoull(text, &end, 10);
     if (*end || !*text) {
       error =
-          std::string("TESSERA_EMULATOR_SEED expects a number but got ") +
-          text;
+          std::string("TESSERA_EMULATOR_SEED expects a number but got ") + text;
       return nullptr;
     }
   }

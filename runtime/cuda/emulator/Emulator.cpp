@@ -13,6 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+
+#include "Draw.h"
 #include "Fiber.h"
 #include "GuardedMemory.h"
 
@@ -54,21 +56,6 @@ struct Thread {
   /// Copies since the last commit, and committed groups, oldest first.
   std::vector<AsyncCopy> begun;
   std::deque<std::vector<AsyncCopy>> groups;
-};
-
-/// A generator of orders: splitmix64.
-struct Draw {
-  uint64_t state;
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  template <typename T> void shuffle(std::vector<T> &order) {
-    for (size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[next() % i]);
-  }
 };
 
 /// A launch that runs.

@@ -11,6 +11,8 @@
 
 #include "Queues.h"
 
+#include "Draw.h"
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -25,15 +27,8 @@ struct Hardware {
   std::condition_variable changed;
   /// In order of creation.
   std::vector<Queue *> queues;
-  uint64_t draws = 0;
+  Draw draw{0};
   std::string error;
-
-  uint64_t draw() {
-    uint64_t z = draws += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
 };
 } // namespace
 
@@ -56,7 +51,7 @@ static void pass(Mark &mark) {
 Queue::Queue(uint64_t seed) : seed(seed) {
   std::lock_guard<std::mutex> lock(hardware().mutex);
   hardware().queues.push_back(this);
-  hardware().draws += seed;
+  hardware().draw.state += seed;
 }
 
 Queue::~Queue() {
@@ -82,7 +77,7 @@ bool Queue::step() {
   for (Queue *queue : all.queues) {
     if (!queue->canGoOn())
       continue;
-    uint64_t draw = all.draw();
+    uint64_t draw = all.draw.next();
     if (!chosen || draw < best) {
       chosen = queue;
       best = draw;
@@ -218,7 +213,7 @@ std::string Queue::endCapture(QueueGraph &graph) {
 std::string Queue::launch(const QueueGraph &graph, uint64_t order) {
   auto nodes = std::make_shared<std::vector<GraphNode>>(graph.nodes);
   return enqueue([nodes, order]() -> std::string {
-    uint64_t draws = order;
+    Draw draw{order};
     std::vector<char> done(nodes->size(), 0);
     for (size_t count = 0; count < nodes->size(); ++count) {
       // Those that could come next.
@@ -231,8 +226,7 @@ std::string Queue::launch(const QueueGraph &graph, uint64_t order) {
         if (!order && !open.empty())
           break;
       }
-      draws = draws * 6364136223846793005u + 1442695040888963407u;
-      size_t next = open[order ? size_t(draws >> 33) % open.size() : 0];
+      size_t next = open[order ? size_t(draw.next() % open.size()) : 0];
       std::string error = (*nodes)[next].work();
       if (!error.empty())
         return error;

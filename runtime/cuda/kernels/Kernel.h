@@ -170,15 +170,6 @@ TESSERA_DEVICE uint32_t shuffleXor(uint32_t value, int mask) {
 TESSERA_DEVICE float shuffleXor(float value, int mask) {
   return bitsToFloat(shuffleXor(floatToBits(value), mask));
 }
-/// The value `delta` lanes below; the lane's own where there is none.
-TESSERA_DEVICE uint32_t shuffleUp(uint32_t value, int delta) {
-#ifdef __CUDACC__
-  return __shfl_up_sync(~0u, value, delta);
-#else
-  int lane = emu::threadIndex() % 32;
-  return emu::shuffle(~0u, value, lane >= delta ? lane - delta : lane);
-#endif
-}
 /// The lanes with the same value.
 TESSERA_DEVICE uint32_t matchAny(uint32_t value) {
 #ifdef __CUDACC__

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// bf16 with heads of up to 128 elements, a multiple of 8, goes to the matrix
-// units; everything else to the plain kernels.
+// bf16 with heads of up to 128 elements, a multiple of 8, and a scale above
+// zero goes to the matrix units; everything else to the plain kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "Support.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -31,7 +32,10 @@ static int64_t headSize(const tessera_rt_attention_desc &d) {
 }
 
 bool tessera::rt::cuda::hasMatrixAttention(const tessera_rt_attention_desc &d) {
-  return d.dtype == TESSERA_RT_BF16 && d.head_dim % 8 == 0 &&
+  // The largest score is found before scores are scaled.
+  double scale;
+  memcpy(&scale, &d.scale_bits, sizeof(scale));
+  return scale > 0 && d.dtype == TESSERA_RT_BF16 && d.head_dim % 8 == 0 &&
          d.v_head_dim % 8 == 0 && headSize(d) <= 128;
 }
 

@@ -163,6 +163,28 @@ TEST(device_attention, bf16_over_tiles) {
   }
 }
 
+TEST(device_attention, scales_of_any_sign) {
+  for (double scale : {0.0, -0.5}) {
+    AttentionCase c{1, 20, 20, 1, 1, 16, 16, true, 0, 0};
+    tessera_rt_attention_desc d = c.desc(true);
+    memcpy(&d.scale_bits, &scale, sizeof(scale));
+    EXPECT_FALSE(hasMatrixAttention(d));
+    Operands o(c, true);
+    AttentionOperand wanted(c.rows() * c.kv, true);
+    SingleRank rank(1, 4096);
+    ASSERT_EQ(tessera_rt_attention(rank, &d, o.q.data(), o.k.data(), o.v.data(),
+                                   wanted.data(), nullptr, 0, 0),
+              0);
+    Block q(o.q, c.rows() * c.k, true), k(o.k, c.b * c.t * c.g * c.k, true);
+    Block v(o.v, c.b * c.t * c.g * c.kv, true), out(c.rows() * c.kv, true);
+    DeviceKernels device(4);
+    device.finish(launchAttention(device.kernels, device.stream, d,
+                                  {q.data(), k.data(), v.data(), 0, 0},
+                                  out.data(), nullptr));
+    expectNear(out.values(), floats(wanted, c.rows() * c.kv), 0.012, "out");
+  }
+}
+
 TEST(device_attention, heads_up_to_256) {
   check({1, 20, 40, 1, 1, 200, 256, true, 10, 0}, false);
   check({1, 20, 40, 1, 1, 256, 136, false, 0, 0}, true);
