@@ -39,7 +39,7 @@ using namespace tessera::rt::cuda::nccl;
 FAKE_STREAM_HOOK
 
 static constexpr int maxRanks = 8;
-static constexpr size_t mailBytes = 256 << 10;
+static constexpr size_t mailBytes = 4 << 20;
 
 namespace {
 /// From one rank to another.
@@ -90,6 +90,11 @@ static bool isTogether(const CommT *comm) {
 }
 
 static void post(CommT *comm, int to, const void *data, size_t bytes) {
+  if (bytes > mailBytes) {
+    fprintf(stderr, "fake NCCL: a message of %zu bytes, more than %zu\n", bytes,
+            mailBytes);
+    ::abort();
+  }
   Mailbox &box = comm->shared->mail[comm->rank][to];
   while (box.isFull.load())
     if (comm->isAborted)
