@@ -29,7 +29,7 @@
 // LINES: plan: mesh dp=2
 // LINES-NEXT: plan: parameters: 32 in 1 tensor; a rank has 128 B of them and 128 B of optimizer state
 // LINES-NEXT: plan: memory of a rank: {{.*}} B at its peak: {{.*}}parameters
-// LINES-NEXT: plan: communication: a rank receives in a step {{[0-9]+}} B over dp (2 all_reduce)
+// LINES-NEXT: plan: communication: a rank receives in a step {{[0-9]+}} B over dp (1 all_reduce)
 // LINES-NEXT: {{^}}   step        loss   grad norm         lr         ms   tokens/s   MFU      memory  slowest{{$}}
 // LINES-NEXT: {{^}}      1    2.619{{[0-9]+}}           -          - {{.*}} -   N/A {{.*}} rank {{[01]$}}
 // LINES-NEXT: {{^}}      2
