@@ -294,8 +294,9 @@ static void describeDevice(ModuleOp module,
       if (!kernel.isExternal())
         names.push_back(kernel.getSymName());
   defineKernelNames(module, names);
-  defineEmulatedKernels(module, emulated);
-  if (rt::getTarget(module) == rt::Target::CudaEmulated)
+  bool isEmulated = rt::getTarget(module) == rt::Target::CudaEmulated;
+  defineEmulatedKernels(module, isEmulated, emulated);
+  if (isEmulated)
     defineImages(module, {});
 }
 

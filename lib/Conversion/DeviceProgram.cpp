@@ -107,11 +107,11 @@ static LLVM::LLVMFuncOp defineEntry(Globals &globals, LLVM::LLVMFuncOp shared,
   return entry;
 }
 
-void tessera::defineEmulatedKernels(ModuleOp module,
+void tessera::defineEmulatedKernels(ModuleOp module, bool isEmulated,
                                     ArrayRef<LLVM::LLVMFuncOp> kernels) {
   Globals globals(module);
   constexpr llvm::StringLiteral name = "tessera_program_emulated_kernels";
-  if (kernels.empty())
+  if (!isEmulated)
     return globals.computed(
         name, globals.pointer, LLVM::Linkage::External,
         [&] { return LLVM::ZeroOp::create(globals.b, globals.pointer); });

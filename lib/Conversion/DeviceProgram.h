@@ -19,10 +19,10 @@ namespace tessera {
 void defineKernelNames(mlir::ModuleOp module,
                        llvm::ArrayRef<mlir::StringRef> names);
 
-/// Defines tessera_program_emulated_kernels: null where there are no kernels
-/// for the host, else of each an entry that unpacks words. A kernel's last
-/// argument is the block's shared memory.
-void defineEmulatedKernels(mlir::ModuleOp module,
+/// Defines tessera_program_emulated_kernels: null unless the program is for the
+/// emulator, else of each kernel, of which there may be none, an entry that
+/// unpacks words. A kernel's last argument is the block's shared memory.
+void defineEmulatedKernels(mlir::ModuleOp module, bool isEmulated,
                            llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> kernels);
 
 /// One of tessera_program_images.

@@ -1,5 +1,5 @@
-// RUN: tessera-opt %s --rt-emulate-gpu | FileCheck %s
-// RUN: tessera-opt %s --rt-emulate-gpu --rt-convert-to-llvm | FileCheck %s --check-prefix=LLVM
+// RUN: tessera-opt %s --split-input-file --rt-emulate-gpu | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --rt-emulate-gpu --rt-convert-to-llvm | FileCheck %s --check-prefix=LLVM
 
 // A kernel is a function of one thread, which asks the emulator.
 // CHECK-NOT: gpu.module
@@ -47,6 +47,20 @@ module attributes {rt.target = "cuda-emulated"} {
   func.func @step() attributes {rt.arena_bytes = 1024 : i64, rt.step} {
     %i = rt.axis_offset [1, 2] size 4 : index
     rt.launch_device @kernels::@exp number 0 grid 7 block 64 shared 512 at [0] with %i
+    return
+  }
+}
+
+// -----
+
+// A program without kernels is for the emulator all the same: its table is there.
+// LLVM: llvm.mlir.global external constant @tessera_program_emulated_kernels()
+// LLVM-NEXT: llvm.mlir.addressof @emulated_kernels
+module attributes {rt.target = "cuda-emulated"} {
+  gpu.module @kernels {
+  }
+  func.func @step() attributes {rt.arena_bytes = 1024 : i64, rt.step} {
+    rt.call_fill 4 count 64 bits 0 to 0
     return
   }
 }

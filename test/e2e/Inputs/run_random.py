@@ -1,7 +1,9 @@
 """Compiles random annotated programs, runs each on the ranks of its mesh, and
 compares what it computes with the interpreter's result for the program as it was.
 
-usage: run_random.py DIRECTORY FIRST COUNT NUMBER_OF_OPS [even]
+usage: run_random.py [--emulated] DIRECTORY FIRST COUNT NUMBER_OF_OPS [even]
+
+With --emulated the kernels are those of a GPU, and ranks are simulated.
 
 Programs that are refused when they are partitioned are skipped. Prints what is
 wrong, by more than 1e-9 of the largest magnitude (in f64), and how many were
@@ -21,18 +23,20 @@ def run(*command):
                           stderr=subprocess.PIPE, text=True)
 
 
-def try_seed(folder, seed, options):
+def try_seed(folder, seed, options, emulated):
     program = folder / f"{seed}.mlir"
     program.write_text(run(sys.executable, GENERATOR, seed, *options).stdout)
     data, executable = folder / f"{seed}.data", folder / f"{seed}.exe"
     if run("tessera", "verify", program, "--dump", data, "--tolerance", "1e-9").returncode:
         return "refused"
-    made = run("tessera", "compile", program, "--quiet", "-o", executable)
+    target = "cuda-emulated" if emulated else "host"
+    made = run("tessera", "compile", program, "--target", target, "--quiet", "-o", executable)
     if made.returncode:
         print(f"seed {seed}: {made.stderr}", flush=True)
         return "wrong"
     ranks = json.loads(run(executable, "--manifest").stdout)["ranks"]
-    ran = run(executable, "--ranks", ranks, "--threads", 1, "--inputs", data, "--compare",
+    processes = [f"--simulate-ranks={ranks}"] if emulated else ["--ranks", ranks, "--threads", 1]
+    ran = run(executable, *processes, "--inputs", data, "--compare",
               data / "expected", "--report", "json", "--quiet", "--deadline", 30)
     compared = json.loads(ran.stdout)["compared"] if ran.returncode == 0 else []
     for result in compared:
@@ -45,10 +49,13 @@ def try_seed(folder, seed, options):
 
 
 def main():
+    emulated = "--emulated" in sys.argv
+    if emulated:
+        sys.argv.remove("--emulated")
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     first, count = map(int, sys.argv[2:4])
-    results = [try_seed(folder, seed, sys.argv[4:]) for seed in range(first, first + count)]
+    results = [try_seed(folder, seed, sys.argv[4:], emulated) for seed in range(first, first + count)]
     counts = {name: results.count(name) for name in ("right", "refused", "wrong")}
     print(", ".join(f"{count} {name}" for name, count in counts.items()))
     return 1 if counts["wrong"] else 0
