@@ -51,8 +51,7 @@ struct Picked : CostOpInterface::ExternalModel<Picked<Op, kind>, Op> {
 
 /// Letters of both operands and the result are batch, of the left and the
 /// result m, of the right and the result n, of both operands alone k.
-struct EinsumCost
-    : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
+struct EinsumCost : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
   OpCost getOpCost(Operation *op) const {
     auto einsum = cast<EinsumOp>(op);
     EinsumOp::Letters letters = einsum.getLetters();
@@ -77,33 +76,12 @@ struct EinsumCost
   }
 };
 
-/// Share of the scores that are computed: half under a causal mask when queries
-/// and keys are the same positions.
-double scoreShare(bool causal, int64_t queries, int64_t keys) {
-  return causal && queries == keys ? 0.5 : 1.0;
-}
-
-/// `products` of the size of the scores: 2 forward, 5 backward.
-OpCost attentionCost(Value q, Value k, bool causal, double products) {
-  ArrayRef<int64_t> query = cast<RankedTensorType>(q.getType()).getShape();
-  ArrayRef<int64_t> key = cast<RankedTensorType>(k.getType()).getShape();
-  OpCost cost;
-  cost.kind = CostKind::Attention;
-  cost.batch = query[0] * query[2] * query[3];
-  cost.m = query[1];
-  cost.n = key[1];
-  cost.k = query[4];
-  cost.flops = products * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k *
-               scoreShare(causal, cost.m, cost.n);
-  return cost;
-}
-
 struct AttentionCost
     : CostOpInterface::ExternalModel<AttentionCost, AttentionOp> {
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<AttentionOp>(op);
-    return attentionCost(attention.getQ(), attention.getK(),
-                         attention.getCausal(), 2);
+    return getAttentionCost(attention.getQ(), attention.getK(),
+                            attention.getCausal(), 2);
   }
 };
 
@@ -112,8 +90,8 @@ struct AttentionBackwardCost
                                      AttentionBackwardOp> {
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<AttentionBackwardOp>(op);
-    return attentionCost(attention.getQ(), attention.getK(),
-                         attention.getCausal(), 5);
+    return getAttentionCost(attention.getQ(), attention.getK(),
+                            attention.getCausal(), 5);
   }
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RTCost.h"
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -37,6 +38,7 @@ void RTDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/RT/RTOps.cpp.inc"
       >();
+  attachCostModels(getContext());
 }
 
 //===----------------------------------------------------------------------===//

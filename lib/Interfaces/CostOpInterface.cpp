@@ -46,6 +46,22 @@ OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,
   return cost;
 }
 
+OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
+                                 double products) {
+  ArrayRef<int64_t> query = cast<RankedTensorType>(q.getType()).getShape();
+  ArrayRef<int64_t> key = cast<RankedTensorType>(k.getType()).getShape();
+  OpCost cost;
+  cost.kind = CostKind::Attention;
+  cost.batch = query[0] * query[2] * query[3];
+  cost.m = query[1];
+  cost.n = key[1];
+  cost.k = query[4];
+  double share = causal && cost.m == cost.n ? 0.5 : 1.0;
+  cost.flops =
+      products * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k * share;
+  return cost;
+}
+
 /// Sizes of a contraction by the role of its dimensions.
 static OpCost contractionCost(linalg::LinalgOp op,
                               const linalg::ContractionDimensions &dims) {
@@ -76,8 +92,8 @@ static OpCost structuredCost(linalg::LinalgOp op) {
   double points = 1;
   for (int64_t size : op.getStaticLoopRanges())
     points *= size;
-  double each = llvm::count_if(
-      op.getBlock()->without_terminator(), [](Operation &inner) {
+  double each =
+      llvm::count_if(op.getBlock()->without_terminator(), [](Operation &inner) {
         return llvm::any_of(inner.getResultTypes(), llvm::IsaPred<FloatType>);
       });
   cost.flops = each * points;

@@ -62,6 +62,13 @@ double getTensorElements(mlir::Type type);
 /// result.
 OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 
+/// The cost of attention of q [batch, query, group, head of the group, dim] over
+/// k [batch, key, group, dim]: `products` of the size of the scores, 2 forward
+/// and 5 backward, half of each under a causal mask where queries and keys are
+/// the same positions.
+OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
+                        double products);
+
 /// The cost of any op: its own, or by what else is known of it. Elementwise ops
 /// (by trait) compute one operation an element; structured ops (linalg) as many
 /// as their body has for each point of their iteration space, a contraction as

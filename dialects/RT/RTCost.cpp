@@ -1,0 +1,72 @@
+//===- RTCost.cpp - What library calls compute ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RTCost.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+namespace {
+
+struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost, MatmulOp> {
+  OpCost getOpCost(Operation *op) const {
+    MatmulLayoutAttr layout = cast<MatmulOp>(op).getLayout();
+    OpCost cost;
+    cost.kind = CostKind::Product;
+    cost.batch = layout.getBatch();
+    cost.m = layout.getM();
+    cost.n = layout.getN();
+    cost.k = layout.getK();
+    cost.flops = 2.0 * cost.batch * cost.m * cost.n * cost.k;
+    return cost;
+  }
+};
+
+template <typename Op, int products>
+struct Attention : CostOpInterface::ExternalModel<Attention<Op, products>, Op> {
+  OpCost getOpCost(Operation *op) const {
+    auto attention = cast<Op>(op);
+    return getAttentionCost(attention.getQ(), attention.getK(),
+                            attention.getCausal(), products);
+  }
+};
+
+/// An addition for each element of the gradient.
+struct EmbeddingCost
+    : CostOpInterface::ExternalModel<EmbeddingCost, EmbeddingBackwardOp> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost;
+    cost.kind = CostKind::Embedding;
+    cost.flops = getTensorElements(op->getOperand(0).getType());
+    return cost;
+  }
+};
+
+/// A copy reads what it writes, however large its source is.
+struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
+  OpCost getOpCost(Operation *op) const {
+    OpCost cost;
+    cost.kind = CostKind::Elementwise;
+    cost.bytesRead = tessera::getTensorBytes(op->getResult(0).getType());
+    cost.linear = true;
+    return cost;
+  }
+};
+
+} // namespace
+
+void rt::attachCostModels(MLIRContext *context) {
+  MatmulOp::attachInterface<MatmulCost>(*context);
+  AttentionOp::attachInterface<Attention<AttentionOp, 2>>(*context);
+  AttentionBackwardOp::attachInterface<Attention<AttentionBackwardOp, 5>>(
+      *context);
+  EmbeddingBackwardOp::attachInterface<EmbeddingCost>(*context);
+  CopyOp::attachInterface<CopyCost>(*context);
+}
