@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Partition/CollectiveReport.h"
+#include "OverlapBuilder.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <map>
 
 namespace tessera {
@@ -39,29 +41,12 @@ tessera::getCollectiveKind(dist::CollectiveOpInterface op) {
 // Collectives of a function
 //===----------------------------------------------------------------------===//
 
-/// True if something computes between the op's start and its wait.
-static bool isOverlapped(Operation *op) {
-  auto start = dyn_cast<dist::StartOp>(op->getParentOp());
-  if (!start || start.getFuture().use_empty())
-    return false;
-  Operation *wait = *start.getFuture().getUsers().begin();
-  if (wait->getBlock() != start->getBlock())
-    return false;
-  for (Operation *o = start->getNextNode(); o && o != wait;
-       o = o->getNextNode())
-    if (!isa<dist::StartOp, dist::WaitOp, dist::SliceOp, dist::AxisOffsetOp>(
-            o) &&
-        !o->hasTrait<OpTrait::ConstantLike>())
-      return true;
-  return false;
-}
-
 /// How often the op runs in one call of its function.
 static int64_t getRuns(Operation *op) {
   int64_t runs = 1;
-  for (auto parent = op->getParentOfType<dist::AccumulateOp>(); parent;
-       parent = parent->getParentOfType<dist::AccumulateOp>())
-    runs *= parent.getCount();
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    runs *= getNumRuns(parent);
   return runs;
 }
 
@@ -72,38 +57,51 @@ static double getLocalBytes(RankedTensorType type) {
   return static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
 }
 
+std::optional<CollectiveUse>
+CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
+  std::optional<CollectiveKind> kind = getCollectiveKind(op);
+  if (!kind)
+    return std::nullopt;
+  if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
+    meshOp = dist::lookupMesh(op, op.getMeshAttr());
+    mesh = meshOp.getMesh().toMesh();
+    links = getMeshLinks(meshOp);
+  }
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  AxisList axes = op.getAxes().toAxes(mesh);
+  CollectiveUse use{op, *kind, {}};
+  llvm::raw_string_ostream os(use.axes);
+  mesh.print(os, axes);
+  use.bytes = op.getBytesReceived(type, numShards(axes));
+  use.time =
+      getCollectiveTime(links, mesh, *kind, local + getLocalBytes(type), axes);
+  return use;
+}
+
 std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
   std::vector<CollectiveUse> uses;
-  // Looked up once: functions of one module share the mesh.
-  dist::MeshOp meshOp;
-  Mesh mesh;
-  MeshLinks links;
+  CollectivePricer pricer;
+  llvm::DenseMap<Operation *, double> exposed = getExposedShares(func);
   double local = 0;
   func->walk([&](dist::CollectiveOpInterface op) {
-    std::optional<CollectiveKind> kind = getCollectiveKind(op);
-    if (!kind)
-      return;
-    if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
-      meshOp = dist::lookupMesh(op, op.getMeshAttr());
-      mesh = meshOp.getMesh().toMesh();
-      links = getMeshLinks(meshOp);
-    }
-    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    AxisList axes = op.getAxes().toAxes(mesh);
-    int64_t bytes = op.getBytesReceived(type, numShards(axes));
-    // Members of a bucket follow each other; they are one collective.
     bool joins = isa<dist::BucketOp>(op->getParentOp()) && op->getPrevNode();
-    if (!joins) {
-      CollectiveUse use{op, *kind, {}, getRuns(op), 0, 0, !isOverlapped(op)};
-      llvm::raw_string_ostream os(use.axes);
-      mesh.print(os, axes);
-      uses.push_back(std::move(use));
-      local = 0;
+    std::optional<CollectiveUse> use = pricer.price(op, joins ? local : 0);
+    if (!use)
+      return;
+    double own =
+        getLocalBytes(cast<RankedTensorType>(op->getOperand(0).getType()));
+    local = joins ? local + own : own;
+    use->count = getRuns(op);
+    if (auto it = exposed.find(op->getParentOp()); it != exposed.end())
+      use->exposed = it->second;
+    // Members of a bucket follow each other; they are one collective.
+    if (joins) {
+      uses.back().bytes += use->bytes;
+      uses.back().time = use->time;
+      ++uses.back().members;
+      return;
     }
-    local += getLocalBytes(type);
-    uses.back().bytes += bytes;
-    ++uses.back().members;
-    uses.back().time = getCollectiveTime(links, mesh, *kind, local, axes);
+    uses.push_back(std::move(*use));
   });
   return uses;
 }
@@ -121,7 +119,8 @@ std::vector<CollectiveRow> tessera::summarize(ArrayRef<CollectiveUse> uses) {
     row.axes = use.axes;
     row.count += use.count;
     row.bytes += use.count * use.bytes;
-    row.exposedBytes += use.exposed ? use.count * use.bytes : 0;
+    row.exposedBytes +=
+        std::llround(static_cast<double>(use.count * use.bytes) * use.exposed);
     row.time += static_cast<double>(use.count) * use.time;
   }
   std::vector<CollectiveRow> out;

@@ -68,7 +68,8 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 /// What a partitioned module needs, by what follows.
-static ArenaMeasure getArenaMeasure(const PipelineOptions &options) {
+static ArenaMeasure getArenaMeasure(PipelineOptions options) {
+  options.collectiveReport.clear();
   auto build = [options](OpPassManager &pm) {
     addBuckets(pm, options);
     buildKernels(pm, options);
@@ -93,6 +94,16 @@ static ArenaMeasure getArenaMeasure(const PipelineOptions &options) {
     return bytes;
   };
   return measure;
+}
+
+/// The report of collectives, if it is wanted behind this phase.
+static void reportAt(Phase phase, OpPassManager &pm,
+                     const PipelineOptions &options) {
+  if (options.collectiveReport.empty() || options.reportPhase != phase)
+    return;
+  ReportCollectivesPassOptions report;
+  report.output = options.collectiveReport;
+  pm.addPass(createReportCollectivesPass(report));
 }
 
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
@@ -122,11 +133,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createVerifyLocalPass());
   pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
-  if (!options.collectiveReport.empty()) {
-    ReportCollectivesPassOptions report;
-    report.output = options.collectiveReport;
-    pm.addPass(createReportCollectivesPass(report));
-  }
+  reportAt(Phase::Partition, pm, options);
 }
 
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
@@ -148,6 +155,12 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.overlap) {
+    OverlapCollectivesPassOptions overlap;
+    overlap.slackBytes = options.overlapBytes;
+    pm.addPass(createOverlapCollectivesPass(overlap));
+  }
+  reportAt(Phase::Schedule, pm, options);
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
   PlanArenaPassOptions memory;
   memory.reuse = options.memory != MemoryUse::Apart;

@@ -65,9 +65,16 @@ constexpr OptionSpec kOwnOptions[] = {
      "the runtime to link with; default:\n"
      "../lib/libtessera_rt_host.a seen from this tool, or\n"
      "libtessera_rt_cuda.a"},
+    {"--overlap", "WHAT",
+     "on (default): collectives run beside work; off: each is\n"
+     "waited for at once. The numbers are the same"},
+    {"--overlap-memory", "BYTES",
+     "what a device's memory may grow by for that; default: a\n"
+     "tenth of it"},
     {"--dist-report", "FILE",
      "write what a device receives, by kind of collective and\n"
-     "axes: JSON to FILE.json, else text; - is stdout"},
+     "axes, and what of it no work hides: JSON to FILE.json,\n"
+     "else text; - is stdout"},
     {"--bucket-bytes", "N",
      "do small collectives as one, of at most N bytes from a\n"
      "device; 0: none; default: 26214400"},
@@ -95,7 +102,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/7),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/10),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -165,6 +172,17 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   }
   pipeline.noFullGather = parsed.has("--no-full-gather");
   pipeline.collectiveReport = parsed.get("--dist-report").str();
+  auto overlap = parsed.getChoice("--overlap", {"off", "on"}, "on");
+  if (!overlap)
+    return overlap.takeError();
+  pipeline.overlap = *overlap == 1;
+  StringRef memory = parsed.get("--overlap-memory");
+  if (parsed.has("--overlap-memory") &&
+      (memory.getAsInteger(10, pipeline.overlapBytes) ||
+       pipeline.overlapBytes < 0))
+    return llvm::createStringError(
+        "--overlap-memory expects an integer of at least 0 but got '" + memory +
+        "'");
   return llvm::Error::success();
 }
 
@@ -233,6 +251,9 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   job.pipeline.target = parsed.get("--target").str();
   if (llvm::Error error = readImageOptions(parsed, job))
     return error;
+  // Work and collectives have an order from phase schedule on.
+  if (!job.last || *job.last >= Phase::Schedule)
+    job.pipeline.reportPhase = Phase::Schedule;
   job.object.cpu = parsed.get("--cpu", "native").str();
   job.quiet = parsed.has("--quiet");
   if (!job.last) {

@@ -212,10 +212,12 @@ def VerifyKernelsPass : Pass<"rt-verify-kernels", "::mlir::ModuleOp"> {
 }
 
 def StartCollectivesPass : Pass<"rt-start-collectives", "::mlir::func::FuncOp"> {
-  let summary = "splits collectives into dist.start and dist.wait";
+  let summary = "splits collectives into dist.start and dist.wait, with slots";
   let description = [{
-    In the order of the program, which is the same on all ranks. The wait
-    stands right before the first use. Each gets a slot.
+    In the order of the program, which is the same on all ranks. What is not
+    started yet is waited for at once; `dist-overlap-collectives` puts work
+    between the two. Each start and its wait get the lowest slot that is free;
+    where all are taken the oldest wait moves up.
 
     ```mlir
     %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : ...

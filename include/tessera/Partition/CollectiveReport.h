@@ -32,10 +32,24 @@ struct CollectiveUse {
   /// Bytes that one device receives in one run, and seconds of it.
   int64_t bytes = 0;
   double time = 0;
-  /// Nothing else runs between its start and its wait.
-  bool exposed = true;
+  /// The share of its time in which nothing else runs, by the order of the
+  /// program (timeOverlap). 1 of what is waited for at once.
+  double exposed = 1;
   /// Collectives that are done as this one.
-  int64_t members = 0;
+  int64_t members = 1;
+};
+
+/// Prices collectives, each alone; looks a mesh up once.
+class CollectivePricer {
+public:
+  /// None of a slice. `local` are bytes of a device that travel along.
+  std::optional<CollectiveUse> price(dist::CollectiveOpInterface op,
+                                     double local = 0);
+
+private:
+  dist::MeshOp meshOp;
+  Mesh mesh;
+  MeshLinks links;
 };
 
 /// The collectives of a local function.

@@ -217,13 +217,47 @@ def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
                         "bytes that a device puts into one bucket; 0: no buckets">];
 }
 
+def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "collectives run beside work";
+  let description = [{
+    Splits each collective of a local function into `dist.start` and `dist.wait`
+    and finds an order of all ops, by the time that they take: a collective
+    starts as soon as its operand is there and the links of its axes are free,
+    what is needed first goes first; it is waited for where its result is needed.
+    An op that would stall lets one behind it go first. What gathers parameters
+    starts when the work on the layer before begins, no earlier. Neither ops nor
+    starts move across a loop, a send or a receive.
+
+    The arena of the step is at most that of the program whose collectives are
+    waited for at once, plus `slack-bytes` or, where that is negative,
+    `slack-share` of it. Collectives keep one order, the same on all devices. A
+    remark for each says what runs beside it and what is exposed.
+
+    ```mlir
+    %1 = dist.all_gather %p dim 0 over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<8xf32>
+    %2 = rt.kernel @work(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    %3 = rt.kernel @use(%1, %2) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+    becomes a `dist.start`, the first kernel, the `dist.wait`, the second kernel.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::tessera::rt::RTDialect"];
+  let options = [
+    Option<"slackBytes", "slack-bytes", "int64_t", /*default=*/"-1",
+           "bytes that the arena may grow by; negative: slack-share of it">,
+    Option<"slackShare", "slack-share", "double", /*default=*/"0.1",
+           "share of the arena that it may grow by">];
+}
+
 def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
   let summary = "says what local functions communicate";
   let description = [{
     For each local function a table of its collectives by kind and axes: how
-    many, the bytes that one device receives, those of them during which nothing
-    else runs, and the time on the mesh's links. What stands in a
-    `dist.accumulate` counts once for each micro-batch. Changes nothing.
+    many, the bytes that one device receives, the share of them that is exposed
+    (what of the time between start and wait passes while nothing else runs, by
+    the times that `dist-overlap-collectives` orders by), and the time on the
+    mesh's links. What stands in a `dist.accumulate` or a loop counts as often as
+    it runs. Changes nothing.
 
     ```mlir
     %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<8x4xf32> -> tensor<8x4xf32>

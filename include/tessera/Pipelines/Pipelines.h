@@ -85,6 +85,13 @@ struct PipelineOptions {
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
   /// says, or host.
   std::string target;
+  /// Behind which phase it is made: partition, where every collective is exposed
+  /// still, or schedule.
+  Phase reportPhase = Phase::Partition;
+  /// Collectives run beside work; else each is waited for at once.
+  bool overlap = true;
+  /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.
+  int64_t overlapBytes = -1;
   /// Name of the program in its manifest.
   std::string program = "program";
 };

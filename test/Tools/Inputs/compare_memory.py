@@ -1,4 +1,5 @@
-"""Compares the memory of tessera plan with the arena of the compiled program, of a
+"""Compares the memory of tessera plan with the arena of the compiled program (whose
+collectives are waited for at once: overlap may add a tenth), of a
 small Llama on two ranks: compare_memory.py CONFIG FOLDER CLUSTER ZERO..."""
 
 import json
@@ -27,7 +28,7 @@ def arena(zero):
     """Bytes by category of the compiled step."""
     run("compile", folder / "model.mlir", "--mesh", f"dp={RANKS}", "--strategy",
         "dp" + (f",zero={zero}" if zero else ""), "--precision", "bf16",
-        "--micro-batches", MICRO_BATCHES, "--compile-to=schedule", "--quiet",
+        "--micro-batches", MICRO_BATCHES, "--overlap=off", "--compile-to=schedule", "--quiet",
         "-o", folder / "step.mlir")
     memory = re.search(r"rt.memory = {([^}]*)}", (folder / "step.mlir").read_text()).group(1)
     return {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", memory)}

@@ -1,4 +1,4 @@
-"""Prints a local program with 70 collectives that may all be in flight."""
+"""Prints a local program with 70 collectives that are all in flight."""
 
 COUNT = 70
 
@@ -9,8 +9,14 @@ print('    -> (tensor<8xf32> {nn.output = "y", '
       'dist.sharding = #dist.sharding<@mesh, [{}]>, dist.global_shape = array<i64: 8>})')
 print("    attributes {dist.local} {")
 for i in range(COUNT):
-    print(f'  %g{i} = dist.all_gather %x dim 0 over <{{"x"}}> on @mesh '
-          ": tensor<4xf32> -> tensor<8xf32>")
+    print(f"  %f{i} = dist.start %x : tensor<4xf32> -> !dist.future<tensor<8xf32>> {{\n"
+          "  ^bb0(%a: tensor<4xf32>):\n"
+          '    %r = dist.all_gather %a dim 0 over <{"x"}> on @mesh '
+          ": tensor<4xf32> -> tensor<8xf32>\n"
+          "    dist.yield %r : tensor<8xf32>\n  }")
+for i in range(COUNT):
+    print(f"  %g{i} = dist.wait %f{i}, %x : !dist.future<tensor<8xf32>>, tensor<4xf32> "
+          "-> tensor<8xf32>")
 total = "%g0"
 for i in range(1, COUNT):
     print(f"  %s{i} = arith.addf {total}, %g{i} : tensor<8xf32>")
