@@ -59,6 +59,15 @@ inline ReductionKind fromPlain(::tessera::ReductionKind kind) {
   return static_cast<ReductionKind>(kind);
 }
 
+/// True if dimension `dim` of an operand of an op of two operands and one result
+/// is one parallel factor that the other operand does not have, so that each part
+/// of it makes a part of the result, of dimension `resultDim`, by itself.
+bool isParallelIn(mlir::Operation *op, unsigned operand, int64_t dim,
+                  unsigned &resultDim);
+/// The operand and the dimension of which that is so, given the result's.
+std::optional<std::pair<unsigned, unsigned>>
+findParallelOperand(mlir::Operation *op, int64_t resultDim);
+
 /// The mesh named `symbol` as seen from `op`; null if there is none.
 MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 

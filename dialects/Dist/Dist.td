@@ -12,5 +12,6 @@ include "dialects/Dist/DistAttrs.td"
 include "dialects/Dist/DistPlan.td"
 include "dialects/Dist/DistOps.td"
 include "dialects/Dist/DistCollectives.td"
+include "dialects/Dist/DistMatmul.td"
 
 #endif // TESSERA_DIALECTS_DIST_DIST_TD

@@ -235,8 +235,8 @@ def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
 }
 
 def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["StartOp", "AccumulateOp", "BucketOp"]>]> {
-  let summary = "ends the region of dist.start, dist.bucket or dist.accumulate";
+    ParentOneOf<["StartOp", "AccumulateOp", "BucketOp", "CollectiveMatmulOp"]>]> {
+  let summary = "ends the region of a dist op";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }

@@ -154,10 +154,10 @@ Arguments CallCopyOp::getCallArguments() {
           array(getSizes()),
           int64(getSource()),
           array(getSourceStrides()),
-          starts,
+          getInTarget() ? null() : starts,
           int64(getTarget()),
           array(getTargetStrides()),
-          null()};
+          getInTarget() ? starts : null()};
 }
 
 StringRef CallFillOp::getCallee() { return "tessera_rt_fill"; }

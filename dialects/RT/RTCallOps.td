@@ -83,16 +83,19 @@ def RT_CallCopyOp : RT_CallOp<"call_copy"> {
     ```mlir
     rt.call_copy 4 [16, 8] from 0 [1, 16] to 4096 [8, 1]
     ```
-    With a start: `start %i dim 0` shifts the source along a dimension.
+    With a start: `start %i dim 0` shifts the source along a dimension, and
+    `start %i dim 0 in_target` the target.
     (C1) as many strides as sizes, at most 8; (C2) dim is one of the dimensions.
   }];
   let arguments = (ins I64Attr:$element_size, DenseI64ArrayAttr:$sizes,
                        I64Attr:$source, DenseI64ArrayAttr:$source_strides,
                        I64Attr:$target, DenseI64ArrayAttr:$target_strides,
-                       Optional<Index>:$start, OptionalAttr<I64Attr>:$dim);
+                       Optional<Index>:$start, OptionalAttr<I64Attr>:$dim,
+                       UnitAttr:$in_target);
   let assemblyFormat = [{
     $element_size $sizes `from` $source $source_strides `to` $target
-    $target_strides (`start` $start^ `dim` $dim)? attr-dict
+    $target_strides (`start` $start^ `dim` $dim (`in_target` $in_target^)?)?
+    attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -172,6 +172,24 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult AssembleOp::verify() {
+  if (getPieces().size() != getStarts().size() || getPieces().empty())
+    return emitOpError("(C1) expects a start for each piece but got ")
+           << getStarts().size() << " for " << getPieces().size();
+  auto type = cast<RankedTensorType>(getPieces().front().getType());
+  int64_t dim = getDim();
+  SmallVector<int64_t> shape(type.getShape());
+  bool isRight = llvm::all_equal(getPieces().getTypes()) && dim >= 0 &&
+                 dim < type.getRank();
+  if (isRight)
+    shape[dim] *= getPieces().size();
+  if (!isRight || getResult().getType() != type.clone(shape))
+    return emitOpError("(C2) expects pieces of one type and a result of all of "
+                       "them along dimension ")
+           << dim << " but got " << type << " and " << getResult().getType();
+  return success();
+}
+
 LogicalResult ConcatOp::verify() {
   auto result = getResult().getType();
   int64_t dim = getDim();

@@ -171,6 +171,29 @@ def RT_ConcatOp : RT_Op<"concat", [Pure]> {
   let hasVerifier = 1;
 }
 
+def RT_AssembleOp : RT_Op<"assemble", [Pure, AttrSizedOperandSegments]> {
+  let summary = "tensors one after the other, at places known at run time";
+  let description = [{
+    Piece s lies at position `starts[s]` of the result's dimension `dim`. The
+    places are those of the pieces one after the other, in any order.
+    (C1) a start for each piece; (C2) the pieces have one type; the result has it,
+    with as many times their size in `dim` as there are pieces.
+
+    ```mlir
+    %r = rt.assemble %a, %b at %i, %j dim 0
+        : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<RT_Tensor>:$pieces, Variadic<Index>:$starts,
+                       I64Attr:$dim);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $pieces `at` $starts `dim` $dim attr-dict `:` type($pieces) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def RT_KernelOp : RT_Op<"kernel", [Pure,
     DeclareOpInterfaceMethods<ReuseOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

@@ -12,6 +12,7 @@
 #include "GenericBuilder.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -75,6 +76,31 @@ struct ConvertConcat : OpRewritePattern<tensor::ConcatOp> {
                                 PatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<rt::ConcatOp>(op, op.getType(), op.getInputs(),
                                               op.getDim());
+    return success();
+  }
+};
+
+/// Where each piece of a ring lies: the device's number and the step, around.
+struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::AssembleOp op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    int64_t dim = op.getDim(), count = op.getPieces().size();
+    int64_t size = type.getDimSize(dim) / count;
+    Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), op.getAxes(),
+                                           size, op.getMesh());
+    Value whole = arith::ConstantIndexOp::create(b, type.getDimSize(dim));
+    SmallVector<Value> starts;
+    for (int64_t step = 0; step < count; ++step)
+      starts.push_back(arith::RemUIOp::create(
+          b,
+          arith::AddIOp::create(b, own,
+                                arith::ConstantIndexOp::create(b, step * size)),
+          whole));
+    rewriter.replaceOpWithNewOp<rt::AssembleOp>(op, type, op.getPieces(),
+                                                starts, dim);
     return success();
   }
 };
@@ -158,6 +184,7 @@ struct ConvertSplat : OpRewritePattern<tensor::SplatOp> {
 } // namespace
 
 void tessera::populateMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat, ConvertPad,
-               ConvertInsertSlice, ConvertSplat>(patterns.getContext());
+  patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat,
+               ConvertAssemble, ConvertPad, ConvertInsertSlice, ConvertSplat>(
+      patterns.getContext());
 }

@@ -57,6 +57,7 @@ private:
   void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
   void lowerCopy(rt::CopyOp op);
   void lowerConcat(rt::ConcatOp op);
+  void lowerAssemble(rt::AssembleOp op);
   void lowerStart(dist::StartOp op);
   void lowerSend(dist::SendOp op);
   void lowerRecv(dist::RecvOp op);
@@ -355,6 +356,20 @@ void StepLowering::lowerConcat(rt::ConcatOp op) {
   }
 }
 
+void StepLowering::lowerAssemble(rt::AssembleOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  for (auto [piece, start] : llvm::zip_equal(op.getPieces(), op.getStarts())) {
+    auto part = cast<RankedTensorType>(piece.getType());
+    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(piece),
+                           rt::getRowMajorStrides(part.getShape()),
+                           offsetOf(op.getResult()),
+                           rt::getRowMajorStrides(type.getShape()),
+                           scalars.lookup(start), op.getDimAttr(),
+                           /*in_target=*/true);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Communication
 //===----------------------------------------------------------------------===//
@@ -499,6 +514,7 @@ LogicalResult StepLowering::lower(Operation *op) {
           })
           .Case([&](rt::CopyOp o) { return lowerCopy(o), true; })
           .Case([&](rt::ConcatOp o) { return lowerConcat(o), true; })
+          .Case([&](rt::AssembleOp o) { return lowerAssemble(o), true; })
           .Case([&](dist::StartOp o) { return lowerStart(o), true; })
           .Case([&](dist::SendOp o) { return lowerSend(o), true; })
           .Case([&](dist::RecvOp o) { return lowerRecv(o), true; })

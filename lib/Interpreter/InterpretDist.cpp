@@ -210,7 +210,8 @@ static LogicalResult runWait(dist::WaitOp op, Machine &m) {
   return success();
 }
 
-static LogicalResult runBucket(dist::BucketOp op, Machine &m) {
+/// What its region says, of all ranks.
+template <typename Op> static LogicalResult runRegion(Op op, Machine &m) {
   std::vector<RankTensors> inputs, yielded;
   for (Value input : op.getInputs())
     inputs.push_back(m.get(input));
@@ -218,6 +219,24 @@ static LogicalResult runBucket(dist::BucketOp op, Machine &m) {
     return failure();
   for (auto [result, tensors] : llvm::zip_equal(op.getResults(), yielded))
     m.set(result, std::move(tensors));
+  return success();
+}
+
+static LogicalResult runAssemble(dist::AssembleOp op, Machine &m) {
+  FailureOr<Mesh> mesh = m.getMesh(op, op.getMeshAttr());
+  if (failed(mesh))
+    return failure();
+  AxisList axes = op.getAxes().toAxes(*mesh);
+  int64_t members = numShards(axes);
+  RankTensors result;
+  for (int64_t rank = 0; rank < m.getNumRanks(); ++rank) {
+    int64_t here = mesh->shardIndex(rank, axes);
+    SmallVector<TensorRef> parts(members);
+    for (auto [step, piece] : llvm::enumerate(op.getPieces()))
+      parts[(here + step) % members] = m.get(piece)[rank];
+    result.push_back(concatenate(parts, op.getDim()));
+  }
+  m.set(op.getResult(), std::move(result));
   return success();
 }
 
@@ -283,7 +302,9 @@ void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::RecvOp, runRecv>();
   r.addRank<dist::StartOp, runStart>();
   r.addRank<dist::WaitOp, runWait>();
-  r.addRank<dist::BucketOp, runBucket>();
+  r.addRank<dist::BucketOp, runRegion>();
+  r.addRank<dist::CollectiveMatmulOp, runRegion>();
+  r.addRank<dist::AssembleOp, runAssemble>();
   r.addRank<dist::AxisOffsetOp, runAxisOffset>();
   r.addRank<dist::ToPartialOp, runToPartial>();
   r.addRank<dist::ConstraintOp, runIdentity>();

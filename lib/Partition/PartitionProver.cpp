@@ -223,6 +223,8 @@ bool PartitionProver::visit(Operation *op) {
     states[wait.getResult()] = std::move(state);
     return true;
   }
+  if (auto matmul = dyn_cast<dist::CollectiveMatmulOp>(op))
+    return visitCollectiveMatmul(matmul);
   if (auto partial = dyn_cast<dist::ToPartialOp>(op))
     return visitToPartial(partial);
   if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))

@@ -51,6 +51,7 @@ private:
                        mlir::Value result);
   bool visitStart(dist::StartOp op);
   bool visitBucket(dist::BucketOp op);
+  bool visitCollectiveMatmul(dist::CollectiveMatmulOp op);
   bool visitToPartial(dist::ToPartialOp op);
   bool visitOffset(dist::AxisOffsetOp op);
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);

@@ -48,6 +48,23 @@ bool PartitionProver::visitBucket(dist::BucketOp op) {
   return true;
 }
 
+/// What its region says; how that is done piece by piece is another matter.
+bool PartitionProver::visitCollectiveMatmul(dist::CollectiveMatmulOp op) {
+  for (auto [argument, input] :
+       llvm::zip_equal(op.getBody().getArguments(), op.getInputs())) {
+    ShardState state = states.find(input)->second;
+    states[argument] = std::move(state);
+  }
+  if (!visitBlock(op.getBody().front()))
+    return false;
+  for (auto [result, yielded] :
+       llvm::zip_equal(op.getResults(), op.getYield().getOperands())) {
+    ShardState state = states.find(yielded)->second;
+    states[result] = std::move(state);
+  }
+  return true;
+}
+
 bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
   std::string why;
   FailureOr<ShardState> made =

@@ -58,6 +58,15 @@ static void buildPropagate(OpPassManager &pm) {
   pm.addPass(createPropagateShardingsPass());
 }
 
+static void addCollectiveMatmuls(OpPassManager &pm,
+                                 const PipelineOptions &options) {
+  if (options.collectiveMatmul == CollectiveMatmul::Off)
+    return;
+  FormCollectiveMatmulPassOptions rings;
+  rings.always = options.collectiveMatmul == CollectiveMatmul::On;
+  pm.addPass(createFormCollectiveMatmulPass(rings));
+}
+
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options);
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options);
 
@@ -71,6 +80,7 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
 static ArenaMeasure getArenaMeasure(PipelineOptions options) {
   options.collectiveReport.clear();
   auto build = [options](OpPassManager &pm) {
+    addCollectiveMatmuls(pm, options);
     addBuckets(pm, options);
     buildKernels(pm, options);
     buildSchedule(pm, options);
@@ -129,6 +139,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createFuseCollectivesPass(fusion));
   // What the backward computes again rather than keeps.
   pm.addPass(createSelectRecomputePass(getArenaMeasure(options)));
+  addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   pm.addPass(createVerifyLocalPass());
   pm.addPass(createVerifyPartitionPass(reference));
@@ -143,6 +154,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
     target.target = options.target;
     pm.addPass(createSetTargetPass(target));
   }
+  pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   pm.addNestedPass<func::FuncOp>(createConvertNNPass());
@@ -162,6 +174,7 @@ static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
   }
   reportAt(Phase::Schedule, pm, options);
   pm.addNestedPass<func::FuncOp>(createStartCollectivesPass());
+  pm.addPass(createCheckDeadlockPass());
   PlanArenaPassOptions memory;
   memory.reuse = options.memory != MemoryUse::Apart;
   memory.check = options.memory == MemoryUse::Watched;

@@ -65,6 +65,10 @@ constexpr OptionSpec kOwnOptions[] = {
      "the runtime to link with; default:\n"
      "../lib/libtessera_rt_host.a seen from this tool, or\n"
      "libtessera_rt_cuda.a"},
+    {"--collective-matmul", "WHAT",
+     "off (default), auto or on: products run in pieces beside\n"
+     "the all-gather before or the reduce-scatter behind them,\n"
+     "where that takes less time on the mesh's links; or always"},
     {"--overlap", "WHAT",
      "on (default): collectives run beside work; off: each is\n"
      "waited for at once. The numbers are the same"},
@@ -102,7 +106,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/10),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/11),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -176,6 +180,11 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   if (!overlap)
     return overlap.takeError();
   pipeline.overlap = *overlap == 1;
+  auto rings =
+      parsed.getChoice("--collective-matmul", {"off", "auto", "on"}, "off");
+  if (!rings)
+    return rings.takeError();
+  pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
   StringRef memory = parsed.get("--overlap-memory");
   if (parsed.has("--overlap-memory") &&
       (memory.getAsInteger(10, pipeline.overlapBytes) ||

@@ -217,6 +217,50 @@ def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
                         "bytes that a device puts into one bucket; 0: no buckets">];
 }
 
+def FormCollectiveMatmulPass : Pass<"dist-form-collective-matmul", "::mlir::ModuleOp"> {
+  let summary = "products run in pieces beside their all-gather or reduce-scatter";
+  let description = [{
+    Where a product's operand is gathered along a dimension that stays in the
+    result, or its result reduce-scattered along one that is not summed over,
+    both become one `dist.collective_matmul`, if that takes less time: a ring of
+    n devices multiplies n pieces and sends n - 1 of them meanwhile, but reads the
+    other operand n times and copies each piece once more. All products of a
+    gathered value are taken that can stand before anything that they make is
+    used. With `always` no time is asked for. A remark says by how much either way
+    is shorter.
+
+    ```mlir
+    %0 = dist.all_gather %x dim 1 over <{"tp"}> on @mesh : tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+    %1 = nn.einsum "bsd,de->bse" %0, %w : tensor<2x8x8xf32>, tensor<8x6xf32> -> tensor<2x8x6xf32>
+    ```
+    becomes a `dist.collective_matmul (%x, %w)` with both in its region.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+  let options = [Option<"always", "always", "bool", /*default=*/"false",
+                        "whatever the time">];
+}
+
+def ExpandCollectiveMatmulPass : Pass<"dist-expand-collective-matmul", "::mlir::ModuleOp"> {
+  let summary = "dist.collective_matmul becomes permutes and pieces of products";
+  let description = [{
+    ```mlir
+    %r = dist.collective_matmul (%x, %w) : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32> {...}
+    ```
+    that gathers over two devices becomes
+    ```mlir
+    %1 = dist.permute %x targets [1, 0] over <{"tp"}> on @mesh : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+    %0 = nn.einsum "bsd,de->bse" %x, %w : tensor<2x4x8xf32>, tensor<8x6xf32> -> tensor<2x4x6xf32>
+    %2 = nn.einsum "bsd,de->bse" %1, %w : tensor<2x4x8xf32>, tensor<8x6xf32> -> tensor<2x4x6xf32>
+    %r = dist.assemble %0, %2 dim 1 over <{"tp"}> on @mesh : tensor<2x4x6xf32>, tensor<2x4x6xf32> -> tensor<2x8x6xf32>
+    ```
+    A reduce-scatter's sums travel instead, each step adding a product of a slice
+    of the operand.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::tessera::dist::DistDialect"];
+}
+
 def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"> {
   let summary = "collectives run beside work";
   let description = [{
@@ -247,6 +291,28 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"
            "bytes that the arena may grow by; negative: slack-share of it">,
     Option<"slackShare", "slack-share", "double", /*default=*/"0.1",
            "share of the arena that it may grow by">];
+}
+
+def CheckDeadlockPass : Pass<"dist-check-deadlock", "::mlir::ModuleOp"> {
+  let summary = "checks that no ranks wait for each other";
+  let description = [{
+    Of each function that all ranks run: each `dist.start` has one `dist.wait` in
+    its block and, once there are slots, one that is free; the members of each
+    communicator post its collectives in one order; and the orders of all ranks
+    together have no cycle, with sends that wait for their receives. Of
+    collectives alone the order of the program is that order. With `dist.send`
+    and `dist.recv`, what each rank posts is followed, a loop for two iterations.
+    Changes nothing.
+
+    ```mlir
+    dist.send %a along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
+    dist.send %a along "pp" 1 to 0 tag 0 on @mesh : tensor<4xf32>
+    %0 = dist.recv along "pp" 0 to 1 tag 0 on @mesh : tensor<4xf32>
+    %1 = dist.recv along "pp" 1 to 0 tag 0 on @mesh : tensor<4xf32>
+    ```
+    is an error: both ranks send first. With the first receive before the second
+    send it is accepted.
+  }];
 }
 
 def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {

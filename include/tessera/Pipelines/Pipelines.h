@@ -60,6 +60,15 @@ enum class MemoryUse {
   Watched,
 };
 
+/// Whether products run in pieces beside their all-gather or reduce-scatter.
+enum class CollectiveMatmul {
+  Off,
+  /// Where it takes less time.
+  Auto,
+  /// Wherever it can be done.
+  On,
+};
+
 /// What a user asks of a compilation.
 struct PipelineOptions {
   /// `dp=2,tp=4`; empty: the module has a dist.mesh, or is for one device.
@@ -88,6 +97,7 @@ struct PipelineOptions {
   /// Behind which phase it is made: partition, where every collective is exposed
   /// still, or schedule.
   Phase reportPhase = Phase::Partition;
+  CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// Collectives run beside work; else each is waited for at once.
   bool overlap = true;
   /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.

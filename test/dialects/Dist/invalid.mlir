@@ -478,3 +478,76 @@ module attributes {dist.plan = #dist.plan<schedule = cosine, warmup = 10, steps 
 // -----
 // expected-error @+1 {{(C6) expects sums of gradients in f32, or in bf16 with precision bf16, but got bf16 with f32}}
 module attributes {dist.plan = #dist.plan<grad = bf16>} {}
+// -----
+// Products beside a collective.
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{(C1) expects a region that takes the operands and yields the results' types}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<8x6xf32> {
+  ^bb0(%c: tensor<4x8xf32>, %d: tensor<8x6xf32>):
+    %g = dist.all_gather %c dim 0 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<8x8xf32>
+    dist.yield %g : tensor<8x8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{(C2) expects one local collective but got 0}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32> {
+  ^bb0(%c: tensor<4x8xf32>, %d: tensor<8x6xf32>):
+    %r = nn.einsum "sd,de->se" %c, %d : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+    dist.yield %r : tensor<4x6xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{(C2) expects an all-gather or a reduce-scatter but got dist.all_reduce}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32> {
+  ^bb0(%c: tensor<4x8xf32>, %d: tensor<8x6xf32>):
+    %r = nn.einsum "sd,de->se" %c, %d : tensor<4x8xf32>, tensor<8x6xf32> -> tensor<4x6xf32>
+    %s = dist.all_reduce <sum> %r over <{"x"}> on @mesh : tensor<4x6xf32> -> tensor<4x6xf32>
+    dist.yield %s : tensor<4x6xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{(C3) expects an op of which dimension 1 of the gathered operand is a parallel factor but got nn.einsum}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<8x6xf32> {
+  ^bb0(%c: tensor<8x4xf32>, %d: tensor<8x6xf32>):
+    %g = dist.all_gather %c dim 1 over <{"x"}> on @mesh : tensor<8x4xf32> -> tensor<8x8xf32>
+    %r = nn.einsum "sd,de->se" %g, %d : tensor<8x8xf32>, tensor<8x6xf32> -> tensor<8x6xf32>
+    dist.yield %r : tensor<8x6xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) {
+  // expected-error @+1 {{(C3) expects one op whose result is scattered along a parallel factor but got 1 ops}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%c: tensor<8x4xf32>, %d: tensor<8x4xf32>):
+    %r = nn.einsum "sd,sd->sd" %c, %d : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %s = dist.reduce_scatter <sum> %r dim 0 over <{"x"}> on @mesh : tensor<8x4xf32> -> tensor<4x4xf32>
+    dist.yield %s : tensor<4x4xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects 2 pieces but got 1}}
+  %0 = dist.assemble %a dim 0 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects pieces of one type and a result that has 2 times their size in dimension 1 but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
+  %0 = dist.assemble %a, %a dim 1 over <{"x"}> on @mesh : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}

@@ -108,6 +108,27 @@ func.func @accumulate(%tokens: tensor<4x2x8xi32>, %x: tensor<2x8x16xf32>) -> ten
   return %sum : tensor<64x16xf32>
 }
 
+// CHECK-LABEL: @collective_matmul
+func.func @collective_matmul(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<2x4x8xf32> {
+  // CHECK: dist.collective_matmul(%{{.*}}, %{{.*}}) : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32> {
+  %h = dist.collective_matmul (%x, %w) : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32> {
+  ^bb0(%a: tensor<2x4x8xf32>, %b: tensor<8x6xf32>):
+    %0 = dist.all_gather %a dim 1 over <{"x"}> on @mesh : tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+    %1 = nn.einsum "bsd,de->bse" %0, %b : tensor<2x8x8xf32>, tensor<8x6xf32> -> tensor<2x8x6xf32>
+    dist.yield %1 : tensor<2x8x6xf32>
+  }
+  // CHECK: dist.collective_matmul(%{{.*}}, %{{.*}}) : (tensor<2x8x6xf32>, tensor<6x8xf32>) -> tensor<2x4x8xf32> {
+  %r = dist.collective_matmul (%h, %v) : (tensor<2x8x6xf32>, tensor<6x8xf32>) -> tensor<2x4x8xf32> {
+  ^bb0(%a: tensor<2x8x6xf32>, %b: tensor<6x8xf32>):
+    %1 = nn.einsum "bse,ed->bsd" %a, %b : tensor<2x8x6xf32>, tensor<6x8xf32> -> tensor<2x8x8xf32>
+    %2 = dist.reduce_scatter <sum> %1 dim 1 over <{"x"}> on @mesh : tensor<2x8x8xf32> -> tensor<2x4x8xf32>
+    dist.yield %2 : tensor<2x4x8xf32>
+  }
+  // CHECK: dist.assemble %{{.*}}, %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+  %g = dist.assemble %r, %x dim 1 over <{"x"}> on @mesh : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+  return %r : tensor<2x4x8xf32>
+}
+
 // What has its default is not printed.
 // CHECK: module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, zero = 2, zero2_reduce = last, recompute = "auto=1000", optimizer = sgd, momentum = 9.000000e-01 : f64, groups = [#dist.parameters<"*.gamma", weight_decay = 0.000000e+00 : f64>, #dist.parameters<"w?", lr_scale = 5.000000e-01 : f64>]>}
 module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, zero = 2, zero2_reduce = last,

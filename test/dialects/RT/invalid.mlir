@@ -358,3 +358,20 @@ func.func @device_block() {
 
 // expected-error @below {{rt.target: expects "host", "cuda" or "cuda-emulated" on a module but got "rocm"}}
 module attributes {rt.target = "rocm"} {}
+
+// -----
+
+// rt.assemble
+func.func @C1_starts(%x: tensor<2x4xf32>, %o: index) {
+  // expected-error @+1 {{(C1) expects a start for each piece but got 1 for 2}}
+  %r = rt.assemble %x, %x at %o dim 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @C2_assembled(%x: tensor<2x4xf32>, %o: index) {
+  // expected-error @+1 {{(C2) expects pieces of one type and a result of all of them along dimension 1 but got 'tensor<2x4xf32>' and 'tensor<4x4xf32>'}}
+  %r = rt.assemble %x, %x at %o, %o dim 1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  return
+}

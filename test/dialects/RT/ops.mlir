@@ -51,6 +51,9 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   // CHECK: rt.concat %{{.*}}, %{{.*}} dim 0 :
   %5 = rt.concat %x, %4 dim 0
       : tensor<8x16xf32>, tensor<4x16xf32> -> tensor<12x16xf32>
+  // CHECK: rt.assemble %{{.*}}, %{{.*}} at %{{.*}}, %{{.*}} dim 1 :
+  %assembled = rt.assemble %x, %x at %o, %o dim 1
+      : tensor<8x16xf32>, tensor<8x16xf32> -> tensor<8x32xf32>
   // CHECK: rt.kernel @scale(%{{.*}}, %{{.*}}) {rt.offsets = array<i64: 512>} :
   %6 = rt.kernel @scale(%x, %o) {rt.offsets = array<i64: 512>}
       : (tensor<8x16xf32>, index) -> tensor<8x16xf32>
