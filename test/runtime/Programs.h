@@ -21,6 +21,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace tessera::rt {
@@ -36,8 +37,10 @@ inline std::string readFile(const std::string &path) {
                      std::istreambuf_iterator<char>());
 }
 
+/// A path of this process alone: test programs run beside each other.
 inline std::string temporary(const std::string &name) {
-  return testing::TempDir() + "/tessera-program-" + name;
+  return testing::TempDir() + "tessera-program-" + std::to_string(getpid()) +
+         "-" + name;
 }
 
 /// A file of the test with that content.
