@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/Executable.h"
+#include "Optimize.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -15,7 +16,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -74,33 +74,6 @@ createMachine(const ObjectOptions &options) {
   return machine;
 }
 
-/// The middle end as `clang -O<n>` runs it: inlining, loop vectorization.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
-  tuning.LoopInterleaving = tuning.LoopUnrolling = level > 1;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-      llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  llvm::ModulePassManager passes =
-      chosen == llvm::OptimizationLevel::O0
-          ? builder.buildO0DefaultPipeline(chosen)
-          : builder.buildPerModuleDefaultPipeline(chosen);
-  passes.run(module, modules);
-}
-
 Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
                            StringRef path) {
   auto machine = createMachine(options);
@@ -118,7 +91,11 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
     for (llvm::Function &function : *code)
       if (!function.isDeclaration())
         function.addFnAttr("prefer-vector-width", "512");
-  optimize(*code, **machine, options.optLevel);
+  llvm::PipelineTuningOptions tuning;
+  bool vectorize = options.optLevel > 1;
+  tuning.LoopVectorization = tuning.SLPVectorization = vectorize;
+  tuning.LoopInterleaving = tuning.LoopUnrolling = vectorize;
+  optimize(*code, **machine, options.optLevel, tuning);
 
   std::error_code failure;
   llvm::raw_fd_ostream os(path, failure);

@@ -7,6 +7,7 @@
 
 #include "tessera/Conversion/GPUImages.h"
 #include "DeviceProgram.h"
+#include "Optimize.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -15,7 +16,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -88,21 +88,6 @@ static Error linkLibdevice(llvm::Module &module, StringRef toolkit) {
   return Error::success();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 static Expected<std::string> makePTX(mlir::gpu::GPUModuleOp kernels, int arch,
                                      StringRef toolkit) {
   auto machine = createMachine(arch);
@@ -117,7 +102,7 @@ static Expected<std::string> makePTX(mlir::gpu::GPUModuleOp kernels, int arch,
   code->setDataLayout((*machine)->createDataLayout());
   if (Error error = linkLibdevice(*code, toolkit))
     return error;
-  optimize(*code, **machine);
+  optimize(*code, **machine, 3);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager backend;

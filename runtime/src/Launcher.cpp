@@ -39,6 +39,21 @@ int tessera::rt::threadsPerRank(const Options &options, int ranks) {
   return std::max(1, cores / ranks);
 }
 
+bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
+  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes);
+  int fd = memfd_create("tessera", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, bytes) != 0 ||
+      !memory.map(fd, manifest.ranks, manifest.arenaBytes)) {
+    fprintf(stderr,
+            "tessera: error: cannot get %lld bytes of shared memory: %s\n",
+            (long long)bytes, strerror(errno));
+    return false;
+  }
+  close(fd);
+  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
+  return true;
+}
+
 uint64_t tessera::rt::programHash(const Manifest &manifest) {
   std::string text = manifest.program + "\n" + manifest.hash;
   return hashBytes(text.data(), text.size(), uint64_t(manifest.ranks));
@@ -208,18 +223,9 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
             (long long)manifest.arenaBytes, (long long)options.memoryLimit);
     return 1;
   }
-  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes);
-  int fd = memfd_create("tessera", MFD_CLOEXEC);
   SharedMemory memory;
-  if (fd < 0 || ftruncate(fd, bytes) != 0 ||
-      !memory.map(fd, manifest.ranks, manifest.arenaBytes)) {
-    fprintf(stderr,
-            "tessera: error: cannot get %lld bytes of shared memory: %s\n",
-            (long long)bytes, strerror(errno));
+  if (!createMemory(memory, manifest))
     return 1;
-  }
-  close(fd);
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
 
   sigset_t watched, before;
   sigemptyset(&watched);

@@ -60,6 +60,10 @@ int threadsPerRank(const Options &options, int ranks);
 void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
                     const Options &options);
 
+/// Makes and maps the shared memory of a job whose ranks all begin here. False
+/// after printing why there is none.
+bool createMemory(SharedMemory &memory, const Manifest &manifest);
+
 /// Hash of what all ranks must have in common.
 uint64_t programHash(const Manifest &manifest);
 

@@ -12,10 +12,8 @@
 
 #include "Launcher.h"
 
-#include <cerrno>
 #include <cstring>
 #include <signal.h>
-#include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
@@ -41,18 +39,9 @@ static void runThread(const SharedMemory &memory, int rank,
 
 int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
                                RankBody body) {
-  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes);
-  int fd = memfd_create("tessera", MFD_CLOEXEC);
   SharedMemory memory;
-  if (fd < 0 || ftruncate(fd, bytes) != 0 ||
-      !memory.map(fd, manifest.ranks, manifest.arenaBytes)) {
-    fprintf(stderr,
-            "tessera: error: cannot get %lld bytes of shared memory: %s\n",
-            (long long)bytes, strerror(errno));
+  if (!createMemory(memory, manifest))
     return 1;
-  }
-  close(fd);
-  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
 
   // This thread alone hears of signals.
   sigset_t watched, before;
