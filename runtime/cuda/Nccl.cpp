@@ -12,6 +12,7 @@
 #include "Nccl.h"
 
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 
 using namespace tessera::rt;
@@ -53,18 +54,16 @@ std::string NcclLibrary::describe(const Channel &channel, const char *what,
   return more && *more ? text + " (" + more + ")" : text;
 }
 
-Status NcclLibrary::settle(const Channel &channel) {
+/// Asks until there is an answer: `ask` gives a status, or nothing yet. An
+/// error where a rank is lost meanwhile, or none comes before the deadline:
+/// `late`.
+template <typename AskFn>
+static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
+                          const std::string &late) {
   double begin = monotonicSeconds(), lastLook = begin;
   for (;;) {
-    int state = nccl::Success;
-    int result = api.asyncError(channel.comm, &state);
-    if (result != nccl::Success ||
-        (state != nccl::Success && state != nccl::InProgress))
-      return fail(ctx, TESSERA_RT_SYSTEM,
-                  describe(channel, "connecting",
-                           result != nccl::Success ? result : state));
-    if (state == nccl::Success)
-      return TESSERA_RT_OK;
+    if (std::optional<Status> answer = ask())
+      return *answer;
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
     double now = monotonicSeconds();
@@ -75,10 +74,26 @@ Status NcclLibrary::settle(const Channel &channel) {
     }
     if (now - begin > ctx->deadlineSeconds)
       return fail(ctx, TESSERA_RT_LOST_RANK,
-                  format("NCCL has not come together over %s within %.0f s",
-                         channel.what.c_str(), now - begin));
+                  format("%s within %.0f s", late.c_str(), now - begin));
     usleep(100);
   }
+}
+
+Status NcclLibrary::settle(const Channel &channel) {
+  auto ask = [&]() -> std::optional<Status> {
+    int state = nccl::Success;
+    int result = api.asyncError(channel.comm, &state);
+    if (result == nccl::Success)
+      result = state;
+    if (result == nccl::InProgress)
+      return std::nullopt;
+    return result == nccl::Success
+               ? TESSERA_RT_OK
+               : fail(ctx, TESSERA_RT_SYSTEM,
+                      describe(channel, "connecting", result));
+  };
+  return awaitAnswer(ctx, ask,
+                     "NCCL has not come together over " + channel.what);
 }
 
 void NcclLibrary::close(const Channel &channel) {
@@ -130,24 +145,16 @@ Status NcclLibrary::announceIdentity(uint64_t name) {
 
 Status NcclLibrary::connect(Channel &channel) {
   nccl::UniqueId identity = {};
-  double begin = monotonicSeconds(), lastLook = begin;
-  while (!findAnnouncement(ctx->memory, channel.name, &identity,
-                           sizeof(identity))) {
-    if (ctx->memory.control->aborted.load())
-      return TESSERA_RT_ABORTED;
-    double now = monotonicSeconds();
-    if (now - lastLook > 0.1) {
-      lastLook = now;
-      if (Status status = checkRanksLive(ctx))
-        return status;
-    }
-    if (now - begin > ctx->deadlineSeconds)
-      return fail(ctx, TESSERA_RT_LOST_RANK,
-                  format("no rank has announced the communicator over %s "
-                         "within %.0f s",
-                         channel.what.c_str(), now - begin));
-    usleep(100);
-  }
+  auto ask = [&]() -> std::optional<Status> {
+    if (findAnnouncement(ctx->memory, channel.name, &identity,
+                         sizeof(identity)))
+      return TESSERA_RT_OK;
+    return std::nullopt;
+  };
+  if (Status status = awaitAnswer(
+          ctx, ask,
+          "no rank has announced the communicator over " + channel.what))
+    return status;
   nccl::Config config;
   config.blocking = 0;
   int result = api.initRank(&channel.comm, channel.ranks, identity,
