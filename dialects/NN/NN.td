@@ -430,6 +430,30 @@ def NN_ReduceOp : NN_Op<"reduce", ["commutesWithReduction"],
   let hasVerifier = 1;
 }
 
+def NN_ArgReduceOp : NN_Op<"arg_reduce", ["decompose"]> {
+  let summary = "largest or smallest element along a dimension, and where it is";
+  let description = [{
+    `value` is the max or min of x along `dim`, `index` the position of the first
+    element that is equal to it. Where elements are no number, `value` is none
+    either and `index` is the position of the first of them. (For accuracy and
+    for greedy decoding.)
+    (C1) dim is a dimension, with one element at least; (C2) the kind is max or
+    min; (C3) value and index have the other dimensions; (C4) element types of x
+    and value agree; (C5) index can hold every position.
+
+    ```mlir
+    %value, %index = nn.arg_reduce <max> %x dim 1
+        : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi32>
+    ```
+  }];
+  let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$x, I64Attr:$dim);
+  let results = (outs NN_Tensor:$value, NN_IntTensor:$index);
+  let assemblyFormat = [{
+    $kind $x `dim` $dim attr-dict `:` type($x) `->` type($value) `,` type($index)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_BroadcastOp : NN_Op<"broadcast", ["commutesWithReduction"],
     [NN_Differentiable]> {
   let summary = "repeats a tensor along new dimensions; no init operand";

@@ -114,6 +114,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<SoftmaxOp, rows, 5>(context);
   attach<CrossEntropyOp, rows, 4>(context);
   attach<ReduceOp, rows, 1, true>(context);
+  attach<ArgReduceOp, rows, 2>(context);
   PickOp::attachInterface<Picked<PickOp, rows>>(*context);
   EmbeddingOp::attachInterface<Picked<EmbeddingOp, CostKind::Embedding>>(
       *context);

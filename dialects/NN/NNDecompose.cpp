@@ -101,6 +101,34 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                    {logSum});
 }
 
+/// The best value, and the least of the positions that have it; the others
+/// count as the greatest number there is. What is no number makes the best
+/// value none, which equals nothing: then those are the candidates.
+FailureOr<Values> ArgReduceOp::decompose(OpBuilder &builder,
+                                         const llvm::SmallBitVector &) {
+  TensorBuilder b(builder, getLoc());
+  Value x = getX();
+  int64_t dim = getDim();
+  Value best = b.reduce(getKind(), x, dim);
+  Value along = b.broadcastAlong(best, x, dim);
+  Value isBest;
+  if (isa<FloatType>(b.typeOf(x).getElementType()))
+    isBest =
+        b.make<arith::OrIOp>(b.compare(arith::CmpFPredicate::OEQ, x, along),
+                             b.compare(arith::CmpFPredicate::UNO, x, x));
+  else
+    isBest = b.make<arith::CmpIOp>(arith::CmpIPredicate::eq, x, along);
+  Type element = b.typeOf(getIndex()).getElementType();
+  Value iota = b.make<IotaOp>(
+      RankedTensorType::get({b.typeOf(x).getDimSize(dim)}, element), Value());
+  Value positions = b.broadcast(iota, x, dim);
+  Value none = b.make<arith::ConstantOp>(SplatElementsAttr::get(
+      cast<RankedTensorType>(positions.getType()),
+      Attribute(getNeutralElement(element, ::tessera::ReductionKind::Min))));
+  Value candidates = b.select(isBest, positions, none);
+  return Values{best, b.reduce(ReduceKind::Min, candidates, dim)};
+}
+
 //===----------------------------------------------------------------------===//
 // attention
 //===----------------------------------------------------------------------===//

@@ -276,6 +276,31 @@ LogicalResult ReduceOp::verify() {
   return verifySameElement(*this, "(C3)", getX(), getResult());
 }
 
+LogicalResult ArgReduceOp::verify() {
+  RankedTensorType x = typeOf(getX());
+  int64_t dim = getDim();
+  if (failed(verifyDim(*this, dim, x.getRank())))
+    return failure();
+  int64_t size = x.getDimSize(dim);
+  if (size == 0)
+    return emitOpError("(C1) expects one element at least along dimension ")
+           << dim << " but got " << x;
+  if (getKind() == ReduceKind::Sum)
+    return emitOpError("(C2) expects max or min but got ")
+           << stringifyReduceKind(getKind());
+  SmallVector<int64_t> left(x.getShape());
+  left.erase(left.begin() + dim);
+  if (failed(verifyShape(*this, "(C3)", "a value", left, getValue())) ||
+      failed(verifyShape(*this, "(C3)", "an index", left, getIndex())) ||
+      failed(verifySameElement(*this, "(C4)", getX(), getValue())))
+    return failure();
+  unsigned width = typeOf(getIndex()).getElementType().getIntOrFloatBitWidth();
+  if (width < 64 && size - 1 > llvm::maxIntN(width))
+    return emitOpError("(C5) expects an index that can hold ")
+           << size - 1 << " but got " << getIndex().getType();
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() {
   RankedTensorType x = typeOf(getX()), out = getType();
   ArrayRef<int64_t> dims = getDims();

@@ -246,6 +246,17 @@ bool nn::ReduceOp::commutesWithReduction(::tessera::ReductionKind kind,
   return kind == toReduction(getKind());
 }
 
+ShardingRule nn::ArgReduceOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getX()));
+  nn::setKind(rule, dims, getDim(), FactorKind::Decomposed);
+  TensorFactors left = dims;
+  left.erase(left.begin() + getDim());
+  rule.operands = {dims};
+  rule.results = {left, left};
+  return rule;
+}
+
 ShardingRule nn::BroadcastOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, getType()), in;

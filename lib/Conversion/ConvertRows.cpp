@@ -259,6 +259,54 @@ struct ConvertReduce : OpRewritePattern<nn::ReduceOp> {
   }
 };
 
+/// The best value, then the least position that has it, as the op decomposes:
+/// two reductions over one row, which stay in one kernel.
+struct ConvertArgReduce : OpRewritePattern<nn::ArgReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ArgReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getX().getType());
+    auto resultType = cast<RankedTensorType>(op.getValue().getType());
+    AffineMap all = b.identity(type.getRank());
+    AffineMap kept = b.dropLoop(type.getRank(), op.getDim());
+    Type wide = getWideType(type.getElementType());
+    Type element = op.getIndex().getType().getElementType();
+    Combiner combiner =
+        op.getKind() == nn::ReduceKind::Max ? Combiner::Max : Combiner::Min;
+    Value best =
+        b.reduce(combiner, type.getShape(), kept, wide, {{op.getX(), all}},
+                 [&](ValueRange v) { return b.widen(v[0]); });
+    Value index = b.reduce(
+        Combiner::Min, type.getShape(), kept, element,
+        {{op.getX(), all}, {best, kept}}, [&](ValueRange v) {
+          Value position =
+              arith::IndexCastOp::create(b, element, b.loop(op.getDim()));
+          Value none =
+              arith::ConstantOp::create(b, b.neutral(Combiner::Min, element));
+          return arith::SelectOp::create(b, isBest(b, b.widen(v[0]), v[1]),
+                                         position, none);
+        });
+    Value value = best;
+    if (wide != type.getElementType())
+      value =
+          b.map(resultType.getShape(), type.getElementType(),
+                {{best, b.identity(resultType.getRank())}}, [&](ValueRange v) {
+                  return b.cast(v[0], type.getElementType());
+                });
+    rewriter.replaceOp(op, {value, index});
+    return success();
+  }
+
+  static Value isBest(GenericBuilder &b, Value x, Value best) {
+    if (!isa<FloatType>(x.getType()))
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, best);
+    return arith::OrIOp::create(
+        b, arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, best),
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x));
+  }
+};
+
 struct ConvertBroadcast : OpRewritePattern<nn::BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::BroadcastOp op,
@@ -295,5 +343,6 @@ struct ConvertTranspose : OpRewritePattern<nn::TransposeOp> {
 void tessera::populateRowPatterns(RewritePatternSet &patterns) {
   patterns.add<ConvertLayerNorm, ConvertRMSNorm, ConvertSoftmax,
                ConvertCrossEntropy, ConvertGelu, ConvertSilu, ConvertReduce,
-               ConvertBroadcast, ConvertTranspose>(patterns.getContext());
+               ConvertArgReduce, ConvertBroadcast, ConvertTranspose>(
+      patterns.getContext());
 }

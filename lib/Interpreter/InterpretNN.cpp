@@ -394,6 +394,41 @@ static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
   return e.yieldRounded(std::move(result));
 }
 
+/// Whether `a` comes before `b`, which stands ahead of it: it is more, or the
+/// first that is no number.
+static bool isBetter(const ElementType &type, nn::ReduceKind kind, Cell a,
+                     Cell b) {
+  bool isMax = kind == nn::ReduceKind::Max;
+  if (!type.isFloat()) {
+    // Of booleans true is the largest, though it is -1 as a number.
+    int64_t left = type.getWidth() == 1 ? a.i != 0 : a.i;
+    int64_t right = type.getWidth() == 1 ? b.i != 0 : b.i;
+    return isMax ? left > right : left < right;
+  }
+  if (std::isnan(a.f) || std::isnan(b.f))
+    return !std::isnan(b.f);
+  return isMax ? a.f > b.f : a.f < b.f;
+}
+
+static LogicalResult evaluateArgReduce(nn::ArgReduceOp op, Evaluation &e) {
+  const Tensor &x = e.operand(0);
+  Tensor values = e.makeResult(0), positions = e.makeResult(1);
+  Lines lines(x.getShape(), op.getDim());
+  for (int64_t i = 0; i < lines.count; ++i) {
+    const Cell *line = x.data() + lines.start(i);
+    int64_t best = 0;
+    for (int64_t j = 1; j < lines.size; ++j)
+      if (isBetter(x.getElementType(), op.getKind(), line[j * lines.stride],
+                   line[best * lines.stride]))
+        best = j;
+    values[i] = line[best * lines.stride];
+    positions[i] = intCell(best);
+  }
+  if (failed(e.yield(std::move(values))))
+    return failure();
+  return e.yieldRounded(std::move(positions));
+}
+
 /// Fills the result from x, where dimension d of the result steps through x by
 /// `steps[d]`.
 static LogicalResult yieldStrided(Evaluation &e, ArrayRef<int64_t> steps) {
@@ -425,6 +460,7 @@ static LogicalResult evaluateTranspose(nn::TransposeOp op, Evaluation &e) {
 }
 
 void tessera::interp::addNNHandlers(Registry &r) {
+  r.addLocal<nn::ArgReduceOp, evaluateArgReduce>();
   r.addLocal<nn::AttentionOp, evaluateAttention>();
   r.addLocal<nn::BroadcastOp, evaluateBroadcast>();
   r.addLocal<nn::CrossEntropyOp, evaluateCrossEntropy>();

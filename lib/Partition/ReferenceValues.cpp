@@ -13,6 +13,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "tessera/Propagation/RaiseArgReductions.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -250,6 +251,24 @@ void ReferenceValues::addBlock(Block &block) {
 
 /// Puts before each op with a reduction of its own the ops that it decomposes
 /// into, and keeps it.
+void ReferenceValues::raiseOps(FunctionOpInterface function,
+                               FunctionOpInterface local) {
+  SmallVector<linalg::GenericOp> ops;
+  function->walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  int64_t numLocal = 0;
+  if (local)
+    local->walk([&](linalg::GenericOp) { ++numLocal; });
+  if (static_cast<int64_t>(ops.size()) <= numLocal)
+    return;
+  for (linalg::GenericOp op : ops) {
+    OpBuilder builder(op);
+    FailureOr<SmallVector<Value>> made = raiseArgReduction(builder, op);
+    if (succeeded(made))
+      for (auto [result, value] : llvm::zip(op->getResults(), *made))
+        decomposed[result] = value;
+  }
+}
+
 void ReferenceValues::decomposeOps(FunctionOpInterface function,
                                    FunctionOpInterface local) {
   llvm::DenseMap<OperationName, int64_t> surplus;
@@ -305,6 +324,7 @@ void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
 
 void ReferenceValues::addFunction(FunctionOpInterface function,
                                   FunctionOpInterface local) {
+  raiseOps(function, local);
   decomposeOps(function, local);
   for (Block &block : function.getFunctionBody())
     addBlock(block);

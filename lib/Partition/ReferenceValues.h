@@ -81,6 +81,10 @@ public:
   std::optional<int> findPadded(mlir::Operation *op) const;
 
 private:
+  /// Puts nn.arg_reduce before each search by hand, if `local` has fewer
+  /// linalg.generic.
+  void raiseOps(mlir::FunctionOpInterface function,
+                mlir::FunctionOpInterface local);
   void decomposeOps(mlir::FunctionOpInterface function,
                     mlir::FunctionOpInterface local);
   void decomposeOp(ShardingRuleOpInterface op);

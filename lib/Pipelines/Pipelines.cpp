@@ -55,6 +55,7 @@ static void buildTrain(OpPassManager &pm) {
 }
 
 static void buildPropagate(OpPassManager &pm) {
+  pm.addPass(createRaiseArgReductionsPass());
   pm.addPass(createPropagateShardingsPass());
 }
 

@@ -155,11 +155,21 @@ func.func @two_products(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@m
   return %2 : tensor<16x16xf32>
 }
 
-// A reduction of pairs is no reduction of each: what it runs over is gathered, and
-// no maximum of values is put beside a maximum of positions.
+// A search for the largest element and where it is: the largest of all, then the
+// least position of those that have it. Nothing is gathered, and no maximum of
+// values is put beside a maximum of positions.
 // CHECK-LABEL: func.func @argmax
-// CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<4x16xf32>
-// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<4x16xf32>)
+// CHECK-DAG: %[[O:.*]] = dist.axis_offset <{"x"}> size 4
+// CHECK-DAG: %[[LOW:.*]] = arith.constant dense<-1.000000e+30>
+// CHECK-NOT: dist.all_gather
+// CHECK: %[[M:.*]] = nn.reduce <max> %[[X:.*]] dims [1] : tensor<4x4xf32> -> tensor<4xf32>
+// CHECK-NEXT: %[[BEST:.*]] = dist.all_reduce <max> %[[M]] over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+// CHECK: %[[B:.*]] = nn.broadcast %[[BEST]]
+// CHECK-NEXT: arith.cmpf oeq, %[[X]], %[[B]]
+// CHECK: nn.iota offset %[[O]]
+// CHECK: %[[P:.*]] = nn.reduce <min> %{{.*}} dims [1] : tensor<4x4xi32> -> tensor<4xi32>
+// CHECK-NEXT: dist.all_reduce <min> %[[P]] over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+// CHECK-NEXT: arith.cmpf ogt, %[[BEST]], %[[LOW]]
 // CHECK-NOT: dist.{{all|reduce}}
 // CHECK: return
 func.func @argmax(
@@ -180,6 +190,39 @@ func.func @argmax(
     linalg.yield %v, %p : f32, i32
   } -> (tensor<8xf32>, tensor<8xi32>)
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>
+}
+
+// The same op: two reductions of what is left, over both axes.
+// CHECK-LABEL: func.func @arg_reduce
+// CHECK-NOT: dist.all_gather
+// CHECK: dist.all_reduce <min> %{{.*}} over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+// CHECK: dist.all_reduce <min> %{{.*}} over <{"x", "y"}> on @mesh : tensor<8xi32> -> tensor<8xi32>
+// CHECK-NOT: dist.{{all|reduce}}
+// CHECK: return
+func.func @arg_reduce(
+    %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x", "y"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %v, %i = nn.arg_reduce <min> %x dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi32>
+  return %v, %i : tensor<8xf32>, tensor<8xi32>
+}
+
+// What is reduced in no known way is gathered and computed whole.
+// CHECK-LABEL: func.func @unknown_reduction
+// CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<4x16xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<4x16xf32>)
+func.func @unknown_reduction(
+    %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) {
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                       iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x16xf32>) outs(%one : tensor<8xf32>) {
+  ^bb0(%a: f32, %product: f32):
+    %p = arith.mulf %a, %product : f32
+    linalg.yield %p : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 // 17 rows on 8 devices are three on each, whatever the last one has; the sum over

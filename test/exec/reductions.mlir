@@ -95,7 +95,7 @@ func.func @linalg_max(%x: tensor<7x6xf32> {dist.sharding = #dist.sharding<@mesh,
 // Pairs of a value and its position.
 // CHECK-LABEL: @argmax
 // CHECK-COUNT-2: yes
-// CHECK: all_gather 1
+// CHECK: all_reduce 2
 func.func @argmax(
     %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>},
@@ -125,4 +125,23 @@ func.func @seventeen_rows(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@
   %0 = arith.addf %x, %x : tensor<17x4xf32>
   %1 = nn.reduce <sum> %0 dims [0] : tensor<17x4xf32> -> tensor<4xf32>
   return %1, %0 : tensor<4xf32>, tensor<17x4xf32>
+}
+
+// Of booleans, or and and: a max and a min, padded by what changes nothing.
+// CHECK-LABEL: @any_and_all
+// CHECK-COUNT-2: yes
+// CHECK: all_reduce 2
+// CHECK-NEXT: proven
+func.func @any_and_all(%x: tensor<6x17xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x", "y"}]>})
+    -> (tensor<6xi1> {dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<6xi1> {dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+  %c = arith.constant dense<1.5> : tensor<6x17xf32>
+  %low = arith.constant dense<-1.5> : tensor<6x17xf32>
+  %0 = arith.cmpf ogt, %x, %c : tensor<6x17xf32>
+  %1 = arith.cmpf ogt, %x, %low : tensor<6x17xf32>
+  %false = arith.constant dense<false> : tensor<6xi1>
+  %true = arith.constant dense<true> : tensor<6xi1>
+  %any = linalg.reduce { arith.ori } ins(%0 : tensor<6x17xi1>) outs(%false : tensor<6xi1>) dimensions = [1]
+  %all = linalg.reduce { arith.andi } ins(%1 : tensor<6x17xi1>) outs(%true : tensor<6xi1>) dimensions = [1]
+  return %any, %all : tensor<6xi1>, tensor<6xi1>
 }

@@ -54,4 +54,42 @@ def ExplainShardingsPass : Pass<"dist-explain-shardings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def RaiseArgReductionsPass : Pass<"nn-raise-arg-reductions"> {
+  let summary = "makes searches for a position that were written by hand ops";
+  let description = [{
+    A `linalg.generic` that keeps the largest or smallest element along one loop
+    and where it was has two running values that no plain reduction could
+    combine. It becomes `nn.arg_reduce`, which can be done on parts. Recognised
+    are bodies that take the position, an `arith.index_cast` of `linalg.index`,
+    where the element is strictly above (below) the running value, and that take
+    the value by the same choice or by a max (min). What the search starts with
+    counts as it did. Where a choice passes over what is no number, so does the
+    result; with `arith.maximumf` the value is the same and the position is
+    that of the first NaN (by hand it would be what stood ahead of it).
+
+    Any other reduction of linalg that is no sum, max or min is left, and a
+    remark says that each device does all of it.
+
+    ```mlir
+    %0:2 = linalg.generic {iterator_types = ["parallel", "reduction"], ...}
+        ins(%x : tensor<8x16xf32>) outs(%low, %zero : tensor<8xf32>, tensor<8xi64>) {
+    ^bb0(%a: f32, %best: f32, %at: i64):
+      %i = linalg.index 1 : index
+      %n = arith.index_cast %i : index to i64
+      %v = arith.maximumf %a, %best : f32
+      %gt = arith.cmpf ogt, %a, %best : f32
+      %p = arith.select %gt, %n, %at : i64
+      linalg.yield %v, %p : f32, i64
+    } -> (tensor<8xf32>, tensor<8xi64>)
+    ```
+    becomes, where the search starts at minus infinity and 0,
+    ```mlir
+    %value, %index = nn.arg_reduce <max> %x dim 1
+        : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi64>
+    ```
+  }];
+  let dependentDialects = ["::tessera::nn::NNDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 #endif // TESSERA_PROPAGATION_PASSES_TD

@@ -185,6 +185,50 @@ func.func @reduce_c3(%x: tensor<4x8xf32>) {
   return
 }
 // -----
+func.func @arg_reduce_c1(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C1) expects a dimension in [0, 2) but got 2}}
+  %v, %i = nn.arg_reduce <max> %x dim 2 : tensor<4x8xf32> -> tensor<4xf32>, tensor<4xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c1_empty(%x: tensor<4x0xf32>) {
+  // expected-error @+1 {{(C1) expects one element at least along dimension 1 but got 'tensor<4x0xf32>'}}
+  %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x0xf32> -> tensor<4xf32>, tensor<4xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c2(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C2) expects max or min but got sum}}
+  %v, %i = nn.arg_reduce <sum> %x dim 1 : tensor<4x8xf32> -> tensor<4xf32>, tensor<4xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c3_value(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C3) expects a value of shape [4] but got 'tensor<8xf32>'}}
+  %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x8xf32> -> tensor<8xf32>, tensor<4xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c3_index(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C3) expects an index of shape [4] but got 'tensor<8xi32>'}}
+  %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x8xf32> -> tensor<4xf32>, tensor<8xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c4(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C4) expects one element type but got}}
+  %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x8xf32> -> tensor<4xf64>, tensor<4xi32>
+  return
+}
+// -----
+func.func @arg_reduce_c5(%x: tensor<4x129xf32>) {
+  // 127 is the last position that eight bits hold.
+  %0, %1 = nn.arg_reduce <max> %x dim 0 : tensor<4x129xf32> -> tensor<129xf32>, tensor<129xi8>
+  // expected-error @+1 {{(C5) expects an index that can hold 128 but got 'tensor<4xi8>'}}
+  %v, %i = nn.arg_reduce <max> %x dim 1 : tensor<4x129xf32> -> tensor<4xf32>, tensor<4xi8>
+  return
+}
+// -----
 func.func @broadcast_c1(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{(C1) expects 2 ascending dimensions in [0, 3) but got [1, 0]}}
   %0 = nn.broadcast %x dims [1, 0] : tensor<4x8xf32> -> tensor<8x4x2xf32>

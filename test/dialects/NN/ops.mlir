@@ -87,6 +87,8 @@ func.func @shapes(%x: tensor<8x16xf32>, %i: index) {
   // To rank 0.
   // CHECK: nn.reduce <sum> %{{.*}} dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
   %1 = nn.reduce <sum> %x dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
+  // CHECK: nn.arg_reduce <max> %{{.*}} dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi32>
+  %value, %index = nn.arg_reduce <max> %x dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi32>
   // CHECK: nn.broadcast %{{.*}} dims [0] : tensor<8xf32> -> tensor<8x16xf32>
   %2 = nn.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
   // CHECK: nn.broadcast %{{.*}} dims [] : tensor<f32> -> tensor<8x16xf32>

@@ -54,6 +54,8 @@ func.func @shapes(%x: tensor<8x16xf32>) {
   %0 = nn.reduce <max> %x dims [1] : tensor<8x16xf32> -> tensor<8xf32>
   // expected-remark @+1 {{([i,j])->([]) {i=8 sum, j=16 sum}; partial sum in {0}}}
   %1 = nn.reduce <sum> %x dims [0, 1] : tensor<8x16xf32> -> tensor<f32>
+  // expected-remark @+1 {{([i,j])->([j],[j]) {i=8 decomposed, j=16}}}
+  %value, %index = nn.arg_reduce <min> %x dim 0 : tensor<8x16xf32> -> tensor<16xf32>, tensor<16xi32>
   // expected-remark @+1 {{([i])->([i,j]) {i=8, j=16}; partial sum in {0}; partial max in {0}; partial min in {0}}}
   %2 = nn.broadcast %0 dims [0] : tensor<8xf32> -> tensor<8x16xf32>
   // expected-remark @+1 {{([i,j])->([j,i]) {i=8, j=16}; partial sum in {0}; partial max in {0}; partial min in {0}}}

@@ -107,6 +107,30 @@ TEST(DecomposeTest, softmax) {
         "tensor<3x4xbf16>");
 }
 
+TEST(DecomposeTest, arg_reduce) {
+  for (std::string kind : {"max", "min"})
+    for (std::string t : {"f32", "bf16", "i8", "i1"}) {
+      std::string x = "tensor<3x7x2x" + t + ">",
+                  value = "tensor<3x2x" + t + ">";
+      checkProgram(withResults("nn.arg_reduce <" + kind + "> %a0 dim 1 : " + x +
+                                   " -> " + value + ", tensor<3x2xi64>",
+                               {x}, {value, "tensor<3x2xi64>"}),
+                   {});
+    }
+  // Ties, what is no number, and nothing above the neutral element.
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::vector<double> x : {std::vector<double>{2, 5, 5, -1, -1, 2},
+                                {nan, 1, 2, 1, nan, nan},
+                                {-inf, -inf, -inf, inf, inf, inf}}) {
+    std::string op = "%v, %i = nn.arg_reduce <max> %a0 dim 1 : tensor<2x3xf32> "
+                     "-> tensor<2xf32>, tensor<2xi32>";
+    checkProgram("func.func @f(%a0: tensor<2x3xf32>) -> tensor<2xi32> {\n  " +
+                     op + "\n  return %i : tensor<2xi32>\n}\n",
+                 x);
+  }
+}
+
 TEST(DecomposeTest, norms) {
   for (std::string t : {"f32", "bf16", "f64"}) {
     std::string x = "tensor<3x7x" + t + ">", w = "tensor<7x" + t + ">";

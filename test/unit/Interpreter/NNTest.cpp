@@ -272,6 +272,48 @@ TEST(NNTest, reductions) {
   EXPECT_EQ(reduce("min", "i1", {1, 1, 1, 0, 1, 1, 1, 1}), (Elements{1, 0}));
 }
 
+/// Values and positions along the middle dimension of 2 x 4 x 1.
+std::pair<Elements, Elements> argReduce(std::string kind, std::string element,
+                                        Elements x) {
+  std::string from = "tensor<2x4x1x" + element + ">";
+  std::string to = "tensor<2x1x" + element + ">";
+  TestProgram p("func.func @f(%x: " + from + ") -> (" + to +
+                ", tensor<2x1xi32>) {\n  %v, %i = nn.arg_reduce <" + kind +
+                "> %x dim 1 : " + from + " -> " + to +
+                ", tensor<2x1xi32>\n  return %v, %i : " + to +
+                ", tensor<2x1xi32>\n}\n");
+  auto results = p.run({{std::move(x)}});
+  EXPECT_TRUE(succeeded(results)) << p.error;
+  if (failed(results))
+    return {};
+  const RankTensors &tensors = results->front();
+  return {TestProgram::elements(*tensors[0]),
+          TestProgram::elements(*tensors[1])};
+}
+
+TEST(NNTest, arg_reduce) {
+  using Pair = std::pair<Elements, Elements>;
+  Elements x{1, 3, 3, 2, -5, -7, -6, -7};
+  EXPECT_EQ(argReduce("max", "f32", x), Pair({3, -5}, {1, 0}));
+  EXPECT_EQ(argReduce("min", "f32", x), Pair({1, -7}, {0, 1}));
+  EXPECT_EQ(argReduce("min", "i8", x), Pair({1, -7}, {0, 1}));
+  // The first that is true, and the first that is not.
+  Elements flags{0, 1, 1, 0, 0, 0, 0, 0};
+  EXPECT_EQ(argReduce("max", "i1", flags), Pair({1, 0}, {1, 0}));
+  EXPECT_EQ(argReduce("min", "i1", flags), Pair({0, 0}, {0, 0}));
+}
+
+TEST(NNTest, arg_reduce_of_what_is_no_number) {
+  constexpr double inf = INFINITY;
+  for (std::string kind : {"max", "min"}) {
+    auto [values, positions] =
+        argReduce(kind, "f32", {1, inf, NAN, NAN, -inf, -inf, -inf, -inf});
+    EXPECT_TRUE(std::isnan(values[0]));
+    EXPECT_EQ(values[1], -inf);
+    EXPECT_EQ(positions, (Elements{2, 0}));
+  }
+}
+
 TEST(NNTest, shapes) {
   TestProgram broadcast(
       oneOp("nn.broadcast %a0 dims [1] : tensor<2xi32> -> tensor<2x2x2xi32>",

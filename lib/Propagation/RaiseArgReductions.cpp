@@ -1,0 +1,274 @@
+//===- RaiseArgReductions.cpp - Searches by hand become nn.arg_reduce -----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A linalg.generic that carries a value and a position along one loop has no
+// reduction that could be done on parts: as nn.arg_reduce it has. What else is
+// no known reduction is left, with a remark.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Propagation/RaiseArgReductions.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Propagation/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_RAISEARGREDUCTIONSPASS
+#include "tessera/Propagation/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// A search for the first largest or smallest element along a loop.
+struct Search {
+  nn::ReduceKind kind = nn::ReduceKind::Max;
+  unsigned dim = 0;
+  /// Numbers of the outputs.
+  unsigned value = 0, index = 1;
+  /// The value is combined by a max or min that gives NaN for NaN; otherwise
+  /// what is no number is passed over.
+  bool keepsNaN = false;
+};
+
+} // namespace
+
+/// The only loop that is reduced, where the operand has all loops in order and
+/// both outputs all others.
+static std::optional<unsigned> matchLoops(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 2 ||
+      op.getNumReductionLoops() != 1 || !op.hasPureTensorSemantics())
+    return std::nullopt;
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  AffineMap all =
+      AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext());
+  AffineMap kept = all.dropResult(reduced.front());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (maps[0] != all || maps[1] != kept || maps[2] != kept)
+    return std::nullopt;
+  return reduced.front();
+}
+
+/// Whether `compare` asks for `x` strictly above or below `running`.
+static std::optional<nn::ReduceKind> matchCompare(Value compare, Value x,
+                                                  Value running) {
+  auto match = [&](Value lhs, Value rhs, bool greater,
+                   bool less) -> std::optional<nn::ReduceKind> {
+    if (greater == less)
+      return std::nullopt;
+    if (lhs == x && rhs == running)
+      return greater ? nn::ReduceKind::Max : nn::ReduceKind::Min;
+    if (lhs == running && rhs == x)
+      return less ? nn::ReduceKind::Max : nn::ReduceKind::Min;
+    return std::nullopt;
+  };
+  if (auto op = compare.getDefiningOp<arith::CmpFOp>())
+    return match(op.getLhs(), op.getRhs(),
+                 op.getPredicate() == arith::CmpFPredicate::OGT,
+                 op.getPredicate() == arith::CmpFPredicate::OLT);
+  if (auto op = compare.getDefiningOp<arith::CmpIOp>())
+    return match(op.getLhs(), op.getRhs(),
+                 op.getPredicate() == arith::CmpIPredicate::sgt,
+                 op.getPredicate() == arith::CmpIPredicate::slt);
+  return std::nullopt;
+}
+
+/// True if `value` is a max or min (by `kind`) of `x` and `running`; says
+/// whether it keeps NaN.
+static bool matchExtremum(Value value, Value x, Value running,
+                          nn::ReduceKind kind, bool &keepsNaN) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumOperands() != 2)
+    return false;
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  if (!(lhs == x && rhs == running) && !(lhs == running && rhs == x))
+    return false;
+  bool isMax = kind == nn::ReduceKind::Max;
+  keepsNaN = isMax ? isa<arith::MaximumFOp>(op) : isa<arith::MinimumFOp>(op);
+  return keepsNaN || (isMax ? isa<arith::MaxNumFOp, arith::MaxSIOp>(op)
+                            : isa<arith::MinNumFOp, arith::MinSIOp>(op));
+}
+
+/// The search that the body does: of `select(x > running, position, index)` and
+/// the same choice, or a max, of the values.
+static std::optional<Search> matchBody(linalg::GenericOp op, unsigned dim) {
+  Block *body = op.getBody();
+  Value x = body->getArgument(0);
+  Operation *yield = body->getTerminator();
+  for (unsigned value : {0u, 1u}) {
+    Search search{nn::ReduceKind::Max, dim, value, 1 - value};
+    Value running = body->getArgument(1 + search.value);
+    Value at = body->getArgument(1 + search.index);
+    auto select =
+        yield->getOperand(search.index).getDefiningOp<arith::SelectOp>();
+    if (!select || select.getFalseValue() != at)
+      continue;
+    auto cast = select.getTrueValue().getDefiningOp<arith::IndexCastOp>();
+    auto position =
+        cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : nullptr;
+    std::optional<nn::ReduceKind> kind =
+        matchCompare(select.getCondition(), x, running);
+    if (!position || position.getDim() != dim || !kind)
+      continue;
+    search.kind = *kind;
+    Value best = yield->getOperand(search.value);
+    auto same = best.getDefiningOp<arith::SelectOp>();
+    if (same && same.getCondition() == select.getCondition() &&
+        same.getTrueValue() == x && same.getFalseValue() == running)
+      return search;
+    if (matchExtremum(best, x, running, *kind, search.keepsNaN))
+      return search;
+  }
+  return std::nullopt;
+}
+
+/// The one element of a constant or filled tensor.
+static Attribute getSplat(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    value = fill.getInputs().front();
+  Attribute attr;
+  if (!matchPattern(value, m_Constant(&attr)))
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr))
+    return dense.isSplat() ? dense.getSplatValue<Attribute>() : Attribute();
+  return attr;
+}
+
+/// True if the search starts with what is found anyway: nothing is better than
+/// an infinity of the wrong sign, and the first of equals is element 0.
+static bool startsNeutral(const Search &search, Value value, Value index) {
+  auto kind = static_cast<ReductionKind>(search.kind);
+  Attribute first = getSplat(index);
+  auto number = dyn_cast_or_null<IntegerAttr>(first);
+  return number && number.getValue().isZero() &&
+         getSplat(value) ==
+             getNeutralElement(getElementTypeOrSelf(value.getType()), kind);
+}
+
+/// The value and index of `op` by nn.arg_reduce, followed by a comparison with
+/// what the search starts with. Null values where that cannot be told.
+static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
+                                     const Search &search) {
+  ElementwiseBuilder b{builder, op.getLoc()};
+  Value x = op.getInputs().front();
+  Value value = op.getOutputs()[search.value];
+  Value index = op.getOutputs()[search.index];
+  auto type = cast<RankedTensorType>(x.getType());
+  bool isFloat = isa<FloatType>(type.getElementType());
+  bool neutral = startsNeutral(search, value, index);
+  auto start = dyn_cast_or_null<FloatAttr>(getSplat(value));
+  if (search.keepsNaN && !neutral && (!start || start.getValue().isNaN()))
+    return {};
+  if (isFloat && !search.keepsNaN) {
+    auto kind = static_cast<ReductionKind>(search.kind);
+    Value passed = b.make<arith::ConstantOp>(SplatElementsAttr::get(
+        type, Attribute(getNeutralElement(type.getElementType(), kind))));
+    x = b.select(b.compare(arith::CmpFPredicate::UNO, x, x), passed, x);
+  }
+  auto found =
+      nn::ArgReduceOp::create(builder, op.getLoc(), value.getType(),
+                              index.getType(), search.kind, x, search.dim);
+  if (neutral)
+    return {found.getValue(), found.getIndex()};
+  bool isMax = search.kind == nn::ReduceKind::Max;
+  Value better;
+  if (!isFloat)
+    better = b.make<arith::CmpIOp>(isMax ? arith::CmpIPredicate::sgt
+                                         : arith::CmpIPredicate::slt,
+                                   found.getValue(), value);
+  else if (search.keepsNaN)
+    better =
+        b.compare(isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT,
+                  found.getValue(), value);
+  else
+    better =
+        b.compare(isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+                  found.getValue(), value);
+  return {b.select(better, found.getValue(), value),
+          b.select(better, found.getIndex(), index)};
+}
+
+/// True if positions along the loop fit into the index that is yielded, so that
+/// the op may say so.
+static bool fits(linalg::GenericOp op, const Search &search) {
+  Value x = op.getInputs().front();
+  int64_t size = cast<RankedTensorType>(x.getType()).getDimSize(search.dim);
+  auto element = dyn_cast<IntegerType>(
+      getElementTypeOrSelf(op.getOutputs()[search.index]));
+  if (!element || !element.isSignless() || size < 1)
+    return false;
+  return element.getWidth() >= 64 ||
+         size - 1 <= llvm::maxIntN(element.getWidth());
+}
+
+FailureOr<SmallVector<Value>> tessera::raiseArgReduction(OpBuilder &builder,
+                                                         linalg::GenericOp op) {
+  std::optional<unsigned> dim = matchLoops(op);
+  std::optional<Search> search = dim ? matchBody(op, *dim) : std::nullopt;
+  if (!search || !fits(op, *search))
+    return failure();
+  auto [value, index] = raise(builder, op, *search);
+  if (!value)
+    return failure();
+  SmallVector<Value> values(2);
+  values[search->value] = value;
+  values[search->index] = index;
+  return values;
+}
+
+/// Says of a reduction that nothing is known of that each device does all of
+/// it.
+static void remarkOnUnknown(linalg::LinalgOp op) {
+  ShardingRule rule = getShardingRule(op);
+  for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (type == utils::IteratorType::reduction &&
+        rule.factors[loop].kind == FactorKind::Replicated)
+      remark::missed(
+          op.getLoc(),
+          remark::RemarkOpts::name("UnknownReduction").category("propagation"))
+          << remark::add("{0} reduces a loop of {1} in a way that is no sum, "
+                         "max or min nor a search for one: each device does "
+                         "all of it",
+                         op->getName().getStringRef().str(),
+                         rule.factors[loop].size);
+}
+
+namespace {
+struct RaiseArgReductionsPass
+    : tessera::impl::RaiseArgReductionsPassBase<RaiseArgReductionsPass> {
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops)
+      if (!raiseOp(op))
+        remarkOnUnknown(op);
+  }
+
+  static bool raiseOp(linalg::LinalgOp linalgOp) {
+    auto op = dyn_cast<linalg::GenericOp>(linalgOp.getOperation());
+    if (!op)
+      return false;
+    OpBuilder builder(op);
+    FailureOr<SmallVector<Value>> values = raiseArgReduction(builder, op);
+    if (failed(values))
+      return false;
+    // What was asked of the results is asked of those that take their place.
+    for (auto [result, by] : llvm::zip(op.getResults(), *values)) {
+      if (dist::ShardingAttr sharding = dist::getSharding(result))
+        dist::setSharding(by, sharding);
+      result.replaceAllUsesWith(by);
+    }
+    op.erase();
+    return true;
+  }
+};
+} // namespace
