@@ -95,6 +95,22 @@ def RT_MatmulAttr : AttrDef<RT_Dialect, "MatmulLayout"> {
   let genVerifyDecl = 1;
 }
 
+def RT_EpilogueKind : I32EnumAttr<"EpilogueKind",
+    "what a matrix product does beside its product", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Bias", 1, "bias">,
+    I32EnumAttrCase<"Gelu", 2, "gelu">,
+    I32EnumAttrCase<"GeluGradient", 3, "gelu_gradient">,
+    I32EnumAttrCase<"LhsSums", 4, "lhs_sums">,
+    I32EnumAttrCase<"RhsSums", 5, "rhs_sums">]> {
+  let cppNamespace = "::tessera::rt";
+  let genSpecializedAttr = 0;
+}
+
+/// The numbers are those of tessera_rt_matmul_fusion_kind.
+def RT_EpilogueAttr : EnumAttr<RT_Dialect, RT_EpilogueKind, "epilogue"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 class RT_Op<string mnemonic, list<Trait> traits = []>
     : Op<RT_Dialect, mnemonic, traits>;
 

@@ -84,6 +84,16 @@ LogicalResult CallMatmulOp::verify() {
   return success();
 }
 
+LogicalResult CallMatmulFusedOp::verify() {
+  if (getOffsets().size() != 3)
+    return emitOpError("(C1) expects three offsets but got ")
+           << getOffsets().size();
+  if (getBias().has_value() != getBiasElement().has_value())
+    return emitOpError("(C2) expects a bias with its type but got ")
+           << (getBias() ? "no type" : "no bias");
+  return success();
+}
+
 /// `numOffsets` and its last one, which is optional where `isLastOptional`.
 template <typename Op>
 static LogicalResult verifyAttentionCall(Op op, size_t numOffsets,
@@ -176,22 +186,45 @@ Arguments BlockEndOp::getCallArguments() {
   return {int64(getOffset()), int64(getBytes()), int32(getForget())};
 }
 
+/// The words of tessera_rt_matmul_desc.
+static CallArgument describeMatmul(MatmulLayoutAttr l, Type element,
+                                   Type resultElement, bool accumulate) {
+  return array({getRuntimeType(element).value_or(-1),
+                getRuntimeType(resultElement).value_or(-1), l.getBatch(),
+                l.getM(), l.getN(), l.getK(), l.getLda(), l.getLdb(),
+                l.getLdc(), l.getStrideA(), l.getStrideB(), l.getStrideC(),
+                l.getTransA(), l.getTransB(), accumulate});
+}
+
 StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }
 Arguments CallMatmulOp::getCallArguments() {
-  MatmulLayoutAttr l = getLayout();
-  int64_t accumulate = getAccumulate();
-  CallArgument desc =
-      array({getRuntimeType(getElement()).value_or(-1),
-             getRuntimeType(getResultElement()).value_or(-1), l.getBatch(),
-             l.getM(), l.getN(), l.getK(), l.getLda(), l.getLdb(), l.getLdc(),
-             l.getStrideA(), l.getStrideB(), l.getStrideC(), l.getTransA(),
-             l.getTransB(), accumulate});
-  return {desc,
+  return {describeMatmul(getLayout(), getElement(), getResultElement(),
+                         getAccumulate()),
           address(getOffsets()[0]),
           address(getOffsets()[1]),
           address(getOffsets()[2]),
           null(),
           null()};
+}
+
+StringRef CallMatmulFusedOp::getCallee() { return "tessera_rt_matmul_fused"; }
+Arguments CallMatmulFusedOp::getCallArguments() {
+  auto place = [](std::optional<uint64_t> offset) {
+    return offset ? address(int64_t(*offset)) : null();
+  };
+  // Rows of GELU's argument follow each other.
+  return {describeMatmul(getLayout(), getElement(), getResultElement(),
+                         getAddend().has_value()),
+          array({int64_t(getKind()),
+                 getRuntimeType(getBiasElement().value_or(getResultElement()))
+                     .value_or(-1),
+                 getLayout().getN()}),
+          address(getOffsets()[0]),
+          address(getOffsets()[1]),
+          place(getAddend()),
+          address(getOffsets()[2]),
+          place(getBias()),
+          place(getAux())};
 }
 
 /// Descriptor and addresses of a call of attention.

@@ -162,6 +162,32 @@ def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
   let hasVerifier = 1;
 }
 
+def RT_CallMatmulFusedOp : RT_CallOp<"call_matmul_fused"> {
+  let summary = "a product with what follows: tessera_rt_matmul_fused";
+  let description = [{
+    `add` is the offset of what is added to the product, `bias` that of the bias
+    or of sums, with their type, `aux` that of GELU's argument.
+
+    ```mlir
+    rt.call_matmul_fused <gelu> <batch = 1, m = 4, n = 8, k = 16, lda = 16,
+        ldb = 8, ldc = 8, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+        trans_b = 0> f32 -> f32 at [0, 4096, 8192] bias 512 : f32 aux 12288
+    ```
+    (C1) three offsets; (C2) a bias has a type, and nothing else has.
+  }];
+  let arguments = (ins RT_EpilogueAttr:$kind, RT_MatmulAttr:$layout,
+                       TypeAttr:$element, TypeAttr:$result_element,
+                       DenseI64ArrayAttr:$offsets, OptionalAttr<I64Attr>:$addend,
+                       OptionalAttr<I64Attr>:$bias,
+                       OptionalAttr<TypeAttr>:$bias_element,
+                       OptionalAttr<I64Attr>:$aux);
+  let assemblyFormat = [{
+    $kind $layout $element `->` $result_element `at` $offsets (`add` $addend^)?
+    (`bias` $bias^ `:` $bias_element)? (`aux` $aux^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 /// Attributes of a call of attention.
 defvar RT_AttentionArguments = (ins UnitAttr:$causal, F64Attr:$scale,
     OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,

@@ -15,9 +15,10 @@ using namespace tessera::rt;
 
 namespace {
 
-struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost, MatmulOp> {
+template <typename Op>
+struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost<Op>, Op> {
   OpCost getOpCost(Operation *op) const {
-    MatmulLayoutAttr layout = cast<MatmulOp>(op).getLayout();
+    MatmulLayoutAttr layout = cast<Op>(op).getLayout();
     OpCost cost;
     cost.kind = CostKind::Product;
     cost.batch = layout.getBatch();
@@ -63,7 +64,8 @@ struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
 } // namespace
 
 void rt::attachCostModels(MLIRContext *context) {
-  MatmulOp::attachInterface<MatmulCost>(*context);
+  MatmulOp::attachInterface<MatmulCost<MatmulOp>>(*context);
+  MatmulFusedOp::attachInterface<MatmulCost<MatmulFusedOp>>(*context);
   AttentionOp::attachInterface<Attention<AttentionOp, 2>>(*context);
   AttentionBackwardOp::attachInterface<Attention<AttentionBackwardOp, 5>>(
       *context);

@@ -22,16 +22,18 @@ static int64_t reach(int64_t batch, int64_t stride, int64_t rows, int64_t ld,
   return (batch - 1) * stride + (rows - 1) * ld + row;
 }
 
-LogicalResult MatmulOp::verify() {
-  Type a = getLhs().getType().getElementType();
-  Type b = getRhs().getType().getElementType();
-  Type c = getResult().getType().getElementType();
+/// What products have in common (labels C1 to C4).
+template <typename Op> static LogicalResult verifyProduct(Op op) {
+  Type a = op.getLhs().getType().getElementType();
+  Type b = op.getRhs().getType().getElementType();
+  Type c = op.getResult().getType().getElementType();
   bool known = a.isF32() || a.isBF16() || a.isF64();
   if (!known || a != b || !(c == a || (a.isBF16() && c.isF32())))
-    return emitOpError("(C1) expects operands of one type f32, bf16 or f64 and "
-                       "a result of it or of f32 but got ")
+    return op.emitOpError(
+               "(C1) expects operands of one type f32, bf16 or f64 and "
+               "a result of it or of f32 but got ")
            << a << ", " << b << " and " << c;
-  MatmulLayoutAttr l = getLayout();
+  MatmulLayoutAttr l = op.getLayout();
   struct Stored {
     StringRef name;
     RankedTensorType type;
@@ -39,32 +41,110 @@ LogicalResult MatmulOp::verify() {
   };
   bool ta = l.getTransA(), tb = l.getTransB();
   Stored stored[] = {
-      {"lhs", getLhs().getType(), l.getStrideA(), ta ? l.getK() : l.getM(),
+      {"lhs", op.getLhs().getType(), l.getStrideA(), ta ? l.getK() : l.getM(),
        l.getLda(), ta ? l.getM() : l.getK()},
-      {"rhs", getRhs().getType(), l.getStrideB(), tb ? l.getN() : l.getK(),
+      {"rhs", op.getRhs().getType(), l.getStrideB(), tb ? l.getN() : l.getK(),
        l.getLdb(), tb ? l.getK() : l.getN()},
-      {"result", getResult().getType(), l.getStrideC(), l.getM(), l.getLdc(),
+      {"result", op.getResult().getType(), l.getStrideC(), l.getM(), l.getLdc(),
        l.getN()}};
   for (const Stored &s : stored) {
     int64_t last = reach(l.getBatch(), s.stride, s.rows, s.ld, s.row);
     if (last > s.type.getNumElements())
-      return emitOpError("(C2) expects a layout within the ")
+      return op.emitOpError("(C2) expects a layout within the ")
              << s.name << " of " << s.type.getNumElements()
              << " elements but it reaches " << last;
   }
   int64_t covered = l.getBatch() * l.getM() * l.getN();
-  if (covered != getResult().getType().getNumElements())
-    return emitOpError("(C3) expects to cover the result of ")
-           << getResult().getType().getNumElements() << " elements but covers "
-           << covered;
-  if (getInit() && getInit().getType() != getResult().getType())
-    return emitOpError("(C4) expects an init of ")
-           << getResult().getType() << " but got " << getInit().getType();
+  if (covered != op.getResult().getType().getNumElements())
+    return op.emitOpError("(C3) expects to cover the result of ")
+           << op.getResult().getType().getNumElements()
+           << " elements but covers " << covered;
+  if (op.getInit() && op.getInit().getType() != op.getResult().getType())
+    return op.emitOpError("(C4) expects an init of ")
+           << op.getResult().getType() << " but got " << op.getInit().getType();
   return success();
 }
 
+LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
+
 bool MatmulOp::mayReuse(unsigned, unsigned operand) {
   return getInit() && operand == 2;
+}
+
+bool MatmulFusedOp::mayReuse(unsigned result, unsigned operand) {
+  return getInit() && result == 0 && operand == 2;
+}
+
+/// Operands and results that a kind has (labels C5 and C6).
+static LogicalResult verifyEpilogueForm(MatmulFusedOp op) {
+  MatmulLayoutAttr l = op.getLayout();
+  if (l.getBatch() != 1 || l.getLdc() != l.getN())
+    return op.emitOpError("(C5) expects one batch with rows of ")
+           << l.getN() << " elements but got " << l.getBatch() << " with rows "
+           << l.getLdc() << " apart";
+  EpilogueKind kind = op.getKind();
+  bool isSum = kind == EpilogueKind::LhsSums || kind == EpilogueKind::RhsSums;
+  bool isGradient = kind == EpilogueKind::GeluGradient;
+  bool isGelu = kind == EpilogueKind::Gelu;
+  size_t extras = op.getExtras().size();
+  bool hasBias = bool(op.getBias());
+  bool fits = (!op.getInit() || !isGradient) &&
+              (isGelu || hasBias == (kind == EpilogueKind::Bias)) &&
+              bool(op.getArgument()) == isGradient &&
+              (isSum ? extras == 1 : extras <= (isGelu || isGradient));
+  if (fits)
+    return success();
+  return op.emitOpError("(C6) expects what ")
+         << stringifyEpilogueKind(kind) << " has but got "
+         << (op.getInit() ? "an init, " : "") << (hasBias ? "a bias, " : "")
+         << (op.getArgument() ? "an argument, " : "") << extras << " extras";
+}
+
+/// Types and sizes of them (labels C7 and C8).
+static LogicalResult verifyEpilogueTypes(MatmulFusedOp op) {
+  MatmulLayoutAttr l = op.getLayout();
+  RankedTensorType result = op.getResult().getType();
+  EpilogueKind kind = op.getKind();
+  auto isLike = [&](Value value) -> LogicalResult {
+    if (value.getType() == result)
+      return success();
+    return op.emitOpError("(C7) expects GELU's argument of ")
+           << result << " but got " << value.getType();
+  };
+  auto isVector = [&](Value value, int64_t size) -> LogicalResult {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getNumElements() == size &&
+        (type.getElementType() == result.getElementType() ||
+         type.getElementType().isF32()))
+      return success();
+    return op.emitOpError("(C7) expects ")
+           << size << " elements of " << result.getElementType()
+           << " or f32 but got " << type;
+  };
+  if (op.getBias() && failed(isVector(op.getBias(), l.getN())))
+    return failure();
+  if (op.getArgument() && failed(isLike(op.getArgument())))
+    return failure();
+  bool ofLhs = kind == EpilogueKind::LhsSums;
+  for (Value extra : op.getExtras())
+    if (failed(kind == EpilogueKind::Gelu
+                   ? isLike(extra)
+                   : isVector(extra, ofLhs ? l.getM() : l.getN())))
+      return failure();
+  bool isStored = ofLhs ? l.getTransA() && l.getLda() == l.getM()
+                        : !l.getTransB() && l.getLdb() == l.getN();
+  if ((ofLhs || kind == EpilogueKind::RhsSums) && !isStored)
+    return op.emitOpError("(C8) expects the ")
+           << (ofLhs ? "lhs" : "rhs")
+           << " to be stored with the contracted dimension first, row after "
+              "row";
+  return success();
+}
+
+LogicalResult MatmulFusedOp::verify() {
+  return success(succeeded(verifyProduct(*this)) &&
+                 succeeded(verifyEpilogueForm(*this)) &&
+                 succeeded(verifyEpilogueTypes(*this)));
 }
 
 /// What attention and its gradients have in common (labels C1 to C3).

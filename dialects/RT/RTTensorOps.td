@@ -39,6 +39,52 @@ def RT_MatmulOp : RT_Op<"matmul", [Pure,
   let hasVerifier = 1;
 }
 
+def RT_MatmulFusedOp : RT_Op<"matmul_fused", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<ReuseOpInterface>]> {
+  let summary = "a matrix product with a part of what follows it";
+  let description = [{
+    P = the product, as `rt.matmul` says it, plus `init` where there is one; the
+    rest follows for each element, of rows and columns of the layout's result:
+    * `none`: the result is P.
+    * `bias`: P + bias, which has an element a column.
+    * `gelu`: GELU by tanh of P (+ bias); `extra` is its argument.
+    * `gelu_gradient`: P times the derivative of that GELU at `argument`; `extra`
+      is the sum of each column of the result.
+    * `lhs_sums`, `rhs_sums`: P; `extra` is the sum of each column of the
+      operand as it is stored, over the dimension that is contracted.
+
+    Arithmetic is that of the product's sums, f32 at least, and what is written
+    is rounded once; the runtime may do the product first, rounded to the
+    result's type, and then the rest.
+    (C1) to (C4) of `rt.matmul`; (C5) one batch, whose result is stored row after
+    row; (C6) no operand or result but those that the kind has: init all but
+    `gelu_gradient`, bias `bias` and perhaps `gelu`, argument `gelu_gradient`;
+    one extra `lhs_sums` and `rhs_sums`, at most one `gelu` and `gelu_gradient`;
+    (C7) bias and sums have an element for each column, and the result's type or
+    f32; argument and GELU's extra have the result's type; (C8) the operand that
+    is summed is stored with the contracted dimension first, row after row.
+
+    ```mlir
+    %y, %x = rt.matmul_fused <gelu> %a, %b <batch = 1, m = 4, n = 8, k = 16,
+        lda = 16, ldb = 8, ldc = 8, stride_a = 0, stride_b = 0, stride_c = 0,
+        trans_a = 0, trans_b = 0> bias %v : tensor<8xf32> : tensor<4x16xf32>,
+        tensor<16x8xf32> -> tensor<4x8xf32> extra tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins RT_EpilogueAttr:$kind, RT_Tensor:$lhs, RT_Tensor:$rhs,
+                       RT_MatmulAttr:$layout, Optional<RT_Tensor>:$init,
+                       Optional<RT_Tensor>:$bias,
+                       Optional<RT_Tensor>:$argument);
+  let results = (outs RT_Tensor:$result, Variadic<RT_Tensor>:$extras);
+  let assemblyFormat = [{
+    $kind $lhs `,` $rhs $layout (`init` $init^ `:` type($init))?
+    (`bias` $bias^ `:` type($bias))? (`argument` $argument^ `:` type($argument))?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    (`extra` type($extras)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   let summary = "attention in the form of a library call";
   let description = [{

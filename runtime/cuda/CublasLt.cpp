@@ -92,6 +92,11 @@ static int epilogueOf(const MatmulCall &call) {
     return call.bias ? lt::EpilogueGeluBias : lt::EpilogueGelu;
   case TESSERA_RT_FUSE_GELU_GRADIENT:
     return call.bias ? lt::EpilogueDGeluBiasGradient : lt::EpilogueDGelu;
+  // Operands are swapped.
+  case TESSERA_RT_FUSE_LHS_SUMS:
+    return lt::EpilogueBiasGradientB;
+  case TESSERA_RT_FUSE_RHS_SUMS:
+    return lt::EpilogueBiasGradientA;
   default:
     return lt::EpilogueDefault;
   }
@@ -180,16 +185,13 @@ std::string CublasLt::findCandidates(const MatmulCall &call,
   uint64_t bytes = uint64_t(matmulWorkspaceBytes);
   status = api.preferenceSet(preference, lt::PreferenceWorkspaceBytes, &bytes,
                              sizeof(bytes));
-  // The key ends in the alignments of our A, B and C.
-  std::vector<int64_t> key = call.key();
-  size_t end = key.size();
-  const std::pair<int, int64_t> alignments[] = {
-      {lt::PreferenceAlignmentA, key[end - 2]},
-      {lt::PreferenceAlignmentB, key[end - 3]},
-      {lt::PreferenceAlignmentC, key[end - 1]},
-      {lt::PreferenceAlignmentD, key[end - 1]}};
-  for (const auto &alignment : alignments) {
-    uint32_t value = uint32_t(alignment.second);
+  const std::pair<int, const void *> operands[] = {
+      {lt::PreferenceAlignmentA, call.b},
+      {lt::PreferenceAlignmentB, call.a},
+      {lt::PreferenceAlignmentC, call.addend ? call.addend : call.c},
+      {lt::PreferenceAlignmentD, call.c}};
+  for (const auto &alignment : operands) {
+    uint32_t value = uint32_t(alignmentOf(alignment.second));
     if (status == lt::Success)
       status =
           api.preferenceSet(preference, alignment.first, &value, sizeof(value));
@@ -247,7 +249,8 @@ std::string CublasLt::enqueue(Stream stream, const MatmulCall &call,
   const void *betaAddress = isDouble ? static_cast<void *>(&wideBeta) : &beta;
   return check(call, "product",
                api.matmul(handle, plan.desc, alphaAddress, call.b, plan.a,
-                          call.a, plan.b, betaAddress, call.c, plan.c, call.c,
+                          call.a, plan.b, betaAddress,
+                          call.addend ? call.addend : call.c, plan.c, call.c,
                           plan.c, &plan.algo, workspace,
                           size_t(plan.workspaceBytes), stream.handle));
 }

@@ -49,7 +49,9 @@ enum Epilogue : int {
   EpilogueGeluBias = 36,
   EpilogueGeluAuxBias = 164,
   EpilogueDGelu = 192,
-  EpilogueDGeluBiasGradient = 208
+  EpilogueDGeluBiasGradient = 208,
+  EpilogueBiasGradientA = 256,
+  EpilogueBiasGradientB = 512
 };
 /// cublasLtMatrixLayoutAttribute_t
 enum LayoutAttribute : int { LayoutBatchCount = 5, LayoutBatchStride = 6 };

@@ -139,19 +139,41 @@ Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
   return matmulCall(call);
 }
 
-extern "C" int32_t
-tessera_rt_matmul_fused(tessera_rt_context *ctx,
-                        const tessera_rt_matmul_desc *desc,
-                        const tessera_rt_matmul_fusion *fusion, const void *a,
-                        const void *b, void *c, void *bias, void *aux) {
+/// Whether a call has the operands of its kind, laid out as it expects them.
+static bool hasOperands(const MatmulCall &call) {
+  const tessera_rt_matmul_desc &d = call.desc;
+  bool isBiasType = call.fusion.bias_dtype == d.c_dtype ||
+                    call.fusion.bias_dtype == TESSERA_RT_F32;
+  if ((call.aux && call.fusion.aux_ld < d.n) || (call.bias && !isBiasType) ||
+      (call.addend && !d.accumulate))
+    return false;
+  switch (call.fusion.kind) {
+  case TESSERA_RT_FUSE_NONE:
+    return !call.bias && !call.aux;
+  case TESSERA_RT_FUSE_BIAS:
+    return call.bias && !call.aux;
+  case TESSERA_RT_FUSE_GELU:
+    return true;
+  case TESSERA_RT_FUSE_GELU_GRADIENT:
+    return call.aux && !d.accumulate;
+  case TESSERA_RT_FUSE_LHS_SUMS:
+    return call.bias && !call.aux && d.trans_a;
+  case TESSERA_RT_FUSE_RHS_SUMS:
+    return call.bias && !call.aux && !d.trans_b;
+  default:
+    return false;
+  }
+}
+
+extern "C" int32_t tessera_rt_matmul_fused(
+    tessera_rt_context *ctx, const tessera_rt_matmul_desc *desc,
+    const tessera_rt_matmul_fusion *fusion, const void *a, const void *b,
+    const void *addend, void *c, void *bias, void *aux) {
   const tessera_rt_matmul_desc &d = *desc;
-  bool hasKind = fusion->kind >= TESSERA_RT_FUSE_NONE &&
-                 fusion->kind <= TESSERA_RT_FUSE_GELU_GRADIENT;
-  bool hasOperands = (fusion->kind != TESSERA_RT_FUSE_BIAS || bias) &&
-                     (fusion->kind != TESSERA_RT_FUSE_GELU_GRADIENT || aux) &&
-                     (!aux || fusion->aux_ld >= d.n);
+  MatmulCall call{d, *fusion, a,  b, addend == c ? nullptr : addend,
+                  c, bias,    aux};
   if (!isSound(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
-      d.batch != 1 || !hasKind || !hasOperands)
+      d.batch != 1 || !hasOperands(call))
     return fail(
         ctx, TESSERA_RT_INVALID,
         format("a matrix product with kind %lld of what follows expects "
@@ -163,12 +185,11 @@ tessera_rt_matmul_fused(tessera_rt_context *ctx,
                (long long)fusion->aux_ld));
   if (d.m == 0 || d.n == 0)
     return TESSERA_RT_OK;
-  if (d.k == 0 && fusion->kind != TESSERA_RT_FUSE_NONE)
+  if (d.k == 0 && (fusion->kind != TESSERA_RT_FUSE_NONE || call.addend))
     return fail(ctx, TESSERA_RT_INVALID,
                 "a matrix product with a part of what follows expects a depth "
                 "of at least 1");
-  return static_cast<CudaTarget *>(ctx->target.get())
-      ->matmulCall({d, *fusion, a, b, c, bias, aux});
+  return static_cast<CudaTarget *>(ctx->target.get())->matmulCall(call);
 }
 
 Status CudaTarget::attention(const AttentionCall &call, void *out,

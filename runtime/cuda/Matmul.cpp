@@ -18,8 +18,7 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// The largest power of two, at most 256, that divides an address.
-static int64_t alignmentOf(const void *address) {
+int64_t tessera::rt::cuda::alignmentOf(const void *address) {
   uint64_t bits = reinterpret_cast<uintptr_t>(address) | 256;
   return int64_t(bits & (~bits + 1));
 }
@@ -28,9 +27,13 @@ std::vector<int64_t> MatmulCall::key() const {
   const int64_t *words = reinterpret_cast<const int64_t *>(&desc);
   std::vector<int64_t> key(words, words + sizeof(desc) / sizeof(int64_t));
   for (int64_t word : {fusion.kind, fusion.bias_dtype, fusion.aux_ld,
-                       int64_t(bias != nullptr), int64_t(aux != nullptr),
-                       alignmentOf(a), alignmentOf(b), alignmentOf(c)})
+                       int64_t(addend != nullptr), int64_t(bias != nullptr),
+                       int64_t(aux != nullptr), alignmentOf(a), alignmentOf(b),
+                       alignmentOf(c)})
     key.push_back(word);
+  for (const void *place : {addend, static_cast<const void *>(bias),
+                            static_cast<const void *>(aux)})
+    key.push_back(place ? alignmentOf(place) : 0);
   return key;
 }
 
@@ -40,8 +43,12 @@ double MatmulCall::flops() const {
 }
 
 std::string MatmulCall::describe() const {
-  static const char *const fusions[] = {"", " + bias", " + gelu",
-                                        " + gelu gradient"};
+  static const char *const fusions[] = {"",
+                                        " + bias",
+                                        " + gelu",
+                                        " + gelu gradient",
+                                        " + sums of lhs",
+                                        " + sums of rhs"};
   std::string text = format(
       "%s[%lld x %lld x %lld x %lld]^%c%c", dtypeName(int32_t(desc.dtype)),
       (long long)desc.batch, (long long)desc.m, (long long)desc.n,
@@ -49,9 +56,15 @@ std::string MatmulCall::describe() const {
   if (desc.c_dtype != desc.dtype)
     text += std::string(" to ") + dtypeName(int32_t(desc.c_dtype));
   if (desc.accumulate)
-    text += " added";
-  return text +
-         (fusion.kind >= 0 && fusion.kind < 4 ? fusions[fusion.kind] : "?");
+    text += addend ? " added to another" : " added";
+  text += fusion.kind >= 0 && fusion.kind < 6 ? fusions[fusion.kind] : "?";
+  if (fusion.kind == TESSERA_RT_FUSE_GELU && bias)
+    text += " of bias";
+  if (fusion.kind == TESSERA_RT_FUSE_GELU && aux)
+    text += ", its argument";
+  if (fusion.kind == TESSERA_RT_FUSE_GELU_GRADIENT && bias)
+    text += ", its sums";
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,16 +24,21 @@ namespace tessera::rt::cuda {
 /// Bytes of working memory that a stream has for products.
 constexpr int64_t matmulWorkspaceBytes = int64_t(32) << 20;
 
+/// The largest power of two, at most 256, that divides an address.
+int64_t alignmentOf(const void *address);
+
 /// A product and what is done with it; addresses are the device's.
 struct MatmulCall {
   tessera_rt_matmul_desc desc = {};
   /// Kind 0: nothing.
   tessera_rt_matmul_fusion fusion = {};
   const void *a = nullptr, *b = nullptr;
+  /// With desc.accumulate; null: what lies in c.
+  const void *addend = nullptr;
   void *c = nullptr, *bias = nullptr, *aux = nullptr;
 
   /// Two calls of equal keys are computed in the same way. It holds all but the
-  /// addresses, and of these how far they are aligned.
+  /// addresses, and of these which are there and how far they are aligned.
   std::vector<int64_t> key() const;
   /// 2 * batch * m * n * k.
   double flops() const;

@@ -78,17 +78,25 @@ int32_t tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
 /*===--- Matrix products with a part of what follows
  * -----------------------===*/
 
-/// What a matrix product does to its result before it is written. Positions
-/// are those of the row-major C [m, n].
+/// What a matrix product does beside its product P = A*B, or with
+/// desc->accumulate A*B + addend. Positions are those of the row-major C [m,
+/// n]. Gelu is the formula with tanh.
 enum tessera_rt_matmul_fusion_kind {
+  /// C = P.
   TESSERA_RT_FUSE_NONE = 0,
-  /// C = A*B + bias[n].
+  /// C = P + bias[n].
   TESSERA_RT_FUSE_BIAS = 1,
-  /// C = gelu(A*B + bias[n]) by the tanh formula; `bias` may be null. With
-  /// `aux` the argument of gelu is written there.
+  /// C = gelu(P + bias[n]); `bias` may be null. With `aux` the argument of gelu
+  /// is written there.
   TESSERA_RT_FUSE_GELU = 2,
-  /// C = A*B * gelu'(aux). With `bias` the column sums of C are written there.
-  TESSERA_RT_FUSE_GELU_GRADIENT = 3
+  /// C = P * gelu'(aux), without an addend. With `bias` the column sums of C
+  /// are
+  /// written there.
+  TESSERA_RT_FUSE_GELU_GRADIENT = 3,
+  /// C = P, and bias[m] = the sums over k of A, which is stored [k, m].
+  TESSERA_RT_FUSE_LHS_SUMS = 4,
+  /// C = P, and bias[n] = the sums over k of B, which is stored [k, n].
+  TESSERA_RT_FUSE_RHS_SUMS = 5
 };
 
 typedef struct tessera_rt_matmul_fusion {
@@ -97,12 +105,19 @@ typedef struct tessera_rt_matmul_fusion {
   int64_t aux_ld;     ///< elements between rows of aux, which has C's dtype.
 } tessera_rt_matmul_fusion;
 
-/// tessera_rt_matmul with `fusion`, on one batch.
+/// tessera_rt_matmul with `fusion`, on one batch. `addend` is laid out as C; it
+/// may be C itself, which null also says. No other two may overlap.
+///
+/// A library may do all of it at once, or the product alone and kernels of the
+/// runtime the rest: what is faster, by time. All arithmetic is that of the
+/// product's sums (f32 at least) and what is written is rounded once; where the
+/// rest is apart the product has been rounded to C's type before.
 int32_t tessera_rt_matmul_fused(tessera_rt_context *ctx,
                                 const tessera_rt_matmul_desc *desc,
                                 const tessera_rt_matmul_fusion *fusion,
-                                const void *a, const void *b, void *c,
-                                void *bias, void *aux);
+                                const void *a, const void *b,
+                                const void *addend, void *c, void *bias,
+                                void *aux);
 
 /*===--- Emulated kernels
  * --------------------------------------------------===*/
