@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Memory/ArenaPlan.h"
+#include "OccupiedPlaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 using namespace tessera;
 
@@ -58,6 +61,45 @@ int64_t ArenaProblem::lowerBound(int64_t *step) const {
   return most;
 }
 
+/// Two blocks that live at one time and share bytes, or nothing. Goes through
+/// the time: of what lives by then, and shares no bytes, only the neighbours of
+/// what begins can.
+static std::optional<std::string> findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
+                                              llvm::ArrayRef<int64_t> offsets) {
+  llvm::SmallVector<unsigned> byBegin, byEnd;
+  for (unsigned i = 0; i < blocks.size(); ++i)
+    if (blocks[i].bytes > 0)
+      byBegin.push_back(i);
+  byEnd = byBegin;
+  llvm::sort(byBegin, [&](unsigned a, unsigned b) {
+    return std::tie(blocks[a].begin, a) < std::tie(blocks[b].begin, b);
+  });
+  llvm::sort(byEnd, [&](unsigned a, unsigned b) {
+    return std::tie(blocks[a].end, a) < std::tie(blocks[b].end, b);
+  });
+  auto fail = [](unsigned a, unsigned b) {
+    return "blocks " + std::to_string(std::min(a, b)) + " and " +
+           std::to_string(std::max(a, b)) + " overlap";
+  };
+  std::map<int64_t, unsigned> live;
+  const unsigned *ended = byEnd.begin();
+  for (unsigned i : byBegin) {
+    // What ended before this one begins has begun before.
+    for (; blocks[*ended].end < blocks[i].begin; ++ended)
+      live.erase(offsets[*ended]);
+    auto next = live.lower_bound(offsets[i]);
+    if (next != live.end() && next->first < offsets[i] + blocks[i].bytes)
+      return fail(i, next->second);
+    if (next != live.begin()) {
+      auto [offset, previous] = *std::prev(next);
+      if (offsets[i] < offset + blocks[previous].bytes)
+        return fail(i, previous);
+    }
+    live[offsets[i]] = i;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string>
 ArenaPlan::verify(const ArenaProblem &problem) const {
   llvm::ArrayRef<ArenaBlock> blocks = problem.blocks;
@@ -69,46 +111,52 @@ ArenaPlan::verify(const ArenaProblem &problem) const {
              std::to_string(offsets[i]);
     if (offsets[i] + blocks[i].bytes > bytes)
       return "block " + std::to_string(i) + " lies outside the arena";
-    for (size_t j = 0; j < i; ++j)
-      if (blocks[i].livesWith(blocks[j]) &&
-          offsets[i] < offsets[j] + blocks[j].bytes &&
-          offsets[j] < offsets[i] + blocks[i].bytes)
-        return "blocks " + std::to_string(j) + " and " + std::to_string(i) +
-               " overlap";
   }
-  return std::nullopt;
+  return findOverlap(blocks, offsets);
+}
+
+/// The lifetimes of blocks in steps in which one begins, of which there are no
+/// more than blocks: two blocks live together if and only if they share one.
+namespace {
+struct Lifetimes {
+  explicit Lifetimes(llvm::ArrayRef<ArenaBlock> blocks);
+  llvm::SmallVector<unsigned> first, last;
+  unsigned numSteps = 0;
+};
+} // namespace
+
+Lifetimes::Lifetimes(llvm::ArrayRef<ArenaBlock> blocks) {
+  llvm::SmallVector<int64_t> begins;
+  for (const ArenaBlock &block : blocks)
+    begins.push_back(block.begin);
+  llvm::sort(begins);
+  begins.erase(llvm::unique(begins), begins.end());
+  numSteps = begins.size();
+  for (const ArenaBlock &block : blocks) {
+    first.push_back(llvm::lower_bound(begins, block.begin) - begins.begin());
+    last.push_back(llvm::upper_bound(begins, block.end) - begins.begin() - 1);
+  }
 }
 
 /// Places blocks in the given order, each into the tightest gap that it fits.
-static ArenaPlan placeInOrder(const ArenaProblem &problem,
-                              llvm::ArrayRef<unsigned> order) {
+/// Gives up, without a plan, where it takes `limit` bytes or more.
+static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
+                                             const Lifetimes &lifetimes,
+                                             llvm::ArrayRef<unsigned> order,
+                                             int64_t limit) {
   ArenaPlan plan;
   plan.offsets.resize(problem.blocks.size(), 0);
-  // Placed blocks by offset.
-  llvm::SmallVector<unsigned> placed;
+  OccupiedPlaces taken(lifetimes.numSteps);
   for (unsigned number : order) {
-    const ArenaBlock &block = problem.blocks[number];
-    int64_t end = 0, best = -1, bestGap = 0;
-    for (unsigned other : placed) {
-      if (!problem.blocks[other].livesWith(block))
-        continue;
-      int64_t gap = plan.offsets[other] - end;
-      if (gap >= block.bytes && (best < 0 || gap < bestGap)) {
-        best = end;
-        bestGap = gap;
-      }
-      end = std::max(end, int64_t(llvm::alignTo(plan.offsets[other] +
-                                                    problem.blocks[other].bytes,
-                                                problem.alignment)));
-    }
-    plan.offsets[number] = best < 0 ? end : best;
-    plan.bytes = std::max(
-        plan.bytes, int64_t(llvm::alignTo(plan.offsets[number] + block.bytes,
-                                          problem.alignment)));
-    auto *at = llvm::lower_bound(placed, number, [&](unsigned a, unsigned b) {
-      return plan.offsets[a] < plan.offsets[b];
-    });
-    placed.insert(at, number);
+    int64_t bytes = problem.blocks[number].bytes;
+    unsigned first = lifetimes.first[number], last = lifetimes.last[number];
+    int64_t offset = taken.findGap(first, last, bytes);
+    int64_t end = llvm::alignTo(offset + bytes, problem.alignment);
+    if (end >= limit)
+      return std::nullopt;
+    taken.insert(first, last, {offset, end});
+    plan.offsets[number] = offset;
+    plan.bytes = std::max(plan.bytes, end);
   }
   return plan;
 }
@@ -129,15 +177,16 @@ ArenaPlan tessera::planArena(const ArenaProblem &problem) {
   auto byLength = [&](unsigned a, unsigned b) {
     return blocks[a].end - blocks[a].begin > blocks[b].end - blocks[b].begin;
   };
+  Lifetimes lifetimes(blocks);
   std::optional<ArenaPlan> best;
   auto tryOrder = [&](auto before) {
     auto order = llvm::to_vector(llvm::seq<unsigned>(0, blocks.size()));
     llvm::sort(order, [&](unsigned a, unsigned b) {
       return before(a, b) || (!before(b, a) && a < b);
     });
-    ArenaPlan plan = placeInOrder(problem, order);
-    if (!best || plan.bytes < best->bytes)
-      best = plan;
+    if (std::optional<ArenaPlan> plan = placeInOrder(
+            problem, lifetimes, order, best ? best->bytes : INT64_MAX))
+      best = std::move(plan);
   };
   int64_t bound = problem.lowerBound();
   tryOrder(bySize);

@@ -309,7 +309,7 @@ bool StepBlocks::isPacked(Value value, int64_t begin) {
                        : addBlock(concat.getResult(), Activations, begin);
   ArenaBlock &place = problem.blocks[block];
   place.end = std::max(place.end, lastUse(value));
-  blockOf[value] = block;
+  setBlock(value, block);
   offsetIn[value] = offset;
   return true;
 }
@@ -318,6 +318,12 @@ bool StepBlocks::isPacked(Value value, int64_t begin) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+void StepBlocks::setBlock(Value value, unsigned block) {
+  blockOf[value] = block;
+  valuesIn.resize(problem.blocks.size());
+  valuesIn[block].push_back(value);
+}
+
 unsigned StepBlocks::addBlock(Value value, Category category, int64_t begin) {
   auto type = cast<RankedTensorType>(value.getType());
   unsigned block = problem.blocks.size();
@@ -325,7 +331,7 @@ unsigned StepBlocks::addBlock(Value value, Category category, int64_t begin) {
   problem.blocks.push_back(
       {rt::getTensorBytes(type) + canary, reuses ? begin : 0, end});
   categories.push_back(category);
-  blockOf[value] = block;
+  setBlock(value, block);
   return block;
 }
 
@@ -350,7 +356,7 @@ bool StepBlocks::isForced(Value value, int64_t begin) {
   unsigned block = blockOf.lookup(it->second);
   ArenaBlock &place = problem.blocks[block];
   place.end = std::max({place.end, begin, lastUse(value)});
-  blockOf[value] = block;
+  setBlock(value, block);
   offsetIn[value] = getOffsetInBlock(it->second);
   return true;
 }
@@ -379,7 +385,7 @@ bool StepBlocks::reuse(Operation &op, unsigned result) {
         isTaken)
       continue;
     place.end = std::max(place.end, lastUse(value));
-    blockOf[value] = block;
+    setBlock(value, block);
     return true;
   }
   return false;
@@ -397,16 +403,13 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
   if (place.end != position.lookup(wait) || place.bytes != bytes || bytes == 0)
     return false;
   // Nothing else reads the block while the collective runs.
-  for (auto [value, other] : blockOf) {
-    if (other != block)
-      continue;
+  for (Value value : valuesIn[block])
     for (Operation *user : value.getUsers())
       if (user != wait && user != start &&
           position.lookup(user) > position.lookup(start))
         return false;
-  }
   place.end = std::max(place.end, lastUse(wait.getResult()));
-  blockOf[wait.getResult()] = block;
+  setBlock(wait.getResult(), block);
   return true;
 }
 
@@ -416,7 +419,8 @@ void StepBlocks::addLoop(scf::ForOp loop) {
     unsigned block = blockOf.lookup(init);
     ArenaBlock &place = problem.blocks[block];
     place.end = std::max({place.end, endOf(loop), lastUse(result)});
-    blockOf[argument] = blockOf[result] = block;
+    setBlock(argument, block);
+    setBlock(result, block);
     offsetIn[argument] = offsetIn[result] = getOffsetInBlock(init);
   }
   addOps(*loop.getBody());
@@ -443,7 +447,7 @@ void StepBlocks::addResults(Operation &op) {
     if (!isa<RankedTensorType>(result.getType()) || blockOf.count(result))
       continue;
     if (Value source = getViewed(result)) {
-      blockOf[result] = blockOf.lookup(source);
+      setBlock(result, blockOf.lookup(source));
       offsetIn[result] = getOffsetInBlock(source);
       if (partViews.contains(&op)) {
         auto copy = cast<rt::CopyOp>(op);

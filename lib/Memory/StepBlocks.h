@@ -82,6 +82,7 @@ private:
   bool isPacked(mlir::Value value, int64_t begin);
 
   unsigned addBlock(mlir::Value value, Category category, int64_t begin);
+  void setBlock(mlir::Value value, unsigned block);
   void addArguments();
   void addOps(mlir::Block &block);
   void addLoop(mlir::scf::ForOp loop);
@@ -98,6 +99,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> position, loopEnd;
   llvm::SmallVector<mlir::Operation *> opAt;
   llvm::DenseMap<mlir::Value, unsigned> blockOf;
+  llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> valuesIn;
   /// Where a value begins in its block, if not with it.
   llvm::DenseMap<mlir::Value, int64_t> offsetIn;
   /// Copies that are views: of a part of what a collective has made.

@@ -73,7 +73,7 @@ public:
 private:
   void apply(Block &block, const BlockTasks &tasks, const OverlapOrder &order);
   void remarkTransfer(const BlockTasks &tasks, const OverlapTimes &times,
-                      unsigned task);
+                      ArrayRef<unsigned> runs, unsigned task);
 
   func::FuncOp func;
   SmallVector<Block *> blocks;
@@ -144,22 +144,33 @@ static remark::RemarkOpts getOptions() {
   return remark::RemarkOpts::name("OverlapCollectives").category("partition");
 }
 
+/// Tasks that compute for some time, in the order in which they do.
+static SmallVector<unsigned> getRuns(const BlockTasks &tasks) {
+  SmallVector<unsigned> runs;
+  for (OverlapEvent event : tasks.order)
+    if (event.kind == OverlapEvent::Run &&
+        tasks.problem.tasks[event.task].seconds > 0)
+      runs.push_back(event.task);
+  return runs;
+}
+
 /// What runs between the start of a collective and its wait, and whether that
 /// is long enough.
 void FunctionOverlap::remarkTransfer(const BlockTasks &tasks,
-                                     const OverlapTimes &times, unsigned task) {
+                                     const OverlapTimes &times,
+                                     ArrayRef<unsigned> runs, unsigned task) {
   const OverlapSpan &span = times.spans[task];
   double seconds = tasks.problem.tasks[task].seconds;
   unsigned beside = 0;
   std::optional<unsigned> longest;
-  for (auto [i, other] : llvm::enumerate(tasks.problem.tasks)) {
-    const OverlapSpan &o = times.spans[i];
-    if (other.isTransfer() || other.seconds == 0 || o.begin >= span.end ||
-        o.end <= span.begin)
-      continue;
+  auto secondsOf = [&](unsigned i) { return tasks.problem.tasks[i].seconds; };
+  const unsigned *it = llvm::partition_point(
+      runs, [&](unsigned i) { return times.spans[i].end <= span.begin; });
+  for (; it != runs.end() && times.spans[*it].begin < span.end; ++it) {
     ++beside;
-    if (!longest || other.seconds > tasks.problem.tasks[*longest].seconds)
-      longest = i;
+    if (!longest || secondsOf(*it) > secondsOf(*longest) ||
+        (secondsOf(*it) == secondsOf(*longest) && *it < *longest))
+      longest = *it;
   }
   const BlockTasks::Transfer &transfer = tasks.transfers.find(task)->second;
   auto start = cast<dist::StartOp>(tasks.ops[task]);
@@ -195,13 +206,14 @@ void FunctionOverlap::remark(std::optional<int64_t> before,
     OverlapTimes times = timeOverlap(tasks.problem, tasks.order);
     OverlapTimes blocking =
         timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
+    SmallVector<unsigned> runs = getRuns(tasks);
     double transfers = 0, exposed = 0;
     for (auto [i, task] : llvm::enumerate(tasks.problem.tasks)) {
       if (!task.isTransfer())
         continue;
       transfers += task.seconds;
       exposed += times.spans[i].exposed;
-      remarkTransfer(tasks, times, i);
+      remarkTransfer(tasks, times, runs, i);
     }
     auto remark =
         remark::analysis(block->getParentOp()->getLoc(), getOptions());

@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace tessera;
@@ -88,6 +89,9 @@ public:
   OverlapOrder run();
 
 private:
+  /// Who goes first: (needed, number).
+  using Turn = std::pair<unsigned, unsigned>;
+
   const OverlapTask &task(unsigned i) const { return problem.tasks[i]; }
   bool inFlight(unsigned i) const { return started[i] && !over[i]; }
 
@@ -108,6 +112,7 @@ private:
   void wait(unsigned i);
   void compute(unsigned i);
 
+  void noteStarted(unsigned i);
   void moveFront();
   double readyTime(unsigned i) const;
   bool isStartable(unsigned i) const;
@@ -116,6 +121,7 @@ private:
   void makeRoom(unsigned i);
   void waitForFinished();
   std::optional<unsigned> findOther() const;
+  std::optional<Turn> nextReady(Turn turn, double until) const;
 
   const OverlapProblem &problem;
   int64_t limit;
@@ -129,10 +135,16 @@ private:
   std::vector<llvm::SmallVector<unsigned, 4>> blocksOf;
   std::vector<unsigned> blockLeft;
   std::vector<bool> blockLives;
-  /// Collectives that have not started, by (needed, number).
-  std::set<std::pair<unsigned, unsigned>> waiting;
+  /// What each task is one of the `after` of, and how many of its own `after`
+  /// have not started.
+  std::vector<llvm::SmallVector<unsigned, 4>> users;
+  std::vector<unsigned> unstarted;
+  /// Collectives that have not started; and on each channel those of them whose
+  /// `after` all have.
+  std::set<Turn> waiting;
+  std::map<int, std::set<Turn>> readyOn;
   /// Those of them that are not looked at yet, by (notBefore, number).
-  std::set<std::pair<unsigned, unsigned>> later;
+  std::set<Turn> later;
   /// In flight, by (finish, number).
   std::set<std::pair<double, unsigned>> flying;
   llvm::DenseMap<int, double> channelFree;
@@ -145,6 +157,13 @@ private:
   bool makesRoom = false;
   /// The first op that has not run, and the next barrier from it on.
   unsigned front = 0, barrier = 0;
+  /// Ops that have not run and whose `after` all have started.
+  std::set<unsigned> readyOps;
+  /// The end of the next kWindow ops behind `front` that have not run, and how
+  /// many of them are there.
+  unsigned windowEnd = 0, inWindow = 0;
+  /// All collectives before this one have started.
+  unsigned firstTransfer = 0;
 };
 
 } // namespace
@@ -173,6 +192,7 @@ ListScheduler::ListScheduler(const OverlapProblem &problem, int64_t limit)
   over.resize(n);
   finish.resize(n);
   blocksOf.resize(n);
+  users.resize(n);
   needed.assign(n, n);
   // Through tasks that take no time, and through other collectives.
   for (unsigned i = n; i-- > 0;) {
@@ -180,9 +200,15 @@ ListScheduler::ListScheduler(const OverlapProblem &problem, int64_t limit)
     for (unsigned other : task(i).after)
       needed[other] = std::min(needed[other], passesOn ? needed[i] : i);
   }
-  for (unsigned i = 0; i < n; ++i)
+  for (unsigned i = 0; i < n; ++i) {
+    for (unsigned other : task(i).after)
+      users[other].push_back(i);
+    unstarted.push_back(task(i).after.size());
     if (task(i).isTransfer())
       later.insert({task(i).notBefore, i});
+    else if (unstarted[i] == 0)
+      readyOps.insert(i);
+  }
   for (auto [number, block] : llvm::enumerate(problem.blocks)) {
     blockLeft.push_back(block.tasks.size());
     blockLives.push_back(false);
@@ -226,13 +252,27 @@ void ListScheduler::end(unsigned i) {
   over[i] = true;
 }
 
+/// What comes after it may be ready now.
+void ListScheduler::noteStarted(unsigned i) {
+  started[i] = true;
+  for (unsigned user : users[i]) {
+    if (--unstarted[user] > 0)
+      continue;
+    if (!task(user).isTransfer())
+      readyOps.insert(user);
+    else if (waiting.count({needed[user], user}))
+      readyOn[task(user).channel].insert({needed[user], user});
+  }
+}
+
 void ListScheduler::start(unsigned i) {
   double &free = channelFree[task(i).channel];
   finish[i] = free = std::max(now, free) + task(i).seconds;
-  started[i] = true;
+  noteStarted(i);
   begin(i);
   waiting.erase({needed[i], i});
   later.erase({task(i).notBefore, i});
+  readyOn[task(i).channel].erase({needed[i], i});
   flying.insert({finish[i], i});
   order.push_back({OverlapEvent::Start, i});
 }
@@ -247,17 +287,25 @@ void ListScheduler::wait(unsigned i) {
 void ListScheduler::compute(unsigned i) {
   begin(i);
   now += task(i).seconds;
-  started[i] = true;
+  noteStarted(i);
+  readyOps.erase(i);
   end(i);
   order.push_back({OverlapEvent::Run, i});
+  if (i > front && i < windowEnd)
+    --inWindow;
   moveFront();
 }
 
 /// Past ops that have run. A collective holds nothing up but barriers.
 void ListScheduler::moveFront() {
-  unsigned n = problem.tasks.size();
+  unsigned n = problem.tasks.size(), before = front;
   while (front < n && (started[front] || task(front).isTransfer()))
     ++front;
+  if (front != before && front < windowEnd)
+    --inWindow;
+  windowEnd = std::max(windowEnd, std::min(front + 1, n));
+  for (; windowEnd < n && inWindow < kWindow; ++windowEnd)
+    inWindow += !started[windowEnd] && !task(windowEnd).isTransfer();
   barrier = std::max(barrier, front);
   while (barrier < n && !(task(barrier).isBarrier && !started[barrier]))
     ++barrier;
@@ -286,20 +334,36 @@ bool ListScheduler::isStartable(unsigned i) const {
          flying.size() < problem.maxInFlight && fitsEarly(i);
 }
 
+/// The first from `turn` on whose channel is free now, or by the time `until`.
+std::optional<ListScheduler::Turn>
+ListScheduler::nextReady(Turn turn, double until) const {
+  std::optional<Turn> next;
+  for (const auto &[channel, ready] : readyOn) {
+    double free = channelFree.lookup(channel);
+    if (free > now && free >= until)
+      continue;
+    auto it = ready.lower_bound(turn);
+    if (it != ready.end() && (!next || *it < *next))
+      next = *it;
+  }
+  return next;
+}
+
 /// Starts what would have its channel before the next op has run.
 void ListScheduler::startTransfers() {
   while (!later.empty() && later.begin()->first <= front) {
     unsigned i = later.begin()->second;
     later.erase(later.begin());
     waiting.insert({needed[i], i});
+    if (unstarted[i] == 0)
+      readyOn[task(i).channel].insert({needed[i], i});
   }
   double until = now + (front < problem.tasks.size() ? task(front).seconds : 0);
-  for (auto it = waiting.begin(); it != waiting.end();) {
-    unsigned i = (it++)->second;
-    auto free = channelFree.find(task(i).channel);
-    bool isIdle = free == channelFree.end() || free->second <= now ||
-                  free->second < until;
-    if (!isIdle || !isStartable(i))
+  Turn turn = {0, 0};
+  while (std::optional<Turn> next = nextReady(turn, until)) {
+    unsigned i = next->second;
+    turn = {next->first, i + 1};
+    if (!isStartable(i))
       continue;
     for (unsigned other : task(i).after)
       if (!over[other])
@@ -368,13 +432,12 @@ void ListScheduler::waitForFinished() {
 
 /// An op behind the next one that can run at once.
 std::optional<unsigned> ListScheduler::findOther() const {
-  unsigned seen = 0;
-  for (unsigned i = front + 1; i < barrier && seen < kWindow; ++i) {
-    if (started[i] || task(i).isTransfer())
-      continue;
-    ++seen;
-    if (readyTime(i) <= now && fitsEarly(i))
-      return i;
+  unsigned end = std::min(barrier, windowEnd);
+  for (auto it = readyOps.upper_bound(front); it != readyOps.end(); ++it) {
+    if (*it >= end)
+      break;
+    if (readyTime(*it) <= now && fitsEarly(*it))
+      return *it;
   }
   return std::nullopt;
 }
@@ -391,9 +454,9 @@ OverlapOrder ListScheduler::run() {
         next = *other;
     // A barrier comes behind the starts of all collectives before it.
     if (task(next).isBarrier)
-      for (unsigned i = 0; i < next; ++i)
-        if (task(i).isTransfer() && !started[i])
-          startNow(i);
+      for (; firstTransfer < next; ++firstTransfer)
+        if (task(firstTransfer).isTransfer() && !started[firstTransfer])
+          startNow(firstTransfer);
     for (unsigned other : task(next).after) {
       if (over[other])
         continue;

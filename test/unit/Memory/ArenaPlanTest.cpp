@@ -49,6 +49,63 @@ int64_t smallestArena(const ArenaProblem &problem) {
   return best;
 }
 
+/// Each block in the given order in the tightest gap between all blocks that
+/// were placed before and live with it.
+ArenaPlan scanInOrder(const ArenaProblem &problem,
+                      llvm::ArrayRef<unsigned> order) {
+  ArenaPlan plan;
+  plan.offsets.resize(problem.blocks.size(), 0);
+  std::vector<unsigned> placed;
+  for (unsigned number : order) {
+    const ArenaBlock &block = problem.blocks[number];
+    std::sort(placed.begin(), placed.end(), [&](unsigned a, unsigned b) {
+      return plan.offsets[a] < plan.offsets[b];
+    });
+    int64_t end = 0, best = -1, bestGap = 0;
+    for (unsigned other : placed) {
+      if (!problem.blocks[other].livesWith(block))
+        continue;
+      int64_t gap = plan.offsets[other] - end;
+      if (gap >= block.bytes && (best < 0 || gap < bestGap)) {
+        best = end;
+        bestGap = gap;
+      }
+      end = std::max<int64_t>(
+          end, llvm::alignTo(plan.offsets[other] + problem.blocks[other].bytes,
+                             problem.alignment));
+    }
+    plan.offsets[number] = best < 0 ? end : best;
+    plan.bytes = std::max<int64_t>(
+        plan.bytes,
+        llvm::alignTo(plan.offsets[number] + block.bytes, problem.alignment));
+    placed.push_back(number);
+  }
+  return plan;
+}
+
+/// The first of the plans by size, by area, by begin and by length that needs
+/// least.
+ArenaPlan scanAllOrders(const ArenaProblem &problem) {
+  std::vector<unsigned> order(problem.blocks.size());
+  std::optional<ArenaPlan> best;
+  auto tryOrder = [&](auto key) {
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
+      return std::pair(key(problem.blocks[a]), a) <
+             std::pair(key(problem.blocks[b]), b);
+    });
+    ArenaPlan plan = scanInOrder(problem, order);
+    if (!best || plan.bytes < best->bytes)
+      best = plan;
+  };
+  tryOrder([](const ArenaBlock &b) { return -b.bytes; });
+  tryOrder(
+      [](const ArenaBlock &b) { return -b.bytes * (b.end - b.begin + 1); });
+  tryOrder([](const ArenaBlock &b) { return b.begin; });
+  tryOrder([](const ArenaBlock &b) { return b.begin - b.end; });
+  return *best;
+}
+
 TEST(ArenaPlan, no_blocks_need_no_arena) {
   ArenaPlan plan = planArena({});
   EXPECT_EQ(plan.bytes, 0);
@@ -111,6 +168,56 @@ TEST(ArenaPlan, small_cases_are_near_the_optimum) {
     ratios += double(plan.bytes) / double(best);
   }
   EXPECT_LT(ratios / cases, 1.01);
+}
+
+TEST(ArenaPlan, places_are_those_of_a_scan_of_all_blocks) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    ArenaProblem problem;
+    problem.alignment = 1 << random() % 5;
+    unsigned numBlocks = 1 + random() % 80, numSteps = 1 + random() % 100;
+    for (unsigned b = 0; b < numBlocks; ++b) {
+      // Steps in which nothing begins are as good as none.
+      int64_t begin = int64_t(random() % numSteps) * 3 - 7;
+      int64_t length = random() % (random() % 4 ? 6 : 3 * numSteps);
+      problem.blocks.push_back(
+          {int64_t(1 + random() % 50), begin, begin + length});
+    }
+    ArenaPlan plan = planArena(problem), scanned = scanAllOrders(problem);
+    ASSERT_EQ(plan.verify(problem), std::nullopt);
+    ASSERT_EQ(plan.bytes, scanned.bytes) << "case " << i;
+    ASSERT_EQ(plan.offsets, scanned.offsets) << "case " << i;
+  }
+}
+
+TEST(ArenaPlan, verify_finds_each_overlap) {
+  std::mt19937 random(4);
+  int wrong = 0;
+  for (int i = 0; i < 2000; ++i) {
+    ArenaProblem problem;
+    ArenaPlan plan;
+    problem.alignment = 1;
+    plan.bytes = 1000;
+    for (int b = 0; b < 6; ++b) {
+      int64_t begin = random() % 9;
+      problem.blocks.push_back(
+          {int64_t(random() % 12), begin, begin + int64_t(random() % 4)});
+      plan.offsets.push_back(random() % 40);
+    }
+    bool overlaps = false;
+    for (int a = 0; a < 6; ++a)
+      for (int b = 0; b < a; ++b)
+        overlaps |=
+            problem.blocks[a].livesWith(problem.blocks[b]) &&
+            problem.blocks[a].bytes && problem.blocks[b].bytes &&
+            plan.offsets[a] < plan.offsets[b] + problem.blocks[b].bytes &&
+            plan.offsets[b] < plan.offsets[a] + problem.blocks[a].bytes;
+    wrong += overlaps;
+    ASSERT_EQ(plan.verify(problem).has_value(), overlaps) << "case " << i;
+  }
+  // Both kinds are there.
+  EXPECT_GT(wrong, 200);
+  EXPECT_LT(wrong, 1800);
 }
 
 TEST(ArenaPlan, large_cases_are_near_the_bound) {
