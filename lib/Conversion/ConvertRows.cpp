@@ -321,10 +321,55 @@ struct ConvertBroadcast : OpRewritePattern<nn::BroadcastOp> {
   }
 };
 
+/// Dimensions of one element with the next dimension that is larger, the last
+/// ones with the one before; none if all are of one element.
+static SmallVector<ReassociationIndices> groupOnes(ArrayRef<int64_t> shape) {
+  SmallVector<ReassociationIndices> groups;
+  bool opens = true;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (opens && llvm::any_of(shape.drop_front(dim),
+                              [](int64_t rest) { return rest != 1; }))
+      groups.emplace_back();
+    if (!groups.empty())
+      groups.back().push_back(dim);
+    opens = size != 1;
+  }
+  return groups;
+}
+
+/// A transposition that moves dimensions of one element alone moves nothing: as
+/// two reshapes; null if it moves more.
+static Value reshapeInstead(nn::TransposeOp op, PatternRewriter &rewriter) {
+  RankedTensorType from = op.getX().getType(), to = op.getResult().getType();
+  int64_t last = -1;
+  SmallVector<int64_t> moved;
+  for (int64_t dim : op.getPermutation()) {
+    if (from.getDimSize(dim) == 1)
+      continue;
+    if (dim < last)
+      return Value();
+    last = dim;
+    moved.push_back(from.getDimSize(dim));
+  }
+  Value flat = op.getX();
+  RankedTensorType type = to.clone(moved);
+  if (flat.getType() != type)
+    flat = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), type, flat,
+                                           groupOnes(from.getShape()));
+  if (to == type)
+    return flat;
+  return tensor::ExpandShapeOp::create(rewriter, op.getLoc(), to, flat,
+                                       groupOnes(to.getShape()));
+}
+
 struct ConvertTranspose : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
+    if (Value value = reshapeInstead(op, rewriter)) {
+      rewriter.replaceOp(op, value);
+      return success();
+    }
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     SmallVector<unsigned> loops(type.getRank());

@@ -68,7 +68,7 @@ struct Described {
   DenseI64ArrayAttr globalShape;
   int64_t offset;
   /// Of what rests in another shape than its own.
-  DenseI64ArrayAttr storedShape, logicalShape;
+  DenseI64ArrayAttr storedShape, logicalShape, tiles;
 };
 } // namespace
 
@@ -111,6 +111,8 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
                      {"bytes", rt::getTensorBytes(type)}};
   if (d.logicalShape)
     value["logical_shape"] = json::Array(d.logicalShape.asArrayRef());
+  if (d.tiles)
+    value["tiles"] = json::Array(d.tiles.asArrayRef());
   return value;
 }
 
@@ -201,7 +203,8 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
              i, dist::DistDialect::kGlobalShapeAttr),
          offsets[i],
          step.getArgAttrOfType<DenseI64ArrayAttr>(i, kStoredShapeAttr),
-         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kLogicalShapeAttr)});
+         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kLogicalShapeAttr),
+         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kTilesAttr)});
     if (failed(value))
       return failure();
     if (auto vocab =
@@ -269,7 +272,7 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
                   step.getResultAttrOfType<DenseI64ArrayAttr>(
                       i, dist::DistDialect::kGlobalShapeAttr),
                   resultOffsets[i], getShape(kStoredShapeAttr),
-                  getShape(kLogicalShapeAttr)});
+                  getShape(kLogicalShapeAttr), getShape(kTilesAttr)});
     if (failed(value))
       return failure();
     results.push_back(std::move(*value));

@@ -7,12 +7,48 @@
 
 #include "tessera/Training/RestLayout.h"
 #include "Rest.h"
+#include "dialects/NN/NN.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tessera;
+
+/// Splits the dimensions that are cut. `kept`: by dimension of `split`, its
+/// sharding in use if it is not to be merged.
+void RestLayout::splitDims(const Sharding &used,
+                           SmallVectorImpl<std::optional<DimSharding>> &kept) {
+  bool isEven = true;
+  auto add = [&](int64_t size, std::optional<DimSharding> sharding) {
+    splitGroups.back().push_back(split.size());
+    split.push_back(size);
+    kept.push_back(std::move(sharding));
+  };
+  for (auto [size, dim] : llvm::zip_equal(logical, used.dims)) {
+    splitGroups.emplace_back();
+    int64_t parts = numShards(dim.axes);
+    bool divides = size % parts == 0;
+    isEven &= divides;
+    tiles.push_back(divides ? parts : 1);
+    if (!divides) {
+      add(size, dim);
+      continue;
+    }
+    if (parts > 1)
+      add(parts, dim);
+    add(size / parts, std::nullopt);
+  }
+  for (bool keeps : {true, false})
+    for (unsigned dim = 0; isEven && dim < split.size(); ++dim)
+      if (kept[dim].has_value() == keeps)
+        order.push_back(dim);
+  if (!isEven)
+    order = llvm::to_vector(llvm::seq<int64_t>(0, split.size()));
+  ordered = applyPermutation(split, order);
+  kept = applyPermutation(ArrayRef(kept), order);
+}
 
 std::optional<RestLayout> RestLayout::get(ArrayRef<int64_t> shape,
                                           const Sharding &inUse,
@@ -22,29 +58,9 @@ std::optional<RestLayout> RestLayout::get(ArrayRef<int64_t> shape,
     return std::nullopt;
   RestLayout layout;
   layout.logical.assign(shape.begin(), shape.end());
-  // Kept dimensions have a sharding; those to be merged have none.
   SmallVector<std::optional<DimSharding>> kept;
-  auto add = [&](int64_t size, std::optional<DimSharding> sharding) {
-    layout.splitGroups.back().push_back(layout.split.size());
-    layout.split.push_back(size);
-    kept.push_back(std::move(sharding));
-  };
-  for (auto [size, dim] : llvm::zip_equal(shape, inUse.dims)) {
-    layout.splitGroups.emplace_back();
-    int64_t parts = numShards(dim.axes);
-    if (parts > 1 && size % parts != 0) {
-      add(size, dim);
-      continue;
-    }
-    if (parts > 1)
-      add(parts, dim);
-    add(size / parts, std::nullopt);
-  }
-  std::optional<unsigned> best;
-  auto padded = [&](int64_t size) {
-    return static_cast<int64_t>(llvm::alignTo(size, axis.size));
-  };
-  for (unsigned i = 0; i < layout.split.size(); ++i) {
+  layout.splitDims(inUse, kept);
+  for (auto [i, size] : llvm::enumerate(layout.ordered)) {
     bool joins = i > 0 && !kept[i] && !kept[i - 1];
     if (!joins) {
       layout.storedGroups.emplace_back();
@@ -52,8 +68,12 @@ std::optional<RestLayout> RestLayout::get(ArrayRef<int64_t> shape,
       layout.inUse.dims.push_back(kept[i].value_or(DimSharding()));
     }
     layout.storedGroups.back().push_back(i);
-    layout.stored.back() *= layout.split[i];
+    layout.stored.back() *= size;
   }
+  std::optional<unsigned> best;
+  auto padded = [&](int64_t size) {
+    return static_cast<int64_t>(llvm::alignTo(size, axis.size));
+  };
   for (auto [i, size] : llvm::enumerate(layout.stored)) {
     if (kept[layout.storedGroups[i].front()])
       continue;
@@ -82,16 +102,26 @@ RankedTensorType RestLayout::getType(Type element) const {
 }
 
 SmallVector<NamedAttribute> RestLayout::getAttributes(Builder &b) const {
-  return {b.getNamedAttr(kStoredShapeAttr, b.getDenseI64ArrayAttr(stored)),
-          b.getNamedAttr(kLogicalShapeAttr, b.getDenseI64ArrayAttr(logical))};
+  SmallVector<NamedAttribute> attributes{
+      b.getNamedAttr(kStoredShapeAttr, b.getDenseI64ArrayAttr(stored)),
+      b.getNamedAttr(kLogicalShapeAttr, b.getDenseI64ArrayAttr(logical))};
+  if (isPermuted())
+    attributes.push_back(
+        b.getNamedAttr(kTilesAttr, b.getDenseI64ArrayAttr(tiles)));
+  return attributes;
 }
+
+bool RestLayout::isPermuted() const { return !isIdentityPermutation(order); }
 
 Value RestLayout::toRest(OpBuilder &b, Location loc, Value value) const {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   if (split.size() != logical.size())
     value = tensor::ExpandShapeOp::create(
         b, loc, RankedTensorType::get(split, element), value, splitGroups);
-  if (stored.size() != split.size())
+  if (isPermuted())
+    value = nn::TransposeOp::create(
+        b, loc, RankedTensorType::get(ordered, element), value, order);
+  if (stored.size() != ordered.size())
     value = tensor::CollapseShapeOp::create(
         b, loc, RankedTensorType::get(stored, element), value, storedGroups);
   if (paddedSize == stored[paddedDim])
@@ -116,9 +146,13 @@ Value RestLayout::fromRest(OpBuilder &b, Location loc, Value value) const {
         b, loc, RankedTensorType::get(stored, element), value, offsets, sizes,
         strides);
   }
-  if (stored.size() != split.size())
+  if (stored.size() != ordered.size())
     value = tensor::ExpandShapeOp::create(
-        b, loc, RankedTensorType::get(split, element), value, storedGroups);
+        b, loc, RankedTensorType::get(ordered, element), value, storedGroups);
+  if (isPermuted())
+    value =
+        nn::TransposeOp::create(b, loc, RankedTensorType::get(split, element),
+                                value, invertPermutationVector(order));
   if (split.size() != logical.size())
     value = tensor::CollapseShapeOp::create(
         b, loc, RankedTensorType::get(logical, element), value, splitGroups);

@@ -440,6 +440,7 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "shape": [768, 768],                // true global shape
  *   "logical_shape": [768, 12, 64],     // that of files: as many elements in the
  *                                       // same order; default: shape
+ *   "tiles": [1, 12, 1],                // the order is another: see below
  *   "padded_shape": [768, 768],         // global shape that is divided; each
  *                                       // dimension >= shape's; default: shape
  *   "sharding": [[], [{"stride": 1, "size": 2}]],
@@ -456,6 +457,11 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * A rank's block along a dimension is the one whose index is the mixed-radix
  * number of the dimension's digits of the rank. Ranks that differ in other
  * digits only hold copies.
+ *
+ * Tiles. "tiles" has as many numbers as "logical_shape" and divides it: a value
+ * of [64, 4, 16] with tiles [1, 2, 1] is cut into 2 tiles of [64, 2, 16] and has
+ * the shape [2, 2048]: the tiles in row-major order, a dimension for each number
+ * above 1, and as the last one the elements of a tile, in row-major order.
  *
  * Roles. "param": initialised from `init`, or from --inputs. "state": the same,
  * and with "of" it starts with the numbers of the parameter of that name (a
@@ -476,12 +482,12 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the
  * value of an element is a function of the seed, the argument's name and the
- * element's linear index in the true shape, so it is the same under every mesh.
+ * element's linear index in the logical shape, so it is the same under every mesh.
  * Elements in the padding are zero.
  *
  * Results are assembled from the blocks (a block that several ranks hold is
- * taken from the lowest), trimmed to the true shape and written as NAME.npy;
- * bf16 is written as f32.
+ * taken from the lowest), trimmed to the true shape, put into the order of the
+ * logical one and written as NAME.npy; bf16 is written as f32.
  */
 
 #ifdef __cplusplus

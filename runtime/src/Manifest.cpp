@@ -77,6 +77,24 @@ static bool readInit(const Json &json, Initialiser &init) {
   return true;
 }
 
+/// The shape of a tiled value; nothing if tiles do not divide its logical one.
+static std::vector<int64_t> tiledShape(const Value &value) {
+  std::vector<int64_t> shape;
+  int64_t elements = 1;
+  if (value.tiles.size() != value.logicalShape.size())
+    return shape;
+  for (size_t d = 0; d < value.tiles.size(); ++d) {
+    int64_t tiles = value.tiles[d];
+    if (tiles < 1 || value.logicalShape[d] % tiles != 0)
+      return {};
+    if (tiles > 1)
+      shape.push_back(tiles);
+    elements *= value.logicalShape[d] / tiles;
+  }
+  shape.push_back(elements);
+  return shape;
+}
+
 /// Checks sizes against each other. Returns a message, or nothing.
 static std::string checkValue(const Value &value, const Manifest &manifest) {
   size_t rank = value.shape.size();
@@ -110,6 +128,9 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
   if (logical != value.elements())
     return format("expects a logical shape of %lld elements, but got %lld",
                   (long long)value.elements(), (long long)logical);
+  if (!value.tiles.empty() && value.shape != tiledShape(value))
+    return "expects tiles that divide the logical shape, and the shape of "
+           "tiles and their elements";
   if (value.bytes != value.localElements() * size)
     return format("expects %lld bytes, but got %lld",
                   (long long)(value.localElements() * size),
@@ -129,6 +150,7 @@ static std::string readValue(const Json &json, bool isArgument,
   value.logicalShape = json.find("logical_shape")
                            ? readIntegers(json, "logical_shape")
                            : value.shape;
+  value.tiles = readIntegers(json, "tiles");
   value.paddedShape = json.find("padded_shape")
                           ? readIntegers(json, "padded_shape")
                           : value.shape;
@@ -294,9 +316,48 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
   }
   pieces = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
   count = innerLength == 0 ? 0 : count * pieces;
+  if (value.tiles.empty())
+    return;
+  bool isRow = true;
+  for (size_t d = value.tiles.size(); d-- > 0;) {
+    int64_t tiles = value.tiles[d], extent = value.logicalShape[d] / tiles;
+    tiled.insert(tiled.begin(), {tiles, extent});
+    tileLength *= extent;
+    if (isRow)
+      rowLength *= extent;
+    isRow &= tiles == 1;
+  }
+  // A run may begin and end within a row.
+  rows = (std::min(innerLength, longestRun) + rowLength - 1) / rowLength + 1;
+  count *= rows;
+}
+
+int64_t ShardRuns::toLogical(int64_t stored) const {
+  int64_t tile = stored / tileLength, rest = stored % tileLength;
+  int64_t index = 0, stride = 1;
+  for (size_t d = tiled.size(); d-- > 0;) {
+    auto [tiles, extent] = tiled[d];
+    index += (tile % tiles * extent + rest % extent) * stride;
+    stride *= tiles * extent;
+    tile /= tiles;
+    rest /= extent;
+  }
+  return index;
 }
 
 ShardRuns::Run ShardRuns::operator[](int64_t index) const {
+  if (tiled.empty())
+    return getStored(index);
+  Run run = getStored(index / rows);
+  int64_t row = (run.global / rowLength + index % rows) * rowLength;
+  int64_t begin = std::max(run.global, row);
+  int64_t end = std::min(run.global + run.length, row + rowLength);
+  if (begin >= end)
+    return {0, 0, 0};
+  return {toLogical(begin), run.local + begin - run.global, end - begin};
+}
+
+ShardRuns::Run ShardRuns::getStored(int64_t index) const {
   int64_t begin = index % pieces * longestRun, rest = index / pieces;
   Run run{innerStart + begin, begin, std::min(longestRun, innerLength - begin)};
   for (size_t d = outer.size(); d-- > 0;) {

@@ -35,8 +35,9 @@ struct Value {
   Role role = Role::Result;
   int32_t dtype = 0;
   std::vector<int64_t> shape, paddedShape, localShape;
-  /// That of files: the same elements in the same order.
-  std::vector<int64_t> logicalShape;
+  /// That of files: the same elements, in the same order but for tiles, of
+  /// which it is the number by dimension; empty: one tile.
+  std::vector<int64_t> logicalShape, tiles;
   std::vector<std::vector<Digit>> sharding;
   int64_t offset = 0, bytes = 0;
   /// Tokens and labels: ids are below it; 0: not known.
@@ -80,13 +81,13 @@ bool parseManifest(const char *text, Manifest &manifest, std::string &error);
 std::string describeType(int32_t dtype, const std::vector<int64_t> &shape);
 
 /// A rank's block of a value as runs of elements that are contiguous both in
-/// the block and in the true global shape. Padding is in no run.
+/// the block and in the logical shape. Padding is in no run. Runs may be empty.
 class ShardRuns {
 public:
   ShardRuns(const Value &value, int64_t rank);
 
   struct Run {
-    int64_t global; ///< linear index in the true shape
+    int64_t global; ///< linear index in the logical shape
     int64_t local;  ///< element of the local block
     int64_t length;
   };
@@ -97,9 +98,20 @@ private:
   struct Dim {
     int64_t valid, start, global, local; // extents in the block and strides
   };
+  /// A logical dimension of a tiled value: tiles, and elements of each.
+  struct TiledDim {
+    int64_t tiles, extent;
+  };
+  Run getStored(int64_t index) const;
+  int64_t toLogical(int64_t stored) const;
+
   std::vector<Dim> outer;
   int64_t count = 1, innerStart = 0, innerLength = 1;
   int64_t pieces = 1;
+  /// Of a tiled value: elements of a tile, those that follow each other in the
+  /// logical shape, and runs of so many at most in a run of the stored shape.
+  std::vector<TiledDim> tiled;
+  int64_t tileLength = 1, rowLength = 1, rows = 1;
 };
 
 /// The ranks that hold distinct blocks of `value`, each the lowest that has it.

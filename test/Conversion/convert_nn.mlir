@@ -203,6 +203,22 @@ func.func @embedding_gradient(%g: tensor<2x8x16xbf16>, %ids: tensor<2x8xi32>, %h
 
 // -----
 
+// A transposition of dimensions of one element moves nothing.
+// CHECK-LABEL: func.func @transpose_ones
+// CHECK: %[[C:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2, 3], [4]] : tensor<1x4x1x2x3xf32> into tensor<4x2x3xf32>
+// CHECK: %[[A:.*]] = tensor.expand_shape %[[C]] {{\[\[}}0], [1, 2], [3, 4]] output_shape [4, 1, 2, 3, 1]
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%arg0
+// CHECK: return %[[A]], %arg1, %arg2, %[[D]]
+func.func @transpose_ones(%x: tensor<1x4x1x2x3xf32>, %one: tensor<1x1xf32>, %same: tensor<4x2xf32>) -> (tensor<4x1x2x3x1xf32>, tensor<1x1xf32>, tensor<4x2xf32>, tensor<1x4x1x3x2xf32>) {
+  %0 = nn.transpose %x [1, 2, 3, 4, 0] : tensor<1x4x1x2x3xf32> -> tensor<4x1x2x3x1xf32>
+  %1 = nn.transpose %one [1, 0] : tensor<1x1xf32> -> tensor<1x1xf32>
+  %2 = nn.transpose %same [0, 1] : tensor<4x2xf32> -> tensor<4x2xf32>
+  %3 = nn.transpose %x [0, 1, 2, 4, 3] : tensor<1x4x1x2x3xf32> -> tensor<1x4x1x3x2xf32>
+  return %0, %1, %2, %3 : tensor<4x1x2x3x1xf32>, tensor<1x1xf32>, tensor<4x2xf32>, tensor<1x4x1x3x2xf32>
+}
+
+// -----
+
 // An optimizer is one op with a result for each tensor that it updates.
 // CHECK-LABEL: func.func @adamw
 // CHECK: %[[U:.*]]:3 = linalg.generic {{.*}} ins(%arg0, %arg1, %arg2, %arg3, %arg4, %arg4, %arg4, %arg4, %arg5 : tensor<8x16xbf16>, {{.*}}) outs(%{{.*}} : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>)

@@ -110,6 +110,13 @@ TEST(manifest, mistakes_are_named) {
   EXPECT_TRUE(has(with("\"bytes\":8", "\"bytes\":9"), "expects 8 bytes"));
   EXPECT_TRUE(has(with("[2]", "[3]"), "in 2 parts"));
   EXPECT_TRUE(has(with("\"size\":2", "\"size\":0"), "divide the ranks"));
+  std::string tiled = "\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[2,6],"
+                      "\"offset\":0,\"bytes\":48,\"logical_shape\":[3,4],"
+                      "\"tiles\":";
+  EXPECT_EQ(argument(tiled + "[1,2]"), "");
+  for (const char *tiles : {"[1]", "[1,3]", "[1,0]", "[1,1]", "[3,1]"})
+    EXPECT_TRUE(has(argument(tiled + tiles), "expects tiles that divide"))
+        << tiles;
 }
 
 TEST(npy, round_trip) {

@@ -97,19 +97,35 @@ Value makeValue(std::vector<int64_t> shape, std::vector<int64_t> padded,
   return value;
 }
 
+/// The place in the stored shape of an element of the logical one.
+int64_t toStored(const Value &value, int64_t logical) {
+  int64_t tile = 0, within = 0, tiles = 1, extents = 1;
+  for (size_t d = value.tiles.size(); d-- > 0;) {
+    int64_t extent = value.logicalShape[d] / value.tiles[d];
+    int64_t at = logical % value.logicalShape[d];
+    logical /= value.logicalShape[d];
+    tile += at / extent * tiles;
+    within += at % extent * extents;
+    tiles *= value.tiles[d];
+    extents *= extent;
+  }
+  return value.tiles.empty() ? logical : tile * extents + within;
+}
+
 void checkCover(const Value &value) {
   std::vector<int> seen(size_t(value.elements()), 0);
   for (int owner : blockOwners(value, 8)) {
     ShardRuns runs(value, owner);
     for (int64_t i = 0; i < runs.size(); ++i) {
       ShardRuns::Run run = runs[i];
-      ASSERT_GT(run.length, 0);
+      if (value.tiles.empty())
+        ASSERT_GT(run.length, 0);
       ASSERT_LE(run.local + run.length, value.localElements());
       for (int64_t x = 0; x < run.length; ++x) {
         ASSERT_LT(run.global + x, value.elements());
         ++seen[size_t(run.global + x)];
         // The element's place in the block follows from its global index.
-        int64_t global = run.global + x, local = 0, stride = 1;
+        int64_t global = toStored(value, run.global + x), local = 0, stride = 1;
         for (size_t d = value.shape.size(); d-- > 0;) {
           int64_t at = global % value.shape[d];
           global /= value.shape[d];
@@ -139,4 +155,22 @@ TEST(blocks, owners_cover_each_element_once) {
   checkCover(makeValue({1, 200000}, {1, 200000}, {{}, {dp}}));
   // So much padding that the last blocks are empty.
   checkCover(makeValue({3}, {8}, {{dp, tp}}));
+}
+
+TEST(blocks, owners_cover_each_element_of_tiles_once) {
+  Digit dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
+  auto check = [](std::vector<int64_t> logical, std::vector<int64_t> tiles,
+                  Value value) {
+    value.logicalShape = std::move(logical);
+    value.tiles = std::move(tiles);
+    checkCover(value);
+  };
+  check({5, 8, 3}, {1, 4, 1}, makeValue({4, 30}, {4, 30}, {{tp}, {dp}}));
+  check({5, 4, 3}, {1, 4, 1}, makeValue({4, 15}, {4, 16}, {{tp}, {dp}}));
+  check({3, 4, 3, 2}, {1, 2, 1, 2},
+        makeValue({2, 2, 18}, {2, 2, 20}, {{tpMajor}, {tpMinor}, {dp}}));
+  // Rows that are longer than runs, and blocks of padding alone.
+  check({3, 280002}, {1, 2},
+        makeValue({2, 420003}, {2, 420004}, {{tpMajor}, {dp}}));
+  check({3, 8}, {1, 4}, makeValue({4, 6}, {4, 14}, {{tp}, {dp}}));
 }

@@ -5,9 +5,14 @@
 //
 // A parameter of 64 x 2 x 2 x 16 has no dimension that three ranks divide. Its
 // optimizer state, and with zero=3 the parameter itself, then rests in another
-// shape: dimensions that tensor parallelism does not cut are merged, in
-// row-major order, and the merged one is padded with zeros for dp: 4096 become
-// 4098, 1366 a rank. The model's own dimensions are not padded for it.
+// shape: its dimensions are merged, in row-major order, and the merged one is
+// padded with zeros for dp: 4096 become 4098, 1366 a rank. The model's own
+// dimensions are not padded for it.
+//
+// Where tensor parallelism cuts dimensions, the tensor is cut into tiles, one
+// for each of its devices, and each tile is merged: 64 x 2 x 2 x 16 with tp = 2
+// on the second dimension rests as 2 x 2048, padded to 2 x 2049. On a device
+// that is its own part, as it is in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +28,13 @@
 namespace tessera {
 
 /// Of an argument at rest: its shape without padding, and the parameter's
-/// shape, which has as many elements in the same order and is that of files.
+/// shape, which has as many elements and is that of files. They are in the same
+/// order, but with tiles: their number by dimension of the parameter, each of
+/// which divides by it. Then tile after tile is stored, both the tiles and the
+/// elements of each in row-major order.
 constexpr llvm::StringLiteral kStoredShapeAttr = "nn.stored_shape";
 constexpr llvm::StringLiteral kLogicalShapeAttr = "nn.logical_shape";
+constexpr llvm::StringLiteral kTilesAttr = "nn.tiles";
 
 class RestLayout {
 public:
@@ -33,9 +42,10 @@ public:
   /// over `axis` as well. None if the axis divides its dimensions, or is in
   /// use, or tensor parallelism leaves no dimension to merge.
   ///
-  /// A dimension of d elements that is cut in p parts becomes p x d/p first,
-  /// and d/p is merged; where p does not divide d it stays as it is. Of several
-  /// merged dimensions the one with the least padding is sharded.
+  /// A dimension of d elements that is cut in p parts becomes p x d/p, the p go
+  /// before all others, and all others are merged. Where p does not divide d
+  /// that dimension stays as it is and all stay in their order: what merges are
+  /// neighbours, of which the one with the least padding is sharded.
   static std::optional<RestLayout> get(llvm::ArrayRef<int64_t> shape,
                                        const Sharding &inUse,
                                        const AxisRef &axis);
@@ -52,8 +62,9 @@ public:
   /// The attributes of an argument that rests so.
   llvm::SmallVector<mlir::NamedAttribute> getAttributes(mlir::Builder &b) const;
 
-  /// A tensor of the parameter's shape as one of this shape, and back: views,
-  /// and zeros joined or cut off.
+  /// A tensor of the parameter's shape as one of this shape, and back: views, a
+  /// transposition that moves nothing within a device's part, and zeros joined
+  /// or cut off.
   mlir::Value toRest(mlir::OpBuilder &b, mlir::Location loc,
                      mlir::Value value) const;
   mlir::Value fromRest(mlir::OpBuilder &b, mlir::Location loc,
@@ -62,8 +73,16 @@ public:
 private:
   using Groups = llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 4>;
 
-  llvm::SmallVector<int64_t> logical, split, stored;
-  /// Dimensions of `split` by dimension of `logical`, and of `stored`.
+  void splitDims(const Sharding &used,
+                 llvm::SmallVectorImpl<std::optional<DimSharding>> &kept);
+  bool isPermuted() const;
+
+  /// `ordered` is `split` in `order`.
+  llvm::SmallVector<int64_t> logical, split, order, ordered, stored;
+  /// By dimension of `logical`.
+  llvm::SmallVector<int64_t> tiles;
+  /// Dimensions of `split` by dimension of `logical`; of `ordered` by dimension
+  /// of `stored`.
   Groups splitGroups, storedGroups;
   unsigned paddedDim = 0;
   int64_t paddedSize = 0;

@@ -6,7 +6,7 @@ A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
 * parameters and state of a rank, from the manifest, are to the byte the sum over
   tensors of ceil(elements / shards) x bytes, and so are the sums of gradients that
   the loop over micro-batches carries; UNEVEN too, on dp=3, which divides none of
-  its matrices;
+  its matrices, alone and with tp=2, which divides what it cuts;
 * what a rank really has, above a program that does nothing, is at most the plan,
   2 % and the library's buffers;
 * zero=2 plans no more than zero=1, zero=3 no more than zero=2, also of the small
@@ -45,11 +45,13 @@ def expect(name, ours, wanted):
         sys.exit(f"{name}: expects {wanted} bytes but got {ours}")
 
 
-def check_plan(manifest, sums, zero, ranks=RANKS, name=""):
-    """Bytes of a rank by what they hold."""
+def check_plan(manifest, sums, zero, ranks=RANKS, name="", cut={}):
+    """Bytes of a rank by what they hold. `ranks` are those of dp; `cut` has by name in how
+    many parts tp cuts a parameter."""
     name += f"zero={zero}"
-    shards = lambda what: ranks if what in SHARDED[zero] else 1
-    part = lambda value, what: -(-elements(value) // shards(what))
+    shards = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
+                                  * cut.get(value["name"], 1))
+    part = lambda value, what: -(-elements(value) // shards(value, what))
     arguments = manifest["arguments"]
     params = [a for a in arguments if a["role"] == "param"]
     state = [a for a in arguments if a["role"] == "state" and a["shape"]]
@@ -78,18 +80,25 @@ def sum_bytes(text):
     return total
 
 
-def check_uneven(graph):
+def check_uneven(graph, mesh, name):
     """Three ranks that divide no matrix: what rests is cut elsewhere."""
+    cut = {}
+    strategy = "dp,tp" if "tp" in mesh else "dp"
     for zero in range(4):
         program = graph.parent / "uneven"
-        command = ["tessera", "compile", graph, "--mesh", "dp=3", "--strategy", f"dp,zero={zero}",
-                   "--precision", "bf16", "--micro-batches", 2, "--quiet"]
+        command = ["tessera", "compile", graph, "--mesh", mesh, "--strategy",
+                   f"{strategy},zero={zero}", "--precision", "bf16", "--micro-batches", 2, "--quiet"]
         scheduled = run(*command, "--compile-to=schedule").stdout
         run(*command, "-o", program)
         manifest = json.loads(run(program, "--manifest").stdout)
-        if zero and not any(e % 3 for a in manifest["arguments"] for e in a["shape"][:1]):
+        if zero == 0:
+            cut = {a["name"]: elements(a) // math.prod(a["local_shape"])
+                   for a in manifest["arguments"] if a["role"] == "param"}
+            if set(cut.values()) != ({1, 2} if "tp" in mesh else {1}):
+                sys.exit(f"expects parts of two ranks over tp but got {cut}")
+        elif not any("logical_shape" in a for a in manifest["arguments"]):
             sys.exit("expects sizes that three ranks do not divide")
-        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name="uneven ")
+        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name=name, cut=cut)
 
 
 def check_order(graph):
@@ -121,7 +130,13 @@ def main():
         "--quiet", "-o", folder / "large.mlir")
     run("tessera", "model", uneven, "--batch", 12, "--seq", 16, "--train", "--quiet", "-o",
         folder / "uneven.mlir")
-    check_uneven(folder / "uneven.mlir")
+    check_uneven(folder / "uneven.mlir", "dp=3", "uneven ")
+    model = json.loads(pathlib.Path(uneven).read_text())
+    model.update(vocab_size=260)
+    (folder / "even-vocab.json").write_text(json.dumps(model))
+    run("tessera", "model", folder / "even-vocab.json", "--batch", 12, "--seq", 16, "--train",
+        "--quiet", "-o", folder / "uneven-tp.mlir")
+    check_uneven(folder / "uneven-tp.mlir", "dp=3,tp=2", "uneven tp ")
     check_order(folder / "small.mlir")
     check_order(folder / "large.mlir")
     reports = {}
