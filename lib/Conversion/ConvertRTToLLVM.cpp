@@ -36,6 +36,7 @@ using rt::CallArgument;
 using rt::RTDialect;
 
 static constexpr StringLiteral kEntrySuffix = "_entry";
+static constexpr StringLiteral kStepName = "tessera_program_step";
 
 //===----------------------------------------------------------------------===//
 // The step function
@@ -217,7 +218,7 @@ void StepToLLVM::run() {
                                                     argument.scalars.size()));
     }
   });
-  step.setName("tessera_program_step");
+  step.setName(kStepName);
   step.setType(b.getFunctionType({pointer}, {b.getI32Type()}));
   Block &entry = step.front();
   context = entry.addArgument(pointer, step.getLoc());
@@ -336,6 +337,16 @@ static void finishKernels(ModuleOp module) {
     describeDevice(module, emulated);
 }
 
+/// The step is a list of calls, up to some ten thousand, each made once: there
+/// is nothing to optimize, and passes that are not linear in the length of a
+/// function took longer for it than for all kernels.
+static void finishStep(ModuleOp module) {
+  if (auto step = module.lookupSymbol<LLVM::LLVMFuncOp>(kStepName)) {
+    step.setNoInline(true);
+    step.setOptimizeNone(true);
+  }
+}
+
 static void createManifest(ModuleOp module) {
   auto text = module->getAttrOfType<StringAttr>(RTDialect::kManifestAttr);
   if (!text)
@@ -392,6 +403,7 @@ struct ConvertRTToLLVMPass
     if (failed(runPipeline(toLLVM, module)))
       return signalPassFailure();
     finishKernels(module);
+    finishStep(module);
     createManifest(module);
     // The mesh has done its work: what it says stands in the manifest.
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))

@@ -26,7 +26,9 @@ func.func private @exp(%x: memref<8xf32>, %i: index, %begin: index, %end: index)
   return
 }
 
+// A list of calls: LLVM is to lose no time on it.
 // CHECK-LABEL: llvm.func @tessera_program_step(%{{.*}}: !llvm.ptr) -> i32
+// CHECK-SAME: no_inline, optimize_none
 // CHECK: llvm.call @tessera_rt_arena
 // CHECK: llvm.call @tessera_rt_axis_offset
 // CHECK: llvm.mlir.addressof @exp_entry
