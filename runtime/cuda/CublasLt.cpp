@@ -128,7 +128,8 @@ std::string CublasLt::setPointers(const MatmulCall &call,
   return check(call, "epilogue", status);
 }
 
-std::string CublasLt::makePlan(const MatmulCall &call, MatmulPlan &plan) {
+std::string CublasLt::makePlan(const MatmulCall &whole, MatmulPlan &plan) {
+  MatmulCall call = withoutRest(whole, plan.split);
   const tessera_rt_matmul_desc &d = call.desc;
   bool isDouble = d.dtype == TESSERA_RT_F64;
   int compute = isDouble                                    ? lt::Compute64F
@@ -234,8 +235,9 @@ std::string CublasLt::workspaceOf(Stream stream, void *&memory) {
   return error;
 }
 
-std::string CublasLt::enqueue(Stream stream, const MatmulCall &call,
+std::string CublasLt::enqueue(Stream stream, const MatmulCall &whole,
                               const MatmulPlan &plan) {
+  MatmulCall call = withoutRest(whole, plan.split);
   std::string error = setPointers(call, plan);
   void *workspace = nullptr;
   if (error.empty())
@@ -247,12 +249,14 @@ std::string CublasLt::enqueue(Stream stream, const MatmulCall &call,
   bool isDouble = call.desc.dtype == TESSERA_RT_F64;
   const void *alphaAddress = isDouble ? static_cast<void *>(&wideOne) : &one;
   const void *betaAddress = isDouble ? static_cast<void *>(&wideBeta) : &beta;
-  return check(call, "product",
-               api.matmul(handle, plan.desc, alphaAddress, call.b, plan.a,
-                          call.a, plan.b, betaAddress,
-                          call.addend ? call.addend : call.c, plan.c, call.c,
-                          plan.c, &plan.algo, workspace,
-                          size_t(plan.workspaceBytes), stream.handle));
+  error =
+      check(call, "product",
+            api.matmul(handle, plan.desc, alphaAddress, call.b, plan.a, call.a,
+                       plan.b, betaAddress, call.addend ? call.addend : call.c,
+                       plan.c, call.c, plan.c, &plan.algo, workspace,
+                       size_t(plan.workspaceBytes), stream.handle));
+  return error.empty() ? runRest(kernels, stream, whole, plan.split, workspace)
+                       : error;
 }
 
 std::string CublasLt::run(Stream stream, const MatmulCall &call) {
@@ -264,10 +268,10 @@ std::string CublasLt::run(Stream stream, const MatmulCall &call) {
 }
 
 std::unique_ptr<Matmul>
-tessera::rt::cuda::createCublasLt(Device &device, Stream stream,
-                                  const TuneOptions &options,
+tessera::rt::cuda::createCublasLt(Device &device, Kernels &kernels,
+                                  Stream stream, const TuneOptions &options,
                                   std::string &error) {
-  auto matmul = std::make_unique<CublasLt>(device, stream, options);
+  auto matmul = std::make_unique<CublasLt>(device, kernels, stream, options);
   error = matmul->open();
   if (!error.empty())
     return nullptr;

@@ -23,6 +23,7 @@ namespace tessera::rt::cuda {
 
 /// What cuBLASLt needs to know of a product.
 struct MatmulPlan {
+  MatmulSplit split = MatmulSplit::Whole;
   lt::Desc desc = nullptr;
   /// Of cuBLASLt's A (our B), B (our A) and C.
   lt::Layout a = nullptr, b = nullptr, c = nullptr;
@@ -32,8 +33,10 @@ struct MatmulPlan {
 
 class CublasLt final : public Matmul {
 public:
-  CublasLt(Device &device, Stream stream, const TuneOptions &options)
-      : device(device), tuneStream(stream), options(options) {}
+  CublasLt(Device &device, Kernels &kernels, Stream stream,
+           const TuneOptions &options)
+      : device(device), kernels(kernels), tuneStream(stream), options(options) {
+  }
   ~CublasLt() override;
 
   std::string open();
@@ -46,6 +49,7 @@ public:
 
 private:
   std::string check(const MatmulCall &call, const char *what, int status) const;
+  /// Describes a call as `plan.split` leaves it to cuBLASLt.
   std::string makePlan(const MatmulCall &call, MatmulPlan &plan);
   std::string setFusion(const MatmulCall &call, MatmulPlan &plan);
   std::string setPointers(const MatmulCall &call, const MatmulPlan &plan);
@@ -59,6 +63,11 @@ private:
   /// Seconds of one product by a plan.
   std::string time(const MatmulCall &call, const MatmulPlan &plan,
                    double &seconds);
+  /// The fastest of the algorithms for `plan.split`, whose time is `entry`'s,
+  /// or the first one where nothing is timed.
+  std::string chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
+                         TuneEntry &entry);
+  /// The best of the splits, and its algorithm.
   std::string choose(const MatmulCall &call, MatmulPlan &plan,
                      TuneEntry &entry);
   std::string tune(const std::vector<MatmulCall> &calls);
@@ -68,6 +77,7 @@ private:
   bool takeFromFile(const MatmulCall &call, MatmulPlan &plan);
 
   Device &device;
+  Kernels &kernels;
   Stream tuneStream;
   TuneOptions options;
   lt::Api api = {};

@@ -46,10 +46,11 @@ std::string CublasLt::time(const MatmulCall &call, const MatmulPlan &plan,
   return error;
 }
 
-std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
-                             TuneEntry &entry) {
+std::string CublasLt::chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
+                                 TuneEntry &entry) {
   std::vector<lt::Heuristic> candidates;
-  std::string error = findCandidates(call, plan, candidates);
+  std::string error =
+      findCandidates(withoutRest(call, plan.split), plan, candidates);
   if (!error.empty())
     return error;
   auto take = [&](const lt::Heuristic &candidate) {
@@ -57,9 +58,9 @@ std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
     plan.workspaceBytes = int64_t(candidate.workspaceSize);
   };
   take(candidates.front());
-  entry = {plan.algo, plan.workspaceBytes, 0, call.describe()};
   bool isTimed = options.mode != TuneOptions::Off && options.isFirst;
   bool hasTime = false;
+  entry = {plan.algo, plan.workspaceBytes, int64_t(plan.split), 0, {}, {}};
   for (size_t i = 0; i < candidates.size() && isTimed; ++i) {
     if (i > 0 && monotonicSeconds() > deadline)
       break;
@@ -70,7 +71,9 @@ std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
     if (!error.empty() || (hasTime && seconds >= entry.seconds))
       continue;
     hasTime = true;
-    entry = {plan.algo, plan.workspaceBytes, seconds, call.describe()};
+    entry.algo = plan.algo;
+    entry.workspaceBytes = plan.workspaceBytes;
+    entry.seconds = seconds;
   }
   if (isTimed && !hasTime)
     return error;
@@ -79,19 +82,83 @@ std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
   return std::string();
 }
 
+/// The ways to divide a call that cuBLASLt's rules allow, the one with the
+/// least for the runtime's kernels first: what follows a product needs 16-byte
+/// addresses and, for GELU's argument, rows of a multiple of 8 elements.
+/// Whether there is an algorithm for types and sizes the library says.
+static std::vector<MatmulSplit> splitsOf(const MatmulCall &call) {
+  if (call.fusion.kind == TESSERA_RT_FUSE_NONE)
+    return {MatmulSplit::Whole};
+  bool isKnown = call.desc.dtype != TESSERA_RT_F64 &&
+                 (!call.aux ||
+                  (call.fusion.aux_ld % 8 == 0 && alignmentOf(call.aux) >= 16));
+  std::vector<MatmulSplit> splits;
+  if (isKnown && (!call.bias || alignmentOf(call.bias) >= 16))
+    splits.push_back(MatmulSplit::Whole);
+  if (isKnown && call.fusion.kind == TESSERA_RT_FUSE_GELU_GRADIENT && call.bias)
+    splits.push_back(MatmulSplit::SumsApart);
+  splits.push_back(MatmulSplit::Apart);
+  return splits;
+}
+
+std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
+                             TuneEntry &entry) {
+  bool isTimed = options.mode != TuneOptions::Off && options.isFirst;
+  bool isFound = false;
+  TuneEntry best;
+  double bySplit[3] = {};
+  std::string error;
+  for (MatmulSplit split : splitsOf(call)) {
+    if (isFound && (!isTimed || monotonicSeconds() > deadline))
+      break;
+    MatmulPlan made;
+    made.split = split;
+    TuneEntry candidate;
+    error = makePlan(call, made);
+    if (error.empty())
+      error = chooseAlgo(call, made, candidate);
+    bool isBetter =
+        error.empty() && (!isFound || candidate.seconds < best.seconds);
+    if (error.empty())
+      bySplit[size_t(split)] = candidate.seconds;
+    if (isBetter) {
+      std::swap(plan, made);
+      best = candidate;
+      isFound = true;
+    }
+    destroyPlan(made);
+  }
+  if (!isFound)
+    return error;
+  entry = best;
+  std::copy(bySplit, bySplit + 3, entry.bySplit);
+  entry.what = call.describe();
+  return std::string();
+}
+
 bool CublasLt::takeFromFile(const MatmulCall &call, MatmulPlan &plan) {
   auto found = file.entries.find(call.key());
   if (found == file.entries.end())
     return false;
+  std::vector<MatmulSplit> splits = splitsOf(call);
+  MatmulPlan made;
+  made.split = MatmulSplit(found->second.split);
+  bool isUsable =
+      std::find(splits.begin(), splits.end(), made.split) != splits.end() &&
+      makePlan(call, made).empty();
   lt::Heuristic result = {};
-  int status = api.check(handle, plan.desc, plan.a, plan.b, plan.c, plan.c,
-                         &found->second.algo, &result);
-  if (status != lt::Success || result.state != lt::Success ||
-      result.workspaceSize > size_t(matmulWorkspaceBytes))
-    return false;
-  plan.algo = found->second.algo;
-  plan.workspaceBytes = int64_t(result.workspaceSize);
-  return true;
+  if (isUsable)
+    isUsable = api.check(handle, made.desc, made.a, made.b, made.c, made.c,
+                         &found->second.algo, &result) == lt::Success &&
+               result.state == lt::Success &&
+               result.workspaceSize <= size_t(matmulWorkspaceBytes);
+  if (isUsable) {
+    made.algo = found->second.algo;
+    made.workspaceBytes = int64_t(result.workspaceSize);
+    std::swap(plan, made);
+  }
+  destroyPlan(made);
+  return isUsable;
 }
 
 /// Times what is not in the file and writes it.
@@ -174,13 +241,8 @@ std::string CublasLt::warmUp(const std::vector<MatmulCall> &calls) {
 std::string CublasLt::prepare(const std::vector<MatmulCall> &calls) {
   std::vector<MatmulCall> distinct;
   for (const MatmulCall &call : calls) {
-    auto inserted = plans.emplace(call.key(), MatmulPlan());
-    if (!inserted.second)
-      continue;
-    std::string error = makePlan(call, inserted.first->second);
-    if (!error.empty())
-      return error;
-    distinct.push_back(call);
+    if (plans.emplace(call.key(), MatmulPlan()).second)
+      distinct.push_back(call);
   }
   const DeviceProperties &facts = device.properties();
   subject = {api.library.versionNumber, facts.name, facts.multiprocessors,

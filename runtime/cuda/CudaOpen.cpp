@@ -271,9 +271,9 @@ Status CudaTarget::openMatmul(const Options &options) {
       return barrier(ctx, BarrierAgreed) ? "another rank has failed" : "";
     };
   if (usesHostLibraries(*device))
-    products = createHostMatmul(*device, ctx);
+    products = createHostMatmul(*device, *kernels, ctx);
   else if (!noted.matmuls.empty())
-    products = createCublasLt(*device, compute, tune, error);
+    products = createCublasLt(*device, *kernels, compute, tune, error);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_SYSTEM, error);
   if (!products)

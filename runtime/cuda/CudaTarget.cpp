@@ -142,8 +142,9 @@ Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
 /// Whether a call has the operands of its kind, laid out as it expects them.
 static bool hasOperands(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;
-  bool isBiasType = call.fusion.bias_dtype == d.c_dtype ||
-                    call.fusion.bias_dtype == TESSERA_RT_F32;
+  bool isBiasType =
+      call.fusion.bias_dtype == d.c_dtype ||
+      (call.fusion.bias_dtype == TESSERA_RT_F32 && d.c_dtype != TESSERA_RT_F64);
   if ((call.aux && call.fusion.aux_ld < d.n) || (call.bias && !isBiasType) ||
       (call.addend && !d.accumulate))
     return false;

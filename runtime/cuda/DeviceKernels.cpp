@@ -101,6 +101,17 @@ public:
     return error.empty() ? describeBlockFault(words) : error;
   }
 
+  std::string epilogue(Stream stream, const Epilogue &call) override {
+    return launchEpilogue(kernels, stream, call);
+  }
+  int64_t sumsWorkspace(const ColumnSums &call) const override {
+    return columnSumsWorkspace(call);
+  }
+  std::string sumColumns(Stream stream, const ColumnSums &call,
+                         void *workspace) override {
+    return launchColumnSums(kernels, stream, call, workspace);
+  }
+
   int64_t
   embeddingWorkspace(const tessera_rt_embedding_desc &desc) const override {
     return cuda::embeddingWorkspace(desc);

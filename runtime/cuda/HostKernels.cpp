@@ -12,6 +12,7 @@
 
 #include "HostTarget.h"
 #include "Kernels.h"
+#include "kernels/Gelu.h"
 #include "kernels/HotKernels.h"
 
 #include <cstring>
@@ -38,6 +39,10 @@ public:
   std::string endBlock(Stream stream, void *block, int64_t offset,
                        int64_t bytes, bool forget) override;
   std::string blockFault(Stream stream) override;
+  std::string epilogue(Stream stream, const Epilogue &call) override;
+  int64_t sumsWorkspace(const ColumnSums &) const override { return 0; }
+  std::string sumColumns(Stream stream, const ColumnSums &call,
+                         void *workspace) override;
   int64_t embeddingWorkspace(const tessera_rt_embedding_desc &) const override {
     return 0;
   }
@@ -145,6 +150,74 @@ std::string HostKernels::endBlock(Stream stream, void *block, int64_t offset,
 std::string HostKernels::blockFault(Stream stream) {
   std::string error = device.synchronize(stream);
   return error.empty() ? fault : error;
+}
+
+namespace {
+/// Element types as they are stored and computed with.
+struct Element {
+  int32_t dtype;
+  double read(const void *base, int64_t i) const {
+    switch (dtype) {
+    case TESSERA_RT_BF16:
+      return bf16ToFloat(static_cast<const uint16_t *>(base)[i]);
+    case TESSERA_RT_F16:
+      return double(static_cast<const _Float16 *>(base)[i]);
+    case TESSERA_RT_F64:
+      return static_cast<const double *>(base)[i];
+    default:
+      return static_cast<const float *>(base)[i];
+    }
+  }
+  void write(void *base, int64_t i, double value) const {
+    if (dtype == TESSERA_RT_BF16)
+      static_cast<uint16_t *>(base)[i] = floatToBf16(float(value));
+    else if (dtype == TESSERA_RT_F16)
+      static_cast<_Float16 *>(base)[i] = _Float16(float(value));
+    else if (dtype == TESSERA_RT_F64)
+      static_cast<double *>(base)[i] = value;
+    else
+      static_cast<float *>(base)[i] = float(value);
+  }
+};
+} // namespace
+
+/// One element, in f64.
+static void finishElement(const Epilogue &e, int64_t row, int64_t column) {
+  Element element{e.dtype};
+  int64_t at = row * e.ldc + column, auxAt = row * e.auxLd + column;
+  double x = element.read(e.c, at);
+  if (e.kind == TESSERA_RT_FUSE_GELU_GRADIENT) {
+    x *= device::geluSlope(element.read(e.aux, auxAt));
+  } else {
+    if (e.bias)
+      x += Element{e.biasDtype}.read(e.bias, column);
+    if (e.aux)
+      element.write(e.aux, auxAt, x);
+    if (e.kind == TESSERA_RT_FUSE_GELU)
+      x = device::gelu(x);
+  }
+  element.write(e.c, at, x);
+}
+
+std::string HostKernels::epilogue(Stream stream, const Epilogue &call) {
+  return device.call(stream, [call] {
+    for (int64_t row = 0; row < call.m; ++row)
+      for (int64_t column = 0; column < call.n; ++column)
+        finishElement(call, row, column);
+  });
+}
+
+std::string HostKernels::sumColumns(Stream stream, const ColumnSums &call,
+                                    void *) {
+  return device.call(stream, [call] {
+    Element from{call.dtype}, to{call.resultDtype};
+    std::vector<double> sums(size_t(call.columns), 0);
+    for (int64_t row = 0; row < call.rows; ++row)
+      for (int64_t column = 0; column < call.columns; ++column)
+        sums[size_t(column)] += from.read(call.from, row * call.ld + column);
+    for (int64_t column = 0; column < call.columns; ++column)
+      to.write(call.result, column, sums[size_t(column)]);
+  });
 }
 
 std::string HostKernels::embeddingBackward(

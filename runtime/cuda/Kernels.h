@@ -19,6 +19,7 @@
 
 #include "Attention.h"
 #include "Device.h"
+#include "Epilogue.h"
 
 namespace tessera::rt::cuda {
 
@@ -61,6 +62,12 @@ public:
   /// What endBlock has found so far: a message about the first block whose end
   /// was written over. Waits for the stream.
   virtual std::string blockFault(Stream stream) = 0;
+
+  virtual std::string epilogue(Stream stream, const Epilogue &call) = 0;
+  /// Bytes of working memory that the call below needs: at most 16 MiB.
+  virtual int64_t sumsWorkspace(const ColumnSums &call) const = 0;
+  virtual std::string sumColumns(Stream stream, const ColumnSums &call,
+                                 void *workspace) = 0;
 
   /// Bytes of working memory that the call below needs.
   virtual int64_t

@@ -13,7 +13,8 @@
 
 #include "HostTarget.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cstring>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
@@ -68,14 +69,64 @@ std::string MatmulCall::describe() const {
 }
 
 //===----------------------------------------------------------------------===//
+// What a library leaves
+//===----------------------------------------------------------------------===//
+
+MatmulCall tessera::rt::cuda::withoutRest(const MatmulCall &call,
+                                          MatmulSplit split) {
+  MatmulCall product = call;
+  if (split != MatmulSplit::Whole)
+    product.bias = nullptr;
+  if (split == MatmulSplit::Apart) {
+    product.fusion = {};
+    product.aux = nullptr;
+  }
+  return product;
+}
+
+/// The columns that a call sums.
+static ColumnSums sumsOf(const MatmulCall &call) {
+  const tessera_rt_matmul_desc &d = call.desc;
+  int32_t biasDtype = int32_t(call.fusion.bias_dtype);
+  if (call.fusion.kind == TESSERA_RT_FUSE_LHS_SUMS)
+    return {int32_t(d.dtype), biasDtype, d.k, d.m, d.lda, call.a, call.bias};
+  if (call.fusion.kind == TESSERA_RT_FUSE_RHS_SUMS)
+    return {int32_t(d.dtype), biasDtype, d.k, d.n, d.ldb, call.b, call.bias};
+  return {int32_t(d.c_dtype), biasDtype, d.m, d.n, d.ldc, call.c, call.bias};
+}
+
+std::string tessera::rt::cuda::runRest(Kernels &kernels, Stream stream,
+                                       const MatmulCall &call,
+                                       MatmulSplit split, void *workspace) {
+  const tessera_rt_matmul_desc &d = call.desc;
+  int64_t kind = call.fusion.kind;
+  if (split == MatmulSplit::Whole || kind == TESSERA_RT_FUSE_NONE)
+    return std::string();
+  bool isGradient = kind == TESSERA_RT_FUSE_GELU_GRADIENT;
+  bool ofOperand =
+      kind == TESSERA_RT_FUSE_LHS_SUMS || kind == TESSERA_RT_FUSE_RHS_SUMS;
+  std::string error;
+  if (split == MatmulSplit::Apart && !ofOperand)
+    error = kernels.epilogue(
+        stream, {kind, int32_t(d.c_dtype),
+                 int32_t(isGradient ? d.c_dtype : call.fusion.bias_dtype), d.m,
+                 d.n, d.ldc, call.fusion.aux_ld, call.c,
+                 isGradient ? nullptr : call.bias, call.aux});
+  if (error.empty() && call.bias && (ofOperand || isGradient))
+    error = kernels.sumColumns(stream, sumsOf(call), workspace);
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
 // By the host
 //===----------------------------------------------------------------------===//
 
 namespace {
 class HostMatmul final : public Matmul {
 public:
-  HostMatmul(Device &device, tessera_rt_context *ctx)
-      : device(device), ctx(ctx) {}
+  HostMatmul(Device &device, Kernels &kernels, tessera_rt_context *ctx)
+      : device(device), kernels(kernels), ctx(ctx) {}
+  ~HostMatmul() override { device.release(workspace); }
 
   std::string name() const override { return "host"; }
   bool supports(int32_t dtype, int32_t cDtype) const override {
@@ -86,24 +137,49 @@ public:
 
 private:
   Device &device;
+  Kernels &kernels;
   tessera_rt_context *ctx;
+  void *workspace = nullptr;
+  int64_t workspaceBytes = 0;
 };
 } // namespace
 
 std::string HostMatmul::prepare(const std::vector<MatmulCall> &calls) {
+  int64_t bytes = 0;
   for (const MatmulCall &call : calls)
-    if (call.fusion.kind != TESSERA_RT_FUSE_NONE)
-      return "an emulated device has no product like " + call.describe();
-  return std::string();
+    if (call.bias)
+      bytes = std::max(bytes, kernels.sumsWorkspace(sumsOf(call)));
+  if (bytes <= workspaceBytes)
+    return std::string();
+  device.release(workspace);
+  workspace = nullptr;
+  workspaceBytes = bytes;
+  return device.allocate(bytes, workspace);
+}
+
+/// Copies what is added into C, row by row.
+static void copyAddend(const MatmulCall &call) {
+  const tessera_rt_matmul_desc &d = call.desc;
+  int64_t size = dtypeSize(int32_t(d.c_dtype));
+  for (int64_t row = 0; row < d.m; ++row)
+    memcpy(static_cast<uint8_t *>(call.c) + row * d.ldc * size,
+           static_cast<const uint8_t *>(call.addend) + row * d.ldc * size,
+           size_t(d.n * size));
 }
 
 std::string HostMatmul::run(Stream stream, const MatmulCall &call) {
-  return device.call(stream, [=, ctx = ctx] {
+  std::string error = device.call(stream, [=, ctx = ctx] {
+    if (call.addend)
+      copyAddend(call);
     host::matmul(ctx, call.desc, call.a, call.b, call.c, nullptr, nullptr);
   });
+  return error.empty()
+             ? runRest(kernels, stream, call, MatmulSplit::Apart, workspace)
+             : error;
 }
 
 std::unique_ptr<Matmul>
-tessera::rt::cuda::createHostMatmul(Device &device, tessera_rt_context *ctx) {
-  return std::make_unique<HostMatmul>(device, ctx);
+tessera::rt::cuda::createHostMatmul(Device &device, Kernels &kernels,
+                                    tessera_rt_context *ctx) {
+  return std::make_unique<HostMatmul>(device, kernels, ctx);
 }

@@ -16,6 +16,7 @@
 
 #include "Context.h"
 #include "Device.h"
+#include "Kernels.h"
 
 #include <vector>
 
@@ -45,6 +46,21 @@ struct MatmulCall {
   /// "bf16[4 x 1024 x 768 x 3072]^nt + gelu"
   std::string describe() const;
 };
+
+/// How much of a call with a fusion a library does; the runtime's kernels do
+/// the rest.
+enum class MatmulSplit : int64_t {
+  Whole = 0,     ///< all.
+  SumsApart = 1, ///< all but the sums of GELU's gradient.
+  Apart = 2      ///< the product, with what is added to it.
+};
+
+/// What the library is asked for.
+MatmulCall withoutRest(const MatmulCall &call, MatmulSplit split);
+/// Does the rest of a call whose product is in its place. `workspace` has
+/// matmulWorkspaceBytes.
+std::string runRest(Kernels &kernels, Stream stream, const MatmulCall &call,
+                    MatmulSplit split, void *workspace);
 
 /// Functions return a message, or nothing.
 class Matmul {
@@ -83,14 +99,15 @@ struct TuneOptions {
 };
 
 /// cuBLASLt on `device`. Working memory is taken from `device` once. Null with
-/// a message when it cannot be used.
-std::unique_ptr<Matmul> createCublasLt(Device &device, Stream stream,
+/// a message when it cannot be used. `kernels` must outlive it.
+std::unique_ptr<Matmul> createCublasLt(Device &device, Kernels &kernels,
+                                       Stream stream,
                                        const TuneOptions &options,
                                        std::string &error);
 
-/// The host's code, for an emulated device. It uses the threads of `ctx`, which
-/// must outlive it.
-std::unique_ptr<Matmul> createHostMatmul(Device &device,
+/// The host's code, for an emulated device; `kernels` do what follows. It uses
+/// the threads of `ctx`. Both must outlive it.
+std::unique_ptr<Matmul> createHostMatmul(Device &device, Kernels &kernels,
                                          tessera_rt_context *ctx);
 
 } // namespace tessera::rt::cuda

@@ -26,7 +26,7 @@ using namespace tessera::rt::cuda;
 const char *const tessera::rt::cuda::tuneFileAbsent = "absent";
 
 /// Of this format.
-static constexpr int64_t formatVersion = 1;
+static constexpr int64_t formatVersion = 2;
 static constexpr size_t algoWords = sizeof(lt::Algo) / sizeof(uint64_t);
 
 std::string TuneSubject::describe() const {
@@ -61,10 +61,12 @@ std::string TuneFile::text() const {
              (long long)subject.multiprocessors, int(subject.tf32));
   const char *comma = "";
   for (const auto &[key, entry] : entries) {
-    line += format("%s{\"what\": %s, \"microseconds\": %.2f, \"workspace\": "
-                   "%lld, \"key\": [",
-                   comma, quoteJson(entry.what).c_str(), entry.seconds * 1e6,
-                   (long long)entry.workspaceBytes);
+    line += format(
+        "%s{\"what\": %s, \"microseconds\": %.2f, \"split\": %lld, "
+        "\"by_split\": [%.2f, %.2f, %.2f], \"workspace\": %lld, \"key\": [",
+        comma, quoteJson(entry.what).c_str(), entry.seconds * 1e6,
+        (long long)entry.split, entry.bySplit[0] * 1e6, entry.bySplit[1] * 1e6,
+        entry.bySplit[2] * 1e6, (long long)entry.workspaceBytes);
     comma = ", ";
     for (size_t i = 0; i < key.size(); ++i)
       line += format(i ? ", %lld" : "%lld", (long long)key[i]);
@@ -83,7 +85,12 @@ static bool readEntry(const Json &json, std::vector<int64_t> &key,
   entry.what = json.getString("what");
   entry.seconds = json.getNumber("microseconds", 0) * 1e-6;
   entry.workspaceBytes = json.getInteger("workspace", -1);
-  return !key.empty() && entry.workspaceBytes >= 0 &&
+  entry.split = json.getInteger("split", -1);
+  const std::vector<Json> &times = json.getArray("by_split");
+  for (size_t i = 0; i < times.size() && i < 3; ++i)
+    entry.bySplit[i] = times[i].number * 1e-6;
+  return !key.empty() && entry.workspaceBytes >= 0 && entry.split >= 0 &&
+         entry.split <= 2 && times.size() == 3 &&
          decode(json.getString("algo"), entry.algo.data, algoWords);
 }
 

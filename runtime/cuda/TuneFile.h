@@ -42,8 +42,12 @@ struct TuneSubject {
 struct TuneEntry {
   lt::Algo algo = {};
   int64_t workspaceBytes = 0;
-  /// Of one product.
+  /// MatmulSplit: how much of what follows the product is the algorithm's.
+  int64_t split = 0;
+  /// Of one product with what follows it, and the best by each split; 0 where
+  /// that was not timed.
   double seconds = 0;
+  double bySplit[3] = {};
   /// For readers.
   std::string what;
 };

@@ -101,7 +101,7 @@ enum tessera_rt_matmul_fusion_kind {
 
 typedef struct tessera_rt_matmul_fusion {
   int64_t kind;       ///< tessera_rt_matmul_fusion_kind.
-  int64_t bias_dtype; ///< of bias: as C, or F32.
+  int64_t bias_dtype; ///< of bias: as C, or F32 where C is no F64.
   int64_t aux_ld;     ///< elements between rows of aux, which has C's dtype.
 } tessera_rt_matmul_fusion;
 

@@ -13,5 +13,6 @@
 #include "AttentionForward.cu"
 #include "AttentionPlain.cu"
 #include "Embedding.cu"
+#include "Epilogue.cu"
 #include "Movement.cu"
 #include "Reduce.cu"

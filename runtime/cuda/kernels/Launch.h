@@ -17,6 +17,8 @@
 
 #include "Builtin.h"
 
+#include "../Epilogue.h"
+
 #include <vector>
 
 namespace tessera::rt::cuda {
@@ -86,6 +88,13 @@ std::string launchAttentionBackward(BuiltinKernels &kernels, Stream stream,
                                     const AttentionOperands &operands,
                                     const AttentionGradients &gradients,
                                     void *workspace);
+
+/// See Epilogue.h. The workspace of sums holds sums of parts.
+std::string launchEpilogue(BuiltinKernels &kernels, Stream stream,
+                           const Epilogue &epilogue);
+int64_t columnSumsWorkspace(const ColumnSums &sums);
+std::string launchColumnSums(BuiltinKernels &kernels, Stream stream,
+                             const ColumnSums &sums, void *workspace);
 
 /// A reduction over ranks that one process plays, 1 to 64 of them: for all o <
 /// outer and i < inner, every destination[o][i] = the reduction in ascending s

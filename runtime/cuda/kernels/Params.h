@@ -57,6 +57,20 @@ struct ReduceParams {
   int64_t source[maxLocalRanks], destination[maxLocalRanks];
 };
 
+/// A product at `c` and what follows it, in its place; see Epilogue.h. `bias`
+/// and `aux` may be 0.
+struct EpilogueParams {
+  int64_t c, bias, aux, kind, isBiasF32, m, n, ldc, auxLd;
+};
+
+/// sums[part][j] = the sum of rows [part * rowsPerPart, ...) of column j of
+/// `from`, as wide numbers; result[j] = the sum of these.
+struct ColumnSumsParams {
+  int64_t from, sums, result, rows, columns, ld, parts, rowsPerPart;
+};
+/// Warps of a block that adds parts.
+constexpr int totalWarps = 8;
+
 /// Keys for the sort of places by the row of the table.
 struct EmbeddingKeysParams {
   int64_t ids, places, rows, offset, keys, values;

@@ -11,71 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernel.h"
-
-#ifdef __CUDACC__
-#include <cuda_fp16.h>
-#endif
+#include "Numbers.h"
 
 using namespace tessera::rt::cuda::device;
 
 namespace {
 /// As tessera_rt_reduction.
 enum Reduction { Sum = 0, Max = 1, Min = 2 };
-
-template <typename T> struct Number {
-  using Stored = T;
-  using Wide = T;
-  static TESSERA_DEVICE T read(T value) { return value; }
-  static TESSERA_DEVICE T write(T value) { return value; }
-  static TESSERA_DEVICE T add(T a, T b) { return a + b; }
-};
-/// Sums wrap around.
-template <typename T> struct Whole : Number<T> {
-  static TESSERA_DEVICE T add(T a, T b) { return T(uint64_t(a) + uint64_t(b)); }
-};
-/// 0 and 1; their sum is "or".
-struct Truth : Number<uint8_t> {
-  static TESSERA_DEVICE uint8_t add(uint8_t a, uint8_t b) {
-    return a > b ? a : b;
-  }
-};
-struct BFloat {
-  using Stored = uint16_t;
-  using Wide = float;
-  static TESSERA_DEVICE float read(uint16_t value) { return widen(value); }
-  static TESSERA_DEVICE uint16_t write(float value) {
-    uint16_t bits;
-    narrow(value, bits);
-    return bits;
-  }
-  static TESSERA_DEVICE float add(float a, float b) { return a + b; }
-};
-struct Half {
-  using Stored = uint16_t;
-  using Wide = float;
-#ifdef __CUDACC__
-  static TESSERA_DEVICE float read(uint16_t value) {
-    return __half2float(__ushort_as_half(value));
-  }
-  static TESSERA_DEVICE uint16_t write(float value) {
-    return __half_as_ushort(__float2half_rn(value));
-  }
-#else
-  static TESSERA_DEVICE float read(uint16_t value) {
-    _Float16 half;
-    memcpy(&half, &value, 2);
-    return float(half);
-  }
-  static TESSERA_DEVICE uint16_t write(float value) {
-    _Float16 half = _Float16(value);
-    uint16_t bits;
-    memcpy(&bits, &half, 2);
-    return bits;
-  }
-#endif
-  static TESSERA_DEVICE float add(float a, float b) { return a + b; }
-};
 } // namespace
 
 /// "a != a" keeps a NaN, and a NaN in b fails the comparison and is taken.
@@ -88,11 +30,6 @@ combine(int64_t reduction, typename Type::Wide a, typename Type::Wide b) {
     return (a != a) || a < b ? a : b;
   return Type::add(a, b);
 }
-
-template <typename Type, int count>
-struct alignas(sizeof(typename Type::Stored) * count) Pack {
-  typename Type::Stored element[count];
-};
 
 /// `count` elements of a row at once.
 template <typename Type, int count>

@@ -17,6 +17,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <unistd.h>
 
 using namespace tessera::rt::cuda;
@@ -28,7 +29,17 @@ using namespace tessera::rt::cuda;
 FAKE_STREAM_HOOK
 
 static int64_t numProducts = 0, numHeuristics = 0;
+static std::map<int, int64_t> numByEpilogue;
+static bool areEpiloguesSlow = false;
 extern "C" int64_t tessera_fake_products() { return numProducts; }
+/// Products with an epilogue so far.
+extern "C" int64_t tessera_fake_epilogue(int epilogue) {
+  return numByEpilogue[epilogue];
+}
+/// Whether all products with an epilogue take their time.
+extern "C" void tessera_fake_slow_epilogues(int areSlow) {
+  areEpiloguesSlow = areSlow;
+}
 extern "C" int64_t tessera_fake_heuristics() { return numHeuristics; }
 
 namespace tessera::rt::cuda::lt {
@@ -110,10 +121,20 @@ struct Product {
   DescT desc;
   LayoutT a, b, c;
   double alpha, beta;
-  const void *dataA, *dataB;
-  void *dataC;
+  const void *dataA, *dataB, *dataC;
+  void *dataD;
 
   void run() const;
+  /// Bias gradient: sums over the depth of an operand that is stored by it.
+  void sumOperand(const void *data, const LayoutT &layout, int64_t size,
+                  int64_t depth) const {
+    for (int64_t i = 0; i < size; ++i) {
+      double sum = 0;
+      for (int64_t d = 0; d < depth; ++d)
+        sum += load(layout.type, data, d * layout.ld + i);
+      store(desc.biasType, desc.bias, i, sum);
+    }
+  }
   double finishElement(double value, int64_t row, int64_t column) const;
 };
 } // namespace
@@ -151,12 +172,16 @@ void Product::run() const {
         if (beta != 0)
           value += beta * load(c.type, dataC, at);
         value = finishElement(value, row, column);
-        store(c.type, dataC, at, value);
+        store(c.type, dataD, at, value);
         sumOfRow += value;
       }
       if (desc.epilogue == EpilogueDGeluBiasGradient)
         store(desc.biasType, desc.bias, row, sumOfRow);
     }
+  if (desc.epilogue == EpilogueBiasGradientA)
+    sumOperand(dataA, a, m, k);
+  if (desc.epilogue == EpilogueBiasGradientB)
+    sumOperand(dataB, b, n, k);
 }
 
 extern "C" {
@@ -250,7 +275,18 @@ static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
               a->ld >= int64_t(a->rows) && b->ld >= int64_t(b->rows) &&
               c->ld >= int64_t(c->rows) && a->batch == c->batch &&
               b->batch == c->batch;
-  return fits ? Success : 7;
+  if (!fits)
+    return 7;
+  // What follows a product has rules of its own.
+  bool hasAux = desc->epilogue & 128;
+  bool isGradient = desc->epilogue == EpilogueDGeluBiasGradient;
+  if (hasAux && desc->auxLd % 8 != 0)
+    return 7;
+  if ((isGradient && desc->biasType != c->type) ||
+      (desc->epilogue == EpilogueBiasGradientA && desc->transA) ||
+      (desc->epilogue == EpilogueBiasGradientB && !desc->transB))
+    return NotSupported;
+  return Success;
 }
 
 int cublasLtMatmulAlgoGetHeuristic(Handle, Desc desc, Layout a, Layout b,
@@ -280,7 +316,7 @@ int cublasLtMatmulAlgoCheck(Handle, Desc desc, Layout a, Layout b, Layout c,
 
 int cublasLtMatmul(Handle, Desc desc, const void *alpha, const void *a,
                    Layout layoutA, const void *b, Layout layoutB,
-                   const void *beta, const void *, Layout layoutC, void *d,
+                   const void *beta, const void *c, Layout layoutC, void *d,
                    Layout, const Algo *algo, void *, size_t, void *stream) {
   if (int status = checkShapes(desc, layoutA, layoutB, layoutC))
     return status;
@@ -295,8 +331,11 @@ int cublasLtMatmul(Handle, Desc desc, const void *alpha, const void *a,
                   load(desc->scale, beta, 0),
                   a,
                   b,
+                  c,
                   d};
-  bool isSlow = algo->data[0] != 0xA162;
+  ++numByEpilogue[desc->epilogue];
+  bool isSlow = algo->data[0] != 0xA162 ||
+                (areEpiloguesSlow && desc->epilogue != EpilogueDefault);
   enqueueFake(stream, [product, isSlow] {
     if (isSlow)
       usleep(500);

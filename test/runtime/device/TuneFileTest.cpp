@@ -24,6 +24,8 @@ static TuneFile example() {
       entry.algo.data[word] = 0xfedcba9876543210ull + uint64_t(i) * 7 + word;
     entry.workspaceBytes = i << 20;
     entry.seconds = 1.5e-6 * double(i + 1);
+    entry.split = i;
+    entry.bySplit[i] = entry.seconds;
     entry.what = "bf16[1 x 2 x 3 x 4]^nt";
     file.entries[{i, -5, int64_t(1) << 40}] = entry;
   }

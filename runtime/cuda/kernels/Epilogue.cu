@@ -1,0 +1,193 @@
+//===- Epilogue.cu - What follows a matrix product, and sums of columns ---===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The product lies in C and is finished in its place, 16 bytes at a time where
+// addresses and rows allow. Columns are summed in two launches: parts of the
+// rows, each over all columns, then the parts in ascending order; the parts
+// follow from the sizes alone, so sums do not depend on the device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gelu.h"
+#include "Numbers.h"
+
+using namespace tessera::rt::cuda::device;
+
+namespace {
+/// As tessera_rt_matmul_fusion_kind.
+enum EpilogueKind { Bias = 1, Gelu = 2, GeluGradient = 3 };
+} // namespace
+
+template <typename T> static TESSERA_DEVICE T *at(int64_t base, int64_t index) {
+  return reinterpret_cast<T *>(base) + index;
+}
+
+/// `count` elements of a row at once, with indices of type `Index`, which holds
+/// their number.
+template <typename Type, int count, typename Index>
+static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
+  using Stored = typename Type::Stored;
+  using Wide = typename Type::Wide;
+  using P = Pack<Type, count>;
+  Index perRow = Index(p.n / count), all = Index(p.m) * perRow;
+  for (Index i = Index(globalIndex()); i < all; i += Index(globalSize())) {
+    Index row = i / perRow;
+    int64_t column = int64_t(i - row * perRow) * count;
+    P *place =
+        reinterpret_cast<P *>(at<Stored>(p.c, int64_t(row) * p.ldc + column));
+    P *argument = reinterpret_cast<P *>(
+        at<Stored>(p.aux, int64_t(row) * p.auxLd + column));
+    P value = *place, other = value;
+    if (p.kind == GeluGradient)
+      other = *argument;
+    TESSERA_UNROLL
+    for (int e = 0; e < count; ++e) {
+      Wide x = Type::read(value.element[e]);
+      if (p.kind == GeluGradient) {
+        x *= geluSlope(Wide(Type::read(other.element[e])));
+      } else {
+        if (p.bias)
+          x += p.isBiasF32 ? Wide(*at<float>(p.bias, column + e))
+                           : Type::read(*at<Stored>(p.bias, column + e));
+        other.element[e] = Type::write(x);
+        if (p.kind == Gelu)
+          x = gelu(x);
+      }
+      value.element[e] = Type::write(x);
+    }
+    *place = value;
+    if (p.kind == Gelu && p.aux)
+      *argument = other;
+  }
+}
+
+template <typename Type, int count>
+static TESSERA_DEVICE void finishRows(const EpilogueParams &p) {
+  // Beyond the last element a thread's index goes on by less than the grid.
+  if (p.m * p.n < (int64_t(1) << 31))
+    finishPacks<Type, count, uint32_t>(p);
+  else
+    finishPacks<Type, count, int64_t>(p);
+}
+
+template <typename Type>
+static TESSERA_DEVICE void finishProduct(const EpilogueParams &p) {
+  constexpr int64_t size = int64_t(sizeof(typename Type::Stored));
+  int64_t all = p.c | p.aux | p.n * size | p.ldc * size | p.auxLd * size;
+  if (all % 16 == 0)
+    finishRows<Type, int(16 / size)>(p);
+  else
+    finishRows<Type, 1>(p);
+}
+
+TESSERA_KERNEL(tessera_epilogue_bf16, EpilogueParams, 256, 2) {
+  finishProduct<BFloat>(p);
+}
+TESSERA_KERNEL(tessera_epilogue_f16, EpilogueParams, 256, 2) {
+  finishProduct<Half>(p);
+}
+TESSERA_KERNEL(tessera_epilogue_f32, EpilogueParams, 256, 2) {
+  finishProduct<Number<float>>(p);
+}
+TESSERA_KERNEL(tessera_epilogue_f64, EpilogueParams, 256, 2) {
+  finishProduct<Number<double>>(p);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of columns
+//===----------------------------------------------------------------------===//
+
+/// Sums of the rows of a part, for `count` columns a thread.
+template <typename Type, int count>
+static TESSERA_DEVICE void sumPacks(const ColumnSumsParams &p) {
+  using Wide = typename Type::Wide;
+  using P = Pack<Type, count>;
+  int64_t perRow = p.columns / count;
+  for (int64_t i = globalIndex(); i < p.parts * perRow; i += globalSize()) {
+    int64_t part = i / perRow, column = (i - part * perRow) * count;
+    int64_t begin = part * p.rowsPerPart, end = begin + p.rowsPerPart;
+    end = end < p.rows ? end : p.rows;
+    Wide sum[count];
+    TESSERA_UNROLL
+    for (int e = 0; e < count; ++e)
+      sum[e] = 0;
+    for (int64_t row = begin; row < end; ++row) {
+      P next = *reinterpret_cast<const P *>(
+          at<typename Type::Stored>(p.from, row * p.ld + column));
+      TESSERA_UNROLL
+      for (int e = 0; e < count; ++e)
+        sum[e] = Type::add(sum[e], Type::read(next.element[e]));
+    }
+    TESSERA_UNROLL
+    for (int e = 0; e < count; ++e)
+      *at<Wide>(p.sums, part * p.columns + column + e) = sum[e];
+  }
+}
+
+template <typename Type>
+static TESSERA_DEVICE void sumRows(const ColumnSumsParams &p) {
+  constexpr int64_t size = int64_t(sizeof(typename Type::Stored));
+  if ((p.from | p.columns * size | p.ld * size) % 16 == 0)
+    sumPacks<Type, int(16 / size)>(p);
+  else
+    sumPacks<Type, 1>(p);
+}
+
+TESSERA_KERNEL(tessera_column_parts_bf16, ColumnSumsParams, 128, 4) {
+  sumRows<BFloat>(p);
+}
+TESSERA_KERNEL(tessera_column_parts_f16, ColumnSumsParams, 128, 4) {
+  sumRows<Half>(p);
+}
+TESSERA_KERNEL(tessera_column_parts_f32, ColumnSumsParams, 128, 4) {
+  sumRows<Number<float>>(p);
+}
+TESSERA_KERNEL(tessera_column_parts_f64, ColumnSumsParams, 128, 4) {
+  sumRows<Number<double>>(p);
+}
+
+/// A warp has 32 columns; each of a block's warps adds every totalWarps-th
+/// part, and the first one these sums.
+template <typename Type>
+static TESSERA_DEVICE void sumParts(const ColumnSumsParams &p) {
+  using Wide = typename Type::Wide;
+  Wide *shared = reinterpret_cast<Wide *>(sharedMemory());
+  int warp = threadIndex() / 32, lane = threadIndex() % 32;
+  for (int64_t first = blockIndex() * 32; first < p.columns;
+       first += gridSize() * 32) {
+    int64_t column = first + lane;
+    Wide sum = 0;
+    if (column < p.columns)
+      for (int64_t part = warp; part < p.parts; part += totalWarps)
+        sum = Type::add(sum, *at<Wide>(p.sums, part * p.columns + column));
+    shared[threadIndex()] = sum;
+    syncThreads();
+    if (warp == 0 && column < p.columns) {
+      for (int other = 1; other < totalWarps; ++other)
+        sum = Type::add(sum, shared[other * 32 + lane]);
+      *at<typename Type::Stored>(p.result, column) = Type::write(sum);
+    }
+    syncThreads();
+  }
+}
+
+TESSERA_KERNEL(tessera_column_totals_bf16, ColumnSumsParams, 32 * totalWarps,
+               4) {
+  sumParts<BFloat>(p);
+}
+TESSERA_KERNEL(tessera_column_totals_f16, ColumnSumsParams, 32 * totalWarps,
+               4) {
+  sumParts<Half>(p);
+}
+TESSERA_KERNEL(tessera_column_totals_f32, ColumnSumsParams, 32 * totalWarps,
+               4) {
+  sumParts<Number<float>>(p);
+}
+TESSERA_KERNEL(tessera_column_totals_f64, ColumnSumsParams, 32 * totalWarps,
+               4) {
+  sumParts<Number<double>>(p);
+}

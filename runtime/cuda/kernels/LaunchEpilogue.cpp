@@ -1,0 +1,118 @@
+//===- LaunchEpilogue.cpp - What follows a matrix product -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launches of Epilogue.cu.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+#include "Params.h"
+
+#include "Support.h"
+
+#include <algorithm>
+
+using namespace tessera::rt;
+using namespace tessera::rt::cuda;
+using namespace tessera::rt::cuda::device;
+
+static int64_t addressOf(const void *memory) {
+  return int64_t(reinterpret_cast<uintptr_t>(memory));
+}
+
+/// Position in a table by element type: f32, bf16, f16, f64; -1 for others.
+static int indexOf(int32_t dtype) {
+  return dtype >= TESSERA_RT_F32 && dtype <= TESSERA_RT_F64 ? dtype : -1;
+}
+
+static std::string refuse(const char *what, int32_t dtype, int32_t other) {
+  return format("%s expects floats but got %s and %s", what, dtypeName(dtype),
+                dtypeName(other));
+}
+
+std::string tessera::rt::cuda::launchEpilogue(BuiltinKernels &kernels,
+                                              Stream stream,
+                                              const Epilogue &e) {
+  static const char *const names[] = {
+      "tessera_epilogue_f32", "tessera_epilogue_bf16", "tessera_epilogue_f16",
+      "tessera_epilogue_f64"};
+  if (indexOf(e.dtype) < 0 || indexOf(e.biasDtype) < 0)
+    return refuse("what follows a product", e.dtype, e.biasDtype);
+  if (e.m * e.n == 0)
+    return "";
+  EpilogueParams params{addressOf(e.c),
+                        addressOf(e.bias),
+                        addressOf(e.aux),
+                        e.kind,
+                        e.biasDtype != e.dtype,
+                        e.m,
+                        e.n,
+                        e.ldc,
+                        e.aux ? e.auxLd : 0};
+  constexpr int32_t threads = 256;
+  int64_t work = e.m * e.n * dtypeSize(e.dtype) / 16;
+  return kernels.launch(stream, names[e.dtype],
+                        {kernels.gridFor(work, threads), threads, 0}, params);
+}
+
+/// Rows of a part, at least, and bytes of all parts, at most.
+static constexpr int64_t leastPart = 16, mostParts = 1024,
+                         mostPartBytes = int64_t(16) << 20;
+
+static int64_t wideSize(const ColumnSums &sums) {
+  return sums.dtype == TESSERA_RT_F64 ? 8 : 4;
+}
+
+static int64_t partsOf(const ColumnSums &sums) {
+  int64_t fitting =
+      mostPartBytes / std::max<int64_t>(1, sums.columns * wideSize(sums));
+  return std::max<int64_t>(1, std::min({(sums.rows + leastPart - 1) / leastPart,
+                                        mostParts, fitting}));
+}
+
+int64_t tessera::rt::cuda::columnSumsWorkspace(const ColumnSums &sums) {
+  return partsOf(sums) * sums.columns * wideSize(sums);
+}
+
+std::string tessera::rt::cuda::launchColumnSums(BuiltinKernels &kernels,
+                                                Stream stream,
+                                                const ColumnSums &sums,
+                                                void *workspace) {
+  static const char *const partNames[] = {
+      "tessera_column_parts_f32", "tessera_column_parts_bf16",
+      "tessera_column_parts_f16", "tessera_column_parts_f64"};
+  static const char *const totalNames[] = {
+      "tessera_column_totals_f32", "tessera_column_totals_bf16",
+      "tessera_column_totals_f16", "tessera_column_totals_f64"};
+  bool isWide = sums.dtype == TESSERA_RT_F64;
+  if (indexOf(sums.dtype) < 0 || indexOf(sums.resultDtype) < 0 ||
+      isWide != (sums.resultDtype == TESSERA_RT_F64))
+    return refuse("sums of columns", sums.dtype, sums.resultDtype);
+  if (sums.columns == 0)
+    return "";
+  int64_t parts = partsOf(sums);
+  ColumnSumsParams params{addressOf(sums.from),
+                          addressOf(workspace),
+                          addressOf(sums.result),
+                          sums.rows,
+                          sums.columns,
+                          sums.ld,
+                          parts,
+                          (sums.rows + parts - 1) / parts};
+  int64_t work =
+      parts * std::max<int64_t>(1, sums.columns * dtypeSize(sums.dtype) / 16);
+  std::string error =
+      kernels.launch(stream, partNames[sums.dtype],
+                     {kernels.gridFor(work, 128), 128, 0}, params);
+  if (error.empty())
+    error = kernels.launch(stream, totalNames[sums.resultDtype],
+                           {kernels.gridFor(sums.columns, 32), 32 * totalWarps,
+                            int32_t(32 * totalWarps * wideSize(sums))},
+                           params);
+  return error;
+}
