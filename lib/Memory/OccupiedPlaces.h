@@ -1,4 +1,4 @@
-//===- OccupiedPlaces.h - Which addresses are taken when -------*- C++ -*-===//
+//===- OccupiedPlaces.h - Which addresses are taken when --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

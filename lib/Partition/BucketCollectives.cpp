@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BucketRewrite.h"
+#include "ParameterLayer.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Cluster/LinksAttr.h"
@@ -18,8 +20,8 @@
 #include "tessera/Partition/Buckets.h"
 #include "tessera/Partition/CollectiveReport.h"
 #include "tessera/Partition/Passes.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVESPASS
@@ -55,10 +57,13 @@ public:
 private:
   void number();
   void runKey(ArrayRef<Operation *> collectives);
+  void runGathers();
+  void runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes);
+  void runGathersOfKey(ArrayRef<Operation *> gathers, int64_t mostBytes);
+  std::function<double(int64_t)> getTimes(Operation *op) const;
   void setReady(MutableArrayRef<Operation *> members, BucketProblem &problem);
   void setNeeded(ArrayRef<Operation *> members, BucketProblem &problem);
   int64_t getMaxBytes(ArrayRef<Operation *> members) const;
-  void join(ArrayRef<Operation *> members);
   void report(ArrayRef<Operation *> members, const BucketProblem &problem,
               size_t begin) const;
   void reportBorder(ArrayRef<Operation *> members, const BucketProblem &problem,
@@ -81,26 +86,29 @@ private:
 // The problem
 //===----------------------------------------------------------------------===//
 
-/// True for a value from outside the block, and for a cast or reshape of one.
-static bool isFromOutside(Value value, Block *block) {
+/// True of the gather of a value from outside the block, and of a cast, reshape
+/// or gather of one: it could be done at any time. A parameter is gathered
+/// where it is used, so that it does not stay whole before.
+static bool gathersFromOutside(Operation *gather) {
+  if (!isa<dist::AllGatherOp>(gather))
+    return false;
+  Value value = gather->getOperand(0);
   while (Operation *op = value.getDefiningOp()) {
-    if (op->getBlock() != block)
+    if (op->getBlock() != gather->getBlock())
       return true;
-    if (op->getNumOperands() != 1 || isa<dist::CollectiveOpInterface>(op))
+    if (op->getNumOperands() != 1 ||
+        (isa<dist::CollectiveOpInterface>(op) && !isa<dist::AllGatherOp>(op)))
       return false;
     value = op->getOperand(0);
   }
   return true;
 }
 
-/// None for what is not put in buckets. A parameter is gathered where it is
-/// used, so that it does not stay whole before.
+/// None for what is not put in buckets.
 static std::optional<BucketKey> getKey(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
   if (!collective || collective.getFromAttr() ||
-      !isa<dist::AllReduceOp, dist::ReduceScatterOp, dist::AllGatherOp>(op) ||
-      (isa<dist::AllGatherOp>(op) &&
-       isFromOutside(op->getOperand(0), op->getBlock())))
+      !isa<dist::AllReduceOp, dist::ReduceScatterOp, dist::AllGatherOp>(op))
     return std::nullopt;
   Attribute kind;
   if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
@@ -110,15 +118,6 @@ static std::optional<BucketKey> getKey(Operation *op) {
   return BucketKey(op->getName(), collective.getAxes(),
                    collective.getMeshAttr(), kind,
                    getElementTypeOrSelf(op->getOperand(0)));
-}
-
-/// Values that an op reads, also in its regions.
-static void forEachRead(Operation *op,
-                        llvm::function_ref<void(Value)> callback) {
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands())
-      callback(operand);
-  });
 }
 
 void BlockBuckets::number() {
@@ -241,65 +240,6 @@ void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
 // Rewrite
 //===----------------------------------------------------------------------===//
 
-/// One dist.bucket for the members, behind what they all need; ops that need
-/// one of them and stand before it follow it.
-void BlockBuckets::join(ArrayRef<Operation *> members) {
-  Operation *first = members.front(), *lastReady = nullptr;
-  for (Operation *op : members) {
-    if (op->isBeforeInBlock(first))
-      first = op;
-    Operation *made = op->getOperand(0).getDefiningOp();
-    if (made && made->getBlock() == &block &&
-        (!lastReady || lastReady->isBeforeInBlock(made)))
-      lastReady = made;
-  }
-  bool isReady = !lastReady || lastReady->isBeforeInBlock(first);
-  llvm::SmallPtrSet<Operation *, 16> late(members.begin(), members.end());
-  SmallVector<Operation *> moved;
-  for (Operation *op = isReady ? nullptr : first; op;
-       op = op == lastReady ? nullptr : op->getNextNode()) {
-    bool isLate = false;
-    forEachRead(op, [&](Value value) {
-      isLate |= late.contains(value.getDefiningOp());
-    });
-    if (isLate && late.insert(op).second)
-      moved.push_back(op);
-  }
-
-  OpBuilder builder(block.getParentOp()->getContext());
-  if (isReady)
-    builder.setInsertionPoint(first);
-  else
-    builder.setInsertionPointAfter(lastReady);
-  SmallVector<Value> inputs, results;
-  SmallVector<Type> types;
-  SmallVector<Location> locations;
-  for (Operation *op : members) {
-    inputs.push_back(op->getOperand(0));
-    types.push_back(op->getResult(0).getType());
-    locations.push_back(op->getLoc());
-  }
-  Location loc = builder.getFusedLoc(locations);
-  auto bucket = dist::BucketOp::create(builder, loc, types, inputs);
-  Block *body = builder.createBlock(&bucket.getBody(), {},
-                                    ValueRange(inputs).getTypes(), locations);
-  for (auto [i, op] : llvm::enumerate(members)) {
-    IRMapping mapping;
-    mapping.map(inputs[i], body->getArgument(i));
-    results.push_back(builder.clone(*op, mapping)->getResult(0));
-  }
-  dist::YieldOp::create(builder, loc, results);
-  Operation *behind = bucket;
-  for (Operation *op : moved) {
-    op->moveAfter(behind);
-    behind = op;
-  }
-  for (auto [op, result] : llvm::zip_equal(members, bucket.getResults())) {
-    op->getResult(0).replaceAllUsesWith(result);
-    op->erase();
-  }
-}
-
 /// What is scattered in each micro-batch, so that only parts are kept, shall
 /// not wait for a bucket of all: an eighth of it may.
 int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
@@ -313,18 +253,22 @@ int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
   return std::min(maxBytes, static_cast<int64_t>(bytes / 8));
 }
 
-void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
-  number();
-  SmallVector<Operation *> members(collectives);
-  auto first = cast<dist::CollectiveOpInterface>(members.front());
-  AxisList axes = first.getAxes().toAxes(mesh);
-  CollectiveKind kind = *getCollectiveKind(first);
-  BucketProblem problem;
-  problem.maxBytes = getMaxBytes(members);
-  problem.getTime = [&](int64_t bytes) {
+/// Seconds of a collective like `op`, given the bytes that a device puts in.
+std::function<double(int64_t)> BlockBuckets::getTimes(Operation *op) const {
+  auto collective = cast<dist::CollectiveOpInterface>(op);
+  return [this, kind = *getCollectiveKind(collective),
+          axes = collective.getAxes().toAxes(mesh)](int64_t bytes) {
     return getCollectiveTime(links, mesh, kind, static_cast<double>(bytes),
                              axes);
   };
+}
+
+void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
+  number();
+  SmallVector<Operation *> members(collectives);
+  BucketProblem problem;
+  problem.maxBytes = getMaxBytes(members);
+  problem.getTime = getTimes(members.front());
   setReady(members, problem);
   setNeeded(members, problem);
   assert(!problem.check());
@@ -345,17 +289,118 @@ void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
     begin += size;
   }
   for (ArrayRef<Operation *> bucket : buckets)
-    join(bucket);
+    joinAsBucket(bucket);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters that are gathered where they are used
+//===----------------------------------------------------------------------===//
+
+static int64_t getResultBytes(Operation *op) {
+  return static_cast<int64_t>(getTensorBytes(op->getResult(0).getType()));
+}
+
+/// The casts and reshapes that stand between `place` and `gather` and make what
+/// it gathers, the last one first; nothing if a gather is among them.
+static std::optional<SmallVector<Operation *>>
+getMakersBehind(Operation *place, Operation *gather) {
+  SmallVector<Operation *> makers;
+  Operation *op = gather->getOperand(0).getDefiningOp();
+  while (op && op->getBlock() == place->getBlock() &&
+         place->isBeforeInBlock(op)) {
+    if (isa<dist::AllGatherOp>(op))
+      return std::nullopt;
+    makers.push_back(op);
+    op = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+  }
+  return makers;
+}
+
+/// Gathers of one layer that have one key. The bucket stands where its first
+/// member is used, so the others are gathered early; that, and the buffer that
+/// they are copied out of, takes no more than the largest gathered parameter.
+void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
+                                   int64_t mostBytes) {
+  SmallVector<Operation *> candidates;
+  BucketProblem problem;
+  int64_t parts = 1;
+  for (Operation *op : gathers) {
+    if (!getMakersBehind(gathers.front(), op))
+      continue;
+    candidates.push_back(op);
+    BucketMember &member = problem.members.emplace_back();
+    member.bytes =
+        static_cast<int64_t>(getTensorBytes(op->getOperand(0).getType()));
+    member.copyTime = getCopyTime(op, member.bytes);
+    parts = getResultBytes(op) / std::max<int64_t>(member.bytes, 1);
+  }
+  problem.maxBytes =
+      std::min(maxBytes, mostBytes / 2 / std::max<int64_t>(parts, 1));
+  problem.getTime = getTimes(gathers.front());
+  assert(!problem.check());
+  std::vector<size_t> chosen = chooseTogether(problem);
+  SmallVector<Operation *> members;
+  for (size_t i : chosen)
+    members.push_back(candidates[i]);
+  if (members.empty())
+    return;
+  BucketProblem together = problem;
+  together.members.clear();
+  for (size_t i : chosen)
+    together.members.push_back(problem.members[i]);
+  report(members, together, 0);
+  for (Operation *op : members)
+    for (Operation *maker :
+         llvm::reverse(*getMakersBehind(members.front(), op)))
+      maker->moveBefore(members.front());
+  joinAsBucket(members);
+}
+
+void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
+  llvm::MapVector<BucketKey, SmallVector<Operation *>> byKey;
+  for (Operation *op : gathers)
+    byKey[*getKey(op)].push_back(op);
+  for (auto &[key, alike] : byKey)
+    if (alike.size() > 1)
+      runGathersOfKey(alike, mostBytes);
+}
+
+/// Layers are gathered one after the other, so a layer is what stands side by
+/// side; one that is gathered again begins anew.
+void BlockBuckets::runGathers() {
+  SmallVector<SmallVector<Operation *>> layers;
+  std::optional<std::string> current;
+  llvm::DenseSet<Value> sources;
+  int64_t mostBytes = 0;
+  for (Operation &op : block) {
+    if (!getKey(&op) || !gathersFromOutside(&op))
+      continue;
+    std::optional<std::string> layer = getParameterLayer(op.getOperand(0));
+    if (!layer)
+      continue;
+    mostBytes = std::max(mostBytes, getResultBytes(&op));
+    if (layer != current || sources.contains(op.getOperand(0))) {
+      layers.emplace_back();
+      sources.clear();
+    }
+    current = layer;
+    sources.insert(op.getOperand(0));
+    layers.back().push_back(&op);
+  }
+  for (ArrayRef<Operation *> layer : layers)
+    runLayer(layer, mostBytes);
 }
 
 void BlockBuckets::run() {
   llvm::MapVector<BucketKey, SmallVector<Operation *>> byKey;
   for (Operation &op : block)
-    if (std::optional<BucketKey> key = getKey(&op))
+    if (std::optional<BucketKey> key = getKey(&op);
+        key && !gathersFromOutside(&op))
       byKey[*key].push_back(&op);
   for (auto &[key, collectives] : byKey)
     if (collectives.size() > 1)
       runKey(collectives);
+  runGathers();
 }
 
 namespace {

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Partition/Buckets.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 using namespace tessera;
@@ -167,4 +170,34 @@ BucketPlan tessera::planBuckets(const BucketProblem &problem) {
   }
   std::reverse(plan.sizes.begin(), plan.sizes.end());
   return plan;
+}
+
+std::vector<size_t> tessera::chooseTogether(const BucketProblem &problem) {
+  llvm::ArrayRef<BucketMember> members = problem.members;
+  std::vector<size_t> order(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::tie(members[a].copyTime, members[a].bytes, a) <
+           std::tie(members[b].copyTime, members[b].bytes, b);
+  });
+  int64_t bytes = 0;
+  double copies = 0, alone = 0, most = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const BucketMember &member = members[order[i]];
+    bytes += member.bytes;
+    copies += member.copyTime;
+    alone += problem.getTime(member.bytes);
+    if (bytes > problem.maxBytes)
+      break;
+    // Times that differ by rounding are equal.
+    double saved = alone - problem.getTime(bytes) - copies;
+    if (i > 0 && saved > most + 1e-9 * alone) {
+      most = saved;
+      count = i + 1;
+    }
+  }
+  order.resize(count);
+  llvm::sort(order);
+  return order;
 }

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OverlapBuilder.h"
-#include "dialects/NN/NN.h"
+#include "ParameterLayer.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -71,7 +71,6 @@ private:
   void keepPlaces();
 
   bool rests(Value value) const;
-  std::string layerOf(unsigned task) const;
   void limitPrefetch();
 
   OverlapProblem &problem() { return out.problem; }
@@ -344,39 +343,8 @@ void TaskBuilder::keepPlaces() {
 // Parameters that are gathered where they are used
 //===----------------------------------------------------------------------===//
 
-/// The attributes of an argument of the function, which `value` is.
-static StringAttr getParameterName(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return {};
-  auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  if (!func || !argument.getOwner()->isEntryBlock())
-    return {};
-  return func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                           nn::NNDialect::kParamAttr);
-}
-
 bool TaskBuilder::rests(Value value) const {
   return resting.contains(value) || getParameterName(value);
-}
-
-/// "blocks.3" of what gathers the parameters of that block; "" of those that
-/// belong to none.
-std::string TaskBuilder::layerOf(unsigned task) const {
-  Value source = out.ops[task]->getOperand(0);
-  while (Operation *op = source.getDefiningOp()) {
-    auto operand = llvm::find_if(op->getOperands(), isTensor);
-    if (operand == op->operand_end())
-      return "";
-    source = *operand;
-  }
-  StringAttr name = getParameterName(source);
-  if (!name)
-    return "";
-  auto [head, tail] = name.getValue().split('.');
-  StringRef index = tail.split('.').first;
-  bool isBlock = !index.empty() && llvm::all_of(index, llvm::isDigit);
-  return isBlock ? (head + "." + index).str() : "";
 }
 
 /// What is there from the begin could be gathered at the begin. It is not,
@@ -414,7 +382,8 @@ void TaskBuilder::limitPrefetch() {
   std::optional<std::string> layer;
   unsigned layerBegin = 0, before = 0;
   for (auto [use, i] : gathers) {
-    std::string name = layerOf(i);
+    std::string name =
+        getParameterLayer(out.ops[i]->getOperand(0)).value_or("");
     if (layer != name) {
       before = layer ? layerBegin : 0;
       layerBegin = use;

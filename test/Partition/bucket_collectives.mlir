@@ -92,8 +92,8 @@ func.func @scatter_two(%a: tensor<16xf32>, %b: tensor<8x4xf32>)
   return %0, %1 : tensor<8xf32>, tensor<8x2xf32>
 }
 
-// Parameters are gathered where they are used; what the step has computed is
-// gathered as one.
+// Arguments that are no parameters are gathered where they are used; what the step
+// has computed is gathered as one.
 // CHECK-LABEL: func.func @gathers
 // CHECK: dist.all_gather %arg0
 // CHECK: dist.all_gather %arg1
@@ -143,4 +143,76 @@ func.func @late(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> (tensor
   %2 = nn.einsum "mk,kn->mn" %a, %b : tensor<1024x1024xf32>, tensor<1024x1024xf32> -> tensor<1024x1024xf32>
   %3 = dist.all_reduce <sum> %2 over <{"y"}> on @mesh : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
   return %1, %3 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// Parameters of a layer that are used one after the other are gathered together,
+// where the first is used: small ones, so that the buffer and what is copied out
+// of it take no more than the largest that is gathered.
+// CHECK-LABEL: func.func @layers
+// CHECK-NEXT: %[[A:.*]]:2 = dist.bucket(%arg0, %arg2) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+// CHECK: %[[S:.*]] = arith.mulf %[[A]]#0, %arg6
+// CHECK-NEXT: %[[W:.*]] = dist.all_gather %arg1
+// CHECK-NEXT: %[[P:.*]] = nn.einsum "d,de->e" %[[S]], %[[W]]
+// CHECK-NEXT: arith.addf %[[P]], %[[A]]#1
+// The next layer, and the same one again, begin anew.
+// CHECK: %[[B:.*]]:2 = dist.bucket(%arg3, %arg4)
+// CHECK: arith.mulf %{{.*}}, %[[B]]#0
+// CHECK: arith.addf %{{.*}}, %[[B]]#1
+// CHECK: %[[C:.*]]:2 = dist.bucket(%arg3, %arg4)
+// CHECK: arith.mulf %{{.*}}, %[[C]]#0
+// CHECK: arith.addf %{{.*}}, %[[C]]#1
+// CHECK-NEXT: %[[T:.*]] = dist.all_gather %arg5
+// CHECK-NEXT: arith.addf %{{.*}}, %[[T]]
+// CHECK-NOT: dist.bucket
+// CHECK: return
+// REMARK-DAG: [Passed] BucketCollectives {{.*}}Bytes=64, Members=2, Remark="dist.all_gather done as one"
+func.func @layers(%g: tensor<8xf32> {nn.param = "blocks.0.norm"}, %w: tensor<8x64xf32> {nn.param = "blocks.0.w"},
+    %b: tensor<8xf32> {nn.param = "blocks.0.bias"}, %h: tensor<8xf32> {nn.param = "blocks.1.norm"},
+    %c: tensor<8xf32> {nn.param = "blocks.1.bias"}, %t: tensor<8xf32> {nn.param = "final.norm"},
+    %x: tensor<64xf32>) -> tensor<64xf32> attributes {dist.local} {
+  %0 = dist.all_gather %g dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %1 = arith.mulf %0, %x : tensor<64xf32>
+  %2 = dist.all_gather %w dim 0 over <{"x", "y"}> on @mesh : tensor<8x64xf32> -> tensor<64x64xf32>
+  %3 = nn.einsum "d,de->e" %1, %2 : tensor<64xf32>, tensor<64x64xf32> -> tensor<64xf32>
+  %4 = dist.all_gather %b dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %5 = arith.addf %3, %4 : tensor<64xf32>
+  %6 = dist.all_gather %h dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %7 = arith.mulf %5, %6 : tensor<64xf32>
+  %8 = dist.all_gather %c dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %9 = arith.addf %7, %8 : tensor<64xf32>
+  %10 = dist.all_gather %h dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %11 = arith.mulf %9, %10 : tensor<64xf32>
+  %12 = dist.all_gather %c dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %13 = arith.addf %11, %12 : tensor<64xf32>
+  %14 = dist.all_gather %t dim 0 over <{"x", "y"}> on @mesh : tensor<8xf32> -> tensor<64xf32>
+  %15 = arith.addf %13, %14 : tensor<64xf32>
+  return %15 : tensor<64xf32>
+}
+
+// What is cast before it is gathered is cast where the bucket stands. A gather
+// along another axis, of what is gathered later, does not come to the front.
+// CHECK-LABEL: func.func @cast_first
+// CHECK-NEXT: arith.truncf %arg0
+// CHECK-NEXT: arith.truncf %arg1
+// CHECK-NEXT: arith.truncf %arg2
+// CHECK-NEXT: %[[A:.*]]:3 = dist.bucket({{.*}}) : (tensor<16xbf16>, tensor<16xbf16>, tensor<16xbf16>)
+// CHECK: dist.all_gather %[[A]]#0 {{.*}}<{"x"}>
+// CHECK-NEXT: math.absf
+// CHECK-NEXT: dist.all_gather %[[A]]#1 {{.*}}<{"x"}>
+// CHECK-NEXT: dist.all_gather %arg3 {{.*}}<{"y"}>
+// CHECK-NEXT: return {{.*}}, %[[A]]#2
+func.func @cast_first(%g: tensor<16xf32> {nn.param = "blocks.0.norm"}, %b: tensor<16xf32> {nn.param = "blocks.0.bias"},
+    %c: tensor<16xf32> {nn.param = "blocks.0.shift"}, %w: tensor<64x64xbf16> {nn.param = "blocks.0.w"})
+    -> (tensor<128xbf16>, tensor<128xbf16>, tensor<64xbf16>, tensor<256x64xbf16>) attributes {dist.local} {
+  %0 = arith.truncf %g : tensor<16xf32> to tensor<16xbf16>
+  %1 = dist.all_gather %0 dim 0 over <{"y"}> on @mesh : tensor<16xbf16> -> tensor<64xbf16>
+  %2 = dist.all_gather %1 dim 0 over <{"x"}> on @mesh : tensor<64xbf16> -> tensor<128xbf16>
+  %3 = math.absf %2 : tensor<128xbf16>
+  %4 = arith.truncf %b : tensor<16xf32> to tensor<16xbf16>
+  %5 = dist.all_gather %4 dim 0 over <{"y"}> on @mesh : tensor<16xbf16> -> tensor<64xbf16>
+  %6 = dist.all_gather %5 dim 0 over <{"x"}> on @mesh : tensor<64xbf16> -> tensor<128xbf16>
+  %7 = arith.truncf %c : tensor<16xf32> to tensor<16xbf16>
+  %8 = dist.all_gather %7 dim 0 over <{"y"}> on @mesh : tensor<16xbf16> -> tensor<64xbf16>
+  %9 = dist.all_gather %w dim 0 over <{"y"}> on @mesh : tensor<64x64xbf16> -> tensor<256x64xbf16>
+  return %3, %6, %8, %9 : tensor<128xbf16>, tensor<128xbf16>, tensor<64xbf16>, tensor<256x64xbf16>
 }

@@ -68,6 +68,13 @@ struct BucketPlan {
 /// two times.
 BucketPlan planBuckets(const BucketProblem &problem);
 
+/// Of members that are all ready, none of which needs another: which to do as
+/// one so that all collectives take the shortest time, in order; none if no two
+/// of them save anything. Those with the shortest copies come first. Exact
+/// where a collective takes a latency, and then time by its bytes, as long as
+/// `maxBytes` leaves none of them out.
+std::vector<size_t> chooseTogether(const BucketProblem &problem);
+
 } // namespace tessera
 
 #endif // TESSERA_PARTITION_BUCKETS_H

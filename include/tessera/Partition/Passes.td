@@ -194,8 +194,11 @@ def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
     waiting for the last one, and copies side by side where the parts of several
     devices are mixed. The choice is the one with which all are done first, and
     then that which keeps the links busy for the shortest time. Each bucket gives
-    a remark, and so does each border between two. Gathers of parameters stay
-    where they are used.
+    a remark, and so does each border between two. Parameters are gathered where
+    they are used; of those of one layer the ones become a bucket for which a
+    copy takes less time than a collective, where the first is used. The bucket's
+    buffer and what is copied out of it take no more than the largest parameter
+    that is gathered.
 
     ```mlir
     %1 = dist.all_reduce <sum> %a over <{"dp"}> on @mesh : tensor<16xf32> -> tensor<16xf32>

@@ -150,4 +150,63 @@ TEST(Buckets, as_good_as_brute_force) {
   }
 }
 
+/// The most seconds that any choice of members saves.
+double mostSaved(const BucketProblem &problem) {
+  double most = 0;
+  for (unsigned chosen = 0; chosen < 1u << problem.members.size(); ++chosen) {
+    int64_t bytes = 0;
+    double saved = 0;
+    unsigned count = 0;
+    for (size_t i = 0; i < problem.members.size(); ++i) {
+      if (!(chosen >> i & 1))
+        continue;
+      const BucketMember &member = problem.members[i];
+      bytes += member.bytes;
+      saved += problem.getTime(member.bytes) - member.copyTime;
+      ++count;
+    }
+    if (count > 1)
+      most = std::max(most, saved - problem.getTime(bytes));
+  }
+  return most;
+}
+
+TEST(Buckets, together_is_what_saves_most) {
+  std::mt19937 random(5);
+  unsigned some = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<BucketMember> members(1 + random() % 8);
+    for (BucketMember &member : members) {
+      member.bytes = random() % 1000;
+      member.copyTime = double(random() % 50) * 1e-7;
+    }
+    BucketProblem problem = makeProblem(std::move(members));
+    std::vector<size_t> chosen = chooseTogether(problem);
+    EXPECT_TRUE(std::is_sorted(chosen.begin(), chosen.end()));
+    EXPECT_NE(chosen.size(), 1u);
+    some += !chosen.empty();
+    int64_t bytes = 0;
+    double saved = 0;
+    for (size_t i : chosen) {
+      bytes += problem.members[i].bytes;
+      saved +=
+          linearTime(problem.members[i].bytes) - problem.members[i].copyTime;
+    }
+    if (!chosen.empty())
+      saved -= linearTime(bytes);
+    EXPECT_NEAR(saved, mostSaved(problem), 1e-12);
+  }
+  EXPECT_GT(some, 100u);
+  EXPECT_LT(some, 300u);
+}
+
+TEST(Buckets, together_stays_below_the_limit) {
+  BucketProblem problem =
+      makeProblem({{60, 0, 2e-7}, {50, 0, 1e-7}, {40, 0, 3e-7}, {9, 0, 4e-7}},
+                  /*maxBytes=*/120);
+  EXPECT_EQ(chooseTogether(problem), std::vector<size_t>({0, 1}));
+  problem.maxBytes = 100;
+  EXPECT_TRUE(chooseTogether(problem).empty());
+}
+
 } // namespace
