@@ -12,6 +12,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Training/Passes.h"
+#include "tessera/Training/RestLayout.h"
 #include "tessera/Training/Strategy.h"
 
 namespace tessera {
@@ -49,7 +50,9 @@ private:
   Sharding seedResidual(ArrayRef<StringRef> dims, RankedTensorType type);
   void seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                  RankedTensorType type) const;
-  void constrainUses(Value parameter, const Sharding &inUse);
+  dist::ConstraintOp constrainUses(Value parameter, const Sharding &inUse);
+  Sharding restParameter(FunctionOpInterface func, BlockArgument parameter,
+                         const Sharding &inUse);
   dist::ShardingAttr toAttr(const Sharding &sharding) const {
     return dist::ShardingAttr::get(symbol, mesh, sharding);
   }
@@ -127,23 +130,65 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
   return sharding;
 }
 
-/// Gathers a parameter before the first op that uses it.
-void SeedWriter::constrainUses(Value parameter, const Sharding &inUse) {
+/// An op that takes a parameter as it rests.
+static bool handsOn(Operation *user) {
+  return user->hasTrait<OpTrait::IsTerminator>() || isa<dist::GroupOp>(user);
+}
+
+/// Gathers a parameter before the first op that uses it; null without one.
+dist::ConstraintOp SeedWriter::constrainUses(Value parameter,
+                                             const Sharding &inUse) {
   Operation *first = nullptr;
   for (Operation *user : parameter.getUsers())
-    if (!user->hasTrait<OpTrait::IsTerminator>() && !isa<dist::GroupOp>(user) &&
-        (!first || user->isBeforeInBlock(first)))
+    if (!handsOn(user) && (!first || user->isBeforeInBlock(first)))
       first = user;
   if (!first)
-    return;
+    return nullptr;
   OpBuilder builder(first);
   auto gathered = dist::ConstraintOp::create(builder, first->getLoc(),
                                              parameter, toAttr(inUse));
   parameter.replaceUsesWithIf(gathered, [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    return user != gathered && !user->hasTrait<OpTrait::IsTerminator>() &&
-           !isa<dist::GroupOp>(user);
+    return use.getOwner() != gathered && !handsOn(use.getOwner());
   });
+  return gathered;
+}
+
+/// Lets a parameter rest over dp as well. Where dp divides no dimension it gets
+/// another shape for it, unless it or its function is used elsewhere as it is.
+Sharding SeedWriter::restParameter(FunctionOpInterface func,
+                                   BlockArgument parameter,
+                                   const Sharding &inUse) {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  Sharding rest = inUse;
+  if (restEvenly(fullAxis("dp"), rest, type.getShape())) {
+    constrainUses(parameter, inUse);
+    return rest;
+  }
+  std::optional<RestLayout> layout =
+      RestLayout::get(type.getShape(), inUse, fullAxis("dp"));
+  if (!layout || llvm::any_of(parameter.getUsers(), handsOn) ||
+      !SymbolTable::symbolKnownUseEmpty(func, func->getParentOp()))
+    return inUse;
+  parameter.setType(layout->getType(type.getElementType()));
+  if (dist::ConstraintOp gathered =
+          constrainUses(parameter, layout->getInUse())) {
+    SmallVector<OpOperand *> uses = llvm::map_to_vector(
+        gathered->getUses(), [](OpOperand &use) { return &use; });
+    OpBuilder builder(func.getContext());
+    builder.setInsertionPointAfter(gathered);
+    Value whole = layout->fromRest(builder, gathered.getLoc(), gathered);
+    for (OpOperand *use : uses)
+      use->set(whole);
+  }
+  func.setType(
+      func.cloneTypeWith(func.getFunctionBody().front().getArgumentTypes(),
+                         func.getResultTypes()));
+  Builder builder(func.getContext());
+  unsigned number = parameter.getArgNumber();
+  func.removeArgAttr(number, nn::NNDialect::kDimsAttr);
+  for (NamedAttribute attr : layout->getAttributes(builder))
+    func.setArgAttr(number, attr.getName(), attr.getValue());
+  return layout->getAtRest();
 }
 
 void SeedWriter::seedFunction(FunctionOpInterface func) {
@@ -169,14 +214,8 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         isParameter ? seedParameter(dims, type) : seedInput(dims, type);
     if (dist::getSharding(arg))
       continue;
-    if (isParameter && strategy.zero == 3 && !isTrained && hasAxis("dp")) {
-      Sharding rest = seed;
-      restOver(fullAxis("dp"), rest, type.getShape(),
-               getPaddable(dims, type.getRank()));
-      if (!rest.samePlacement(seed))
-        constrainUses(arg, seed);
-      seed = std::move(rest);
-    }
+    if (isParameter && strategy.zero == 3 && !isTrained && hasAxis("dp"))
+      seed = restParameter(func, arg, seed);
     seeds.back() = toAttr(seed);
   }
   dist::setFunctionShardings(func, seeds);

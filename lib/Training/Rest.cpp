@@ -7,7 +7,6 @@
 
 #include "Rest.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace tessera;
@@ -49,30 +48,4 @@ bool tessera::restEvenly(const AxisRef &axis, Sharding &sharding,
       return true;
     }
   return distribute(axis, sharding, shape);
-}
-
-void tessera::restOver(const AxisRef &axis, Sharding &sharding,
-                       llvm::ArrayRef<int64_t> shape,
-                       const llvm::SmallBitVector &paddable) {
-  if (restEvenly(axis, sharding, shape))
-    return;
-  std::optional<unsigned> largest;
-  int64_t largestSize = 1;
-  for (auto [i, dim] : llvm::enumerate(sharding.dims)) {
-    int64_t local = llvm::divideCeil(shape[i], numShards(dim.axes));
-    if (local > largestSize && paddable.test(i)) {
-      largest = i;
-      largestSize = local;
-    }
-  }
-  if (largest)
-    sharding.dims[*largest].axes.push_back(axis);
-}
-
-llvm::SmallBitVector tessera::getPaddable(llvm::ArrayRef<llvm::StringRef> names,
-                                          unsigned rank) {
-  llvm::SmallBitVector paddable(rank, true);
-  for (auto [i, name] : llvm::enumerate(names))
-    paddable[i] = name != "head_dim";
-  return paddable;
 }

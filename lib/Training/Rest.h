@@ -10,7 +10,6 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "tessera/Interfaces/Axes.h"
-#include "llvm/ADT/SmallBitVector.h"
 
 namespace tessera {
 
@@ -26,17 +25,6 @@ llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 /// added, if that leaves some of it.
 bool restEvenly(const AxisRef &axis, Sharding &sharding,
                 llvm::ArrayRef<int64_t> shape);
-
-/// The same, or else adds it to the paddable dimension with the most elements a
-/// device, if that is more than one.
-void restOver(const AxisRef &axis, Sharding &sharding,
-              llvm::ArrayRef<int64_t> shape,
-              const llvm::SmallBitVector &paddable);
-
-/// The dimensions that may be padded, by their names (empty: unnamed):
-/// attention and rotary embeddings need heads of their true width.
-llvm::SmallBitVector getPaddable(llvm::ArrayRef<llvm::StringRef> names,
-                                 unsigned rank);
 
 } // namespace tessera
 

@@ -111,6 +111,42 @@ SmallVector<NamedAttribute> RestLayout::getAttributes(Builder &b) const {
   return attributes;
 }
 
+/// The place of an element of the logical shape among tiles.
+static int64_t getStoredIndex(int64_t index, ArrayRef<int64_t> logical,
+                              ArrayRef<int64_t> tiles) {
+  int64_t tile = 0, within = 0, numTiles = 1, tileSize = 1;
+  for (int64_t dim = logical.size() - 1; dim >= 0; --dim) {
+    int64_t extent = logical[dim] / tiles[dim], at = index % logical[dim];
+    index /= logical[dim];
+    tile += at / extent * numTiles;
+    within += at % extent * tileSize;
+    numTiles *= tiles[dim];
+    tileSize *= extent;
+  }
+  return tile * tileSize + within;
+}
+
+std::optional<std::vector<int64_t>>
+tessera::getRestIndices(FunctionOpInterface func, unsigned number) {
+  auto get = [&](StringRef name) {
+    auto attr = func.getArgAttrOfType<DenseI64ArrayAttr>(number, name);
+    return attr ? attr.asArrayRef() : ArrayRef<int64_t>();
+  };
+  ArrayRef<int64_t> stored = get(kStoredShapeAttr),
+                    logical = get(kLogicalShapeAttr), tiles = get(kTilesAttr);
+  if (stored.empty())
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(func.getArgumentTypes()[number]);
+  SmallVector<int64_t> strides = computeStrides(stored),
+                       paddedStrides = computeStrides(type.getShape());
+  std::vector<int64_t> indices(computeProduct(stored));
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    int64_t place = tiles.empty() ? i : getStoredIndex(i, logical, tiles);
+    index = linearize(delinearize(place, strides), paddedStrides);
+  }
+  return indices;
+}
+
 bool RestLayout::isPermuted() const { return !isIdentityPermutation(order); }
 
 Value RestLayout::toRest(OpBuilder &b, Location loc, Value value) const {

@@ -2,6 +2,8 @@
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp" | FileCheck %t/model.mlir --check-prefixes=CHECK,TP
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,sp" | FileCheck %t/model.mlir --check-prefixes=CHECK,SP
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp,zero=3" | FileCheck %t/zero3.check
+// RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=3,tp=2 strategy=dp,tp,zero=3" | FileCheck %t/zero3_uneven.check
+// RUN: tessera-opt %t/handed_on.mlir --dist-apply-strategy="mesh=dp=3 strategy=zero=3" | FileCheck %t/handed_on.mlir
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=tp=8 strategy=tp" | FileCheck %t/tp8.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=tp=6 strategy=tp" | FileCheck %t/tp6.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=1,tp=2 strategy=dp,tp" | FileCheck %t/unit.check
@@ -61,6 +63,44 @@ func.func @forward(
 // CHECK-NEXT: %[[GAMMA:.*]] = dist.constraint %{{.*}} <@mesh, [{}]> : tensor<64xf32>
 // CHECK-NEXT: nn.rms_norm %{{.*}}, %[[GAMMA]]
 // CHECK: nn.einsum "bsd,vd->bsv" %{{.*}}, %[[TABLE]]
+
+//--- zero3_uneven.check
+// What three ranks do not divide gets another shape, and its own back where it is
+// gathered; 160 columns become two tiles of 64 x 80, padded for three ranks.
+// CHECK-LABEL: func @forward
+// CHECK-SAME: tensor<259x66xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}p2]>, nn.logical_shape = array<i64: 259, 64>, nn.param = "wte", nn.stored_shape = array<i64: 259, 64>}
+// CHECK-SAME: %[[W:[^:]*]]: tensor<2x5121xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}p2]>, nn.logical_shape = array<i64: 64, 160>, nn.param = "w1", nn.stored_shape = array<i64: 2, 5120>, nn.tiles = array<i64: 1, 2>}
+// CHECK: %[[C:.*]] = dist.constraint %[[W]] <@mesh, [{"tp"}, {}]> : tensor<2x5121xf32>
+// CHECK-NEXT: %[[CUT:.*]] = tensor.extract_slice %[[C]][0, 0] [2, 5120] [1, 1]
+// CHECK-NEXT: %[[TILES:.*]] = tensor.expand_shape %[[CUT]] {{\[\[}}0], [1, 2]] output_shape [2, 64, 80]
+// CHECK-NEXT: %[[MOVED:.*]] = nn.transpose %[[TILES]] [1, 0, 2]
+// CHECK-NEXT: %[[OWN:.*]] = tensor.collapse_shape %[[MOVED]] {{\[\[}}0], [1, 2]] : tensor<64x2x80xf32> into tensor<64x160xf32>
+// CHECK-NEXT: nn.einsum "bsd,df->bsf" %{{.*}}, %[[OWN]]
+
+//--- handed_on.mlir
+// A parameter that is returned as it is, and those of a function that is called,
+// keep their shape, and are whole over dp where it divides none of it.
+// CHECK-LABEL: func @returned
+// CHECK-SAME: tensor<4x5xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
+// CHECK-SAME: tensor<21xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}p2]>
+// CHECK-SAME: tensor<6x5xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {}]>
+// CHECK-SAME: -> (tensor<4x5xf32>, tensor<6x5xf32>)
+func.func @returned(%a: tensor<4x5xf32> {nn.param = "a", nn.dims = ["x", "y"]},
+    %b: tensor<4x5xf32> {nn.param = "b", nn.dims = ["x", "y"]},
+    %c: tensor<6x5xf32> {nn.param = "c", nn.dims = ["z", "y"]}) -> (tensor<4x5xf32>, tensor<6x5xf32>) {
+  %0 = arith.addf %a, %b : tensor<4x5xf32>
+  return %a, %c : tensor<4x5xf32>, tensor<6x5xf32>
+}
+// CHECK-LABEL: func private @called
+// CHECK-SAME: tensor<4x5xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>
+func.func private @called(%a: tensor<4x5xf32> {nn.param = "a", nn.dims = ["x", "y"]}) -> tensor<4x5xf32> {
+  %0 = arith.negf %a : tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+func.func @caller(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = func.call @called(%x) : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
 
 //--- tp8.check
 // More devices than heads: the major part of tp cuts the KV heads, the rest the

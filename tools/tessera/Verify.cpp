@@ -20,6 +20,7 @@
 #include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Training/RestLayout.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -259,6 +260,21 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
   return llvm::Error::success();
 }
 
+/// What argument `i` has, as files have it: in its logical shape.
+Tensor toLogical(mlir::func::FuncOp function, unsigned i,
+                 const Tensor &tensor) {
+  auto indices = getRestIndices(function, i);
+  if (!indices)
+    return tensor;
+  Tensor logical(
+      tensor.getElementType(),
+      function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(i, kLogicalShapeAttr)
+          .asArrayRef());
+  for (auto [number, index] : llvm::enumerate(*indices))
+    logical[number] = tensor[index];
+  return logical;
+}
+
 llvm::Error dump(mlir::func::FuncOp original, const VerifyReport &report,
                  StringRef directory) {
   std::string expected = (directory + "/expected").str();
@@ -268,12 +284,22 @@ llvm::Error dump(mlir::func::FuncOp original, const VerifyReport &report,
   for (auto [i, tensor] : llvm::enumerate(report.inputs))
     if (llvm::Error error = writeNpy(
             (directory + "/" + getArgumentName(original, i) + ".npy").str(),
-            *tensor))
+            toLogical(original, i, *tensor)))
       return error;
-  for (auto [i, tensor] : llvm::enumerate(report.expected))
-    if (llvm::Error error = writeNpy(
-            expected + "/" + getResultName(original, i) + ".npy", *tensor))
+  llvm::DenseMap<int64_t, unsigned> places;
+  for (unsigned i = 0; i < original.getNumArguments(); ++i)
+    if (auto donated = original.getArgAttrOfType<mlir::IntegerAttr>(
+            i, dist::DistDialect::kDonateAttr))
+      places[donated.getInt()] = i;
+  for (auto [i, tensor] : llvm::enumerate(report.expected)) {
+    auto place = places.find(i);
+    if (llvm::Error error =
+            writeNpy(expected + "/" + getResultName(original, i) + ".npy",
+                     place == places.end()
+                         ? *tensor
+                         : toLogical(original, place->second, *tensor)))
       return error;
+  }
   return llvm::Error::success();
 }
 

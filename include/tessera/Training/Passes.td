@@ -22,8 +22,9 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
       weights decide first how a block is spread.
     * `zero=3`: parameters rest sharded over dp as well, on the first dimension
-      that divides or else, padded, on the largest; before the first op that uses
-      one stands a `dist.constraint` without dp. `zero=1` and `zero=2` are about
+      that divides or else in another shape (`RestLayout.h`), which is what their
+      arguments then have; before the first op that uses one stands a
+      `dist.constraint` without dp. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
       `dist-shard-training-state` does all of `zero` later.
 
@@ -110,8 +111,9 @@ def ShardTrainingStatePass
   let description = [{
     Of a training step (arguments with `nn.state`) on a module with a mesh and
     `dist.plan`. State is sharded as the parameter that it belongs to (`nn.of`)
-    and, from zero=1 on, over the axis dp too: on the first dimension that then
-    divides, or else, padded, on the largest. With zero=3 parameters rest so as
+    and, from zero=1 on, over the axis dp too, on the first dimension that then
+    divides; what does not divide has got its sharding when the step was built
+    (`RestLayout.h`). With zero=3 parameters rest so as
     well; the first use of each in a micro-batch gathers it, through a
     `dist.constraint`, and a second gather serves the others. All this is seeded
     with a later priority than the strategy's other seeds: it moves no work. A

@@ -22,6 +22,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/Axes.h"
 #include <optional>
 
@@ -35,6 +36,12 @@ namespace tessera {
 constexpr llvm::StringLiteral kStoredShapeAttr = "nn.stored_shape";
 constexpr llvm::StringLiteral kLogicalShapeAttr = "nn.logical_shape";
 constexpr llvm::StringLiteral kTilesAttr = "nn.tiles";
+
+/// Of argument `number` of a global function: the linear index in it of each
+/// element of its logical shape, in row-major order. None if it rests in its
+/// own shape.
+std::optional<std::vector<int64_t>>
+getRestIndices(mlir::FunctionOpInterface func, unsigned number);
 
 class RestLayout {
 public:

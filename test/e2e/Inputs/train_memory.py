@@ -45,9 +45,11 @@ def expect(name, ours, wanted):
         sys.exit(f"{name}: expects {wanted} bytes but got {ours}")
 
 
-def check_plan(manifest, sums, zero, ranks=RANKS, name="", cut={}):
+def check_plan(manifest, sums, zero, ranks=RANKS, name="", cut={}, precision="bf16"):
     """Bytes of a rank by what they hold. `ranks` are those of dp; `cut` has by name in how
     many parts tp cuts a parameter."""
+    # Of an element; bf16 has a master copy beside two moments.
+    bytes_of, copies = {"bf16": (2, 3), "f32": (4, 2)}[precision]
     name += f"zero={zero}"
     shards = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
                                   * cut.get(value["name"], 1))
@@ -56,13 +58,12 @@ def check_plan(manifest, sums, zero, ranks=RANKS, name="", cut={}):
     params = [a for a in arguments if a["role"] == "param"]
     state = [a for a in arguments if a["role"] == "state" and a["shape"]]
     total = sum(elements(p) for p in params)
-    # bf16, and f32 for master copy and two moments.
     expect(f"{name} parameters", sum(p["bytes"] for p in params),
-           2 * sum(part(p, "param") for p in params))
+           bytes_of * sum(part(p, "param") for p in params))
     expect(f"{name} state", sum(s["bytes"] for s in state),
-           12 * sum(part(p, "state") for p in params))
-    if sum(elements(s) for s in state) != 3 * total:
-        sys.exit("expects three tensors of state for each parameter")
+           4 * copies * sum(part(p, "state") for p in params))
+    if sum(elements(s) for s in state) != copies * total:
+        sys.exit(f"expects {copies} tensors of state for each parameter")
     wanted = sum(4 * part(p, "gradients") for p in params)
     # With zero=1 the gradient of the few positions may be sharded like its state.
     slack = 4 * sum(elements(p) for p in params if p["name"] == "wpe") if zero == 1 else 0
@@ -80,14 +81,15 @@ def sum_bytes(text):
     return total
 
 
-def check_uneven(graph, mesh, name):
+def check_uneven(graph, mesh, name, precision="bf16"):
     """Three ranks that divide no matrix: what rests is cut elsewhere."""
     cut = {}
     strategy = "dp,tp" if "tp" in mesh else "dp"
     for zero in range(4):
         program = graph.parent / "uneven"
         command = ["tessera", "compile", graph, "--mesh", mesh, "--strategy",
-                   f"{strategy},zero={zero}", "--precision", "bf16", "--micro-batches", 2, "--quiet"]
+                   f"{strategy},zero={zero}", "--precision", precision, "--micro-batches", 2,
+                   "--quiet"]
         scheduled = run(*command, "--compile-to=schedule").stdout
         run(*command, "-o", program)
         manifest = json.loads(run(program, "--manifest").stdout)
@@ -98,7 +100,8 @@ def check_uneven(graph, mesh, name):
                 sys.exit(f"expects parts of two ranks over tp but got {cut}")
         elif not any("logical_shape" in a for a in manifest["arguments"]):
             sys.exit("expects sizes that three ranks do not divide")
-        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name=name, cut=cut)
+        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name=name, cut=cut,
+                   precision=precision)
 
 
 def check_order(graph):
@@ -137,6 +140,7 @@ def main():
     run("tessera", "model", folder / "even-vocab.json", "--batch", 12, "--seq", 16, "--train",
         "--quiet", "-o", folder / "uneven-tp.mlir")
     check_uneven(folder / "uneven-tp.mlir", "dp=3,tp=2", "uneven tp ")
+    check_uneven(folder / "uneven-tp.mlir", "dp=3,tp=2", "uneven tp f32 ", "f32")
     check_order(folder / "small.mlir")
     check_order(folder / "large.mlir")
     reports = {}
