@@ -334,16 +334,19 @@ def NN_SoftmaxOp : NN_Op<"softmax", ["decompose"],
   let hasVerifier = 1;
 }
 
-def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"], [NN_SavesStats]> {
+def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
+    [NN_SavesStats]> {
   let summary = "loss of each token against its label";
   let description = [{
     log(sum(exp(logits))) - logits[label] over the last dimension, in f32; 0
-    where the label is `ignore`.
+    where the label is `ignore`. Logits at positions from `classes` on are
+    padding.
     With `stats` it also returns log(sum(exp(logits))) of each row, for the
     backward.
     (C1) the labels have the shape of the logits without the last dimension, the
     result the shape of the labels and element type f32 (f64 for f64 logits);
-    (C2) there is no stat or one, of the result's type.
+    (C2) there is no stat or one, of the result's type; (C3) classes, where
+    given, is above 0 and no more than a row has.
 
     ```mlir
     %l = nn.cross_entropy %logits, %labels ignore -100
@@ -351,12 +354,13 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose"], [NN_SavesStats]> {
     ```
   }];
   let arguments = (ins NN_FloatTensor:$logits, NN_IntTensor:$labels,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_FloatTensor:$result,
                        Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
-    $logits `,` $labels `ignore` $ignore attr-dict `:` type($logits) `,`
-    type($labels) `->` type($result) (`stats` type($stats)^)?
+    $logits `,` $labels `ignore` $ignore (`classes` $classes^)? attr-dict `:`
+    type($logits) `,` type($labels) `->` type($result) (`stats` type($stats)^)?
   }];
   let hasVerifier = 1;
 }
@@ -384,7 +388,8 @@ def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"],
   let hasVerifier = 1;
 }
 
-def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType, NN_Differentiable]> {
+def NN_GeluOp : NN_Op<"gelu", ["absorbPadding"],
+    [SameOperandsAndResultType, NN_Differentiable]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     x Phi(x), by erf or by the tanh approximation.
@@ -398,7 +403,8 @@ def NN_GeluOp : NN_Op<"gelu", [], [SameOperandsAndResultType, NN_Differentiable]
   let assemblyFormat = "$kind $x attr-dict `:` type($x)";
 }
 
-def NN_SiluOp : NN_Op<"silu", [], [SameOperandsAndResultType, NN_Differentiable]> {
+def NN_SiluOp : NN_Op<"silu", ["absorbPadding"],
+    [SameOperandsAndResultType, NN_Differentiable]> {
   let summary = "x / (1 + exp(-x))";
   let description = [{
     ```mlir

@@ -88,6 +88,14 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                                             const llvm::SmallBitVector &) {
   TensorBuilder b(builder, getLoc());
   Value logits = b.widen(getLogits()), max;
+  bool hasPadding = getClasses() && static_cast<int64_t>(*getClasses()) <
+                                        b.typeOf(logits).getShape().back();
+  if (hasPadding)
+    logits = b.make<MaskPaddingOp>(
+        logits.getType(), logits, /*offset=*/Value(), b.lastDim(logits),
+        *getClasses(),
+        getNeutralElement(b.typeOf(logits).getElementType(),
+                          ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
   Value logSum = b.add(b.make<math::LogOp>(sum), max);
   Value picked =

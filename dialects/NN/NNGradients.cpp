@@ -203,7 +203,7 @@ LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {
   g.setOperand(0, at(g).make<CrossEntropyBackwardOp>(
                       getLogits().getType(), g.ofResult(0), getLogits(),
                       getLabels(), getStats().front(), /*offset=*/Value(),
-                      getIgnoreAttr()));
+                      getIgnoreAttr(), getClassesAttr()));
   return success();
 }
 

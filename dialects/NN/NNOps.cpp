@@ -240,6 +240,12 @@ LogicalResult CrossEntropyOp::verify() {
     return emitOpError("(C1) expects a result of f32 (f64 for f64 logits) but "
                        "got ")
            << getResult().getType();
+  if (getClasses() &&
+      (static_cast<int64_t>(*getClasses()) <= 0 ||
+       static_cast<int64_t>(*getClasses()) > logits.getShape().back()))
+    return emitOpError("(C3) expects from 1 to ")
+           << logits.getShape().back() << " classes but got "
+           << static_cast<int64_t>(*getClasses());
   return verifyStats(*this, "(C2)", getStats(), 1, logits);
 }
 

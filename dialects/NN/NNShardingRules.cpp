@@ -84,10 +84,11 @@ void AttentionOp::setPositionOffset(unsigned factor, Value offset) {
 }
 
 bool AttentionOp::absorbPadding(unsigned factor, int64_t size) {
-  // Scores sum over the dim: what lies beyond must be masked by the caller.
-  if (factor == Dim)
+  // Scores sum over the dim: what lies beyond must be masked by the caller. A
+  // query or head of zeros gives the mean of the values.
+  if (factor != Key)
     return false;
-  if (factor == Key && !getKeySize())
+  if (!getKeySize())
     setKeySize(size);
   return true;
 }
@@ -192,6 +193,14 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   return rule;
 }
 
+bool CrossEntropyOp::absorbPadding(unsigned factor, int64_t size) {
+  if (factor + 1 != typeOf(getLogits()).getRank())
+    return false;
+  if (!getClasses())
+    setClasses(size);
+  return true;
+}
+
 ShardingRule PickOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, typeOf(getX()));
@@ -219,6 +228,8 @@ void PickOp::setPositionOffset(unsigned, Value offset) {
 
 ShardingRule GeluOp::getShardingRule() { return getElementwiseRule(*this); }
 ShardingRule SiluOp::getShardingRule() { return getElementwiseRule(*this); }
+bool GeluOp::absorbPadding(unsigned, int64_t) { return true; }
+bool SiluOp::absorbPadding(unsigned, int64_t) { return true; }
 
 static ::tessera::ReductionKind toReduction(ReduceKind kind) {
   return static_cast<::tessera::ReductionKind>(kind);

@@ -115,7 +115,7 @@ def NN_RMSNormBackwardOp : NN_Op<"rms_norm_backward", ["decompose"],
 }
 
 def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
-    ["setPositionOffset", "commutesWithReduction"]> {
+    ["setPositionOffset", "absorbPadding", "commutesWithReduction"]> {
   let summary = "gradient of embedding's table";
   let description = [{
     result[r, j] = sum of grad[..., j] over the places where ids[...] - offset is
@@ -139,15 +139,16 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
 }
 
 def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
-    ["setPositionOffset", "commutesWithReduction"],
+    ["setPositionOffset", "absorbPadding", "commutesWithReduction"],
     [AllTypesMatch<["logits", "result"]>, AllTypesMatch<["grad", "logsumexp"]>]> {
   let summary = "gradient of cross_entropy's logits";
   let description = [{
     grad (exp(logits - logsumexp) - [v = label - offset]) at position v of the
-    last dimension; 0 where the label is `ignore`.
+    last dimension; 0 where the label is `ignore` and at positions from `classes`
+    on, counted from the offset, which are padding.
     (C1) grad has the shape of the labels and f32 (f64 for f64
     logits); (C2) the labels have the shape of the logits without the last
-    dimension.
+    dimension; (C3) classes, where given, is above 0.
 
     ```mlir
     %dl = nn.cross_entropy_backward %grad, %logits, %labels, %lse ignore -100
@@ -157,12 +158,13 @@ def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
   let arguments = (ins NN_FloatTensor:$grad, NN_FloatTensor:$logits,
                        NN_IntTensor:$labels, NN_FloatTensor:$logsumexp,
                        Optional<Index>:$offset,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
     $grad `,` $logits `,` $labels `,` $logsumexp `ignore` $ignore
-    (`offset` $offset^)? attr-dict `:` type($grad) `,` type($logits) `,`
-    type($labels)
+    (`classes` $classes^)? (`offset` $offset^)? attr-dict `:` type($grad) `,`
+    type($logits) `,` type($labels)
   }];
   let hasVerifier = 1;
 }
@@ -225,7 +227,7 @@ def NN_SiluBackwardOp : NN_Op<"silu_backward", ["commutesWithReduction"],
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-def NN_AdamWOp : NN_Op<"adamw", [],
+def NN_AdamWOp : NN_Op<"adamw", ["absorbPadding"],
     [AllTypesMatch<["param", "new_param"]>,
      AllTypesMatch<["m", "v", "new_m", "new_v"]>,
      AllTypesMatch<["grad_scale", "lr", "m_correction", "v_correction"]>]> {
@@ -264,7 +266,7 @@ def NN_AdamWOp : NN_Op<"adamw", [],
   let hasVerifier = 1;
 }
 
-def NN_SGDOp : NN_Op<"sgd", [],
+def NN_SGDOp : NN_Op<"sgd", ["absorbPadding"],
     [AllTypesMatch<["param", "new_param"]>,
      AllTypesMatch<["grad_scale", "lr"]>, AttrSizedOperandSegments]> {
   let summary = "stochastic gradient descent on one parameter";

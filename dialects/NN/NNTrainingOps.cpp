@@ -55,6 +55,9 @@ LogicalResult CrossEntropyBackwardOp::verify() {
   if (failed(verifyShape(*this, "(C2)", "labels", logits.getShape().drop_back(),
                          getLabels())))
     return failure();
+  if (getClasses() && static_cast<int64_t>(*getClasses()) <= 0)
+    return emitOpError("(C3) expects 1 class at least but got ")
+           << static_cast<int64_t>(*getClasses());
   return verifyStat(*this, "(C1)", getGrad(), logits);
 }
 

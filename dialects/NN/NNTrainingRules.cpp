@@ -110,6 +110,11 @@ void EmbeddingBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
+/// No id counts in padded rows.
+bool EmbeddingBackwardOp::absorbPadding(unsigned factor, int64_t) {
+  return factor == typeOf(getGrad()).getRank();
+}
+
 ShardingRule CrossEntropyBackwardOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, getType());
@@ -123,6 +128,14 @@ ShardingRule CrossEntropyBackwardOp::getShardingRule() {
 
 void CrossEntropyBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
+}
+
+bool CrossEntropyBackwardOp::absorbPadding(unsigned factor, int64_t size) {
+  if (factor + 1 != getType().getRank())
+    return false;
+  if (!getClasses())
+    setClasses(size);
+  return true;
 }
 
 ShardingRule PickBackwardOp::getShardingRule() {
@@ -196,3 +209,10 @@ static ShardingRule getOptimizerRule(Operation *op) {
 
 ShardingRule AdamWOp::getShardingRule() { return getOptimizerRule(*this); }
 ShardingRule SGDOp::getShardingRule() { return getOptimizerRule(*this); }
+
+/// A parameter of 0 with a gradient and state of 0 stays 0, weight decay
+/// included.
+bool AdamWOp::absorbPadding(unsigned, int64_t) {
+  return getEps().convertToDouble() > 0;
+}
+bool SGDOp::absorbPadding(unsigned, int64_t) { return true; }

@@ -123,8 +123,9 @@ struct ConvertCrossEntropyBackward
               b.constant(labelType, int64_t(op.getIgnore())));
           Value slope =
               arith::SelectOp::create(b, ignored, b.constant(r.wide, 0), v[1]);
-          return b.cast(arith::MulFOp::create(b, share, slope),
-                        r.type.getElementType());
+          Value dx = arith::MulFOp::create(b, share, slope);
+          dx = selectTrue(b, r, op.getClasses(), op.getOffset(), dx, 0.0);
+          return b.cast(dx, r.type.getElementType());
         });
     rewriter.replaceOp(op, result);
     return success();

@@ -142,15 +142,20 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Value x = op.getLogits();
     Rows r(b, x);
-    Value largest =
-        b.reduce(Combiner::Max, r.shape, r.row, r.wide, {{x, r.all}},
-                 [&](ValueRange v) { return b.widen(v[0]); });
-    Value sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
-                         {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
-                           Value d =
-                               arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-                           return math::ExpOp::create(b, d);
-                         });
+    auto selectTrueClass = [&](Value value, double other) {
+      return selectTrue(b, r, op.getClasses(), /*offset=*/Value(), value,
+                        other);
+    };
+    Value largest = b.reduce(Combiner::Max, r.shape, r.row, r.wide,
+                             {{x, r.all}}, [&](ValueRange v) {
+                               return selectTrueClass(b.widen(v[0]), -INFINITY);
+                             });
+    Value sum =
+        b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
+                 {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
+                   Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+                   return selectTrueClass(math::ExpOp::create(b, d), 0.0);
+                 });
     Value logsumexp = b.map(
         r.outer, r.wide, {{largest, r.rowOnly}, {sum, r.rowOnly}},
         [&](ValueRange v) {

@@ -168,16 +168,37 @@ static int64_t countElements(func::FuncOp step, unsigned argument) {
   return count;
 }
 
-static std::string describeParameters(func::FuncOp step) {
+/// Bytes that padding takes of an argument, on average over the ranks.
+static double getPaddingBytes(func::FuncOp step, unsigned argument,
+                              const Mesh &mesh) {
+  if (!step.getArgAttr(argument, kStoredShapeAttr) &&
+      !step.getArgAttr(argument, dist::DistDialect::kGlobalShapeAttr))
+    return 0;
+  auto type = cast<RankedTensorType>(step.getArgumentTypes()[argument]);
+  auto sharding = step.getArgAttrOfType<dist::ShardingAttr>(
+      argument, dist::DistDialect::kShardingAttr);
+  double all = type.getNumElements();
+  if (sharding)
+    for (const DimSharding &dim : sharding.toSharding(mesh).dims)
+      all *= numShards(dim.axes);
+  double share =
+      all > 0 ? std::max(0.0, 1 - countElements(step, argument) / all) : 0;
+  return rt::getTensorBytes(type) * share;
+}
+
+static std::string describeParameters(func::FuncOp step, const Mesh &mesh) {
   int64_t tensors = 0, elements = 0, bytes = 0, stateBytes = 0;
+  double padding = 0;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
     if (step.getArgAttr(i, nn::NNDialect::kParamAttr)) {
       ++tensors;
       elements += countElements(step, i);
       bytes += rt::getTensorBytes(type);
+      padding += getPaddingBytes(step, i, mesh);
     } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
       stateBytes += rt::getTensorBytes(type);
+      padding += getPaddingBytes(step, i, mesh);
     }
   }
   std::string text = "parameters: " + withSeparators(elements) + " in " +
@@ -185,6 +206,8 @@ static std::string describeParameters(func::FuncOp step) {
                      readableBytes(bytes);
   if (stateBytes)
     text += " of them and " + readableBytes(stateBytes) + " of optimizer state";
+  if (auto bytes = static_cast<int64_t>(padding))
+    text += ", " + readableBytes(bytes) + " of it padding";
   return text;
 }
 
@@ -222,7 +245,8 @@ std::vector<std::string> tessera::describePlan(func::FuncOp step,
   auto plan = step->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
       dist::DistDialect::kPlanAttr);
   std::vector<std::string> lines{describeMesh(mesh) + describeTraining(plan),
-                                 describeParameters(step), describeMemory(step),
+                                 describeParameters(step, mesh),
+                                 describeMemory(step),
                                  describeTraffic(step, mesh)};
   if (plan)
     lines.push_back(describeOptimizer(plan));

@@ -32,6 +32,21 @@ struct Rows {
   int64_t size() const { return shape.back(); }
 };
 
+/// `value` where the last loop, counted from `offset`, stands before `end`;
+/// behind it is padding, which counts as `other`. `value` itself where there is
+/// no end, or where a whole row of `r` stands before it.
+inline mlir::Value selectTrue(GenericBuilder &b, const Rows &r,
+                              std::optional<uint64_t> end, mlir::Value offset,
+                              mlir::Value value, double other) {
+  if (!end || (!offset && static_cast<int64_t>(*end) >= r.size()))
+    return value;
+  mlir::Value isTrue = mlir::arith::CmpIOp::create(
+      b, mlir::arith::CmpIPredicate::slt, b.position(r.rank - 1, offset),
+      b.index(*end));
+  return mlir::arith::SelectOp::create(b, isTrue, value,
+                                       b.constant(value.getType(), other));
+}
+
 /// x times a constant.
 inline mlir::Value scaled(GenericBuilder &b, mlir::Value x, double factor) {
   return mlir::arith::MulFOp::create(b, x, b.constant(x.getType(), factor));

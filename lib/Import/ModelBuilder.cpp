@@ -219,14 +219,15 @@ private:
     return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
   }
 
-  /// The mean loss, the sum of the tokens' losses, and the number of labels that
-  /// count.
+  /// The mean loss, the sum of the tokens' losses, and the number of labels
+  /// that count.
   SmallVector<Value> losses(Value logits) {
     locate("loss");
     auto labelsType = cast<RankedTensorType>(labels.getType());
     auto perToken = labelsType.clone(builder.getF32Type());
-    auto each = nn::CrossEntropyOp::create(builder, perToken, logits, labels,
-                                           kIgnoredLabel);
+    auto each =
+        nn::CrossEntropyOp::create(builder, perToken, logits, labels,
+                                   kIgnoredLabel, /*classes=*/IntegerAttr());
     auto ignoredAttr = DenseElementsAttr::get(
         labelsType, builder.getI32IntegerAttr(kIgnoredLabel).getValue());
     Value ignored = arith::ConstantOp::create(builder, ignoredAttr);

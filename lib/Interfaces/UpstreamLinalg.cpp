@@ -135,6 +135,8 @@ struct LinalgModel
     if (!isa<linalg::GenericOp, linalg::ReduceOp>(operation))
       return false;
     auto op = cast<linalg::LinalgOp>(operation);
+    if (op.getIteratorTypesArray()[factor] != utils::IteratorType::reduction)
+      return false;
     for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
       Operation *combiner = getCombiner(op, i);
       BlockArgument running =

@@ -110,14 +110,14 @@ static void findBound(Value value, IndexBound &bound,
     if (auto embedding = dyn_cast<nn::EmbeddingOp>(op)) {
       bound.restrict(embedding.getTable().getType().getDimSize(0));
     } else if (auto loss = dyn_cast<nn::CrossEntropyOp>(op)) {
-      bound.restrict(lastSize(loss.getLogits()));
+      bound.restrict(loss.getClasses().value_or(lastSize(loss.getLogits())));
       bound.ignored = static_cast<int64_t>(loss.getIgnore());
     } else if (auto pick = dyn_cast<nn::PickOp>(op)) {
       bound.restrict(lastSize(pick.getX()));
     } else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op)) {
       bound.restrict(rows.getType().getDimSize(0));
     } else if (auto loss = dyn_cast<nn::CrossEntropyBackwardOp>(op)) {
-      bound.restrict(lastSize(loss.getLogits()));
+      bound.restrict(loss.getClasses().value_or(lastSize(loss.getLogits())));
       bound.ignored = static_cast<int64_t>(loss.getIgnore());
     } else if (auto pick = dyn_cast<nn::PickBackwardOp>(op)) {
       bound.restrict(lastSize(pick.getResult()));

@@ -219,10 +219,11 @@ static LogicalResult evaluateCrossEntropy(nn::CrossEntropyOp op,
   const Tensor &logits = e.operand(0), &labels = e.operand(1);
   Tensor result = e.makeResult();
   std::vector<double> logSums;
-  int64_t classes = logits.getShape().back();
+  int64_t width = logits.getShape().back();
+  int64_t classes = static_cast<int64_t>(op.getClasses().value_or(width));
   int64_t ignore = static_cast<int64_t>(op.getIgnore());
   for (int64_t i = 0, n = result.getNumElements(); i < n; ++i) {
-    const Cell *row = logits.data() + i * classes;
+    const Cell *row = logits.data() + i * width;
     double max = -INFINITY, sum = 0;
     for (int64_t j = 0; j < classes; ++j)
       max = std::fmax(max, row[j].f);

@@ -137,16 +137,19 @@ static LogicalResult evaluateCrossEntropyBackward(nn::CrossEntropyBackwardOp op,
   const Tensor &grad = e.operand(0), &logits = e.operand(1),
                &labels = e.operand(2), &logSums = e.operand(3);
   Tensor result = e.makeResult();
-  int64_t classes = logits.getShape().back();
+  int64_t width = logits.getShape().back();
   int64_t ignore = static_cast<int64_t>(op.getIgnore());
   int64_t offset = e.getIndex(op.getOffset());
+  int64_t end = width;
+  if (op.getClasses())
+    end = std::min(end, static_cast<int64_t>(*op.getClasses()) - offset);
   for (int64_t i = 0, n = labels.getNumElements(); i < n; ++i) {
     if (labels[i].i == ignore)
       continue;
     int64_t label = labels[i].i - offset;
-    for (int64_t j = 0; j < classes; ++j) {
-      double p = std::exp(logits[i * classes + j].f - logSums[i].f);
-      result[i * classes + j] = floatCell(grad[i].f * (p - (j == label)));
+    for (int64_t j = 0; j < end; ++j) {
+      double p = std::exp(logits[i * width + j].f - logSums[i].f);
+      result[i * width + j] = floatCell(grad[i].f * (p - (j == label)));
     }
   }
   return e.yieldRounded(std::move(result));

@@ -12,7 +12,8 @@
 using namespace mlir;
 using namespace tessera;
 
-FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh)
+FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh,
+                         int64_t multiple)
     : mesh(mesh) {
   Block &block = func.getFunctionBody().front();
   auto addShardings = [&](Value value) {
@@ -38,7 +39,9 @@ FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh)
     if (dist::ShardingAttr attr = dist::getResultSharding(func, i))
       for (auto [dim, s] : llvm::enumerate(attr.toSharding(mesh).dims))
         addAxes(getNode(value, dim), s.axes);
-  solve();
+  if (multiple != 0)
+    findAligned(func, blocks);
+  solve(multiple);
   for (Block *each : blocks)
     for (Operation &op : *each)
       if (!conflict)
@@ -105,8 +108,7 @@ void FactorSizes::addAxes(unsigned node, ArrayRef<AxisRef> axes) {
   unite(node, other);
 }
 
-/// Ops that hand values on as they are: nothing is tied, nothing is in the way.
-static bool passesOn(Operation *op) {
+bool tessera::passesOn(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() || isa<dist::AccumulateOp>(op);
 }
 
@@ -146,7 +148,7 @@ void FactorSizes::addOp(Operation *op) {
     tie(value, tensor);
 }
 
-void FactorSizes::solve() {
+void FactorSizes::solve(int64_t alignment) {
   for (Node &node : nodes) {
     if (&nodes[node.parent] != &node)
       continue;
@@ -157,6 +159,13 @@ void FactorSizes::solve() {
       multiple = std::lcm(multiple, count / std::gcd(count, ratio));
     }
     node.padded = llvm::alignTo(node.size, multiple);
+    // Each device's part is rounded up.
+    int64_t aligned = alignSize(node.padded / multiple, alignment) * multiple;
+    if (node.isMinor && aligned != node.padded) {
+      if (!node.whyFixed)
+        node.padded = aligned;
+      unaligned.push_back({node.size, node.padded, node.whyFixed});
+    }
     anyPadded |= node.padded != node.size;
   }
 }

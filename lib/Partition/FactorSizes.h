@@ -12,6 +12,9 @@
 // 768 -> 1024. A minor factor cannot grow: the padding would lie between true
 // elements.
 //
+// The minor dimension of a product's tensor may be rounded up as well, to a
+// multiple that matrix units and vectors like (FactorAlignment.cpp).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_PARTITION_FACTORSIZES_H
@@ -22,10 +25,23 @@
 
 namespace tessera {
 
+/// The multiple is chosen by size: 64 where that adds no more than 1 %, else 8
+/// where that adds no more than an eighth.
+constexpr int64_t kAutoMultiple = -1;
+
+/// `size` rounded up to `multiple`: kAutoMultiple, 0 for none, or the multiple.
+int64_t alignSize(int64_t size, int64_t multiple);
+
+/// Ops that hand values on as they are: nothing is tied, nothing is in the way.
+bool passesOn(mlir::Operation *op);
+
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:
-  FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh);
+  /// Minor dimensions of products are rounded up by alignSize() to `multiple`
+  /// on each device, where that changes nothing but sizes; 0: to what divides.
+  FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh,
+              int64_t multiple = 0);
 
   /// Padded size of a dimension of a tensor; its own size where it divides.
   int64_t getPadded(mlir::Value value, int64_t dim) const;
@@ -46,6 +62,16 @@ public:
     int64_t size, padded;
     const char *why;
   };
+  /// A dimension that products have as their minor one and whose size is no
+  /// multiple as asked for.
+  struct Unaligned {
+    /// True size, and what it is padded to.
+    int64_t size, padded;
+    /// Why it stays as it is; null if it is rounded up.
+    const char *why;
+  };
+  /// In order of the values they first appear with.
+  llvm::ArrayRef<Unaligned> getUnaligned() const { return unaligned; }
   /// The first conflict in program order, if any.
   const std::optional<Conflict> &getConflict() const { return conflict; }
 
@@ -57,6 +83,10 @@ private:
     llvm::SmallVector<std::pair<int64_t, AxisList>, 1> uses;
     /// Padded size; at the root.
     int64_t padded = 0;
+    /// At the root: it is a minor dimension of a product; why its size may not
+    /// be rounded up for that, or null.
+    bool isMinor = false;
+    const char *whyFixed = nullptr;
   };
 
   unsigned add(int64_t size);
@@ -66,7 +96,13 @@ private:
   void addAxes(unsigned node, llvm::ArrayRef<AxisRef> axes);
   void addOp(mlir::Operation *op);
   void addAccumulate(dist::AccumulateOp op);
-  void solve();
+  void findAligned(mlir::FunctionOpInterface func,
+                   llvm::ArrayRef<mlir::Block *> blocks);
+  void findMinor(mlir::Operation *op);
+  void findFixed(mlir::Operation *op);
+  void fixDonated(mlir::FunctionOpInterface func);
+  void fix(unsigned node, const char *why);
+  void solve(int64_t multiple);
   int64_t getPaddedNode(unsigned node) const;
   void findConflict(mlir::Operation *op);
 
@@ -74,6 +110,7 @@ private:
   mutable std::vector<Node> nodes;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> dims;
   llvm::DenseMap<mlir::Operation *, unsigned> firstFactor;
+  llvm::SmallVector<Unaligned, 1> unaligned;
   bool anyPadded = false;
   std::optional<Conflict> conflict;
 };

@@ -386,6 +386,7 @@ Fit OpMatcher::matchExpected(const ReferenceOp &target,
 Fit OpMatcher::matchVariant(const ReferenceOp &target, const ShardingRule &rule,
                             const llvm::SmallBitVector &absorbed) {
   fit = Fit::Yes;
+  told = {&target, absorbed};
   if (localRule.factors.size() != rule.factors.size() ||
       localRule.results.size() != rule.results.size())
     return fail(Fit::OtherOp, "its sharding rule differs");
@@ -430,8 +431,7 @@ Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
     std::string firstReason = why;
     llvm::SmallBitVector padded = none;
     for (auto [i, factor] : llvm::enumerate(target.rule.factors))
-      if (factor.kind != FactorKind::Parallel &&
-          factor.kind != FactorKind::Replicated &&
+      if (factor.kind != FactorKind::Replicated &&
           (factors[i].localSize * placements.getCount(factors[i].placement) >
            factors[i].globalSize))
         padded.set(i);

@@ -103,6 +103,7 @@ private:
   bool makeResults(const ReferenceOp &target, const ShardingRule &rule);
   std::optional<DimState> makeDim(const DimFactors &factors);
   PadContent getPadding(unsigned factor) const;
+  bool keepsZeros(unsigned factor) const;
 
   /// True size of the factor is less than what all devices hold.
   bool isPadded(const FactorState &factor) const {
@@ -158,6 +159,12 @@ private:
   /// Equal parts of a sum that the results are; operands that are as well.
   int64_t share = 1;
   llvm::SmallBitVector sharing;
+  /// The op of the reference that this one is compared with, and the factors of
+  /// whose padding it was told; null without a reference.
+  struct {
+    const ReferenceOp *target = nullptr;
+    llvm::SmallBitVector absorbed;
+  } told;
   Fit fit = Fit::Yes;
   std::string why;
 };

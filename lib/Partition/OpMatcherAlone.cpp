@@ -72,6 +72,7 @@ Fit OpMatcher::matchAlone(Operation *local,
                           std::string &reason,
                           SmallVectorImpl<Type> &globalTypes) {
   op = local;
+  told = {};
   localRule = getShardingRule(op);
   ReferenceOp target{op, {}, {}, {}};
   target.rule = inferGlobalRule(op, localRule, reference, states, placements);

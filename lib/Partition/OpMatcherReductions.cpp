@@ -89,9 +89,26 @@ std::optional<PadContent> OpMatcher::getOperandPadding(unsigned operand,
   return std::nullopt;
 }
 
+/// Whether the op says that its results are zero in the padding of `factor`
+/// where its operands are: it was told of the padding, or need not be told.
+bool OpMatcher::keepsZeros(unsigned factor) const {
+  if (!told.target || factor >= told.absorbed.size())
+    return false;
+  if (told.absorbed.test(factor))
+    return true;
+  const ReferenceOp &target = *told.target;
+  if (!isa<ShardingRuleOpInterface>(target.op) || !isPadded(factors[factor]))
+    return false;
+  llvm::SmallBitVector one(told.absorbed.size()), nothing = one;
+  one.set(factor);
+  const ExpectedOp &copy = expected.get(target.op, target.rule, one, nothing);
+  return copy.absorbed.test(factor) && copy.op->getNumRegions() == 0 &&
+         haveSameProperties(copy.op, target.op);
+}
+
 /// A result is zero where all operands are that have the dimension, if the op
-/// is linear in one of them or in all at once. An op that only moves elements
-/// keeps whatever it is.
+/// is linear in one of them or in all at once, or says so. An op that only
+/// moves elements keeps whatever it is.
 PadContent OpMatcher::getPadding(unsigned factor) const {
   llvm::SmallBitVector having(op->getNumOperands());
   bool allZero = true;
@@ -102,6 +119,8 @@ PadContent OpMatcher::getPadding(unsigned factor) const {
       content = *found;
       allZero &= content == PadContent::Zero;
     }
+  if (allZero && keepsZeros(factor))
+    return PadContent::Zero;
   if (having.none())
     return PadContent::Any;
   bool moves =

@@ -30,8 +30,8 @@ namespace {
 /// Pads one function.
 class Padder {
 public:
-  Padder(FunctionOpInterface func, const Mesh &mesh)
-      : func(func), sizes(func, mesh) {}
+  Padder(FunctionOpInterface func, const Mesh &mesh, int64_t multiple)
+      : func(func), sizes(func, mesh, multiple) {}
 
   LogicalResult run();
 
@@ -43,6 +43,7 @@ private:
   };
 
   LogicalResult reportConflict();
+  void remarkAlignment();
   void setBoundaryTypes();
   LogicalResult absorbOwnReductions(Operation *op, const ShardingRule &rule);
   LogicalResult padOp(Operation *op);
@@ -131,14 +132,14 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
   return operands;
 }
 
-/// An op that is linear in some operands gives zeros where they are zero. All
-/// operands that have the dimension must be: zero times what stands in another
-/// one's padding need not be zero but may be no number.
+/// An op that is linear in some operands, or says so itself, gives zeros where
+/// they are zero. All operands that have the dimension must be: zero times what
+/// stands in another one's padding need not be zero but may be no number.
 void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface)
     return;
-  auto isZero = [&](unsigned factor) {
+  auto isZero = [&](unsigned factor, bool keepsZeros) {
     llvm::SmallBitVector having(op->getNumOperands());
     for (auto [i, operand] : llvm::enumerate(rule.operands)) {
       std::optional<int64_t> dim = findDim(operand, factor);
@@ -150,20 +151,27 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
     auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
       return iface.commutesWithReduction(ReductionKind::Sum, operands);
     };
-    return having.any() && (isLinearIn(having) ||
-                            llvm::any_of(having.set_bits(), [&](unsigned i) {
-                              llvm::SmallBitVector one(op->getNumOperands());
-                              one.set(i);
-                              return isLinearIn(one);
-                            }));
+    auto isLinearInOne = [&](unsigned i) {
+      llvm::SmallBitVector one(op->getNumOperands());
+      one.set(i);
+      return isLinearIn(one);
+    };
+    return keepsZeros ||
+           (having.any() && (isLinearIn(having) ||
+                             llvm::any_of(having.set_bits(), isLinearInOne)));
   };
-  for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
-    for (auto [dim, factors] : llvm::enumerate(tensor))
-      if (!factors.empty() &&
-          sizes.getPadded(op, factors.front()) !=
-              rule.factors[factors.front()].size &&
-          isZero(factors.front()))
-        zeros.insert({result, static_cast<int64_t>(dim)});
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    if (sizes.getPadded(op, index) == factor.size)
+      continue;
+    // Those of other kinds it was told of before.
+    bool keepsZeros = factor.kind == FactorKind::Parallel &&
+                      iface.absorbPadding(index, factor.size);
+    if (!isZero(index, keepsZeros))
+      continue;
+    for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
+      if (std::optional<int64_t> dim = findDim(tensor, index))
+        zeros.insert({result, *dim});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -373,7 +381,29 @@ void Padder::takeArguments(Block &block, unsigned numArguments) {
   block.eraseArguments(numArguments, block.getNumArguments() - numArguments);
 }
 
+/// What is rounded up because a product has it as its minor dimension, and what
+/// cannot be.
+void Padder::remarkAlignment() {
+  for (const FactorSizes::Unaligned &dim : sizes.getUnaligned()) {
+    if (dim.why)
+      remark::missed(
+          func.getLoc(),
+          remark::RemarkOpts::name("Alignment").category("partition"))
+          << remark::add("a product's minor dimension stays {0}: {1}", dim.size,
+                         dim.why);
+    else
+      remark::passed(
+          func.getLoc(),
+          remark::RemarkOpts::name("Alignment").category("partition"))
+          << remark::add("a product's minor dimension {0} is padded to {1} "
+                         "({2:F2} %)",
+                         dim.size, dim.padded,
+                         100.0 * (dim.padded - dim.size) / dim.size);
+  }
+}
+
 LogicalResult Padder::run() {
+  remarkAlignment();
   if (!sizes.any())
     return success();
   if (sizes.getConflict())
@@ -397,17 +427,32 @@ LogicalResult Padder::run() {
 
 namespace {
 struct PadFactorsPass : tessera::impl::PadFactorsPassBase<PadFactorsPass> {
+  using PadFactorsPassBase::PadFactorsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (module.getOps<dist::MeshOp>().empty())
+    Mesh mesh;
+    if (!module.getOps<dist::MeshOp>().empty()) {
+      FailureOr<dist::MeshOp> meshOp = dist::getOnlyMesh(module);
+      if (failed(meshOp))
+        return signalPassFailure();
+      mesh = meshOp->getMesh().toMesh();
+    } else if (multiple == 0) {
       return;
-    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(module);
-    if (failed(mesh))
-      return signalPassFailure();
+    }
     for (auto func : module.getOps<FunctionOpInterface>())
       if (!func.isExternal() &&
-          failed(Padder(func, mesh->getMesh().toMesh()).run()))
+          failed(Padder(func, mesh, getMultiple(func)).run()))
         return signalPassFailure();
+  }
+
+  /// A function of one device has the sizes that it has, one that is called
+  /// those of its callers.
+  int64_t getMultiple(FunctionOpInterface func) {
+    bool isOpen = multiple != 0 &&
+                  !func->hasAttr(dist::DistDialect::kLocalAttr) &&
+                  SymbolTable::symbolKnownUseEmpty(func, getOperation());
+    return isOpen ? multiple : 0;
   }
 };
 } // namespace

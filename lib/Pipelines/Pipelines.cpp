@@ -122,7 +122,10 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createKeepReferencePass(reference));
   // On global types: ops with plain reductions and dimensions that divide.
   pm.addPass(createDecomposeReductionsPass());
-  pm.addPass(createPadFactorsPass());
+  PadFactorsPassOptions padding;
+  if (options.pads())
+    padding.multiple = options.padMultiple;
+  pm.addPass(createPadFactorsPass(padding));
   // A reshard wherever a value is not spread as its use needs it.
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createPlaceReductionsPass());
@@ -268,6 +271,10 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
       options.training = word.str();
     } else if (word.consume_front("target=")) {
       options.target = word.str();
+    } else if (word.consume_front("pad=")) {
+      if (word.getAsInteger(10, options.padMultiple))
+        return error("--compile-to expects an integer as pad but got '" + word +
+                     "'");
     } else if (word == "forward") {
       options.forward = true;
     } else if (std::optional<Phase> phase = parsePhase(word)) {
@@ -275,8 +282,8 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
       hasPhase = true;
     } else {
       return error("--compile-to expects a phase (" + listPhases() +
-                   "), mesh=..., strategy=..., training=..., target=... or "
-                   "forward but got '" +
+                   "), mesh=..., strategy=..., training=..., target=..., "
+                   "pad=... or forward but got '" +
                    word + "'");
     }
   }

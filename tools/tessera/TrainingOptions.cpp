@@ -32,6 +32,21 @@ tessera::withTrainingOptions(llvm::ArrayRef<OptionSpec> own, size_t numBehind) {
   return rows;
 }
 
+static llvm::Error readPadding(const ParsedOptions &parsed,
+                               PipelineOptions &options) {
+  constexpr llvm::StringLiteral name = "--pad-to-multiple-of";
+  StringRef text = parsed.get(name, "auto");
+  if (text == "auto")
+    return llvm::Error::success();
+  options.padMultiple = 0;
+  if (text != "off" &&
+      (text.getAsInteger(10, options.padMultiple) || options.padMultiple < 1))
+    return llvm::createStringError(
+        name + " expects auto, off or an integer of at least 1 but got '" +
+        text + "'");
+  return llvm::Error::success();
+}
+
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                                          PipelineOptions &options) {
   options.mesh = parsed.get("--mesh").str();
@@ -51,5 +66,5 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
     options.training += (options.training.empty() ? "" : ",") +
                         setting.name.str() + "=" + value.str();
   }
-  return llvm::Error::success();
+  return readPadding(parsed, options);
 }

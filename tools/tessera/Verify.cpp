@@ -36,6 +36,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "partition for this mesh, as dp=2,tp=4; default: the\n"
      "program's own dist.mesh and shardings"},
     {"--strategy", "LIST", "of dp, tp, sp, zero=N; default: as seeded"},
+    {"--pad-to-multiple-of", "N",
+     "pad the minor dimensions of products to a multiple of N\n"
+     "on each device; off (default)"},
     {"--pipeline", "PASSES",
      "verify the program before and after these passes, in\n"
      "MLIR's syntax, in place of partitioning it"},
@@ -76,7 +79,7 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/10),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/11),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -198,6 +201,8 @@ llvm::Error runPasses(mlir::ModuleOp module, const ParsedOptions &options) {
       return error;
   } else {
     PipelineOptions phases;
+    if (llvm::Error error = readPipelineOptions(options, phases))
+      return error;
     buildPhase(passes, Phase::Propagate, phases);
     buildPhase(passes, Phase::Partition, phases);
   }

@@ -48,9 +48,9 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       (ins "unsigned":$factor, "::mlir::Value":$offset), "",
       [{ llvm_unreachable("the op has no positional factor"); }]>,
     InterfaceMethod<[{
-      Tells the op that only the first `size` positions along `factor` are
-      true, the rest is padding, where the op can handle that itself (attention
-      masks keys). False: the caller masks the operands.
+      Tells the op that from `size` on `factor` is padding. True: it is no part
+      of what the op reduces (attention masks keys); results that have `factor`
+      are 0 there if the operands that have it are. False: nothing is known.
     }], "bool", "absorbPadding",
       (ins "unsigned":$factor, "int64_t":$size), "",
       [{ return false; }]>,

@@ -37,12 +37,24 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
     it is not known to be, `nn.mask_padding` replaces it. An analysis remark
     gives the waste. What cannot be padded is an error.
 
+    With `multiple` the minor dimension of a product's operand or result becomes a
+    multiple of it on each device, where all ops that share the dimension can be
+    told of padding or need not be: a vocabulary of 50257 becomes 50304, and the
+    loss is told that there are 50257 classes. That also is done for a module
+    without a mesh. Remarks name what was padded for that, and why what was not.
+
     ```mlir
     func.func @f(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {} ]>})
     ```
     on 8 devices along dp becomes `tensor<24x4xf32>` with
     `dist.global_shape = array<i64: 17, 4>`.
   }];
+  let options = [
+    Option<"multiple", "multiple", "int64_t", "0",
+           "what minor dimensions of products become a multiple of; -1: 64 where "
+           "that adds 1 % at most, else 8 where that adds an eighth at most; 0: "
+           "they stay">
+  ];
   let dependentDialects = ["::tessera::dist::DistDialect",
                            "::tessera::nn::NNDialect"];
 }

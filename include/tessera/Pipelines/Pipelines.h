@@ -94,14 +94,22 @@ struct PipelineOptions {
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
   /// says, or host.
   std::string target;
-  /// Behind which phase it is made: partition, where every collective is exposed
-  /// still, or schedule.
+  /// Behind which phase it is made: partition, where every collective is
+  /// exposed still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// Collectives run beside work; else each is waited for at once.
   bool overlap = true;
   /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.
   int64_t overlapBytes = -1;
+  /// What the minor dimensions of products are padded to a multiple of; 0: they
+  /// are not; negative: chosen by their sizes for a GPU, not for the host.
+  int64_t padMultiple = -1;
+  /// Whether sizes are padded though no mesh asks for it.
+  bool pads() const {
+    return padMultiple > 0 ||
+           (padMultiple < 0 && !target.empty() && target != "host");
+  }
   /// Name of the program in its manifest.
   std::string program = "program";
 };

@@ -155,6 +155,12 @@ func.func @cross_entropy_c1(%x: tensor<4x8xbf16>, %l: tensor<4xi32>) {
   return
 }
 // -----
+func.func @cross_entropy_c3(%x: tensor<4x8xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{(C3) expects from 1 to 8 classes but got 9}}
+  %0 = nn.cross_entropy %x, %l ignore -100 classes 9 : tensor<4x8xf32>, tensor<4xi32> -> tensor<4xf32>
+  return
+}
+// -----
 func.func @pick_c1(%x: tensor<4x8xf32>, %l: tensor<3xi32>) {
   // expected-error @+1 {{(C1) expects an index of shape [4] but got 'tensor<3xi32>'}}
   %0 = nn.pick %x, %l : tensor<4x8xf32>, tensor<3xi32> -> tensor<4xf32>

@@ -102,6 +102,12 @@ func.func @cross_entropy_backward_c2(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf32>
   return
 }
 // -----
+func.func @cross_entropy_backward_c3(%x: tensor<2x8x16xf32>, %s: tensor<2x8xf32>, %i: tensor<2x8xi32>) {
+  // expected-error @+1 {{(C3) expects 1 class at least but got 0}}
+  %0 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100 classes 0 : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x8xi32>
+  return
+}
+// -----
 func.func @pick_backward_c1(%s: tensor<2x8xf32>, %i: tensor<2x7xi32>) {
   // expected-error @+1 {{(C1) expects an index of shape [2, 8] but got 'tensor<2x7xi32>'}}
   %0 = nn.pick_backward %s, %i : tensor<2x8xf32>, tensor<2x7xi32> -> tensor<2x8x16xf32>

@@ -45,6 +45,9 @@ func.func @loss(%logits: tensor<2x8x64xf32>, %labels: tensor<2x8xi32>, %at: inde
   // CHECK: nn.cross_entropy_backward {{.*}} ignore -100 offset %arg2
   %d = nn.cross_entropy_backward %l, %logits, %labels, %lse ignore -100 offset %at
       : tensor<2x8xf32>, tensor<2x8x64xf32>, tensor<2x8xi32>
+  // CHECK: nn.cross_entropy_backward {{.*}} ignore -100 classes 50 offset %arg2
+  %c = nn.cross_entropy_backward %l, %logits, %labels, %lse ignore -100 classes 50 offset %at
+      : tensor<2x8xf32>, tensor<2x8x64xf32>, tensor<2x8xi32>
   // CHECK: nn.gelu_backward <tanh>
   %g = nn.gelu_backward <tanh> %d, %logits : tensor<2x8x64xf32>
   // CHECK: nn.silu_backward

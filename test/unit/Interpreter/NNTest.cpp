@@ -231,6 +231,18 @@ TEST(NNTest, cross_entropy) {
                      "but got 2");
 }
 
+TEST(NNTest, cross_entropy_with_padding) {
+  TestProgram p(oneOp("nn.cross_entropy %a0, %a1 ignore -100 classes 2 : "
+                      "tensor<2x3xf32>, tensor<2xi32> -> tensor<2xf32>",
+                      {"tensor<2x3xf32>", "tensor<2xi32>"}, "tensor<2xf32>"));
+  Elements logits{0, 1, 900, 4, 3, -900};
+  expectNear(p.runOne({logits, {1, 0}}),
+             {std::log1p(std::exp(-1.0)), std::log1p(std::exp(-1.0))}, 1e-6);
+  EXPECT_TRUE(failed(p.run({{logits, {2, 0}}})));
+  EXPECT_EQ(p.error, "'nn.cross_entropy' op expects labels in [0, 2) or -100 "
+                     "but got 2");
+}
+
 TEST(NNTest, pick_and_iota) {
   TestProgram pick(
       oneOp("nn.pick %a0, %a1 offset %a2 : tensor<2x2xf32>, tensor<2xi32> -> "

@@ -124,6 +124,9 @@ TEST(GradientCheck, softmax_and_loss) {
   check("%r = nn.cross_entropy %0, %1 ignore -100 : tensor<4x6x7xf64>, "
         "tensor<4x6xi32> -> tensor<4x6xf64>",
         {"tensor<4x6x7xf64>", "tensor<4x6xi32>"}, "tensor<4x6xf64>");
+  check("%r = nn.cross_entropy %0, %1 ignore -100 classes 5 : "
+        "tensor<4x6x7xf64>, tensor<4x6xi32> -> tensor<4x6xf64>",
+        {"tensor<4x6x7xf64>", "tensor<4x6xi32>"}, "tensor<4x6xf64>");
 }
 
 TEST(GradientCheck, activations_and_masks) {

@@ -1,0 +1,139 @@
+//===- FactorAlignment.cpp - Sizes that products and vectors like ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which dimensions are the minor one of a product's tensor, and which of them
+// nothing but their size would have to change for: no op around them may need
+// the true size, cut it, or have to be decomposed because of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactorSizes.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+using namespace mlir;
+using namespace tessera;
+
+int64_t tessera::alignSize(int64_t size, int64_t multiple) {
+  if (multiple != kAutoMultiple)
+    return multiple > 0 ? llvm::alignTo(size, multiple) : size;
+  // 16 bytes of bf16; and a GPU's tile where that is next to nothing.
+  constexpr int64_t kVector = 8, kTile = 64;
+  if (size % kVector == 0)
+    return size;
+  int64_t tiles = llvm::alignTo(size, kTile);
+  if ((tiles - size) * 100 <= size)
+    return tiles;
+  int64_t vectors = llvm::alignTo(size, kVector);
+  return (vectors - size) * 8 <= size ? vectors : size;
+}
+
+/// Calls `visit` with each tensor of an op and its factors.
+template <typename Visit>
+static void visitTensors(Operation *op, const ShardingRule &rule, Visit visit) {
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+    visit(value, tensor);
+  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+    visit(value, tensor);
+}
+
+void FactorSizes::fix(unsigned node, const char *why) {
+  Node &root = nodes[find(node)];
+  if (!root.whyFixed)
+    root.whyFixed = why;
+}
+
+void FactorSizes::findMinor(Operation *op) {
+  if (getOpCost(op).kind != CostKind::Product)
+    return;
+  visitTensors(op, getShardingRule(op),
+               [&](Value value, const TensorFactors &tensor) {
+                 if (tensor.size() < 2 || tensor.back().size() != 1)
+                   return;
+                 unsigned node = getNode(value, tensor.size() - 1);
+                 Node &root = nodes[find(node)];
+                 root.isMinor |= root.size == nodes[node].size;
+               });
+}
+
+/// A reduction of the op's own over padding must be one that it can be told of.
+static bool absorbs(Operation *op, unsigned factor, int64_t size) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return false;
+  Operation *copy = op->clone();
+  bool result = cast<ShardingRuleOpInterface>(copy).absorbPadding(factor, size);
+  copy->destroy();
+  return result;
+}
+
+void FactorSizes::findFixed(Operation *op) {
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    for (Value whole : accumulate.getSlices())
+      fix(getNode(whole, 0), "it counts micro-batches");
+  if (passesOn(op))
+    return;
+  ShardingRule rule = getShardingRule(op);
+  unsigned first = firstFactor.lookup(op);
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    if (factor.kind == FactorKind::Replicated)
+      fix(first + i, "an op needs its true size");
+    // Asked only where it matters: the op is copied for it.
+    else if (factor.kind == FactorKind::Decomposed &&
+             nodes[find(first + i)].isMinor && !absorbs(op, i, factor.size))
+      fix(first + i, "an op with a reduction of its own cannot be told of "
+                     "padding");
+  }
+  visitTensors(op, rule, [&](Value value, const TensorFactors &tensor) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    for (int64_t dim = 0, e = type ? type.getRank() : 0; dim < e; ++dim)
+      if (dim >= static_cast<int64_t>(tensor.size()) || tensor[dim].empty())
+        fix(getNode(value, dim), "an op does not say what it is made of");
+      else if (tensor[dim].size() > 1)
+        for (unsigned factor : tensor[dim])
+          fix(first + factor, "it is made of several parts, or one of them");
+  });
+  // What the rule says nothing of.
+  auto fixRest = [&](ValueRange values, size_t known) {
+    for (Value value : values.drop_front(std::min(known, values.size())))
+      if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          fix(getNode(value, dim), "an op does not say what it is made of");
+  };
+  fixRest(op->getOperands(), rule.operands.size());
+  fixRest(op->getResults(), rule.results.size());
+}
+
+void FactorSizes::fixDonated(FunctionOpInterface func) {
+  Block &block = func.getFunctionBody().front();
+  for (BlockArgument arg : block.getArguments()) {
+    auto donated = func.getArgAttrOfType<IntegerAttr>(
+        arg.getArgNumber(), dist::DistDialect::kDonateAttr);
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!donated || !type)
+      continue;
+    Value result = block.getTerminator()->getOperand(donated.getInt());
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      unsigned a = getNode(arg, dim), b = getNode(result, dim);
+      if (find(a) == find(b))
+        continue;
+      const char *why = "a result that takes an argument's place is not tied "
+                        "to it";
+      fix(a, why);
+      fix(b, why);
+    }
+  }
+}
+
+void FactorSizes::findAligned(FunctionOpInterface func,
+                              ArrayRef<Block *> blocks) {
+  for (Block *block : blocks)
+    for (Operation &op : *block)
+      findMinor(&op);
+  for (Block *block : blocks)
+    for (Operation &op : *block)
+      findFixed(&op);
+  fixDonated(func);
+}
