@@ -215,6 +215,18 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
 // Values side by side
 //===----------------------------------------------------------------------===//
 
+/// Whether a copy takes elements that follow each other. A dimension of one
+/// element is never stepped along.
+static bool isConsecutive(rt::CopyOp copy) {
+  ArrayRef<int64_t> shape = copy.getResult().getType().getShape();
+  return llvm::all_of(
+      llvm::zip_equal(shape, copy.getStrides(), rt::getRowMajorStrides(shape)),
+      [](auto dim) {
+        auto [size, stride, rowMajor] = dim;
+        return size == 1 || stride == rowMajor;
+      });
+}
+
 /// Copies that need not be done: of consecutive elements of what a collective
 /// has made, and values that can be made where a collective wants them.
 void StepBlocks::findParts() {
@@ -225,8 +237,7 @@ void StepBlocks::findParts() {
     int64_t base =
         int64_t(copy.getBase()) * rt::getElementBytes(type.getElementType());
     if (!copy.getStart() && base % problem.alignment == 0 &&
-        copy.getStrides() ==
-            ArrayRef(rt::getRowMajorStrides(type.getShape())) &&
+        isConsecutive(copy) &&
         getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
       partViews.insert(copy);
   });

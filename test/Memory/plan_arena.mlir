@@ -226,7 +226,10 @@ func.func @side_by_side(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<3xf32>) {
   }
   %w = dist.wait %f, %p : !dist.future<tensor<38xf32>>, tensor<38xf32> -> tensor<38xf32>
   %0 = rt.copy %w strides [1] base 0 : tensor<38xf32> -> tensor<16xf32>
-  %1 = rt.copy %w strides [1] base 16 : tensor<38xf32> -> tensor<16xf32>
+  // A dimension of one element may have any stride.
+  %row = tensor.expand_shape %w [[0, 1]] output_shape [1, 38] : tensor<38xf32> into tensor<1x38xf32>
+  %part = rt.copy %row strides [38, 1] base 16 : tensor<1x38xf32> -> tensor<1x16xf32>
+  %1 = tensor.collapse_shape %part [[0, 1]] : tensor<1x16xf32> into tensor<16xf32>
   %2 = rt.copy %w strides [1] base 35 : tensor<38xf32> -> tensor<3xf32>
   %3 = rt.kernel @use(%0, %1) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %3, %2 : tensor<16xf32>, tensor<3xf32>
