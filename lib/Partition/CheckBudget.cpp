@@ -5,11 +5,12 @@
 //
 // For tests that keep a partition from getting worse. The error names what
 // costs most, or the first that is not allowed. Bytes and counts are those of
-// local functions; whether a gathered tensor is whole can be seen only before,
-// where collectives carry shardings.
+// local functions. A gathered tensor is whole where its sharding says so in the
+// global form, and in the local form if it is the same on all devices.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceAxes.h"
 #include "tessera/Partition/CollectiveReport.h"
 #include "tessera/Partition/Passes.h"
 
@@ -61,15 +62,38 @@ static std::string describe(const CollectiveUse &use) {
   return text;
 }
 
-static LogicalResult checkGathers(FunctionOpInterface func) {
-  WalkResult result = func->walk([](dist::AllGatherOp op) {
+static InFlightDiagnostic refuseGather(dist::AllGatherOp op, const Mesh &mesh) {
+  std::string axes;
+  llvm::raw_string_ostream os(axes);
+  mesh.print(os, op.getAxes().toAxes(mesh));
+  return op.emitError(
+             "budget: expects no device to gather a whole tensor but got ")
+         << "all_gather over " << axes << " to " << op.getType();
+}
+
+/// In the local form. A gather of what is the same on its devices already is
+/// none.
+static LogicalResult checkLocalGathers(FunctionOpInterface func,
+                                       const Mesh &mesh) {
+  DeviceAxes axes(func, mesh);
+  WalkResult result = func->walk([&](dist::AllGatherOp op) {
+    bool isSpread = !axes.get(op.getInput()).empty();
+    if (!isSpread || !axes.get(op.getResult()).empty())
+      return WalkResult::advance();
+    refuseGather(op, mesh) << " on each device of @" << func.getName();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult checkGathers(FunctionOpInterface func, const Mesh &mesh) {
+  WalkResult result = func->walk([&](dist::AllGatherOp op) {
     dist::ShardingAttr to = op.getToAttr();
     if (!to || !llvm::all_of(to.getDims(), [](dist::DimShardingAttr dim) {
           return dim.getAxes().empty();
         }))
       return WalkResult::advance();
-    op.emitError("budget: expects no device to gather a whole tensor but got ")
-        << "all_gather over " << op.getAxes() << " to " << op.getType();
+    refuseGather(op, mesh);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -101,12 +125,16 @@ static LogicalResult check(FunctionOpInterface func, const Budget &budget) {
 }
 
 static LogicalResult checkFunction(FunctionOpInterface func,
-                                   const Budget &budget) {
+                                   const Budget &budget,
+                                   const std::optional<Mesh> &mesh) {
   if (func.isExternal())
     return success();
-  if (func->hasAttr(dist::DistDialect::kLocalAttr))
-    return check(func, budget);
-  return budget.noFullGather ? checkGathers(func) : success();
+  bool isLocal = func->hasAttr(dist::DistDialect::kLocalAttr);
+  if (budget.noFullGather && mesh &&
+      failed(isLocal ? checkLocalGathers(func, *mesh)
+                     : checkGathers(func, *mesh)))
+    return failure();
+  return isLocal ? check(func, budget) : success();
 }
 
 namespace {
@@ -115,8 +143,15 @@ struct CheckBudgetPass : tessera::impl::CheckBudgetPassBase<CheckBudgetPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     Budget budget{maxBytes, maxCollectives, noFullGather};
+    std::optional<Mesh> mesh;
+    if (!getOperation().getOps<dist::MeshOp>().empty()) {
+      FailureOr<dist::MeshOp> op = dist::getOnlyMesh(getOperation());
+      if (failed(op))
+        return signalPassFailure();
+      mesh = op->getMesh().toMesh();
+    }
     for (auto func : getOperation().getOps<FunctionOpInterface>())
-      if (failed(checkFunction(func, getBudget(func, budget))))
+      if (failed(checkFunction(func, getBudget(func, budget), mesh)))
         return signalPassFailure();
   }
 };

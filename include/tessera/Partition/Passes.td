@@ -360,9 +360,10 @@ def CheckBudgetPass : Pass<"dist-check-budget", "::mlir::ModuleOp"> {
   let description = [{
     Limits are those of the options, or of a function's own `dist.budget`:
     max_bytes that one device receives in one call and max_collectives, checked
-    on local functions, and no_full_gather (no device gathers a whole tensor),
-    checked on collectives in the global form. The error names the collective
-    that is to blame. Changes nothing.
+    on local functions, and no_full_gather (no device gathers a whole tensor). A
+    tensor is whole in the global form if nothing is left of its sharding, and in
+    the local form if it no longer depends on any axis of the mesh. The error
+    names the collective that is to blame. Changes nothing.
 
     ```mlir
     func.func @f(...) attributes {dist.local, dist.budget = {max_bytes = 1024 : i64, no_full_gather}}
