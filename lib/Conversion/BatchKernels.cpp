@@ -8,9 +8,14 @@
 // closes it and those before it, which then stand before that op. So a kernel
 // only moves down, never past what reads it.
 //
+// What may not wait can still be launched with its neighbours: kernels of
+// little work that follow each other and do not depend on each other, as the
+// sums of the parts that one kernel made.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -31,6 +36,8 @@ namespace {
 constexpr int64_t kSmall = 256 * 1024;
 /// Parameters of a launch: CUDA takes 32764 bytes of them.
 constexpr size_t kMaxWords = 4000;
+/// Tensors of a kernel that leaves most of a GPU idle, in bytes.
+constexpr int64_t kLittle = 32 * 1024 * 1024;
 /// Kernels whose code one function has: each is a branch, and the GPU keeps
 /// track of few branches at a time without spilling.
 constexpr size_t kMaxKernels = 8;
@@ -49,8 +56,23 @@ private:
     size_t words = 0;
     /// A call of it reads from a batch, which may have been closed since.
     bool follows = false;
+
+    bool hasRoom(rt::KernelOp call) const {
+      size_t more = call.getNumOperands() + call.getNumResults();
+      return words + more <= kMaxWords && (callees.contains(call.getCallee()) ||
+                                           callees.size() < kMaxKernels);
+    }
+    void add(rt::KernelOp call) {
+      calls.push_back(call);
+      members.insert(call);
+      callees.insert(call.getCallee());
+      words += call.getNumOperands() + call.getNumResults();
+    }
   };
 
+  void batchNeighbours();
+  bool isBatch(rt::KernelOp op) const;
+  bool isLittle(rt::KernelOp op) const;
   bool mayWait(rt::KernelOp op) const;
   bool hasLaterReader(Value value, Operation *op) const;
   int lastLevel(Operation *op) const;
@@ -178,32 +200,91 @@ void Batcher::close(size_t count, Operation *before) {
   open.erase(open.begin(), open.begin() + count);
 }
 
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+bool Batcher::isBatch(rt::KernelOp op) const {
+  return symbols.lookup(op.getCallee())->hasAttr(RTDialect::kBatchAttr);
+}
+
+bool Batcher::isLittle(rt::KernelOp op) const {
+  int64_t bytes = 0;
+  auto add = [&](TypeRange types) {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        bytes += rt::getTensorBytes(tensor);
+  };
+  add(op->getOperandTypes());
+  add(op->getResultTypes());
+  return op.getNumOperands() != 0 && bytes <= kLittle;
+}
+
+/// Views of what a run of kernels makes come behind their launch.
+void Batcher::batchNeighbours() {
+  Batch batch;
+  SmallVector<Operation *> views;
+  auto reads = [&](Operation *op) {
+    WalkResult result = op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (batch.members.contains(operand.getDefiningOp()))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    return result.wasInterrupted();
+  };
+  auto flush = [&](Operation *before) {
+    if (batch.calls.size() > 1) {
+      build(batch, before);
+      for (Operation *view : views)
+        view->moveBefore(before);
+    }
+    batch = Batch();
+    views.clear();
+  };
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    bool readsBatch = reads(&op);
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+      if (readsBatch) {
+        views.push_back(&op);
+        batch.members.insert(&op);
+      }
+      continue;
+    }
+    auto call = dyn_cast<rt::KernelOp>(op);
+    bool waits = call && mayWait(call);
+    if (waits && !readsBatch)
+      continue;
+    bool joins = call && !waits && isLittle(call);
+    if (!joins || readsBatch || !batch.hasRoom(call))
+      flush(&op);
+    if (joins)
+      batch.add(call);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
 void Batcher::run() {
+  batchNeighbours();
   for (Operation &op : llvm::make_early_inc_range(block)) {
     int last = op.hasTrait<OpTrait::IsTerminator>() ? int(open.size()) - 1
                                                     : lastLevel(&op);
     auto call = dyn_cast<rt::KernelOp>(op);
-    if (!call || !mayWait(call)) {
+    if (!call || isBatch(call) || !mayWait(call)) {
       close(last + 1, &op);
       continue;
     }
-    size_t words = call.getNumOperands() + call.getNumResults();
     size_t level = last + 1;
-    auto hasRoom = [&](const Batch &batch) {
-      return batch.words + words <= kMaxWords &&
-             (batch.callees.contains(call.getCallee()) ||
-              batch.callees.size() < kMaxKernels);
-    };
-    while (level < open.size() && !hasRoom(open[level]))
+    while (level < open.size() && !open[level].hasRoom(call))
       ++level;
     if (level == open.size())
       open.emplace_back();
     Batch &batch = open[level];
     batch.follows |= last >= 0;
-    batch.calls.push_back(call);
-    batch.members.insert(call);
-    batch.callees.insert(call.getCallee());
-    batch.words += words;
+    batch.add(call);
   }
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionGroups.h"
+#include "CarriedSums.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
 #include "llvm/ADT/DenseMap.h"
@@ -39,6 +40,8 @@ private:
     /// Row counts that all ops and all values between them allow, ascending.
     SmallVector<int64_t> counts;
     int64_t preferred = 1;
+    /// Rows that one part of a carried sum adds; 0 without one.
+    int64_t steps = 0;
   };
 
   /// The values that an op reads, those in its regions included.
@@ -51,6 +54,8 @@ private:
   bool wouldHold(unsigned group, linalg::GenericOp op) const;
   bool tryJoin(unsigned group, linalg::GenericOp op);
   void place(linalg::GenericOp op);
+  SmallVector<unsigned> findNeighbours(linalg::GenericOp op) const;
+  SmallVector<linalg::GenericOp> orderOps(const Group &group) const;
   void sort(FusionPlan &plan) const;
 
   Block &block;
@@ -223,6 +228,9 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   Group &group = groups[number];
   if (group.ops.size() >= kMaxOps)
     return false;
+  std::optional<CarriedSum> sum = getCarriedSum(op);
+  if (sum && group.steps && group.steps != sum->steps)
+    return false;
   SmallVector<int64_t> counts = countsAfterJoining(group, op);
   if (counts.empty())
     return false;
@@ -237,8 +245,49 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   group.ops.push_back(op);
   group.counts = counts;
   group.preferred = preferred;
+  if (sum)
+    group.steps = sum->steps;
   groupOf[op] = number;
   return true;
+}
+
+/// Groups that pass a tensor of the op's element by element, where both reduce,
+/// or one of them carries a sum.
+SmallVector<unsigned> Planner::findNeighbours(linalg::GenericOp op) const {
+  SmallVector<unsigned> found;
+  bool isSum = getCarriedSum(op).has_value();
+  for (OpOperand *operand : op.getDpsInputOperands())
+    for (Operation *user : operand->get().getUsers()) {
+      auto other = dyn_cast<linalg::GenericOp>(user);
+      auto it = other ? groupOf.find(user) : groupOf.end();
+      if (it == groupOf.end() || llvm::is_contained(found, it->second))
+        continue;
+      bool fits = isSum || groups[it->second].steps ||
+                  (op.getNumReductionLoops() && other.getNumReductionLoops());
+      if (fits && readsSameRows(op, other))
+        found.push_back(it->second);
+    }
+  llvm::sort(found, std::greater<unsigned>());
+  return found;
+}
+
+/// Carried sums as early as they can be: what they read may be written over.
+SmallVector<linalg::GenericOp> Planner::orderOps(const Group &group) const {
+  SmallVector<linalg::GenericOp> ordered;
+  for (linalg::GenericOp op : group.ops) {
+    auto place = ordered.end();
+    if (getCarriedSum(op)) {
+      auto reads = [&](linalg::GenericOp other) {
+        return llvm::any_of(op->getOperands(), [&](Value value) {
+          return value.getDefiningOp() == other;
+        });
+      };
+      while (place != ordered.begin() && !reads(*std::prev(place)))
+        --place;
+    }
+    ordered.insert(place, op);
+  }
+  return ordered;
 }
 
 void Planner::place(linalg::GenericOp op) {
@@ -254,8 +303,16 @@ void Planner::place(linalg::GenericOp op) {
   for (unsigned group : candidates)
     if (tryJoin(group, op))
       return;
+  if (onGPU)
+    for (unsigned group : findNeighbours(op))
+      if (!llvm::is_contained(candidates, group) && tryJoin(group, op))
+        return;
+  std::optional<CarriedSum> sum = getCarriedSum(op);
   groupOf[op] = groups.size();
-  groups.push_back({{op}, getRowCounts(op), getPreferredRows(op, onGPU)});
+  groups.push_back({{op},
+                    getRowCounts(op),
+                    getPreferredRows(op, onGPU),
+                    sum ? sum->steps : 0});
 }
 
 /// Operands first; otherwise in the order of each unit's last op, so that
@@ -323,7 +380,8 @@ FusionPlan Planner::run() {
       place(generic);
   FusionPlan plan;
   for (const Group &group : groups)
-    plan.groups.push_back({group.ops, bestRows(group.counts, group.preferred)});
+    plan.groups.push_back(
+        {orderOps(group), bestRows(group.counts, group.preferred)});
   sort(plan);
   return plan;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUPlan.h"
+#include "CarriedSums.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
@@ -168,6 +169,11 @@ void Planner::makeRuns(OpPlan &op) {
 void Planner::chooseWork(OpPlan &op) {
   linalg::GenericOp generic = op.op;
   bool hasOneElement = op.parallel.size == 1;
+  if (auto sum = getCarriedSum(generic)) {
+    op.work = RowWork::Carried;
+    plan.steps = sum->steps;
+    return;
+  }
   if (op.reductions.size == 1) {
     op.work = hasOneElement ? RowWork::Scalar : RowWork::Elements;
     return;
@@ -253,10 +259,15 @@ int64_t Planner::bestVector(const OpPlan &op) const {
   return 1;
 }
 
+/// Whether the threads of a team share an op's rows element by element.
+static bool isShared(const OpPlan &op) {
+  return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
+         op.work == RowWork::Carried;
+}
+
 /// Whether the threads of a team take chunks of the op's rows.
 static bool isChunked(const OpPlan &op) {
-  return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
-         op.work == RowWork::Columns;
+  return isShared(op) || op.work == RowWork::Columns;
 }
 
 /// One width for all ops of equally long rows, so that they share them alike.
@@ -290,8 +301,7 @@ bool Planner::isReadAlike(Value value) const {
   int64_t elements = rowElements(value);
   auto alike = [&](const OpPlan &op, OpOperand &operand) {
     auto linear = access(op, operand);
-    bool shares = op.work == RowWork::Elements || op.work == RowWork::Reduction;
-    return linear && shares && !op.shared().runs.empty() &&
+    return linear && isShared(op) && !op.shared().runs.empty() &&
            readsAlike(op, op.shared(), *linear, elements);
   };
   for (const OpPlan &op : plan.ops)
@@ -375,7 +385,7 @@ int64_t Planner::countHeld() const {
   llvm::SmallDenseMap<Value, unsigned> readers;
   int64_t held = 0;
   for (const OpPlan &op : plan.ops) {
-    if (op.work != RowWork::Elements && op.work != RowWork::Reduction)
+    if (!isShared(op))
       continue;
     SmallPtrSet<Value, 8> read;
     for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
@@ -385,7 +395,7 @@ int64_t Planner::countHeld() const {
     for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
       if (read.erase(operand->get()) && ++readers[operand->get()] == 2)
         held += elements;
-    if (op.work == RowWork::Elements)
+    if (op.work != RowWork::Reduction)
       held += elements * op.op->getNumResults();
   }
   return held;
@@ -393,7 +403,8 @@ int64_t Planner::countHeld() const {
 
 void Planner::chooseTeam() {
   int64_t chunks = widest();
-  bool fewRows = plan.rows < 264;
+  int64_t rows = plan.rows / plan.steps;
+  bool fewRows = rows < 264;
   auto setTeam = [&](int64_t team, int64_t teams) {
     plan.team = team;
     plan.teams = teams;
@@ -402,7 +413,7 @@ void Planner::chooseTeam() {
   };
   auto inWarp = [&](int64_t team) {
     int64_t block = wantedBlock ? wantedBlock : 4 * kWarp;
-    int64_t most = llvm::PowerOf2Ceil(plan.rows);
+    int64_t most = llvm::PowerOf2Ceil(rows);
     int64_t teams = std::min(block / team, most);
     // Whole warps, so that all lanes take part in shuffles.
     teams = std::max(teams, kWarp / team);
@@ -428,7 +439,7 @@ void Planner::chooseTeam() {
   if (plan.teams > 1 && plan.team == kWarp && countHeld() > kMaxRegisters)
     inBlock();
   plan.block = plan.team * plan.teams;
-  plan.grid = llvm::divideCeil(plan.rows, plan.teams);
+  plan.grid = llvm::divideCeil(rows, plan.teams);
   for (OpPlan &op : plan.ops) {
     if (op.work == RowWork::Columns && op.chunks < plan.team) {
       op.splits = std::min(plan.team / op.chunks, op.reductions.size);
@@ -445,11 +456,11 @@ void Planner::chooseTeam() {
       if (!combines)
         op.splits = 1;
     }
-    bool isShared =
-        op.work == RowWork::Elements || op.work == RowWork::Reduction;
-    if (isShared && op.rounds * op.vector > kMaxHeld)
+    if (isShared(op) && op.rounds * op.vector > kMaxHeld)
       plan.unrolled = false;
   }
+  // Sums that are carried are in registers, whatever else there is.
+  plan.unrolled |= plan.steps > 1;
   plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
 }
 
@@ -466,7 +477,9 @@ void Planner::placeValues() {
         return user != terminator;
       });
       ValuePlace &place = plan.places[value];
-      if (rowElements(value) == 1)
+      if (op.work == RowWork::Carried)
+        place = ValuePlace::Memory;
+      else if (rowElements(value) == 1)
         place = ValuePlace::Scalar;
       else if (isRead && plan.unrolled && isReadAlike(value))
         place = ValuePlace::Registers;
@@ -482,10 +495,9 @@ void Planner::findWaits() {
   Operation *terminator = kernel.front().getTerminator();
   for (OpPlan &op : plan.ops) {
     linalg::GenericOp generic = op.op;
-    bool shares = op.work == RowWork::Elements || op.work == RowWork::Reduction;
     auto isAlike = [&](OpOperand &operand) {
       auto linear = access(op, operand);
-      return linear && shares && !op.shared().runs.empty() &&
+      return linear && isShared(op) && !op.shared().runs.empty() &&
              readsAlike(op, op.shared(), *linear, rowElements(operand.get()));
     };
     SmallVector<Value> read;
@@ -553,7 +565,7 @@ KernelPlan Planner::run() {
   int64_t rows =
       kernel->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr).getInt();
   addOps(rows);
-  if (makeFlat())
+  if (plan.steps == 1 && makeFlat())
     return plan;
   chooseVectors();
   // Where values lie depends on the team, and who waits on where they lie; a

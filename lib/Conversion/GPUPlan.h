@@ -10,6 +10,9 @@
 // them where every op goes through the row alike; else they lie in the block's
 // shared memory, or in memory if they are results.
 //
+// A team of a kernel that carries sums along (CarriedSums.h) does several rows,
+// one after the other, and keeps the sums of its columns in registers.
+//
 // The plan is made from shapes and maps alone; LowerGPUKernels writes code.
 //
 //===----------------------------------------------------------------------===//
@@ -68,6 +71,8 @@ enum class RowWork {
   Sums,
   /// Sums of columns: threads share columns and, where these are few, rows.
   Columns,
+  /// Sums of columns of the rows that a team does one after the other.
+  Carried,
 };
 
 /// How one op is done.
@@ -101,6 +106,8 @@ struct KernelPlan {
   /// A thread is at one chunk of one row, and rows are counted anew.
   bool flat = false;
   int64_t rows = 1;
+  /// Rows that a team does one after the other, and adds up on the way.
+  int64_t steps = 1;
   /// Threads of a row, rows of a block.
   int64_t team = 1, teams = 1;
   int64_t grid = 1, block = 1, sharedBytes = 0;

@@ -13,6 +13,80 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
+// Sums that are carried from row to row
+//===----------------------------------------------------------------------===//
+
+/// Adds the row to the sums; a thread without a chunk adds what it never
+/// stores.
+void GPUThreadCode::lowerCarried() {
+  Elements &sums = carried[op];
+  unsigned numResults = op->op->getNumResults();
+  forRounds([&](Value number, unsigned which, Value) {
+    atShared(scale(number, op->vector));
+    loadChunk(which);
+    for (element = 0; element < op->vector; ++element) {
+      auto *mine = sums.begin() + (which * op->vector + element) * numResults;
+      Elements before(mine, mine + numResults);
+      llvm::copy(body(op->op, before, /*reassociates=*/false), mine);
+    }
+    element = 0;
+  });
+  chunk.clear();
+}
+
+/// The rows of a part, one after the other, then its sums.
+void GPUThreadCode::lowerSteps(Value part) {
+  Value first = scale(part, plan.steps);
+  SmallVector<Value> starts;
+  for (const OpPlan &next : plan.ops) {
+    if (next.work != RowWork::Carried)
+      continue;
+    op = &next;
+    Elements &sums = carried[op];
+    for (int64_t i = 0; i < next.rounds * next.vector; ++i)
+      llvm::append_range(sums, neutralValues());
+    llvm::append_range(starts, sums);
+  }
+  auto loop =
+      scf::ForOp::create(b, index(0), index(plan.steps), index(1), starts);
+  auto take = [&](ValueRange values) {
+    for (auto &[next, sums] : carried) {
+      llvm::copy(values.take_front(sums.size()), sums.begin());
+      values = values.drop_front(sums.size());
+    }
+  };
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    row = add(first, loop.getInductionVar());
+    take(loop.getRegionIterArgs());
+    lowerOps();
+    // The next row's parts of sums come where this one's are read.
+    if (plan.sharedBytes)
+      gpu::BarrierOp::create(b);
+    SmallVector<Value> sums;
+    for (auto &[next, values] : carried)
+      llvm::append_range(sums, values);
+    scf::YieldOp::create(b, sums);
+  }
+  take(loop.getResults());
+  row = first;
+  for (auto &[next, sums] : carried) {
+    op = next;
+    atRow();
+    unsigned numResults = op->op->getNumResults();
+    forRounds([&](Value number, unsigned which, Value isActive) {
+      atShared(scale(number, op->vector));
+      SmallVector<Elements> results(numResults);
+      for (int64_t i = 0; i < op->vector * numResults; ++i)
+        results[i % numResults].push_back(
+            sums[which * op->vector * numResults + i]);
+      storeResults(results, both(isActive, hasRow));
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Sums of a team
 //===----------------------------------------------------------------------===//
 

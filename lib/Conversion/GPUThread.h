@@ -20,6 +20,7 @@
 #include "GPUPlan.h"
 #include "KernelCode.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 
 namespace tessera {
@@ -90,12 +91,14 @@ private:
   void lowerElements();
   void lowerReduction();
   void lowerSums();
+  void lowerCarried();
   void lowerColumns();
   void addParts(llvm::SmallVector<Elements> &sums, mlir::Value part,
                 mlir::Value chunk, mlir::Value isActive);
   void lower(const OpPlan &next);
   void lowerFlat(mlir::Value block, mlir::Value thread);
   void lowerTeams(mlir::Value block, mlir::Value thread);
+  void lowerSteps(mlir::Value part);
   void lowerOps();
 
   llvm::ArrayRef<InPlace> inPlace;
@@ -111,6 +114,9 @@ private:
   /// read, by round and way of reading.
   std::map<std::pair<void *, unsigned>, Elements> held;
   std::map<std::pair<void *, std::vector<int64_t>>, Elements> kept;
+  /// The sums that a step goes on with, of each op that carries some: by chunk,
+  /// element and result.
+  llvm::MapVector<const OpPlan *, Elements> carried;
 
   // The op that is lowered, and where its loops are.
   const OpPlan *op = nullptr;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelRows.h"
+#include "CarriedSums.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -45,6 +46,8 @@ static unsigned getMaxRowLoops(linalg::GenericOp op) {
 
 std::optional<unsigned> tessera::getRowLoops(linalg::GenericOp op,
                                              int64_t rows) {
+  if (auto sum = getCarriedSum(op))
+    return rows == sum->rows ? std::optional(sum->rowLoops) : std::nullopt;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t product = 1;
   for (unsigned loops = 0, end = getMaxRowLoops(op);; ++loops) {
@@ -57,6 +60,8 @@ std::optional<unsigned> tessera::getRowLoops(linalg::GenericOp op,
 }
 
 SmallVector<int64_t> tessera::getRowCounts(linalg::GenericOp op) {
+  if (auto sum = getCarriedSum(op))
+    return {sum->rows};
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> counts{1};
   for (unsigned loop = 0, end = getMaxRowLoops(op); loop < end; ++loop)
@@ -66,6 +71,8 @@ SmallVector<int64_t> tessera::getRowCounts(linalg::GenericOp op) {
 }
 
 int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
+  if (auto sum = getCarriedSum(op))
+    return sum->rows;
   // A row of fewer elements costs more to find than to compute; fewer rows
   // leave threads without work.
   constexpr int64_t kRows = 64;

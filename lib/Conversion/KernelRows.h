@@ -20,10 +20,12 @@
 namespace tessera {
 
 /// Number of leading loops of `op` that make `rows` rows, the fewest; none if
-/// the op cannot be cut so.
+/// the op cannot be cut so. A carried sum (CarriedSums.h) has the rows that it
+/// adds, and no other number.
 std::optional<unsigned> getRowLoops(mlir::linalg::GenericOp op, int64_t rows);
 
-/// All numbers of rows that `op` can be cut into, ascending; 1 among them.
+/// All numbers of rows that `op` can be cut into, ascending; 1 among them, but
+/// for a carried sum.
 llvm::SmallVector<int64_t> getRowCounts(mlir::linalg::GenericOp op);
 
 /// The number of rows that suits `op` best: all its parallel work but the last

@@ -364,6 +364,8 @@ void GPUThreadCode::lower(const OpPlan &next) {
     return lowerSums();
   case RowWork::Columns:
     return lowerColumns();
+  case RowWork::Carried:
+    return lowerCarried();
   }
 }
 
@@ -394,12 +396,15 @@ void GPUThreadCode::lowerTeams(Value block, Value thread) {
     Value team = divide(thread, plan.team, plan.block, /*remainder=*/false);
     lane = divide(thread, plan.team, plan.block, /*remainder=*/true);
     row = add(scale(block, plan.teams), team);
-    if (plan.rows % plan.teams) {
-      hasRow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row,
-                                     index(plan.rows));
-      row = arith::SelectOp::create(b, hasRow, row, index(plan.rows - 1));
+    int64_t rows = plan.rows / plan.steps;
+    if (rows % plan.teams) {
+      hasRow =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, index(rows));
+      row = arith::SelectOp::create(b, hasRow, row, index(rows - 1));
     }
   }
+  if (plan.steps > 1)
+    return lowerSteps(row);
   lowerOps();
 }
 

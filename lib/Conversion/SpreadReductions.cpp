@@ -9,13 +9,17 @@
 // parts depend on the shape alone, so results do not depend on threads.
 //
 // A GPU needs more rows: there a sum of columns is done by parts first, each
-// over all columns, and then over the parts by blocks of columns.
+// over all columns, and then over the parts by blocks of columns. Where another
+// op works on the same rows, parts are of rows that follow each other, so that
+// one kernel can do both (CarriedSums.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedSums.h"
 #include "GenericBuilder.h"
 #include "KernelRows.h"
 #include "dialects/RT/RT.h"
+#include "mlir/IR/Matchers.h"
 #include "tessera/Conversion/Passes.h"
 
 namespace tessera {
@@ -246,6 +250,33 @@ static linalg::GenericOp sumParts(GenericBuilder &b, linalg::GenericOp op,
       });
 }
 
+/// Cuts a sum of columns into sums of rows that follow each other, which a
+/// kernel of these rows can carry along, and the sum over them, which is given;
+/// null where there is no such kernel.
+static linalg::GenericOp carryParts(linalg::GenericOp op) {
+  linalg::FillOp start = getStart(op, 0);
+  std::optional<AffineMap> map = planCarriedSum(op);
+  if (!map || !start || !getAddition(op) ||
+      !matchPattern(start.getInputs()[0], m_AnyZeroFloat()))
+    return nullptr;
+  GenericBuilder b(op.getLoc(), op);
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = *map;
+  unsigned last = op.getNumReductionLoops() - 1;
+  std::fill_n(iterators.begin(), last, IteratorType::parallel);
+  SmallVector<int64_t> shape = op.getStaticLoopRanges();
+  shape[last] /= cast<AffineConstantExpr>(
+                     cast<AffineBinaryOpExpr>(map->getResult(last)).getRHS())
+                     .getValue();
+  linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
+                                    fillLike(b, start, shape), maps, iterators);
+  linalg::GenericOp whole = sumParts(b, op, parts.getResult(0), last + 1);
+  op.getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op.erase();
+  return whole;
+}
+
 /// The largest divisor of `size` that is at most `most`.
 static int64_t largestDivisor(int64_t size, int64_t most) {
   for (int64_t divisor = std::min(size, most); divisor > 1; --divisor)
@@ -427,7 +458,9 @@ struct SpreadReductionsPass
     for (linalg::GenericOp op : ops) {
       if (spreadWhole(op, enough))
         continue;
-      linalg::GenericOp whole = onGPU ? spreadParts(op) : nullptr;
+      linalg::GenericOp whole = onGPU ? carryParts(op) : nullptr;
+      if (onGPU && !whole)
+        whole = spreadParts(op);
       spreadColumns(whole ? whole : op);
     }
   }

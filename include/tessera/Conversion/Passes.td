@@ -127,7 +127,9 @@ def SpreadReductionsPass
   let summary = "sums without rows get rows";
   let description = [{
     A sum over leading dimensions is done by blocks of columns, a sum over
-    everything by parts of it, so that all threads have work.
+    everything by parts of it, so that all threads have work. Where the target is
+    a GPU a sum of columns is first done by parts; of rows that follow each other,
+    `(b, s, c) -> (b, s floordiv 32, c)`, where another op has the same rows.
 
     ```mlir
     %s = linalg.generic // reduction, parallel
@@ -188,7 +190,8 @@ def BatchKernelsPass : Pass<"rt-batch-kernels", "::mlir::ModuleOp"> {
     Where the target is a GPU. Kernels that do not depend on each other, and that
     either make the step's results (optimizers) or little from what stays in
     memory anyway (norms of gradients), become one kernel that calls them. It
-    stands where the first result is read.
+    stands where the first result is read. Small ones that follow each other do
+    so too.
 
     ```mlir
     %a = rt.kernel @kernel_0(%x) : (tensor<8xf32>) -> tensor<8xf32>
