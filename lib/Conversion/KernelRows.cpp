@@ -82,10 +82,11 @@ int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   int64_t rows = 1, elements = 1;
   for (auto [i, size] : llvm::enumerate(sizes))
     (i < loops ? rows : elements) *= size;
-  // Without a reduction, the last dimension is what a row holds.
-  bool hasReduction = loops < sizes.size();
+  // Without a reduction, the last dimension is what a row holds, unless that is
+  // all there is.
+  bool holdsLast = loops > 1 && loops == sizes.size() && rows > sizes.back();
   while (loops > 1 &&
-         ((!hasReduction && loops == sizes.size()) ||
+         ((holdsLast && loops == sizes.size()) ||
           (elements < kElements && rows / sizes[loops - 1] >= kRows))) {
     --loops;
     rows /= sizes[loops];

@@ -38,6 +38,25 @@ func.func @layers(%x: tensor<4x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %w:
 
 // -----
 
+// What has one dimension of more than one element has that many rows, and no kernel
+// in common with another size.
+// CHECK-LABEL: func.func @one_dimension
+// CHECK: %[[E:.*]] = rt.kernel @kernel_0(%arg0)
+// CHECK: rt.kernel @kernel_1(%arg1, %[[E]])
+// CHECK: rt.kernel @kernel_2(%arg2, %[[E]])
+// CHECK: func.func private @kernel_1({{.*}}tensor<1x683xf32>, {{.*}}tensor<f32>) -> tensor<1x683xf32> attributes {rt.kernel, rt.reuse = array<i64: 0, 0>, rt.rows = 683 : i64}
+// CHECK: func.func private @kernel_2({{.*}}tensor<1x342x1xf32>, {{.*}}tensor<f32>) -> tensor<1x342x1xf32> attributes {rt.kernel, rt.reuse = array<i64: 0, 0>, rt.rows = 342 : i64}
+func.func @one_dimension(%s: tensor<f32>, %x: tensor<1x683xf32>, %y: tensor<1x342x1xf32>) -> (tensor<1x683xf32>, tensor<1x342x1xf32>) {
+  %e = math.exp %s : tensor<f32>
+  %0 = nn.broadcast %e dims [] : tensor<f32> -> tensor<1x683xf32>
+  %1 = arith.mulf %x, %0 : tensor<1x683xf32>
+  %2 = nn.broadcast %e dims [] : tensor<f32> -> tensor<1x342x1xf32>
+  %3 = arith.mulf %y, %2 : tensor<1x342x1xf32>
+  return %1, %3 : tensor<1x683xf32>, tensor<1x342x1xf32>
+}
+
+// -----
+
 // A path that leaves a group and comes back splits it: the product stands
 // between.
 // CHECK-LABEL: func.func @no_cycle
