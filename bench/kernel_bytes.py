@@ -5,7 +5,9 @@ bytes of what it reads and writes: each operand once, each result once. Beside i
 stands the floor of the step: every tensor that generated kernels touch is read once
 and written once in the whole step, however many kernels read it. What is looked up by
 index (rows of a table, a label's logit) counts as far as it is read. Products, attention
-and other library calls are counted, but move nothing here. Prints one JSON line a
+and other library calls are counted, but move nothing here; what products read and write
+beside their operands and result (biases, what is added, GELU's argument, sums) is apart,
+as `epilogue_bytes`. Prints one JSON line a
 case; `--registers` adds registers and spilled bytes by ptxas (needs a CUDA toolkit),
 `--kernels N` the N kernels that move the most.
 
@@ -35,6 +37,7 @@ VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 OP = re.compile(r"^\s+(?:(?P<results>%[\w#:, %]+) = )?(?P<name>[a-z]\w*(?:\.\w+)+)(?P<rest>.*)$")
 CALL = re.compile(r"@(?P<callee>\w+)\((?P<operands>[^)]*)\) : \((?P<ins>[^)]*)\) -> (?P<outs>.*)$")
 TENSOR = re.compile(r"tensor<([^>]*)>|\bindex\b")
+BESIDE = re.compile(r" (?:(?:init|bias|argument) %[\w#]+ :|extra) (tensor<[^>]*>)")
 
 
 def tensor_bytes(text):
@@ -119,7 +122,7 @@ class Step:
         self.read, self.made = {}, {}
         self.by_kernel = collections.Counter()
         self.calls = collections.Counter()
-        self.launches = self.kernels = self.moved = 0
+        self.launches = self.kernels = self.moved = self.beside = 0
         self.libraries = collections.Counter()
         (self.name, (_, ops, _, _)), = [
             entry for entry in functions.items() if not entry[1][3]]
@@ -139,6 +142,8 @@ class Step:
             self.launch(parse_call(match), {}, {})
         elif name.startswith("rt.") or name.startswith("dist."):
             self.libraries[name] += 1
+            if name.startswith("rt.matmul"):
+                self.beside += sum(tensor_bytes(" ".join(BESIDE.findall(match.group("rest")))))
 
     def launch(self, call, outer_in, outer_out):
         """Adds a kernel, or those of a batch; the maps name the batch's values."""
@@ -216,7 +221,7 @@ def main():
         line = {"bench": "kernel_bytes", "case": case, "precision": args.precision,
                 "launches": step.launches, "kernels": step.kernels, "codes": len(step.calls),
                 "library_calls": dict(sorted(step.libraries.items())),
-                "bytes": step.moved, "floor_bytes": step.floor(),
+                "bytes": step.moved, "epilogue_bytes": step.beside, "floor_bytes": step.floor(),
                 "ratio": round(step.moved / step.floor(), 4)} | registers
         if args.kernels:
             line["largest"] = [

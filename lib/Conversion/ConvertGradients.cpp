@@ -200,27 +200,6 @@ Value buildActivationBackward(GenericBuilder &b, Op op,
                });
 }
 
-/// 0.5 (1 + x)
-Value halfOfOnePlus(GenericBuilder &b, Value x) {
-  return scaled(b, arith::AddFOp::create(b, x, b.constant(x.getType(), 1.0)),
-                0.5);
-}
-
-/// With u = c (x + a x^3) and t = tanh(u):
-/// 0.5 (1 + t) + 0.5 x (1 - t^2) c (1 + 3 a x^2)
-Value tanhGeluSlope(GenericBuilder &b, Value x) {
-  Value one = b.constant(x.getType(), 1.0);
-  Value t = math::TanhOp::create(b, geluArgument(b, x));
-  Value rest = arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
-  Value square = arith::MulFOp::create(b, x, x);
-  Value inner =
-      arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
-  Value product = arith::MulFOp::create(
-      b, scaled(b, x, 0.5 * std::sqrt(2.0 / M_PI)), inner);
-  return arith::AddFOp::create(b, halfOfOnePlus(b, t),
-                               arith::MulFOp::create(b, rest, product));
-}
-
 /// Phi(x) + x phi(x), of the normal distribution and its density.
 Value erfGeluSlope(GenericBuilder &b, Value x) {
   Value erf = math::ErfOp::create(b, scaled(b, x, std::sqrt(0.5)));
@@ -267,6 +246,19 @@ struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
 };
 
 } // namespace
+
+Value tessera::tanhGeluSlope(GenericBuilder &b, Value x) {
+  Value one = b.constant(x.getType(), 1.0);
+  Value t = math::TanhOp::create(b, geluArgument(b, x));
+  Value rest = arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
+  Value square = arith::MulFOp::create(b, x, x);
+  Value inner =
+      arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
+  Value product = arith::MulFOp::create(
+      b, scaled(b, x, 0.5 * std::sqrt(2.0 / M_PI)), inner);
+  return arith::AddFOp::create(b, halfOfOnePlus(b, t),
+                               arith::MulFOp::create(b, rest, product));
+}
 
 void tessera::populateGradientPatterns(RewritePatternSet &patterns) {
   patterns

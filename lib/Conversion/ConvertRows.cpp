@@ -196,19 +196,18 @@ struct ConvertGelu : OpRewritePattern<nn::GeluOp> {
                                 PatternRewriter &rewriter) const override {
     GenericBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getX().getType();
-    Value result = b.map(
-        type.getShape(), type.getElementType(),
-        {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
-          Value x = b.widen(v[0]);
-          Value inner = op.getKind() == nn::GeluKind::Tanh
-                            ? Value(math::TanhOp::create(b, geluArgument(b, x)))
-                            : Value(math::ErfOp::create(
-                                  b, scaled(b, x, 1 / std::sqrt(2.0))));
-          Value one = b.constant(x.getType(), 1.0);
-          Value y = arith::MulFOp::create(b, scaled(b, x, 0.5),
-                                          arith::AddFOp::create(b, inner, one));
-          return b.cast(y, type.getElementType());
-        });
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value x = b.widen(v[0]);
+                Value inner =
+                    op.getKind() == nn::GeluKind::Tanh
+                        ? Value(math::TanhOp::create(b, geluArgument(b, x)))
+                        : Value(math::ErfOp::create(
+                              b, scaled(b, x, 1 / std::sqrt(2.0))));
+                Value y = geluFrom(b, x, inner);
+                return b.cast(y, type.getElementType());
+              });
     rewriter.replaceOp(op, result);
     return success();
   }

@@ -53,6 +53,7 @@ private:
                       ValueRange words);
   void startFrom(Value init, Value result);
   void lowerMatmul(rt::MatmulOp op);
+  void lowerMatmulFused(rt::MatmulFusedOp op);
   template <typename Call, typename Op> void lowerAttention(Op op);
   void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
   void lowerCopy(rt::CopyOp op);
@@ -278,14 +279,42 @@ void StepLowering::startFrom(Value init, Value result) {
 }
 
 void StepLowering::lowerMatmul(rt::MatmulOp op) {
+  Type element = op.getLhs().getType().getElementType();
+  Type resultElement = op.getResult().getType().getElementType();
+  int64_t places[] = {offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                      offsetOf(op.getResult())};
+  // A device adds what lies elsewhere.
+  if (op.getInit() && device && op.getLayout().getBatch() == 1 &&
+      offsetOf(op.getInit()) != places[2]) {
+    rt::CallMatmulFusedOp::create(
+        b, rt::EpilogueKind::None, op.getLayout(), element, resultElement,
+        places, b.getI64IntegerAttr(offsetOf(op.getInit())),
+        /*bias=*/IntegerAttr(), /*bias_element=*/TypeAttr(),
+        /*aux=*/IntegerAttr());
+    return;
+  }
   if (op.getInit())
     startFrom(op.getInit(), op.getResult());
   rt::CallMatmulOp::create(b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
-                           op.getLhs().getType().getElementType(),
-                           op.getResult().getType().getElementType(),
-                           ArrayRef<int64_t>{offsetOf(op.getLhs()),
-                                             offsetOf(op.getRhs()),
-                                             offsetOf(op.getResult())});
+                           element, resultElement, places);
+}
+
+void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
+  Value extra = op.getExtras().empty() ? Value() : op.getExtras().front();
+  bool isGelu = op.getKind() == rt::EpilogueKind::Gelu;
+  Value bias = isGelu || op.getBias() ? op.getBias() : extra;
+  Value aux = isGelu ? extra : op.getArgument();
+  auto place = [&](Value value) {
+    return value ? b.getI64IntegerAttr(offsetOf(value)) : IntegerAttr();
+  };
+  rt::CallMatmulFusedOp::create(
+      b, op.getKind(), op.getLayout(), op.getLhs().getType().getElementType(),
+      op.getResult().getType().getElementType(),
+      ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                        offsetOf(op.getResult())},
+      place(op.getInit()), place(bias),
+      bias ? TypeAttr::get(getElementTypeOrSelf(bias.getType())) : TypeAttr(),
+      place(aux));
 }
 
 /// The call for attention or its gradients; tensors are its operands, then its
@@ -503,6 +532,7 @@ LogicalResult StepLowering::lower(Operation *op) {
       llvm::TypeSwitch<Operation *, bool>(op)
           .Case([&](rt::KernelOp o) { return lowerKernelCall(o), true; })
           .Case([&](rt::MatmulOp o) { return lowerMatmul(o), true; })
+          .Case([&](rt::MatmulFusedOp o) { return lowerMatmulFused(o), true; })
           .Case([&](rt::AttentionOp o) {
             return lowerAttention<rt::CallAttentionOp>(o), true;
           })

@@ -62,6 +62,27 @@ inline mlir::Value geluArgument(GenericBuilder &b, mlir::Value x) {
                 std::sqrt(2.0 / M_PI));
 }
 
+/// 0.5 x (1 + inner)
+inline mlir::Value geluFrom(GenericBuilder &b, mlir::Value x,
+                            mlir::Value inner) {
+  mlir::Value one = b.constant(x.getType(), 1.0);
+  return mlir::arith::MulFOp::create(
+      b, scaled(b, x, 0.5), mlir::arith::AddFOp::create(b, inner, one));
+}
+inline mlir::Value tanhGelu(GenericBuilder &b, mlir::Value x) {
+  return geluFrom(b, x, mlir::math::TanhOp::create(b, geluArgument(b, x)));
+}
+
+/// 0.5 (1 + x)
+inline mlir::Value halfOfOnePlus(GenericBuilder &b, mlir::Value x) {
+  return scaled(
+      b, mlir::arith::AddFOp::create(b, x, b.constant(x.getType(), 1.0)), 0.5);
+}
+
+/// The derivative of tanhGelu: with u = c (x + a x^3) and t = tanh(u),
+/// 0.5 (1 + t) + 0.5 x (1 - t^2) c (1 + 3 a x^2).
+mlir::Value tanhGeluSlope(GenericBuilder &b, mlir::Value x);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_CONVERSION_ROWHELPERS_H

@@ -164,6 +164,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConvertNNPass());
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
   pm.addNestedPass<func::FuncOp>(createSpreadReductionsPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createBatchKernelsPass());

@@ -164,6 +164,31 @@ def FuseElementwisePass : Pass<"rt-fuse-elementwise", "::mlir::func::FuncOp"> {
                            "::mlir::linalg::LinalgDialect"];
 }
 
+def FuseEpiloguesPass : Pass<"rt-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "products of a GPU take a part of what follows";
+  let description = [{
+    Where the target is a GPU. A product takes the bias that is added to it, GELU
+    by tanh (whose argument it writes, if others read it), GELU's gradient, and
+    a tensor that is added; the product of a weight's gradient takes the sums of
+    its operand's columns, which are a bias's gradient. Forms are found by the
+    arithmetic of bodies and by strides. Not if the result is read only within
+    the kernel that would make it.
+
+    ```mlir
+    %p = rt.matmul %a, %b <...> : ... -> tensor<8x16xbf16>
+    %x = linalg.generic ins(%p, %bias) // add
+    %y = linalg.generic ins(%x)        // GELU
+    ```
+    becomes
+    ```mlir
+    %y, %x = rt.matmul_fused <gelu> %a, %b <...> bias %bias : tensor<16xbf16>
+        : ... -> tensor<8x16xbf16> extra tensor<8x16xbf16>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "groups linalg ops over common rows into kernels";
   let description = [{
