@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/RestLayout.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
@@ -103,6 +104,25 @@ TEST_F(RestLayoutTest, a_dimension_that_tp_does_not_divide_stays) {
   EXPECT_EQ(rest({64, 259, 2, 8}, 1),
             "64x259x16 -> 66x259x16 [{\"dp\"}p2, {\"tp\"}, {}]");
   EXPECT_EQ(rest({259}, 0), "even"); // nothing is left to merge
+}
+
+TEST_F(RestLayoutTest, places_of_elements) {
+  context.loadDialect<func::FuncDialect>();
+  mesh.sizes = {5, 2};
+  Sharding inUse = Sharding::replicatedOf(2);
+  inUse.dims[1].axes.push_back(mesh.fullAxis(1));
+  std::optional<RestLayout> layout =
+      RestLayout::get({3, 4}, inUse, mesh.fullAxis(0));
+  ASSERT_TRUE(layout);
+  OpBuilder builder(&context);
+  Type rest = layout->getType(builder.getF32Type());
+  OwningOpRef<func::FuncOp> func = func::FuncOp::create(
+      builder.getUnknownLoc(), "f", builder.getFunctionType({rest, rest}, {}));
+  func->setArgAttrs(0, layout->getAttributes(builder));
+  // Two tiles of 3 x 2, each padded from 6 to 10 elements.
+  EXPECT_EQ(getRestIndices(*func, 0),
+            (std::vector<int64_t>{0, 1, 10, 11, 2, 3, 12, 13, 4, 5, 14, 15}));
+  EXPECT_FALSE(getRestIndices(*func, 1));
 }
 
 TEST_F(RestLayoutTest, no_more_is_padded_than_shards) {
