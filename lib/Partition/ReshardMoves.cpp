@@ -21,11 +21,11 @@ public:
   using Parts = ReshardSpace::Parts;
   using State = ReshardSpace::State;
   using Move = ReshardSpace::Move;
-  using Visit = llvm::function_ref<void(const Move &, State &&)>;
+  using Visit = ReshardSpace::Visit;
 
-  MoveGenerator(const ReshardSpace &space, const State &state, int64_t cap,
-                Visit visit)
-      : space(space), state(state), cap(cap), visit(visit),
+  MoveGenerator(const ReshardSpace &space, const State &state,
+                const ReshardSpace::MoveLimits &limits, Visit visit)
+      : space(space), state(state), limits(limits), visit(visit),
         size(space.getLocalSize(state)) {
     for (const Parts &dim : state.dims) {
       for (Part p : dim)
@@ -43,7 +43,7 @@ public:
   void permutes() {
     State next = state;
     for (Parts &dim : next.dims)
-      dim.clear();
+      dim = Parts();
     arrange(next, 0, blocked, 1);
   }
 
@@ -65,7 +65,7 @@ private:
 
   const ReshardSpace &space;
   const State &state;
-  int64_t cap;
+  const ReshardSpace::MoveLimits &limits;
   Visit visit;
   int64_t size;
   llvm::SmallVector<int64_t, 4> counts;
@@ -85,8 +85,7 @@ void MoveGenerator::slices() {
         continue;
       State next = state;
       space.append(next.dims[d], p);
-      visit({Kind::Slice, {p}, static_cast<uint8_t>(d), 0, 0},
-            std::move(next));
+      visit({Kind::Slice, {p}, static_cast<uint8_t>(d), 0, 0}, next);
     }
   }
 }
@@ -96,24 +95,24 @@ void MoveGenerator::slices() {
 void MoveGenerator::gather(size_t dim, ArrayRef<Part> kept,
                            ArrayRef<Part> suffix) {
   int64_t n = space.numShards(suffix);
-  uint64_t mask = maskOf(suffix);
-  auto from = static_cast<uint8_t>(dim);
-  if (size * n <= cap) {
+  ArrayRef<LinkSpan> spans = space.spansOf(maskOf(suffix));
+  Move move{Kind::AllGather, Parts(suffix), static_cast<uint8_t>(dim), 0,
+            space.getTime(CollectiveKind::AllGather, size, spans)};
+  if (size * n <= limits.cap && limits.admits(move.time)) {
     State next = state;
-    next.dims[dim].assign(kept.begin(), kept.end());
-    visit({Kind::AllGather, Parts(suffix), from, 0,
-           space.getTime(CollectiveKind::AllGather, size, mask)},
-          std::move(next));
+    next.dims[dim].assign(kept);
+    visit(move, next);
   }
+  move.kind = Kind::AllToAll;
+  move.time = space.getTime(CollectiveKind::AllToAll, size, spans);
   for (size_t to = 0; to < state.dims.size(); ++to) {
-    if (to == dim || !divides(to, n))
+    if (to == dim || !divides(to, n) || !limits.admits(move.time))
       continue;
     State next = state;
-    next.dims[dim].assign(kept.begin(), kept.end());
+    next.dims[dim].assign(kept);
     space.append(next.dims[to], suffix);
-    visit({Kind::AllToAll, Parts(suffix), from, static_cast<uint8_t>(to),
-           space.getTime(CollectiveKind::AllToAll, size, mask)},
-          std::move(next));
+    move.splitDim = static_cast<uint8_t>(to);
+    visit(move, next);
   }
 }
 
@@ -124,7 +123,7 @@ void MoveGenerator::gathersAndMoves() {
       for (auto [major, minor] : space.splits[list[i]]) {
         Parts kept(list.take_front(i)), suffix{minor};
         kept.push_back(major);
-        suffix.append(list.begin() + i + 1, list.end());
+        suffix.append(list.drop_front(i + 1));
         gather(d, kept, suffix);
       }
       gather(d, list.take_front(i), list.drop_front(i));
@@ -134,14 +133,14 @@ void MoveGenerator::gathersAndMoves() {
 
 MoveGenerator::State
 MoveGenerator::withoutPartial(ArrayRef<Part> chosen) const {
-  AxisList left = *subtractAxes(space.toAxes(state.unreduced),
-                                space.toAxes(chosen));
+  AxisList left =
+      *subtractAxes(space.toAxes(state.unreduced), space.toAxes(chosen));
   llvm::sort(left);
   State next = state;
-  next.unreduced.clear();
+  next.unreduced = Parts();
   for (const AxisRef &ref : mergeAdjacent(left))
     next.unreduced.push_back(space.find(ref));
-  llvm::sort(next.unreduced);
+  next.unreduced.sort();
   return next;
 }
 
@@ -149,32 +148,32 @@ MoveGenerator::withoutPartial(ArrayRef<Part> chosen) const {
 /// its order, and, once for each set, reduced on all devices.
 void MoveGenerator::reduce(Parts &chosen, uint64_t taken, bool sorted) {
   if (!chosen.empty()) {
-    uint64_t mask = maskOf(chosen);
+    ArrayRef<LinkSpan> spans = space.spansOf(maskOf(chosen));
+    double time = space.getTime(CollectiveKind::ReduceScatter, size, spans);
     int64_t n = space.numShards(chosen);
-    State reduced = withoutPartial(chosen);
-    if (sorted)
+    bool isShort = limits.admits(time);
+    State reduced = isShort ? withoutPartial(chosen) : state;
+    if (isShort && sorted)
       visit({Kind::AllReduce, chosen, 0, 0,
-             space.getTime(CollectiveKind::AllReduce, size, mask)},
-            State(reduced));
+             space.getTime(CollectiveKind::AllReduce, size, spans)},
+            reduced);
     for (size_t d = 0; d < state.dims.size(); ++d) {
-      if (!divides(d, n))
+      if (!isShort || !divides(d, n))
         continue;
       State next = reduced;
       space.append(next.dims[d], chosen);
-      visit({Kind::ReduceScatter, chosen, static_cast<uint8_t>(d), 0,
-             space.getTime(CollectiveKind::ReduceScatter, size, mask)},
-            std::move(next));
+      visit({Kind::ReduceScatter, chosen, static_cast<uint8_t>(d), 0, time},
+            next);
     }
   }
   for (Part p = 0; p < space.parts.size(); ++p) {
-    bool isPartial = llvm::any_of(state.unreduced, [&](Part u) {
-      return space.inside[u] & bit(p);
-    });
+    bool isPartial = llvm::any_of(
+        state.unreduced, [&](Part u) { return space.inside[u] & bit(p); });
     if (!isPartial || (taken & bit(p)) ||
-        (!chosen.empty() && space.joined[chosen.back()][p] != space.kNone))
+        (!chosen.empty() && space.join(chosen.back(), p) != space.kNone))
       continue;
-    bool ascends = chosen.empty() ||
-                   space.parts[chosen.back()] < space.parts[p];
+    bool ascends =
+        chosen.empty() || space.parts[chosen.back()] < space.parts[p];
     chosen.push_back(p);
     reduce(chosen, taken | space.conflicts[p], sorted && ascends);
     chosen.pop_back();
@@ -199,16 +198,17 @@ void MoveGenerator::arrange(State &next, size_t dim, uint64_t taken,
     if (next == state)
       return;
     uint64_t changed = space.getChanged(state, next);
-    visit({Kind::Permute, {}, 0, 0,
-           space.getTime(CollectiveKind::Permute, size, changed)},
-          State(next));
+    double time =
+        space.getTime(CollectiveKind::Permute, size, space.spansOf(changed));
+    if (limits.admits(time))
+      visit({Kind::Permute, {}, 0, 0, time}, next);
     return;
   }
   for (Part p = 0; p < space.parts.size(); ++p) {
     int64_t n = count * space.parts[p].size;
     Parts &list = next.dims[dim];
     if ((taken & bit(p)) || counts[dim] % n != 0 ||
-        (!list.empty() && space.joined[list.back()][p] != space.kNone))
+        (!list.empty() && space.join(list.back(), p) != space.kNone))
       continue;
     list.push_back(p);
     arrange(next, dim, taken | space.conflicts[p], n);
@@ -216,13 +216,15 @@ void MoveGenerator::arrange(State &next, size_t dim, uint64_t taken,
   }
 }
 
-void ReshardSpace::forEachMove(
-    const State &state, int64_t cap, bool permutes,
-    llvm::function_ref<void(const Move &, State &&)> visit) const {
-  MoveGenerator moves(*this, state, cap, visit);
+void ReshardSpace::forEachMove(const State &state, const MoveLimits &limits,
+                               Visit visit) const {
+  MoveGenerator moves(*this, state, limits, visit);
   moves.slices();
   moves.reductions();
   moves.gathersAndMoves();
-  if (permutes)
-    moves.permutes();
+}
+
+void ReshardSpace::forEachPermute(const State &state, const MoveLimits &limits,
+                                  Visit visit) const {
+  MoveGenerator(*this, state, limits, visit).permutes();
 }

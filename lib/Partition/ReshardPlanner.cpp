@@ -70,6 +70,7 @@ private:
   void addSlices(ArrayRef<Move> slices, const State &last);
   void addCollective(const Move &move, const State &next);
   void add(ReshardStep step);
+  std::vector<int32_t> getBlocks(ArrayRef<AxisRef> axes, const State &s) const;
   llvm::SmallVector<int64_t> getTargets(ArrayRef<AxisRef> axes,
                                         const State &next) const;
 
@@ -94,7 +95,7 @@ void StepMaker::add(ReshardStep step) {
 void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   for (size_t d = 0; d < state.dims.size(); ++d) {
     ReshardStep step;
-    step.dim = d;
+    step.dim = space.getTensorDim(d);
     for (const Move &move : slices)
       if (move.dim == d)
         step.axes.append(space.toAxes(move.axes));
@@ -105,37 +106,66 @@ void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   }
 }
 
+/// A number of the block that each member of the group of device 0 holds. The
+/// digits of a device number add up to it, so members need not be asked one by
+/// one.
+std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
+                                          const State &s) const {
+  struct Weighted {
+    AxisDigit digit;
+    int64_t weight;
+  };
+  llvm::SmallVector<Weighted, 12> digits;
+  int64_t weight = 1;
+  auto addParts = [&](const PartList &list) {
+    AxisList refs = space.toAxes(list);
+    for (const AxisRef &ref : llvm::reverse(refs)) {
+      digits.push_back({mesh.digit(ref), weight});
+      weight *= ref.size;
+    }
+  };
+  addParts(s.unreduced);
+  for (const PartList &dim : s.dims)
+    addParts(dim);
+  std::vector<int32_t> blocks{0};
+  for (const AxisRef &ref : axes) {
+    int64_t stride = mesh.digit(ref).stride;
+    std::vector<int32_t> of(ref.size, 0), all;
+    for (int64_t i = 0; i < ref.size; ++i)
+      for (const Weighted &w : digits)
+        of[i] += i * stride / w.digit.stride % w.digit.size * w.weight;
+    all.reserve(blocks.size() * of.size());
+    for (int32_t before : blocks)
+      for (int32_t here : of)
+        all.push_back(before + here);
+    blocks = std::move(all);
+  }
+  return blocks;
+}
+
 /// Who gets the block of whom. Of the members that hold one block, those that
 /// keep it do; the others send in ascending order.
 llvm::SmallVector<int64_t> StepMaker::getTargets(ArrayRef<AxisRef> axes,
                                                  const State &next) const {
-  llvm::SmallVector<int64_t> members = mesh.group(0, axes);
-  auto blockOf = [&](int64_t device, const State &s) {
-    int64_t block = 0;
-    for (const ReshardSpace::Parts &dim : s.dims) {
-      AxisList list = space.toAxes(dim);
-      block = block * numShards(list) + mesh.shardIndex(device, list);
+  std::vector<int32_t> held = getBlocks(axes, state),
+                       due = getBlocks(axes, next);
+  auto n = static_cast<int32_t>(held.size());
+  // The members that wait for a block, the first of each and the next ones.
+  std::vector<int32_t> first(*llvm::max_element(due) + 1, -1), after(n, -1);
+  for (int32_t i = n; i-- > 0;)
+    if (held[i] != due[i]) {
+      after[i] = first[due[i]];
+      first[due[i]] = i;
     }
-    AxisList partial = space.toAxes(s.unreduced);
-    return block * numShards(partial) + mesh.shardIndex(device, partial);
-  };
-  int64_t n = members.size();
-  std::vector<std::pair<int64_t, int64_t>> senders, receivers;
-  llvm::SmallVector<int64_t> targets(n, -1);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t held = blockOf(members[i], state), due = blockOf(members[i], next);
-    if (held == due) {
-      targets[i] = i;
+  llvm::SmallVector<int64_t> targets(n);
+  for (int32_t i = 0; i < n; ++i) {
+    targets[i] = i;
+    if (held[i] == due[i])
       continue;
-    }
-    senders.push_back({held, i});
-    receivers.push_back({due, i});
-  }
-  llvm::sort(senders);
-  llvm::sort(receivers);
-  for (auto [sender, receiver] : llvm::zip_equal(senders, receivers)) {
-    assert(sender.first == receiver.first && "a block with no receiver");
-    targets[sender.second] = receiver.second;
+    int32_t &receiver = first[held[i]];
+    assert(receiver >= 0 && "a block with no receiver");
+    targets[i] = receiver;
+    receiver = after[receiver];
   }
   return targets;
 }
@@ -144,16 +174,16 @@ void StepMaker::addCollective(const Move &move, const State &next) {
   ReshardStep step;
   step.kind = move.kind;
   step.axes = space.toAxes(move.axes);
-  step.dim = move.dim;
-  step.splitDim = move.splitDim;
+  step.dim = space.getTensorDim(move.dim);
+  step.splitDim = space.getTensorDim(move.splitDim);
   step.time = move.time;
   if (move.kind == Kind::Permute) {
     step.axes = space.getPermuteAxes(state, next);
     step.targets = getTargets(mergeAdjacent(step.axes), next);
   }
-  step.elements = getBytesReceived(*getCollectiveKind(move.kind),
-                                   space.getLocalSize(state),
-                                   numShards(step.axes));
+  step.elements =
+      getBytesReceived(*getCollectiveKind(move.kind), space.getLocalSize(state),
+                       numShards(step.axes));
   state = next;
   add(std::move(step));
 }
@@ -201,7 +231,6 @@ static std::string check(const Sharding &from, const Sharding &to,
   return "";
 }
 
-
 /// Moves that a search may look at before the best way so far must do.
 static constexpr size_t kMaxMoves = 500000, kMaxFinerMoves = 20000;
 /// Parts of axes up to which finer cuts are tried.
@@ -245,7 +274,7 @@ private:
 
 } // namespace
 
-/// A way is found greedily first: those that are longer are then left alone.
+/// Where the shortest way is not found in time, some way is, greedily.
 void WayFinder::search(Attempt &attempt, Cuts cuts) {
   auto space = std::make_unique<ReshardSpace>(mesh, links, from, to, shape,
                                               elementBytes, cuts);
@@ -259,25 +288,20 @@ void WayFinder::search(Attempt &attempt, Cuts cuts) {
     options.cap =
         std::max(space->getLocalSize(start), space->getLocalSize(goal));
   bool isFirst = !attempt.way.found;
-  if (isFirst) {
-    options.greed = 4;
-    attempt.way = findWay(*space, start, goal, options);
-    if (!attempt.way.found)
-      return;
-    options.greed = 1;
-    options.limit = attempt.way.length;
-  } else {
-    options.limit = attempt.way.length * (1 - 1e-9);
-  }
+  options.limit = isFirst ? std::numeric_limits<double>::infinity()
+                          : attempt.way.length * (1 - 1e-9);
   options.maxMoves = isFirst ? kMaxMoves : kMaxFinerMoves;
-  ReshardWay shorter = findWay(*space, start, goal, options);
-  options.maxMoves = std::numeric_limits<size_t>::max();
-  if (isFirst)
-    attempt.way.complete = shorter.complete;
-  if (shorter.found)
-    attempt.way = std::move(shorter);
-  if (isFirst || shorter.found)
-    attempt.space = std::move(space);
+  ReshardWay way = findWay(*space, start, goal, options);
+  if (isFirst && !way.found && !way.complete) {
+    options.greed = 4;
+    options.maxMoves = std::numeric_limits<size_t>::max();
+    way = findWay(*space, start, goal, options);
+    options.greed = 1;
+  }
+  if (!way.found)
+    return;
+  attempt.way = std::move(way);
+  attempt.space = std::move(space);
 }
 
 Attempt WayFinder::run(bool capped) {

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReshardSearch.h"
+#include "ReshardBound.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 #include <queue>
-#include <unordered_set>
 
 using namespace tessera;
 using State = ReshardSpace::State;
@@ -20,67 +21,124 @@ namespace {
 /// Seconds that a step, and each axis of it, counts as more, so that of equal
 /// ways the one with fewer wins. Less than any transfer, more than rounding.
 constexpr double kStep = 1e-12, kAxis = 1e-13;
+/// Seconds up to which two ways are equal: more than rounding.
+constexpr double kUnit = 1e-15;
 
 struct Node {
-  State state;
-  double time = 0, bound = 0;
+  double time = 0;
+  /// Of what follows, with steps counted as more.
+  double left = 0, leftByPermute = 0;
   int parent = -1;
   Move move;
   bool done = false;
 };
 
+/// A hash table of states and what is known of them, in the order in which they
+/// were found. States lie side by side, as many lists as they have.
+class Nodes {
+public:
+  explicit Nodes(const State &start)
+      : stride(start.dims.size() + 1), table(256, -1) {
+    nodes.reserve(64);
+    pool.reserve(64 * stride);
+  }
+
+  Node &operator[](int node) { return nodes[node]; }
+  const Node &operator[](int node) const { return nodes[node]; }
+  State getState(int node) const {
+    const PartList *lists = &pool[node * stride];
+    State state;
+    state.unreduced = lists[0];
+    for (size_t i = 1; i < stride; ++i)
+      state.dims.push_back(lists[i]);
+    return state;
+  }
+  /// The number of a state, or -1; then `slot` is where it belongs.
+  int find(const State &state, size_t &slot) const {
+    size_t mask = table.size() - 1;
+    for (slot = hashState(state) & mask; table[slot] >= 0;
+         slot = (slot + 1) & mask)
+      if (isEqual(table[slot], state))
+        return table[slot];
+    return -1;
+  }
+  int add(const State &state, size_t slot, Node node) {
+    int number = nodes.size();
+    nodes.push_back(node);
+    pool.push_back(state.unreduced);
+    pool.insert(pool.end(), state.dims.begin(), state.dims.end());
+    table[slot] = number;
+    if (2 * nodes.size() > table.size())
+      grow();
+    return number;
+  }
+
+private:
+  bool isEqual(int node, const State &state) const {
+    const PartList *lists = &pool[node * stride];
+    return lists[0] == state.unreduced &&
+           std::equal(state.dims.begin(), state.dims.end(), lists + 1);
+  }
+  void grow() {
+    table.assign(4 * table.size(), -1);
+    for (int node = 0, e = nodes.size(); node < e; ++node) {
+      size_t slot;
+      find(getState(node), slot);
+      table[slot] = node;
+    }
+  }
+
+  size_t stride;
+  std::vector<Node> nodes;
+  std::vector<PartList> pool;
+  /// A power of two, at most half full.
+  std::vector<int> table;
+};
+
 class Search {
 public:
-  Search(const ReshardSpace &space, const State &goal,
+  Search(const ReshardSpace &space, const State &start, const State &goal,
          const ReshardSearchOptions &options)
-      : space(space), goal(goal), options(options),
-        known(64, Hash{*this}, Equal{*this}) {}
+      : space(space), goal(goal), options(options), bound(space, goal),
+        nodes(start), limit(options.limit) {}
 
   ReshardWay run(const State &start);
 
 private:
-  struct Hash {
-    Search &search;
-    size_t operator()(int node) const {
-      return hashState(search.stateOf(node));
-    }
-  };
-  struct Equal {
-    Search &search;
-    bool operator()(int a, int b) const {
-      return search.stateOf(a) == search.stateOf(b);
-    }
-  };
-  /// A state that is looked up is node -1.
-  static constexpr int kProbe = -1;
-  const State &stateOf(int node) const {
-    return node == kProbe ? *probe : nodes[node].state;
-  }
-
+  /// A node to be expanded: by its permutes, which are many and seldom pay,
+  /// once all that promises more is done.
   struct Entry {
+    /// In kUnits; of equal ones first who has least left to do.
     double key;
+    double left;
     size_t order;
     int node;
+    /// Whose permutes are wanted, reached at this time; else negative.
+    double permuteTime;
     bool operator<(const Entry &o) const {
-      return std::tie(key, order) > std::tie(o.key, o.order);
+      return std::tie(key, left, order) > std::tie(o.key, o.left, o.order);
     }
   };
 
   bool isGoal(const State &state) const;
   bool isBanned(const Move &move, const State &from, const State &to) const;
-  void push(int node) {
-    queue.push({nodes[node].time + options.greed * nodes[node].bound, order++, node});
+  /// What steps yet to come count for at least.
+  static double getSteps(int collectives, int slices) {
+    return collectives * kStep + slices * (kStep + kAxis);
   }
-  void reach(State &&state, const Move &move, int parent);
+  void push(int node, double left, double permuteTime);
+  void reach(const State &state, const Move &move, int parent);
   void expand(int node);
+  void permute(int node);
   ReshardWay trace(int node) const;
 
   const ReshardSpace &space;
   const State &goal;
   const ReshardSearchOptions &options;
-  std::vector<Node> nodes;
-  const State *probe = nullptr;
-  std::unordered_set<int, Hash, Equal> known;
+  ReshardBound bound;
+  Nodes nodes;
+  /// The least of the time of a way that is known and of the option.
+  double limit;
   std::priority_queue<Entry> queue;
   size_t order = 0, numMoves = 0;
 };
@@ -107,47 +165,64 @@ bool Search::isBanned(const Move &move, const State &from,
   return mergeAdjacent(axes) == mergeAdjacent(banned->axes);
 }
 
-void Search::reach(State &&state, const Move &move, int parent) {
+void Search::push(int node, double left, double permuteTime) {
+  double time = nodes[node].time;
+  if (time + left < limit)
+    queue.push({std::nearbyint((time + options.greed * left) / kUnit), left,
+                order++, node, permuteTime});
+}
+
+void Search::reach(const State &state, const Move &move, int parent) {
   ++numMoves;
   double time =
       nodes[parent].time + move.time + kStep + kAxis * move.axes.size();
-  if (time >= options.limit)
+  if (time >= limit)
     return;
-  probe = &state;
-  auto it = known.find(kProbe);
-  if (it == known.end()) {
+  size_t slot;
+  int found = nodes.find(state, slot);
+  if (found < 0) {
+    ReshardBound::Bound left = bound.get(state);
     Node node;
-    node.bound = space.getBound(state, goal);
-    if (time + node.bound >= options.limit)
+    node.left = left.time + getSteps(left.collectives, left.slices);
+    if (time + node.left >= limit)
       return;
-    node.state = std::move(state);
-    node.time = time;
-    node.parent = parent;
-    node.move = move;
-    nodes.push_back(std::move(node));
-    known.insert(static_cast<int>(nodes.size()) - 1);
-    push(nodes.size() - 1);
+    node.leftByPermute =
+        left.permuteTime + getSteps(left.permuteCollectives, left.slices);
+    found = nodes.add(state, slot, node);
+  } else if (time >= nodes[found].time) {
     return;
   }
-  Node &node = nodes[*it];
-  if (time >= node.time)
-    return;
+  Node &node = nodes[found];
   node.time = time;
   node.parent = parent;
   node.move = move;
   node.done = false;
-  push(*it);
+  push(found, node.left, -1);
+  if (isGoal(state))
+    limit = time;
 }
 
 void Search::expand(int index) {
-  nodes[index].done = true;
+  Node &node = nodes[index];
+  node.done = true;
   // A second permute behind a permute is one permute.
-  bool permutes = nodes[index].move.kind != Kind::Permute;
-  State state = nodes[index].state;
-  space.forEachMove(state, options.cap, permutes, [&](const Move &move, State &&next) {
-    if (!isBanned(move, state, next))
-      reach(std::move(next), move, index);
-  });
+  if (node.move.kind != Kind::Permute)
+    push(index, node.leftByPermute, node.time);
+  State state = nodes.getState(index);
+  space.forEachMove(state, {options.cap, node.time, limit},
+                    [&](const Move &move, const State &next) {
+                      if (!isBanned(move, state, next))
+                        reach(next, move, index);
+                    });
+}
+
+void Search::permute(int index) {
+  State state = nodes.getState(index);
+  space.forEachPermute(state, {options.cap, nodes[index].time, limit},
+                       [&](const Move &move, const State &next) {
+                         if (!isBanned(move, state, next))
+                           reach(next, move, index);
+                       });
 }
 
 ReshardWay Search::trace(int node) const {
@@ -157,7 +232,7 @@ ReshardWay Search::trace(int node) const {
   way.length = nodes[node].time;
   for (int i = node; nodes[i].parent >= 0; i = nodes[i].parent) {
     way.moves.push_back(nodes[i].move);
-    way.states.push_back(nodes[i].state);
+    way.states.push_back(nodes.getState(i));
   }
   std::reverse(way.moves.begin(), way.moves.end());
   std::reverse(way.states.begin(), way.states.end());
@@ -165,18 +240,26 @@ ReshardWay Search::trace(int node) const {
 }
 
 ReshardWay Search::run(const State &start) {
+  ReshardBound::Bound left = bound.get(start);
   Node first;
-  first.state = start;
-  first.bound = space.getBound(start, goal);
-  nodes.push_back(std::move(first));
-  known.insert(0);
-  push(0);
+  first.left = left.time + getSteps(left.collectives, left.slices);
+  first.leftByPermute =
+      left.permuteTime + getSteps(left.permuteCollectives, left.slices);
+  size_t slot;
+  nodes.find(start, slot);
+  push(nodes.add(start, slot, first), first.left, -1);
   while (!queue.empty()) {
     Entry entry = queue.top();
     queue.pop();
-    if (nodes[entry.node].done)
+    const Node &node = nodes[entry.node];
+    if (entry.permuteTime >= 0) {
+      if (entry.permuteTime == node.time)
+        permute(entry.node);
       continue;
-    if (isGoal(nodes[entry.node].state))
+    }
+    if (node.done)
+      continue;
+    if (isGoal(nodes.getState(entry.node)))
       return trace(entry.node);
     if (numMoves > options.maxMoves) {
       ReshardWay none;
@@ -191,5 +274,5 @@ ReshardWay Search::run(const State &start) {
 ReshardWay tessera::findWay(const ReshardSpace &space, const State &start,
                             const State &goal,
                             const ReshardSearchOptions &options) {
-  return Search(space, goal, options).run(start);
+  return Search(space, start, goal, options).run(start);
 }

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReshardSpace.h"
-#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -20,9 +19,11 @@ ReshardSpace::ReshardSpace(const Mesh &mesh, const MeshLinks &links,
                            const Sharding &from, const Sharding &to,
                            ArrayRef<int64_t> shape, int64_t elementBytes,
                            Cuts cuts)
-    : mesh(mesh), links(links), shape(shape), elementBytes(elementBytes) {
+    : mesh(mesh), links(links), tensorRank(shape.size()),
+      elementBytes(elementBytes) {
+  chooseDims(from, to, shape);
   addParts(from, to, cuts);
-  valid = parts.size() <= 64;
+  valid &= parts.size() <= 64;
   if (!valid)
     return;
   relate();
@@ -32,6 +33,26 @@ ReshardSpace::ReshardSpace(const Mesh &mesh, const MeshLinks &links,
 //===----------------------------------------------------------------------===//
 // Parts
 //===----------------------------------------------------------------------===//
+
+/// All dimensions, or, of many, those that are sharded and then the first.
+void ReshardSpace::chooseDims(const Sharding &from, const Sharding &to,
+                              ArrayRef<int64_t> tensorShape) {
+  for (bool sharded : {true, false})
+    for (unsigned d = 0; d < tensorShape.size(); ++d) {
+      bool isSharded = !from.dims[d].axes.empty() || !to.dims[d].axes.empty();
+      if (isSharded != sharded)
+        continue;
+      if (tensorDims.size() < DimLists::kCapacity)
+        tensorDims.push_back(d);
+      else if (isSharded)
+        valid = false;
+      else
+        otherElements *= tensorShape[d];
+    }
+  llvm::sort(tensorDims);
+  for (unsigned d : tensorDims)
+    shape.push_back(tensorShape[d]);
+}
 
 static int countPrimes(int64_t n) {
   int count = 0;
@@ -84,7 +105,7 @@ void ReshardSpace::relate() {
   size_t n = parts.size();
   conflicts.assign(n, 0);
   inside.assign(n, 0);
-  joined.assign(n, std::vector<Part>(n, kNone));
+  joined.assign(n * n, kNone);
   splits.resize(n);
   atoms.resize(n);
   // Axes whose cuts do not all nest.
@@ -105,7 +126,7 @@ void ReshardSpace::relate() {
       if (x.end() != y.preSize)
         continue;
       Part whole = find({x.axis, x.preSize, x.size * y.size});
-      joined[a][b] = whole;
+      joined[a * n + b] = whole;
       if (whole != kNone)
         splits[whole].push_back({static_cast<Part>(a), static_cast<Part>(b)});
     }
@@ -114,8 +135,9 @@ void ReshardSpace::relate() {
     // The last way to split has the longest major part: peel off its end.
     while (nests[parts[a].axis] && !splits[atoms[a].front()].empty()) {
       auto [major, minor] = splits[atoms[a].front()].back();
-      atoms[a].front() = minor;
-      atoms[a].insert(atoms[a].begin(), major);
+      Parts peeled{major, minor};
+      peeled.append(ArrayRef<Part>(atoms[a]).drop_front());
+      atoms[a] = peeled;
     }
     // Splitting the front only: minor parts of the last split are prime.
     assert(llvm::all_of(llvm::drop_begin(atoms[a]),
@@ -150,17 +172,17 @@ int64_t ReshardSpace::numShards(ArrayRef<Part> list) const {
 ReshardSpace::Parts ReshardSpace::expand(ArrayRef<Part> list) const {
   Parts out;
   for (Part p : list)
-    out.append(atoms[p].begin(), atoms[p].end());
+    out.append(atoms[p]);
   return out;
 }
 
 void ReshardSpace::append(Parts &list, ArrayRef<Part> more) const {
   for (Part p : more) {
-    Part whole = list.empty() ? kNone : joined[list.back()][p];
+    Part whole = list.empty() ? kNone : join(list.back(), p);
     if (whole == kNone)
       list.push_back(p);
     else
-      list.back() = whole;
+      list.setBack(whole);
   }
 }
 
@@ -177,12 +199,12 @@ ReshardSpace::State ReshardSpace::toState(const Sharding &sharding) const {
         list.push_back(find(ref));
     return list;
   };
-  for (const DimSharding &dim : sharding.dims)
-    state.dims.push_back(convert(dim.axes));
+  for (unsigned d : tensorDims)
+    state.dims.push_back(convert(sharding.dims[d].axes));
   AxisList unreduced = sharding.unreduced;
   llvm::sort(unreduced);
   state.unreduced = convert(unreduced);
-  llvm::sort(state.unreduced);
+  state.unreduced.sort();
   return state;
 }
 
@@ -195,9 +217,9 @@ AxisList ReshardSpace::toAxes(ArrayRef<Part> list) const {
 
 Sharding ReshardSpace::toSharding(const State &state,
                                   ReductionKind reduction) const {
-  Sharding s = Sharding::replicatedOf(state.dims.size());
-  for (auto [dim, list] : llvm::zip(s.dims, state.dims))
-    dim.axes = toAxes(list);
+  Sharding s = Sharding::replicatedOf(tensorRank);
+  for (auto [d, list] : llvm::zip(tensorDims, state.dims))
+    s.dims[d].axes = toAxes(list);
   s.unreduced = toAxes(state.unreduced);
   if (!s.unreduced.empty())
     s.reduction = reduction;
@@ -205,16 +227,23 @@ Sharding ReshardSpace::toSharding(const State &state,
 }
 
 int64_t ReshardSpace::getLocalSize(const State &state) const {
-  int64_t size = 1;
+  int64_t size = otherElements;
   for (auto [list, n] : llvm::zip(state.dims, shape))
     size *= n / numShards(list);
   return size;
 }
 
 size_t tessera::hashState(const ReshardSpace::State &state) {
-  llvm::hash_code hash = llvm::hash_combine_range(state.unreduced);
-  for (const ReshardSpace::Parts &dim : state.dims)
-    hash = llvm::hash_combine(hash, llvm::hash_combine_range(dim));
+  uint64_t hash = 0;
+  auto add = [&](const PartList &list) {
+    for (uint64_t word : list.words()) {
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+      hash ^= hash >> 32;
+    }
+  };
+  add(state.unreduced);
+  for (const PartList &dim : state.dims)
+    add(dim);
   return hash;
 }
 
@@ -293,55 +322,7 @@ ArrayRef<LinkSpan> ReshardSpace::spansOf(uint64_t mask) const {
 }
 
 double ReshardSpace::getTime(CollectiveKind kind, int64_t size,
-                             uint64_t mask) const {
+                             ArrayRef<LinkSpan> group) const {
   return getCollectiveTime(kind, static_cast<double>(size * elementBytes),
-                           spansOf(mask));
-}
-
-//===----------------------------------------------------------------------===//
-// The bound
-//===----------------------------------------------------------------------===//
-
-/// What a device must receive at least, over the nearest link.
-///
-/// Some device holds, of the block that it shall have, no more than what the
-/// nesting of the two blocks gives it: where two dimensions' axes part ways,
-/// some device's blocks are disjoint.
-///
-/// To sum n partial values, n - 1 of them travel, and each further device that
-/// is to have the sum receives at least once: (n - 1) + (r - 1) transfers an
-/// element for r devices that want it.
-double ReshardSpace::getBound(const State &state, const State &goal) const {
-  double overlap = 1, wanted = 1, shards = 1;
-  for (auto [d, n] : llvm::enumerate(shape)) {
-    Parts held = expand(state.dims[d]), target = expand(goal.dims[d]);
-    double has = static_cast<double>(n) / numShards(held);
-    double wants = static_cast<double>(n) / numShards(target);
-    wanted *= wants;
-    shards *= numShards(target);
-    size_t i = 0, j = 0;
-    while (i < held.size() && j < target.size() && held[i] == target[j])
-      ++i, ++j;
-    bool apart = i < held.size() && j < target.size() &&
-                 !(conflicts[held[i]] >> target[j] & 1);
-    overlap *= apart ? 0 : std::min(has, wants);
-  }
-  double elements = wanted - overlap;
-  double numReduced = numShards(state.unreduced), kept = 1;
-  for (Part p : state.unreduced)
-    for (Part g : goal.unreduced)
-      if (inside[p] >> g & 1)
-        kept *= parts[g].size;
-      else if (inside[g] >> p & 1)
-        kept *= parts[p].size;
-  numReduced /= kept;
-  if (numReduced > 1) {
-    double partial = numShards(goal.unreduced);
-    double replicas = mesh.numDevices() / (shards * partial);
-    elements = std::max(elements, wanted * kept * (numReduced + replicas - 2) /
-                                      (replicas * partial));
-  }
-  if (elements <= 0)
-    return 0;
-  return (latency + elements * elementBytes / bandwidth) * (1 - 1e-12);
+                           group);
 }

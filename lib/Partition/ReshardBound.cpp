@@ -1,0 +1,169 @@
+//===- ReshardBound.cpp - What is left to do at least ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReshardBound.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace tessera;
+using llvm::ArrayRef;
+
+/// Leaves room for rounding.
+static constexpr double kSlack = 1 - 1e-12;
+
+static double getLog2(int64_t n) {
+  return llvm::isPowerOf2_64(n) ? llvm::Log2_64(n)
+                                : std::log2(static_cast<double>(n));
+}
+
+ReshardBound::ReshardBound(const ReshardSpace &space, const State &goal)
+    : space(space), goal(goal),
+      elements(static_cast<double>(space.otherElements)) {
+  for (auto [list, n] : llvm::zip(goal.dims, space.shape)) {
+    goalParts.push_back(space.expand(list));
+    goalShards.push_back(space.numShards(list));
+    allShards *= goalShards.back();
+    elements *= static_cast<double>(n);
+  }
+  wanted = elements / static_cast<double>(allShards);
+  goalLog = getLog2(allShards);
+  for (auto [part, splits] : llvm::zip(space.parts, space.splits))
+    if (splits.empty())
+      largestPart = std::max(largestPart, part.size);
+  goalPartial = space.numShards(goal.unreduced);
+  replicas = static_cast<double>(space.mesh.numDevices()) /
+             static_cast<double>(allShards * goalPartial);
+}
+
+/// Collectives over n devices take log2 n latencies at least, an all-reduce two
+/// for each of those. `partial` is log2 of the devices to be summed over, of
+/// which 2^a may scatter their sum; 2^(tooMany + a) shards too many must then
+/// be gathered. `removals` other collectives take shards from a dimension, and
+/// all-gathers may be among them. The least over all a: the last that causes no
+/// more gathers.
+static int getLatencies(double partial, double tooMany, int removals) {
+  double scattered = std::clamp(removals - tooMany, 0.0, partial);
+  double all =
+      2 * partial - scattered + std::max<double>(removals, tooMany + scattered);
+  return static_cast<int>(std::ceil(all - 1e-9));
+}
+
+/// A dimension with too many shards must lose some, and only an all-gather or
+/// an all-to-all takes from one, and from no more than one. Where a dimension
+/// is cut along other axes than it shall be, that, or one permute for all.
+ReshardBound::Needs ReshardBound::getNeeds(const Held &held,
+                                           int64_t partial) const {
+  Needs needs;
+  int64_t shards = 1;
+  int tooMany = 0, removals = 0;
+  for (auto [d, wants] : llvm::enumerate(goalShards)) {
+    int64_t has = held.shards[d];
+    shards *= has;
+    bool isTooMany = has > 1 && has != wants && wants % has != 0;
+    tooMany += isTooMany;
+    removals += isTooMany || held.apart.test(d);
+  }
+  double partialLog = getLog2(partial), excess = getLog2(shards) - goalLog;
+  needs.permuted = getLatencies(partialLog, excess, tooMany);
+  needs.permutedCollectives = tooMany + (partial > 1);
+  needs.latencies = needs.permuted;
+  needs.collectives = needs.permutedCollectives;
+  if (removals > tooMany) {
+    needs.latencies = std::min(needs.permuted + 1,
+                               getLatencies(partialLog, excess, removals));
+    ++needs.collectives;
+  }
+  return needs;
+}
+
+/// Follows the axes of each dimension as far as they are those of the goal.
+ReshardBound::Held ReshardBound::getHeld(const State &state) const {
+  Held held;
+  for (auto [d, list] : llvm::enumerate(state.dims)) {
+    held.shards.push_back(space.numShards(list));
+    Parts parts = space.expand(list);
+    ArrayRef<Part> target = goalParts[d];
+    size_t i = 0;
+    while (i < parts.size() && i < target.size() && parts[i] == target[i])
+      ++i;
+    if (i < parts.size() && i < target.size() &&
+        !(space.conflicts[parts[i]] >> target[i] & 1))
+      held.apart.set(d);
+  }
+  return held;
+}
+
+/// Elements of the block that a device shall have which it holds, at most, on
+/// the device that is worst off: no more than what the nesting of the two
+/// blocks gives it. Where a dimension's axes part ways, some device's blocks
+/// are disjoint.
+double ReshardBound::getOverlap(const Held &held) const {
+  if (held.apart.any())
+    return 0;
+  double overlap = wanted;
+  for (auto [has, wants] : llvm::zip(held.shards, goalShards))
+    if (has > wants)
+      overlap = overlap * static_cast<double>(wants) / static_cast<double>(has);
+  return overlap;
+}
+
+int64_t ReshardBound::getPartial(const State &state, double &kept) const {
+  int64_t stays = 1;
+  for (Part p : state.unreduced)
+    for (Part g : goal.unreduced)
+      if (space.inside[p] >> g & 1)
+        stays *= space.parts[g].size;
+      else if (space.inside[g] >> p & 1)
+        stays *= space.parts[p].size;
+  kept = static_cast<double>(stays);
+  return space.numShards(state.unreduced) / stays;
+}
+
+/// What reductions cannot scatter must be sliced, part by part.
+int ReshardBound::getSlices(const Held &held, int64_t partial) const {
+  int64_t shards = partial;
+  for (int64_t n : held.shards)
+    shards *= n;
+  int slices = 0;
+  for (; shards < allShards; shards *= largestPart)
+    ++slices;
+  return slices;
+}
+
+double ReshardBound::getTime(int latencies, double elements) const {
+  if (latencies == 0 && elements <= 0)
+    return 0;
+  return (std::max(latencies, 1) * space.latency +
+          elements * space.elementBytes / space.bandwidth) *
+         kSlack;
+}
+
+/// To sum n partial values, n - 1 of them travel, and each further device that
+/// is to have the sum receives at least once: (n - 1) + (r - 1) transfers an
+/// element for r devices that want it. A device that has fewer elements than it
+/// shall have receives those, permuted or not.
+ReshardBound::Bound ReshardBound::get(const State &state) const {
+  double kept = 1, summed = 0;
+  int64_t partial = state.unreduced.empty() ? 1 : getPartial(state, kept);
+  if (partial > 1)
+    summed = wanted * kept * (static_cast<double>(partial) + replicas - 2) /
+             (replicas * static_cast<double>(goalPartial));
+  Held held = getHeld(state);
+  Needs needs = getNeeds(held, partial);
+  double size = elements;
+  for (int64_t shards : held.shards)
+    size /= static_cast<double>(shards);
+  double missing = std::max(wanted - getOverlap(held), summed);
+  Bound bound;
+  bound.time = getTime(needs.latencies, missing);
+  bound.collectives = std::max(needs.collectives, missing > 0 ? 1 : 0);
+  bound.slices = getSlices(held, partial);
+  bound.permuteTime = getTime(needs.permuted + 1,
+                              size + std::max({wanted - size, summed, 0.0}));
+  bound.permuteCollectives = needs.permutedCollectives + 1;
+  return bound;
+}
