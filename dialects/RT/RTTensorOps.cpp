@@ -27,10 +27,11 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
   Type a = op.getLhs().getType().getElementType();
   Type b = op.getRhs().getType().getElementType();
   Type c = op.getResult().getType().getElementType();
-  bool known = a.isF32() || a.isBF16() || a.isF64();
-  if (!known || a != b || !(c == a || (a.isBF16() && c.isF32())))
+  bool isHalf = a.isBF16() || a.isF16();
+  bool known = isHalf || a.isF32() || a.isF64();
+  if (!known || a != b || !(c == a || (isHalf && c.isF32())))
     return op.emitOpError(
-               "(C1) expects operands of one type f32, bf16 or f64 and "
+               "(C1) expects operands of one type f32, bf16, f16 or f64 and "
                "a result of it or of f32 but got ")
            << a << ", " << b << " and " << c;
   MatmulLayoutAttr l = op.getLayout();

@@ -18,8 +18,8 @@ def RT_MatmulOp : RT_Op<"matmul", [Pure,
     shapes: an einsum whose dimensions fall into batch, rows, columns and a
     contracted part is one of these without a copy. With `init` the product is
     added to it.
-    (C1) the operands have one element type, f32, bf16 or f64; the result has it
-    too, or f32 with bf16 operands; (C2) no access of the layout lies outside
+    (C1) the operands have one element type, f32, bf16, f16 or f64; the result has
+    it too, or f32 with bf16 or f16 operands; (C2) no access of the layout lies outside
     its tensor; (C3) the layout covers each element of the result once; (C4)
     init has the result's type.
 

@@ -37,8 +37,9 @@ Value permute(GenericBuilder &b, Value value, ArrayRef<unsigned> from,
 
 /// Types that the runtime multiplies.
 bool isMatmulType(Type operand, Type result) {
-  return (operand.isF32() || operand.isBF16() || operand.isF64()) &&
-         (operand == result || (operand.isBF16() && result.isF32()));
+  bool isHalf = operand.isBF16() || operand.isF16();
+  return (isHalf || operand.isF32() || operand.isF64()) &&
+         (operand == result || (isHalf && result.isF32()));
 }
 
 } // namespace
@@ -48,7 +49,7 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   Type element = type.getElementType();
   if (!isMatmulType(operand, element)) {
-    // f16, or f32 to f64: in the wide type.
+    // f32 to f64, for one: in the wide type.
     Type wide = getWideType(element);
     Value product =
         buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),

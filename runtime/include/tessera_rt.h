@@ -165,8 +165,8 @@ int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
 /// Describes C = op(A) * op(B) (+ C). All fields are int64_t, so that a
 /// constant array of 15 words in this order is a descriptor.
 typedef struct tessera_rt_matmul_desc {
-  int64_t dtype;      ///< [0] of A and B: F32, BF16 or F64.
-  int64_t c_dtype;    ///< [1] of C: as dtype, or F32 with BF16 operands.
+  int64_t dtype;      ///< [0] of A and B: F32, BF16, F16 or F64.
+  int64_t c_dtype;    ///< [1] of C: as dtype, or F32 with 16-bit operands.
   int64_t batch;      ///< [2] number of independent products.
   int64_t m;          ///< [3] rows of op(A) and C.
   int64_t n;          ///< [4] columns of op(B) and C.

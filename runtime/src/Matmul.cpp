@@ -98,11 +98,23 @@ struct Matmul {
       narrow(c, rows, columns, wide);
   }
 
-  /// Rounds an f32 block into a bf16 C.
+  /// Rounds a row of an f32 block into an f16 C.
+  void narrowRow(_Float16 *target, int64_t columns, float *row) const {
+    if (d.accumulate)
+      for (int64_t j = 0; j < columns; ++j)
+        row[j] += float(target[j]);
+    hotKernels().f32ToF16(row, target, columns);
+  }
+
+  /// Rounds an f32 block into a C of 16 bits.
   void narrow(uint8_t *c, int64_t rows, int64_t columns, float *wide) const {
     uint16_t *target = reinterpret_cast<uint16_t *>(c);
     for (int64_t i = 0; i < rows; ++i) {
       float *row = wide + i * columns;
+      if (d.c_dtype == TESSERA_RT_F16) {
+        narrowRow(reinterpret_cast<_Float16 *>(c) + i * d.ldc, columns, row);
+        continue;
+      }
       if (d.accumulate)
         for (int64_t j = 0; j < columns; ++j)
           row[j] += bf16ToFloat(target[i * d.ldc + j]);
@@ -220,8 +232,9 @@ static void multiplyF64(const tessera_rt_matmul_desc &d, const double *a,
 bool tessera::rt::host::multiplies(int64_t dtype, int64_t cDtype) {
   return dtype == cDtype
              ? dtype == TESSERA_RT_F32 || dtype == TESSERA_RT_BF16 ||
-                   dtype == TESSERA_RT_F64
-             : dtype == TESSERA_RT_BF16 && cDtype == TESSERA_RT_F32;
+                   dtype == TESSERA_RT_F16 || dtype == TESSERA_RT_F64
+             : (dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16) &&
+                   cDtype == TESSERA_RT_F32;
 }
 
 bool tessera::rt::isSound(const tessera_rt_matmul_desc &d) {

@@ -23,18 +23,40 @@ float element(int64_t i) {
   return float((uint64_t(i) * 2654435761u >> 7) % 2001) / 1000.0f - 1.0f;
 }
 
-/// A matrix as it lies in memory, in f32 and, for bf16, rounded to it.
+uint16_t toHalf(float x, int32_t dtype) {
+  if (dtype == TESSERA_RT_BF16)
+    return floatToBf16(x);
+  _Float16 half = _Float16(x);
+  uint16_t bits;
+  memcpy(&bits, &half, 2);
+  return bits;
+}
+
+float fromHalf(uint16_t bits, int32_t dtype) {
+  if (dtype == TESSERA_RT_BF16)
+    return bf16ToFloat(bits);
+  _Float16 half;
+  memcpy(&half, &bits, 2);
+  return float(half);
+}
+
+bool isHalf(int32_t dtype) {
+  return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16;
+}
+
+/// A matrix as it lies in memory, in f32 and, for a type of 16 bits, rounded to
+/// it.
 struct Operand {
   std::vector<float> exact;
   std::vector<uint16_t> half;
-  Operand(size_t size, bool bf16, int64_t salt) : exact(size) {
+  Operand(size_t size, int32_t dtype, int64_t salt) : exact(size) {
     for (size_t i = 0; i < size; ++i)
       exact[i] = element(int64_t(i) * 3 + salt);
-    if (!bf16)
+    if (!isHalf(dtype))
       return;
     for (float &x : exact) {
-      half.push_back(floatToBf16(x));
-      x = bf16ToFloat(half.back());
+      half.push_back(toHalf(x, dtype));
+      x = fromHalf(half.back(), dtype);
     }
   }
   const void *data() const {
@@ -75,15 +97,14 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
   d.stride_a = d.lda * (transA ? s.k : s.m) + 5;
   d.stride_b = s.batch == 3 ? 0 : d.ldb * (transB ? s.n : s.k);
   d.stride_c = d.ldc * s.m;
-  bool bf16 = dtype == TESSERA_RT_BF16;
-  Operand a(size_t(d.stride_a * s.batch + d.lda), bf16, 1);
-  Operand b(size_t(d.ldb * (transB ? s.n : s.k) * s.batch + d.ldb), bf16, 2);
-  Operand c(size_t(d.stride_c * s.batch), typeC == TESSERA_RT_BF16, 3);
+  Operand a(size_t(d.stride_a * s.batch + d.lda), dtype, 1);
+  Operand b(size_t(d.ldb * (transB ? s.n : s.k) * s.batch + d.ldb), dtype, 2);
+  Operand c(size_t(d.stride_c * s.batch), typeC, 3);
   std::vector<float> before = c.exact;
   std::vector<int32_t> rows(size_t(s.batch * s.m), 0);
   int64_t words[1] = {int64_t(rows.data())};
-  void *target = typeC == TESSERA_RT_BF16 ? static_cast<void *>(c.half.data())
-                                          : static_cast<void *>(c.exact.data());
+  void *target = isHalf(typeC) ? static_cast<void *>(c.half.data())
+                               : static_cast<void *>(c.exact.data());
   ASSERT_EQ(tessera_rt_matmul(ctx, &d, a.data(), b.data(), target,
                               epilogue ? countRows : nullptr, words),
             0);
@@ -93,8 +114,7 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
     for (int64_t i = 0; i < s.m; ++i)
       for (int64_t j = 0; j < d.ldc; ++j) {
         size_t at = size_t(p * d.stride_c + i * d.ldc + j);
-        float got =
-            typeC == TESSERA_RT_BF16 ? bf16ToFloat(c.half[at]) : c.exact[at];
+        float got = isHalf(typeC) ? fromHalf(c.half[at], typeC) : c.exact[at];
         if (j >= s.n) {
           // Between the rows nothing is written.
           ASSERT_EQ(got, before[at]);
@@ -108,8 +128,8 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
               double(b.exact[size_t(p * d.stride_b +
                                     (transB ? j * d.ldb + x : x * d.ldb + j))]);
         double bound = 1e-6 * double(s.k + 1);
-        if (typeC == TESSERA_RT_BF16)
-          bound += std::fabs(sum) / 256;
+        if (isHalf(typeC))
+          bound += std::fabs(sum) / (typeC == TESSERA_RT_BF16 ? 256 : 2048);
         ASSERT_NEAR(got, sum, bound) << p << " " << i << " " << j;
       }
 }
@@ -135,6 +155,17 @@ TEST(matmul, bf16_operands) {
       for (int32_t typeC : {TESSERA_RT_F32, TESSERA_RT_BF16})
         check(rank, shape, bits & 1, bits & 2, bits & 4, TESSERA_RT_BF16, typeC,
               false);
+}
+
+TEST(matmul, f16_operands) {
+  SingleRank rank(2, 4096);
+  for (const Shape &shape : shapes)
+    for (int bits = 0; bits < 8; ++bits)
+      for (int32_t typeC : {TESSERA_RT_F32, TESSERA_RT_F16})
+        check(rank, shape, bits & 1, bits & 2, bits & 4, TESSERA_RT_F16, typeC,
+              false);
+  check(rank, {1, 300, 290, 1601}, false, true, true, TESSERA_RT_F16,
+        TESSERA_RT_F16, false);
 }
 
 TEST(matmul, epilogue_sees_each_row_once) {

@@ -33,6 +33,12 @@ struct ReadBf16 {
   static VecF many(const uint16_t *p) { return loadBf16(p); }
 };
 
+struct ReadF16 {
+  using Element = _Float16;
+  static float one(const _Float16 *p) { return float(*p); }
+  static VecF many(const _Float16 *p) { return loadF16(p); }
+};
+
 /// out[d][Width] = source(i, d) for i < width and all d, zero beyond; element
 /// (i, d) is at i * strideItem + d * strideDepth.
 template <int Width, typename Read>
@@ -112,6 +118,9 @@ void packAny(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
   if (view.dtype == TESSERA_RT_BF16)
     packPanels<Width, ReadBf16>(view, strideItem, strideDepth, items, depth,
                                 out);
+  else if (view.dtype == TESSERA_RT_F16)
+    packPanels<Width, ReadF16>(view, strideItem, strideDepth, items, depth,
+                               out);
   else
     packPanels<Width, ReadF32>(view, strideItem, strideDepth, items, depth,
                                out);

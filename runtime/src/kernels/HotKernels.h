@@ -23,7 +23,7 @@
 namespace tessera::rt {
 
 /// A matrix as its element (i, j) at data + (i * rowStride + j * columnStride),
-/// of F32 or BF16.
+/// of F32, BF16 or F16.
 struct MatrixView {
   const void *data;
   int32_t dtype;
@@ -117,6 +117,7 @@ struct HotKernels {
   /// Conversions of `count` elements.
   void (*bf16ToF32)(const uint16_t *source, float *destination, int64_t count);
   void (*f32ToBf16)(const float *source, uint16_t *destination, int64_t count);
+  void (*f32ToF16)(const float *source, _Float16 *destination, int64_t count);
 };
 
 /// The set for this processor. TESSERA_RT_ISA in the environment (a name) picks

@@ -21,6 +21,7 @@ void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
             int numSources, void *destination, int64_t count);
 void bf16ToF32(const uint16_t *source, float *destination, int64_t count);
 void f32ToBf16(const float *source, uint16_t *destination, int64_t count);
+void f32ToF16(const float *source, _Float16 *destination, int64_t count);
 void normal(uint64_t key, int64_t first, int64_t count, float mean,
             float deviation, float *out);
 void uniform(uint64_t key, int64_t first, int64_t count, float low, float high,

@@ -134,4 +134,9 @@ void f32ToBf16(const float *source, uint16_t *destination, int64_t count) {
     destination[i] = floatToBf16(source[i]);
 }
 
+void f32ToF16(const float *source, _Float16 *destination, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    destination[i] = _Float16(source[i]);
+}
+
 } // namespace tessera::rt::TESSERA_RT_ISA

@@ -35,4 +35,5 @@ const tessera::rt::HotKernels tessera::rt::TESSERA_RT_ISA::table = {
     attentionBackward,
     bf16ToF32,
     f32ToBf16,
+    f32ToF16,
 };

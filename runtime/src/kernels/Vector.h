@@ -34,6 +34,7 @@ typedef float VecF __attribute__((vector_size(lanes * 4)));
 typedef int32_t VecI __attribute__((vector_size(lanes * 4)));
 typedef uint32_t VecU __attribute__((vector_size(lanes * 4)));
 typedef uint16_t VecH __attribute__((vector_size(lanes * 2)));
+typedef _Float16 VecF16 __attribute__((vector_size(lanes * 2)));
 
 inline VecF load(const float *p) {
   VecF v;
@@ -48,6 +49,12 @@ inline VecF loadBf16(const uint16_t *p) {
   VecH half;
   memcpy(&half, p, sizeof(half));
   return (VecF)(__builtin_convertvector(half, VecU) << 16);
+}
+
+inline VecF loadF16(const _Float16 *p) {
+  VecF16 half;
+  memcpy(&half, p, sizeof(half));
+  return __builtin_convertvector(half, VecF);
 }
 
 inline VecF select(VecI mask, VecF yes, VecF no) {

@@ -18,7 +18,7 @@
 
 // rt.matmul
 func.func @matmul_types(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) {
-  // expected-error @+1 {{(C1) expects operands of one type f32, bf16 or f64 and a result of it or of f32 but got 'f32', 'f32' and 'f64'}}
+  // expected-error @+1 {{(C1) expects operands of one type f32, bf16, f16 or f64 and a result of it or of f32 but got 'f32', 'f32' and 'f64'}}
   %0 = rt.matmul %a, %b <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf64>
   return
 }
