@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HoistGathers.h"
 #include "OverlapBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,8 +62,10 @@ class FunctionOverlap {
 public:
   FunctionOverlap(func::FuncOp func) : func(func) {}
 
-  /// Splits the collectives and finds the blocks. False if there are none.
-  bool prepare();
+  /// Splits the collectives. False if there are none.
+  bool split();
+  /// Finds the blocks.
+  void prepare();
   /// Orders each block within `slack` bytes above the peak of the blocking
   /// order; below it, where that is negative, as far as that goes.
   void schedule(int64_t slack);
@@ -82,7 +85,7 @@ private:
 
 } // namespace
 
-bool FunctionOverlap::prepare() {
+bool FunctionOverlap::split() {
   SmallVector<dist::CollectiveOpInterface> collectives;
   func.walk([&](dist::CollectiveOpInterface op) {
     if (getCollectiveKind(op) &&
@@ -91,6 +94,11 @@ bool FunctionOverlap::prepare() {
   });
   for (dist::CollectiveOpInterface op : collectives)
     startCollective(op);
+  return func.walk([](dist::StartOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void FunctionOverlap::prepare() {
   func.walk([&](Block *block) {
     if (!block->getOps<dist::StartOp>().empty())
       blocks.push_back(block);
@@ -100,7 +108,6 @@ bool FunctionOverlap::prepare() {
     for (Operation &op : *block)
       original.back().push_back(&op);
   }
-  return !blocks.empty();
 }
 
 void FunctionOverlap::apply(Block &block, const BlockTasks &tasks,
@@ -242,25 +249,46 @@ struct OverlapCollectivesPass
     : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
   using OverlapCollectivesPassBase::OverlapCollectivesPassBase;
 
-  void overlap(func::FuncOp func) {
-    FunctionOverlap work(func);
-    if (!work.prepare())
-      return;
-    std::optional<int64_t> before = getArena(func), after;
-    int64_t slack =
-        slackBytes >= 0
-            ? int64_t(slackBytes)
-            : static_cast<int64_t>(double(before.value_or(0)) * slackShare);
+  /// Orders the blocks so that the arena is no more than `limit` bytes, if it
+  /// is known. Returns the arena; of the order as it was where no other one
+  /// fits.
+  std::optional<int64_t> arrange(FunctionOverlap &work, func::FuncOp func,
+                                 std::optional<int64_t> before, int64_t slack) {
     // Gaps between blocks are seen by the planner alone.
     int64_t step = before.value_or(0) / 32;
     for (int64_t tried : {slack, slack / 2, int64_t(0), -step, -4 * step}) {
       work.schedule(tried);
-      after = getArena(func);
+      std::optional<int64_t> after = getArena(func);
       if (!before || (after && *after <= *before + slack))
-        return work.remark(before, after);
+        return after;
       work.restore();
     }
-    work.remark(before, before);
+    return getArena(func);
+  }
+
+  void overlap(func::FuncOp func) {
+    FunctionOverlap work(func);
+    if (!work.split())
+      return;
+    std::optional<int64_t> before = getArena(func);
+    int64_t slack =
+        slackBytes >= 0
+            ? int64_t(slackBytes)
+            : static_cast<int64_t>(double(before.value_or(0)) * slackShare);
+    if (before)
+      hoistExposedGathers(
+          func, slack, [&](func::FuncOp copy) -> std::optional<double> {
+            FunctionOverlap trial(copy);
+            trial.prepare();
+            std::optional<int64_t> after = arrange(trial, copy, before, slack);
+            if (!after || *after > *before + slack)
+              return std::nullopt;
+            BlockTasks tasks = buildOverlapTasks(copy.front());
+            return timeOverlap(tasks.problem, tasks.order).seconds;
+          });
+    work.prepare();
+    std::optional<int64_t> after = arrange(work, func, before, slack);
+    work.remark(before, after);
   }
 
   void runOnOperation() override {

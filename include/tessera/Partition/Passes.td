@@ -285,7 +285,9 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"
     what is needed first goes first; it is waited for where its result is needed.
     An op that would stall lets one behind it go first. What gathers parameters
     starts when the work on the layer before begins, no earlier. Neither ops nor
-    starts move across a loop, a send or a receive.
+    starts move across a loop, a send or a receive. A gather of what stays the
+    same in a loop, for which each iteration waits, stands before the loop if the
+    step is shorter then.
 
     The arena of the step is at most that of the program whose collectives are
     waited for at once, plus `slack-bytes` or, where that is negative,
