@@ -64,6 +64,33 @@ def peak_of(session):
     return next((peak for key, peak in cases.PEAKS.items() if key in name), None)
 
 
+# How much of what follows a product the library does: MatmulSplit.
+SPLITS = ["whole", "sums apart", "apart"]
+
+
+def read_products(text, peak):
+    """The products of a tune file, the slowest first: time, which way was chosen and
+    the times of the others, and the time of their operations at the device's peak."""
+    rows = []
+    for entry in json.loads(text.splitlines()[0])["products"]:
+        # The key begins with the words of tessera_rt_matmul_desc.
+        batch, m, n, k = entry["key"][2:6]
+        times = dict(zip(SPLITS, entry["by_split"]))
+        rows.append({"product": entry["what"], "us": entry["microseconds"],
+                     "way": SPLITS[entry["split"]],
+                     "ways_us": {way: us for way, us in times.items() if us},
+                     "floor_us": 2e6 * batch * m * n * k / peak if peak else None})
+    return sorted(rows, key=lambda row: -row["us"])
+
+
+def products_of(session, name, program):
+    """Prints what a program's first run has chosen for its products."""
+    tuned = program.with_name(program.name + ".tune")
+    if tuned.exists():
+        for row in read_products(tuned.read_text(), peak_of(session))[:40]:
+            session.emit(case=name, **row)
+
+
 def speed(session):
     """Tokens a second beside the best of PyTorch's modes, in turns."""
     chosen = session.options.only or list(cases.SPEED)
@@ -78,6 +105,7 @@ def speed(session):
         first = run_ours(session, program, 2)
         if not first:
             continue
+        products_of(session, name, program)
         reports = [run_ours(session, program, steps + 5) for _ in range(REPEATS)]
         theirs = {}
         for mode, attention in MODES:

@@ -8,17 +8,27 @@ import shutil
 import cases
 
 
-def kernels(session):
-    """Every hand-written kernel on the device against the host's code."""
-    program = session.folder / "programs" / "gpu_kernels"
+def run_checks(session, name):
+    """A prepared program of checks and times: its lines."""
+    program = session.folder / "programs" / name
     if not program.exists():
-        return session.emit(skipped="gpu_kernels was not prepared")
+        return session.emit(skipped=f"{name} was not prepared")
     flags = ["--emulated"] if session.options.device == "cpu" else ["--times"]
     status, out, err = session.run([program, *flags])
     for line in out.splitlines():
         session.emit(**json.loads(line))
     if status:
         session.emit(good=False, status=status, error=err.strip()[-2000:])
+
+
+def kernels(session):
+    """Every hand-written kernel on the device against the host's code."""
+    run_checks(session, "gpu_kernels")
+
+
+def products(session):
+    """Products with what follows them, in the library and apart, against f64."""
+    run_checks(session, "gpu_products")
 
 
 def read_steps(text):

@@ -123,11 +123,12 @@ class Preparation:
         shutil.copy(ROOT / "LICENSE", self.folder / "text")
         for part in self.options.parts or PARTS:
             getattr(self, part)()
-        tests = ROOT / self.options.build / "bin" / "tessera_gpu_kernels"
-        if tests.exists():
-            target = self.folder / "programs" / "gpu_kernels"
-            shutil.copy(tests, target)
-            self.run("strip", "--strip-all", target)
+        for name in ("gpu_kernels", "gpu_products"):
+            tests = ROOT / self.options.build / "bin" / f"tessera_{name}"
+            if tests.exists():
+                target = self.folder / "programs" / name
+                shutil.copy(tests, target)
+                self.run("strip", "--strip-all", target)
         shutil.rmtree(self.folder / "graphs")
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True,
                                 stdout=subprocess.PIPE).stdout.strip()

@@ -109,6 +109,8 @@ std::string CublasLt::choose(const MatmulCall &call, MatmulPlan &plan,
   double bySplit[3] = {};
   std::string error;
   for (MatmulSplit split : splitsOf(call)) {
+    if (split < options.leastApart && call.fusion.kind != TESSERA_RT_FUSE_NONE)
+      continue;
     if (isFound && (!isTimed || monotonicSeconds() > deadline))
       break;
     MatmulPlan made;

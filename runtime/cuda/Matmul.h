@@ -93,6 +93,8 @@ struct TuneOptions {
   std::function<void(const std::string &)> remark;
   /// f32 products by units for TF32, whose operands have 10 bits of fraction.
   bool tf32 = false;
+  /// How much the runtime's kernels do at least of calls that have a rest.
+  MatmulSplit leastApart = MatmulSplit::Whole;
   /// Ways to compute that are timed, and seconds that this may take in all.
   int candidates = 16;
   double seconds = 60;
