@@ -89,13 +89,26 @@ private:
 
 } // namespace
 
+/// Whether the memory of a value is read behind `op`, under any shape.
 bool Batcher::hasLaterReader(Value value, Operation *op) const {
+  auto isView = [](Operation *other) {
+    return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+        other);
+  };
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   if (isa<BlockArgument>(value))
     return true;
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    Operation *reader = block.findAncestorOpInBlock(*user);
-    return reader && op->isBeforeInBlock(reader);
-  });
+  SmallVector<Value> same{value};
+  while (!same.empty())
+    for (Operation *user : same.pop_back_val().getUsers()) {
+      Operation *reader = block.findAncestorOpInBlock(*user);
+      if (isView(user))
+        same.push_back(user->getResult(0));
+      else if (reader && op->isBeforeInBlock(reader))
+        return true;
+    }
+  return false;
 }
 
 /// Whether nothing is held in memory for long if the kernel runs later.

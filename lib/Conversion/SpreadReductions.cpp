@@ -406,6 +406,58 @@ static linalg::GenericOp spreadParts(linalg::GenericOp op) {
 // Sums of everything
 //===----------------------------------------------------------------------===//
 
+/// A row of a tensor of `size` elements that is seen as rows of equal length, a
+/// few thousand of them; all of it where that is little; 0 if no length
+/// divides.
+static int64_t getFlatRow(int64_t size) {
+  constexpr int64_t kParts = 4096, kLeast = 1024, kVector = 8;
+  if (size < kWorthThreads)
+    return size;
+  int64_t least = llvm::alignTo(std::max(size / kParts, kLeast), kVector);
+  for (int64_t row = least; row <= 4 * least; row += kVector)
+    if (size % row == 0 && row < size)
+      return row;
+  return 0;
+}
+
+/// Sees the tensors of a sum over everything as rows, whatever their shape, so
+/// that those of one size share code; the sum that takes its place.
+static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
+  unsigned loops = op.getNumLoops();
+  int64_t size = 1;
+  for (int64_t loop : op.getStaticLoopRanges())
+    size *= loop;
+  int64_t row = getFlatRow(size);
+  bool isPlain = llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return op.getMatchingIndexingMap(input).isIdentity();
+  });
+  unsigned rank = row == size ? 1 : 2;
+  if (op.getNumParallelLoops() || op.getNumResults() != 1 || loops == 0 ||
+      !isPlain || !row || (loops == 1 && rank == 1))
+    return op;
+  GenericBuilder b(op.getLoc(), op);
+  SmallVector<Value> inputs;
+  for (Value input : op.getDpsInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    ReassociationIndices all;
+    for (unsigned i = 0; i < loops; ++i)
+      all.push_back(i);
+    if (loops > 1)
+      input = tensor::CollapseShapeOp::create(
+          b, RankedTensorType::get({size}, type.getElementType()), input,
+          ArrayRef<ReassociationIndices>{all});
+    inputs.push_back(rank == 1 ? input : splitDim(b, input, 0, size / row));
+  }
+  SmallVector<AffineMap> maps(inputs.size(), b.identity(rank));
+  maps.push_back(b.project(rank, {}));
+  SmallVector<IteratorType> iterators(rank, IteratorType::reduction);
+  linalg::GenericOp made =
+      rebuild(b, op, inputs, op.getDpsInits(), maps, iterators);
+  op.getResult(0).replaceAllUsesWith(made.getResult(0));
+  op.erase();
+  return made;
+}
+
 /// Splits a sum over all loops into one of each of the first loops, and a sum
 /// of these.
 static bool spreadWhole(linalg::GenericOp op, int64_t enough) {
@@ -446,7 +498,14 @@ struct SpreadReductionsPass
       return;
     bool onGPU = rt::getTarget(func) != rt::Target::Host;
     int64_t enough = onGPU ? kRowsOfGPU / 2 : kEnoughRows;
-    SmallVector<linalg::GenericOp> ops;
+    SmallVector<linalg::GenericOp> ops, sums;
+    func.walk([&](linalg::GenericOp op) {
+      if (onGPU && op.getNumLoops() == op.getNumReductionLoops() &&
+          !dependsOnPlace(op))
+        sums.push_back(op);
+    });
+    for (linalg::GenericOp op : sums)
+      flattenWhole(op);
     func.walk([&](linalg::GenericOp op) {
       int64_t iterations = 1;
       for (int64_t size : op.getStaticLoopRanges())

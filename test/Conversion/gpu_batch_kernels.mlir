@@ -135,3 +135,56 @@ module attributes {rt.target = "cuda"} {
     return %r : tensor<f32>
   }
 }
+
+// -----
+
+// Small kernels side by side are one launch, though what they read ends there;
+// views of what they make come behind it.
+// CHECK-LABEL: func.func @neighbours(
+// CHECK-NEXT: %[[P:.*]]:2 = rt.kernel @parts(
+// CHECK-NEXT: %[[S:.*]]:2 = rt.kernel @batch_0(%[[P]]#0, %[[P]]#1)
+// CHECK-NEXT: %[[V:.*]] = tensor.expand_shape %[[S]]#0
+// CHECK-NEXT: %[[R:.*]] = rt.kernel @both(%[[V]], %[[S]]#1)
+// CHECK-NEXT: return %[[R]]
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+#flip = affine_map<(d0, d1) -> (d0 * 64 + d1)>
+module attributes {rt.target = "cuda"} {
+  func.func @neighbours(%x: tensor<1024x128xf32>) -> tensor<2x64xf32> {
+    %p:2 = rt.kernel @parts(%x) : (tensor<1024x128xf32>) -> (tensor<1024x128xf32>, tensor<1024x128xf32>)
+    %a = rt.kernel @sum(%p#0) : (tensor<1024x128xf32>) -> tensor<128xf32>
+    %v = tensor.expand_shape %a [[0, 1]] output_shape [2, 64] : tensor<128xf32> into tensor<2x64xf32>
+    %b = rt.kernel @sum(%p#1) : (tensor<1024x128xf32>) -> tensor<128xf32>
+    %r = rt.kernel @both(%v, %b) : (tensor<2x64xf32>, tensor<128xf32>) -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+  func.func private @parts(%x: tensor<1024x128xf32>) -> (tensor<1024x128xf32>, tensor<1024x128xf32>) attributes {rt.kernel, rt.rows = 1024 : i64} {
+    %e = tensor.empty() : tensor<1024x128xf32>
+    %r:2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1024x128xf32>) outs(%e, %e : tensor<1024x128xf32>, tensor<1024x128xf32>) {
+    ^bb0(%in: f32, %o: f32, %q: f32):
+      %s = arith.mulf %in, %in : f32
+      linalg.yield %in, %s : f32, f32
+    } -> (tensor<1024x128xf32>, tensor<1024x128xf32>)
+    return %r#0, %r#1 : tensor<1024x128xf32>, tensor<1024x128xf32>
+  }
+  func.func private @sum(%x: tensor<1024x128xf32>) -> tensor<128xf32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xf32>) -> tensor<128xf32>
+    %r = linalg.generic {indexing_maps = [#all, #columns], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<1024x128xf32>) outs(%f : tensor<128xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<128xf32>
+    return %r : tensor<128xf32>
+  }
+  func.func private @both(%x: tensor<2x64xf32>, %y: tensor<128xf32>) -> tensor<2x64xf32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %e = tensor.empty() : tensor<2x64xf32>
+    %r = linalg.generic {indexing_maps = [#all, #flip, #all], iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<2x64xf32>, tensor<128xf32>) outs(%e : tensor<2x64xf32>) {
+    ^bb0(%in: f32, %other: f32, %out: f32):
+      %s = arith.addf %in, %other : f32
+      linalg.yield %s : f32
+    } -> tensor<2x64xf32>
+    return %r : tensor<2x64xf32>
+  }
+}

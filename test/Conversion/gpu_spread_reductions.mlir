@@ -72,3 +72,38 @@ module attributes {rt.target = "cuda"} {
     return %r : tensor<96xf32>
   }
 }
+
+// -----
+
+// The squares of gradients of one size share code, whatever their shape: rows of a
+// length that divides, and all that is little as one row.
+// CHECK-LABEL: func.func @squares(
+// CHECK: %[[FLAT:.*]] = tensor.collapse_shape %{{.*}} {{.*}} : tensor<768x12x64xf32> into tensor<589824xf32>
+// CHECK: %[[ROWS:.*]] = tensor.expand_shape %[[FLAT]] {{.*}} : tensor<589824xf32> into tensor<576x1024xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%[[ROWS]] : tensor<576x1024xf32>) outs(%{{.*}} : tensor<576xf32>)
+// CHECK: %[[SMALL:.*]] = tensor.collapse_shape %{{.*}} {{.*}} : tensor<12x64xf32> into tensor<768xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]} ins(%[[SMALL]] : tensor<768xf32>) outs(%{{.*}} : tensor<f32>)
+#three = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#none3 = affine_map<(d0, d1, d2) -> ()>
+#two = affine_map<(d0, d1) -> (d0, d1)>
+#none2 = affine_map<(d0, d1) -> ()>
+module attributes {rt.target = "cuda"} {
+  func.func @squares(%x: tensor<768x12x64xf32>, %b: tensor<12x64xf32>) -> (tensor<f32>, tensor<f32>) {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %r = linalg.generic {indexing_maps = [#three, #none3], iterator_types = ["reduction", "reduction", "reduction"]} ins(%x : tensor<768x12x64xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %q = arith.mulf %in, %in : f32
+      %s = arith.addf %out, %q : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %t = linalg.generic {indexing_maps = [#two, #none2], iterator_types = ["reduction", "reduction"]} ins(%b : tensor<12x64xf32>) outs(%f : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %q = arith.mulf %in, %in : f32
+      %s = arith.addf %out, %q : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    return %r, %t : tensor<f32>, tensor<f32>
+  }
+}
