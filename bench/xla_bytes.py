@@ -8,7 +8,9 @@ XLA gathers the weights of tiny-llama on tp=2 and spreads the sequence everywher
 an all-reduce whose users all slice it counts as the reduce-scatter that a GPU
 compile would form, and `xla_all_reduce_bytes` says what it is without that. With
 zero=3 Tessera gathers parameters again for the backward, XLA keeps them whole:
-`tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not. Bytes
+`tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not.
+`tessera_slow_links` is what Tessera does where a step of a collective takes a millisecond,
+so that whatever can be one collective is one. Bytes
 are those that one rank receives in one step by bandwidth-optimal algorithms, f32;
 scalars are left out on XLA's side. Needs a Python with jax (--jax); prints one JSON
 line a row and fails where Tessera receives more.
@@ -276,12 +278,25 @@ def count_xla(text):
     return rows, raw
 
 
-def count_tessera(build, model, mesh, strategy, folder, flags=()):
+def add_mesh(graph, mesh, step_seconds):
+    """Writes the mesh into the graph, with links whose steps take so long."""
+    axes = [axis.split("=") for axis in mesh.split(",")]
+    sizes = ", ".join(f'"{name}"={size}' for name, size in axes)
+    links = ", ".join(f"[array<f64: {size}.0, {step_seconds:e}, 1.0e11>]" for _, size in axes)
+    head, rest = graph.read_text().split("\n", 1)
+    graph.write_text(f"{head}\n  dist.mesh @mesh [{sizes}] {{dist.links = [{links}]}}\n{rest}")
+
+
+def count_tessera(build, model, mesh, strategy, folder, flags=(), step_seconds=None):
     graph, report = folder / "graph.mlir", folder / "report.json"
     tessera = build / "bin" / "tessera"
     subprocess.run([tessera, "model", ROOT / f"share/models/{model}.json", "--train", "--batch",
                     str(BATCH), "--seq", str(SEQ), "--quiet", "-o", graph], check=True)
-    subprocess.run([tessera, "compile", graph, "--mesh", mesh, "--strategy", strategy, "--quiet",
+    where = ["--mesh", mesh]
+    if step_seconds:
+        add_mesh(graph, mesh, step_seconds)
+        where = []
+    subprocess.run([tessera, "compile", graph, *where, "--strategy", strategy, "--quiet",
                     *flags, "--compile-to=partition", "--dist-report", report, "-o", folder / "local.mlir"],
                    check=True)
     totals = [json.loads(line) for line in report.read_text().splitlines()]
@@ -310,9 +325,10 @@ def main():
                 ours = count_tessera(build, model, mesh, strategy, folder)
                 again = ours["total"]["bytes"]
                 # XLA keeps what it has gathered for the backward.
-                if "zero=3" in strategy:
-                    ours = count_tessera(build, model, mesh, strategy, folder,
-                                         ["--shared-bytes", "1000000000"])
+                flags = ["--shared-bytes", "1000000000"] if "zero=3" in strategy else []
+                if flags:
+                    ours = count_tessera(build, model, mesh, strategy, folder, flags)
+                slow = count_tessera(build, model, mesh, strategy, folder, flags, 1e-3)["total"]
             xla = sum(size for _, size in rows.values())
             worse += ours["total"]["bytes"] > xla
             print(json.dumps({
@@ -320,6 +336,7 @@ def main():
                 "tessera_bytes": ours["total"]["bytes"],
                 "tessera_collectives": ours["total"]["count"],
                 "tessera_bytes_gathered_again": again,
+                "tessera_slow_links": {"bytes": slow["bytes"], "collectives": slow["count"]},
                 "xla_bytes": round(xla), "xla_collectives": sum(n for n, _ in rows.values()),
                 "xla_all_reduce_bytes": round(raw),
                 "xla_kinds": {kind: [n, round(size)] for kind, (n, size) in sorted(rows.items())},

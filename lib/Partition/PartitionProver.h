@@ -62,6 +62,8 @@ private:
   bool visitOp(mlir::Operation *op);
   bool visitAlone(mlir::Operation *op);
   bool visitScalarOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+  const ReferenceOp *findOfAnotherValue(mlir::Operation *op,
+                                        llvm::ArrayRef<int> numbers) const;
   bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
 
   mlir::FunctionOpInterface local, global;

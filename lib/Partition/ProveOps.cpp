@@ -107,6 +107,34 @@ bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
   return explainUnknownOp(op, numbers);
 }
 
+/// For an op of one value that the reference has too: an op of that name there,
+/// of another value of the type, if it is the only one, or if the program has
+/// as many ops of the name as the reference, so that this one stands for one of
+/// them. Null if there is none.
+const ReferenceOp *
+PartitionProver::findOfAnotherValue(Operation *op,
+                                    ArrayRef<int> numbers) const {
+  if (numbers.size() != 1 || numbers[0] < 0 || numbers[0] >= firstForeign)
+    return nullptr;
+  const ReferenceOp *found = nullptr;
+  unsigned count = 0;
+  for (unsigned i = 0; i < reference.getNumOps(); ++i) {
+    const ReferenceOp &other = reference.getOp(i);
+    if (other.op->getName() != op->getName() || other.operands.size() != 1)
+      continue;
+    ++count;
+    if (!found && other.operands[0] >= 0 &&
+        reference.getValue(other.operands[0]).type ==
+            reference.getValue(numbers[0]).type)
+      found = &other;
+  }
+  unsigned here = 0;
+  op->getParentOfType<FunctionOpInterface>()->walk([&](Operation *other) {
+    here += other->getName() == op->getName() && other->getNumOperands() == 1;
+  });
+  return count == 1 || here == count ? found : nullptr;
+}
+
 /// No op of the reference is this one.
 bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
   for (auto [i, number] : llvm::enumerate(numbers))
@@ -140,21 +168,8 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
     return refute(op, "operand " + Twine(wrong) +
                           " is another value than in the reference");
   }
-  // An op of one value that the reference has once, of another value of the
-  // type.
-  const ReferenceOp *only = nullptr;
-  unsigned count = 0;
-  for (unsigned i = 0; i < reference.getNumOps(); ++i)
-    if (reference.getOp(i).op->getName() == op->getName() &&
-        reference.getOp(i).operands.size() == numbers.size()) {
-      only = &reference.getOp(i);
-      ++count;
-    }
-  if (numbers.size() == 1 && count == 1 && numbers[0] >= 0 &&
-      numbers[0] < firstForeign && only->operands[0] >= 0 &&
-      reference.getValue(only->operands[0]).type ==
-          reference.getValue(numbers[0]).type) {
-    verdict.reference = only->op->getLoc();
+  if (const ReferenceOp *other = findOfAnotherValue(op, numbers)) {
+    verdict.reference = other->op->getLoc();
     return refute(op, "operand 0 is another value than in the reference");
   }
   // What commutes with every reduction only moves elements.

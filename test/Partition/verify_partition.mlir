@@ -508,3 +508,51 @@ func.func @of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.s
   %2 = math.log %1 : tensor<8xf32>
   return %2, %0 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Two such ops, and two in the reference: one of them stands for the other.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = math.log %0 : tensor<8xf32>
+  %3 = math.log %x : tensor<8xf32>
+  return %2, %1, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+func.func @one_of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                        %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithms} {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-error @below {{refuted: math.log: operand 0 is another value than in the reference}}
+  %2 = math.log %1 : tensor<8xf32>
+  %3 = math.log %x : tensor<8xf32>
+  return %2, %0, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A third one may be there for something else.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.mulf %x, %y : tensor<8xf32>
+  %1 = math.log %x : tensor<8xf32>
+  %2 = math.log %y : tensor<8xf32>
+  %3 = arith.addf %1, %2 : tensor<8xf32>
+  return %3, %0 : tensor<8xf32>, tensor<8xf32>
+}
+func.func @log_of_product(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                          %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithms} {
+  %0 = arith.mulf %x, %y : tensor<8xf32>
+  %1 = math.log %x : tensor<8xf32>
+  %2 = math.log %y : tensor<8xf32>
+  // expected-error @below {{not provable: math.log: the reference has no such op on these values}}
+  %3 = math.log %0 : tensor<8xf32>
+  return %3, %0 : tensor<8xf32>, tensor<8xf32>
+}
