@@ -67,6 +67,8 @@ private:
   /// or the first one where nothing is timed.
   std::string chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
                          TuneEntry &entry);
+  /// Runs a call, which some libraries refuse only then.
+  std::string tryOnce(const MatmulCall &call, const MatmulPlan &plan);
   /// The best of the splits, and its algorithm.
   std::string choose(const MatmulCall &call, MatmulPlan &plan,
                      TuneEntry &entry);

@@ -184,6 +184,19 @@ TEST_F(EpilogueTest, what_the_library_does_not_take_runs_apart) {
   EXPECT_GT(callsOf(208, [&] { EXPECT_LE(run(*library(), sums), 1); }), 0);
 }
 
+TEST_F(EpilogueTest, what_cannot_run_after_all_runs_apart) {
+  auto *refuse = fakeFunction<void(int)>("libcublasLt.so.13",
+                                         "tessera_fake_refuse_epilogues");
+  refuse(1);
+  EXPECT_LE(run(*library(), geluOf(24)), 1);
+  options.mode = TuneOptions::Cache;
+  EXPECT_LE(run(*library(), geluOf(24)), 1);
+  TuneFile file;
+  EXPECT_EQ(file.read(options.path), "");
+  EXPECT_EQ(file.entries.begin()->second.split, int64_t(MatmulSplit::Apart));
+  refuse(0);
+}
+
 TEST_F(EpilogueTest, the_faster_way_is_chosen_and_kept) {
   options.mode = TuneOptions::Cache;
   EpilogueCase t = geluOf(24);

@@ -30,7 +30,7 @@ FAKE_STREAM_HOOK
 
 static int64_t numProducts = 0, numHeuristics = 0;
 static std::map<int, int64_t> numByEpilogue;
-static bool areEpiloguesSlow = false;
+static bool areEpiloguesSlow = false, areEpiloguesRefused = false;
 extern "C" int64_t tessera_fake_products() { return numProducts; }
 /// Products with an epilogue so far.
 extern "C" int64_t tessera_fake_epilogue(int epilogue) {
@@ -39,6 +39,10 @@ extern "C" int64_t tessera_fake_epilogue(int epilogue) {
 /// Whether all products with an epilogue take their time.
 extern "C" void tessera_fake_slow_epilogues(int areSlow) {
   areEpiloguesSlow = areSlow;
+}
+/// Whether products with an epilogue have algorithms, none of which can run.
+extern "C" void tessera_fake_refuse_epilogues(int areRefused) {
+  areEpiloguesRefused = areRefused;
 }
 extern "C" int64_t tessera_fake_heuristics() { return numHeuristics; }
 
@@ -320,7 +324,8 @@ int cublasLtMatmul(Handle, Desc desc, const void *alpha, const void *a,
                    Layout, const Algo *algo, void *, size_t, void *stream) {
   if (int status = checkShapes(desc, layoutA, layoutB, layoutC))
     return status;
-  if (algo->data[0] < 0xA160 || algo->data[0] > 0xA162)
+  if (algo->data[0] < 0xA160 || algo->data[0] > 0xA162 ||
+      (areEpiloguesRefused && desc->epilogue != EpilogueDefault))
     return NotSupported;
   ++numProducts;
   Product product{*desc,
