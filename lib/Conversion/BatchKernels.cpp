@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tessera/Conversion/Passes.h"
@@ -44,8 +45,9 @@ constexpr size_t kMaxKernels = 8;
 
 class Batcher {
 public:
-  Batcher(ModuleOp module, Block &block)
-      : module(module), symbols(module), block(block) {}
+  /// `count` is the number of batches so far, for their names.
+  Batcher(ModuleOp module, Block &block, unsigned &count)
+      : module(module), symbols(module), block(block), count(count) {}
   void run();
 
 private:
@@ -84,7 +86,7 @@ private:
   SymbolTable symbols;
   Block &block;
   SmallVector<Batch, 0> open;
-  unsigned count = 0;
+  unsigned &count;
 };
 
 } // namespace
@@ -115,9 +117,11 @@ bool Batcher::hasLaterReader(Value value, Operation *op) const {
 bool Batcher::mayWait(rt::KernelOp op) const {
   if (op.getNumOperands() == 0)
     return false;
-  bool makesResults = llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return user == block.getTerminator();
-  });
+  // What a step makes is read again by the next one only; a loop goes on.
+  bool makesResults = isa<FunctionOpInterface>(block.getParentOp()) &&
+                      llvm::all_of(op->getUsers(), [&](Operation *user) {
+                        return user == block.getTerminator();
+                      });
   if (makesResults)
     return true;
   int64_t made = 0;
@@ -233,10 +237,11 @@ bool Batcher::isLittle(rt::KernelOp op) const {
   return op.getNumOperands() != 0 && bytes <= kLittle;
 }
 
-/// Views of what a run of kernels makes come behind their launch.
+/// Views of what a run of kernels makes, and what reads it and may wait, come
+/// behind their launch.
 void Batcher::batchNeighbours() {
   Batch batch;
-  SmallVector<Operation *> views;
+  SmallVector<Operation *> followers;
   auto reads = [&](Operation *op) {
     WalkResult result = op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
@@ -249,26 +254,24 @@ void Batcher::batchNeighbours() {
   auto flush = [&](Operation *before) {
     if (batch.calls.size() > 1) {
       build(batch, before);
-      for (Operation *view : views)
-        view->moveBefore(before);
+      for (Operation *follower : followers)
+        follower->moveBefore(before);
     }
     batch = Batch();
-    views.clear();
+    followers.clear();
   };
   for (Operation &op : llvm::make_early_inc_range(block)) {
     bool readsBatch = reads(&op);
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+    auto call = dyn_cast<rt::KernelOp>(op);
+    if ((call && mayWait(call)) ||
+        isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
       if (readsBatch) {
-        views.push_back(&op);
+        followers.push_back(&op);
         batch.members.insert(&op);
       }
       continue;
     }
-    auto call = dyn_cast<rt::KernelOp>(op);
-    bool waits = call && mayWait(call);
-    if (waits && !readsBatch)
-      continue;
-    bool joins = call && !waits && isLittle(call);
+    bool joins = call && isLittle(call);
     if (!joins || readsBatch || !batch.hasRoom(call))
       flush(&op);
     if (joins)
@@ -310,7 +313,11 @@ struct BatchKernelsPass
     FailureOr<func::FuncOp> step = getStepFunction(getOperation());
     if (failed(step))
       return signalPassFailure();
-    Batcher(getOperation(), step->front()).run();
+    unsigned count = 0;
+    step->walk([&](scf::ForOp loop) {
+      Batcher(getOperation(), *loop.getBody(), count).run();
+    });
+    Batcher(getOperation(), step->front(), count).run();
   }
 };
 } // namespace

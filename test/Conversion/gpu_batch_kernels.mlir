@@ -188,3 +188,77 @@ module attributes {rt.target = "cuda"} {
     return %r : tensor<2x64xf32>
   }
 }
+
+// -----
+
+// In a loop: sums of parts are neighbours, and what adds them to the loop's own
+// sums waits for its end. What would hold a large tensor does not wait there, though
+// it makes what the loop carries.
+// CHECK-LABEL: func.func @in_a_loop(
+// CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}})
+// CHECK-NEXT: %[[P:.*]]:2 = rt.kernel @parts(
+// CHECK-NEXT: %[[S:.*]]:2 = rt.kernel @batch_0(%[[P]]#0, %[[P]]#1)
+// CHECK-NEXT: %[[L:.*]] = rt.copy
+// CHECK-NEXT: %[[T:.*]] = rt.kernel @total(%[[L]], %[[C]])
+// CHECK-NEXT: rt.copy
+// CHECK-NEXT: %[[R:.*]]:2 = rt.kernel @batch_1(%[[A]], %[[S]]#0, %[[B]], %[[S]]#1)
+// CHECK-NEXT: scf.yield %[[R]]#0, %[[R]]#1, %[[T]]
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0) -> (d0)>
+module attributes {rt.target = "cuda"} {
+  func.func @in_a_loop(%x: tensor<1024x128xf32>, %y: tensor<128xf32>, %z: tensor<128xf32>, %w: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>, tensor<128xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %r:3 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %y, %b = %z, %c = %w) -> (tensor<128xf32>, tensor<128xf32>, tensor<128xf32>) {
+      %p:2 = rt.kernel @parts(%x) : (tensor<1024x128xf32>) -> (tensor<1024x128xf32>, tensor<1024x128xf32>)
+      %s = rt.kernel @sum(%p#0) : (tensor<1024x128xf32>) -> tensor<128xf32>
+      %m = rt.kernel @add(%a, %s) : (tensor<128xf32>, tensor<128xf32>) -> tensor<128xf32>
+      %u = rt.kernel @sum(%p#1) : (tensor<1024x128xf32>) -> tensor<128xf32>
+      %n = rt.kernel @add(%b, %u) : (tensor<128xf32>, tensor<128xf32>) -> tensor<128xf32>
+      %l = rt.copy %x strides [128, 1] base 0 : tensor<1024x128xf32> -> tensor<1024x128xf32>
+      %t = rt.kernel @total(%l, %c) : (tensor<1024x128xf32>, tensor<128xf32>) -> tensor<128xf32>
+      %k = rt.copy %x strides [1, 128] base 0 : tensor<1024x128xf32> -> tensor<128x1024xf32>
+      scf.yield %m, %n, %t : tensor<128xf32>, tensor<128xf32>, tensor<128xf32>
+    }
+    return %r#0, %r#1, %r#2 : tensor<128xf32>, tensor<128xf32>, tensor<128xf32>
+  }
+  func.func private @parts(%x: tensor<1024x128xf32>) -> (tensor<1024x128xf32>, tensor<1024x128xf32>) attributes {rt.kernel, rt.rows = 1024 : i64} {
+    %e = tensor.empty() : tensor<1024x128xf32>
+    %r:2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1024x128xf32>) outs(%e, %e : tensor<1024x128xf32>, tensor<1024x128xf32>) {
+    ^bb0(%in: f32, %o: f32, %q: f32):
+      %s = arith.mulf %in, %in : f32
+      linalg.yield %in, %s : f32, f32
+    } -> (tensor<1024x128xf32>, tensor<1024x128xf32>)
+    return %r#0, %r#1 : tensor<1024x128xf32>, tensor<1024x128xf32>
+  }
+  func.func private @sum(%x: tensor<1024x128xf32>) -> tensor<128xf32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xf32>) -> tensor<128xf32>
+    %r = linalg.generic {indexing_maps = [#all, #columns], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<1024x128xf32>) outs(%f : tensor<128xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<128xf32>
+    return %r : tensor<128xf32>
+  }
+  func.func private @total(%x: tensor<1024x128xf32>, %y: tensor<128xf32>) -> tensor<128xf32> attributes {rt.kernel, rt.rows = 1 : i64} {
+    %r = linalg.generic {indexing_maps = [#all, #columns], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<1024x128xf32>) outs(%y : tensor<128xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<128xf32>
+    return %r : tensor<128xf32>
+  }
+  func.func private @add(%x: tensor<128xf32>, %y: tensor<128xf32>) -> tensor<128xf32> attributes {rt.kernel, rt.rows = 128 : i64} {
+    %e = tensor.empty() : tensor<128xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%x, %y : tensor<128xf32>, tensor<128xf32>) outs(%e : tensor<128xf32>) {
+    ^bb0(%in: f32, %other: f32, %out: f32):
+      %s = arith.addf %in, %other : f32
+      linalg.yield %s : f32
+    } -> tensor<128xf32>
+    return %r : tensor<128xf32>
+  }
+}

@@ -216,7 +216,7 @@ def BatchKernelsPass : Pass<"rt-batch-kernels", "::mlir::ModuleOp"> {
     either make the step's results (optimizers) or little from what stays in
     memory anyway (norms of gradients), become one kernel that calls them. It
     stands where the first result is read. Small ones that follow each other do
-    so too.
+    so too. The body of a loop has batches of its own.
 
     ```mlir
     %a = rt.kernel @kernel_0(%x) : (tensor<8xf32>) -> tensor<8xf32>
