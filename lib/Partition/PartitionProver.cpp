@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionProver.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -233,6 +234,14 @@ bool PartitionProver::visit(Operation *op) {
     return visitConstant(op, constant);
   if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
     return visitAccumulate(accumulate);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return visitFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitIf(branch);
+  if (auto send = dyn_cast<dist::SendOp>(op))
+    return visitSend(send);
+  if (auto recv = dyn_cast<dist::RecvOp>(op))
+    return visitRecv(recv);
   if (auto call = dyn_cast<CallOpInterface>(op))
     return visitCall(call);
   return visitOp(op);

@@ -15,6 +15,16 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "tessera/Partition/VerifyPartition.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace mlir::scf {
+class ForOp;
+class IfOp;
+} // namespace mlir::scf
 
 namespace tessera {
 
@@ -27,6 +37,9 @@ public:
         matcher(placements, reference, expected, states) {}
 
   PartitionVerdict run();
+
+  /// Axis, coordinates and tag of a message.
+  using Channel = std::tuple<std::string, int64_t, int64_t, int64_t>;
 
 private:
   bool refute(mlir::Operation *op, const llvm::Twine &why);
@@ -58,6 +71,20 @@ private:
   bool visitMask(nn::MaskPaddingOp op);
   bool visitAccumulate(dist::AccumulateOp op);
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
+  bool visitAsSome(mlir::Operation *op,
+                   llvm::function_ref<bool(mlir::Operation *)> visit);
+  const ShardState *findYielded(mlir::Operation *yield, unsigned index,
+                                mlir::Operation *target);
+  bool guessPartial(mlir::scf::ForOp op,
+                    llvm::SmallVectorImpl<ShardState> &carried);
+  bool visitForFrom(mlir::scf::ForOp op, mlir::scf::ForOp target,
+                    llvm::SmallVector<ShardState> carried);
+  bool visitForAs(mlir::scf::ForOp op, mlir::scf::ForOp target);
+  bool visitFor(mlir::scf::ForOp op);
+  bool visitIfAs(mlir::scf::IfOp op, mlir::scf::IfOp target);
+  bool visitIf(mlir::scf::IfOp op);
+  bool visitSend(dist::SendOp op);
+  bool visitRecv(dist::RecvOp op);
   bool visitCall(mlir::CallOpInterface op);
   bool visitOp(mlir::Operation *op);
   bool visitAlone(mlir::Operation *op);
@@ -72,6 +99,10 @@ private:
   ExpectedOps expected;
   StateMap states;
   OpMatcher matcher;
+  /// Loops and branches of the reference that the walk is inside of.
+  llvm::SmallPtrSet<mlir::Operation *, 4> active;
+  /// What was sent and not received yet, in order.
+  std::map<Channel, std::deque<mlir::Value>> mail;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
   PartitionVerdict verdict;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionProver.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -157,8 +158,10 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
        reference.find(op->getName(), op->getOperands(), numbers)) {
     auto target = dyn_cast<dist::AccumulateOp>(reference.getOp(index).op);
     if (!target || target.getCount() != op.getCount() ||
-        target.getNumResults() != op.getNumResults())
+        target.getNumResults() != op.getNumResults() ||
+        !active.insert(target).second)
       continue;
+    llvm::scope_exit leave([&] { active.erase(target); });
     verdict = PartitionVerdict();
     if (visitAccumulateAs(op, target))
       return true;

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
@@ -27,8 +28,8 @@ using namespace mlir;
 
 void tessera::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                  math::MathDialect, tensor::TensorDialect, dist::DistDialect,
-                  nn::NNDialect, rt::RTDialect>();
+                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                  dist::DistDialect, nn::NNDialect, rt::RTDialect>();
   registerUpstreamShardingRules(registry);
   registerUpstreamGradients(registry);
   registerConversionInterfaces(registry);

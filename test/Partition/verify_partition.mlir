@@ -556,3 +556,112 @@ func.func @log_of_product(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, 
   %3 = math.log %0 : tensor<8xf32>
   return %3, %0 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Positions in each block are not those in the whole.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  // expected-note @below {{the reference computes it here}}
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_positions(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  // expected-error @below {{refuted: arith.select: operand 1 does not fit operand 0: in dimension 0 it is cut into 1 blocks but is needed in 2}}
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// The last of the positions in place of the first.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @last_position(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is to be reduced by min, not by max}}
+  %i = dist.all_reduce <max> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// Each device's own candidate.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_candidate(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  // expected-error @below {{refuted: func.return: result 1 is to be reduced over {"x"} but its sharding says {}}}
+  return %v, %l : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// Compared with the largest of the block.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  // expected-note @below {{the reference computes it here}}
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_maximum(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %m dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  // expected-error @below {{refuted: arith.cmpf: operand 1 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}

@@ -1,0 +1,383 @@
+//===- ProveControl.cpp - Loops, branches, sends and receives -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loop or a branch of the local program is one of the reference, run as often
+// by all devices: its bounds or its condition are the same scalar. What a loop
+// carries lies in the same way before each iteration.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionProver.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// States that meet
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is known of a value that is one of two.
+enum class Meet { Same, Weaker, None };
+} // namespace
+
+/// What holds along one dimension of either of two values.
+static Meet meetDims(DimState &mine, const DimState &other) {
+  Meet how = Meet::Same;
+  if (mine.trueSize != other.trueSize)
+    return Meet::None;
+  if (mine.uniform && !other.uniform) {
+    // Any block of it is this one.
+    mine.uniform = false;
+    mine.placement = other.placement;
+    how = Meet::Weaker;
+  } else if (!other.uniform && mine.placement != other.placement) {
+    return Meet::None;
+  }
+  if (mine.padding != other.padding && mine.padding != PadContent::Any) {
+    mine.padding = PadContent::Any;
+    how = Meet::Weaker;
+  }
+  return how;
+}
+
+/// Leaves in `mine` what holds of both values, numbers of values aside.
+static Meet meetStates(ShardState &mine, const ShardState &other) {
+  bool isSame = mine.dims.size() == other.dims.size() &&
+                mine.unreduced == other.unreduced &&
+                (!mine.isPartial() || mine.reduction == other.reduction) &&
+                mine.share == other.share;
+  if (!isSame)
+    return Meet::None;
+  Meet all = Meet::Same;
+  if (mine.numbers && (!other.numbers || *mine.numbers != *other.numbers)) {
+    mine.numbers = nullptr;
+    all = Meet::Weaker;
+  }
+  for (auto [dim, theirs] : llvm::zip(mine.dims, other.dims)) {
+    Meet how = meetDims(dim, theirs);
+    if (how == Meet::None)
+      return how;
+    if (how == Meet::Weaker)
+      all = how;
+  }
+  return all;
+}
+
+/// True if every device has one and the same number.
+static bool isCommon(const ShardState &state) {
+  if (state.isPartial() || state.share != 1)
+    return false;
+  if (state.numbers)
+    return llvm::all_equal(*state.numbers);
+  return state.value >= 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// The state of a yielded value, if it is the one that the reference yields.
+const ShardState *PartitionProver::findYielded(Operation *yield, unsigned i,
+                                               Operation *target) {
+  auto it = states.find(yield->getOperand(i));
+  if (it == states.end() || (!target && it->second.value < 0)) {
+    giveUp(yield, "an operand of unknown origin");
+    return nullptr;
+  }
+  Value wanted = target ? target->getOperand(i) : Value();
+  if (wanted && it->second.value != reference.lookup(wanted)) {
+    verdict.reference = wanted.getLoc();
+    refute(yield,
+           "operand " + Twine(i) + " is another value than in the reference");
+    return nullptr;
+  }
+  return &it->second;
+}
+
+/// What the loop carries lies as `carried` says before the first iteration;
+/// looks for what holds before each.
+bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
+                                   SmallVector<ShardState> carried) {
+  auto numberOf = [&](Value mine, Value theirs, Type type) {
+    return target ? reference.lookup(theirs)
+                  : reference.addValue(type, mine.getLoc());
+  };
+  SmallVector<Type> types;
+  for (const ShardState &state : carried)
+    types.push_back(reference.getValue(state.value).type);
+  // Each round that is not the last knows less than the one before.
+  for (bool again = true; again;) {
+    again = false;
+    ShardState counter;
+    counter.value = numberOf(op.getInductionVar(),
+                             target ? target.getInductionVar() : Value(),
+                             op.getInductionVar().getType());
+    states[op.getInductionVar()] = counter;
+    for (auto [i, arg] : llvm::enumerate(op.getRegionIterArgs())) {
+      carried[i].value = numberOf(
+          arg, target ? Value(target.getRegionIterArg(i)) : Value(), types[i]);
+      states[arg] = carried[i];
+    }
+    if (!visitBlock(*op.getBody()))
+      return false;
+    Operation *yield = op.getBody()->getTerminator();
+    for (unsigned i = 0; i < carried.size(); ++i) {
+      const ShardState *found = findYielded(
+          yield, i, target ? target.getBody()->getTerminator() : nullptr);
+      if (!found)
+        return false;
+      if (!target && reference.getValue(found->value).type != types[i])
+        return refute(yield, "operand " + Twine(i) +
+                                 " is of another global type than what the "
+                                 "loop begins with");
+      Meet how = meetStates(carried[i], *found);
+      if (how == Meet::None)
+        return refute(yield, "operand " + Twine(i) +
+                                 " lies in another way than what the loop "
+                                 "begins with");
+      again |= how == Meet::Weaker;
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    carried[i].value = numberOf(
+        result, target ? Value(target.getResult(i)) : Value(), types[i]);
+    states[result] = carried[i];
+  }
+  return true;
+}
+
+/// Zeros are parts of a sum that is zero. Where the loop's result is reduced
+/// next, what it begins with is taken to be partial in that way.
+bool PartitionProver::guessPartial(scf::ForOp op,
+                                   SmallVectorImpl<ShardState> &carried) {
+  bool any = false;
+  const Mesh &mesh = placements.getMesh();
+  for (auto [i, state] : llvm::enumerate(carried)) {
+    if (!op.getResult(i).hasOneUse() || state.isPartial() || state.share != 1 ||
+        state.value < 0)
+      continue;
+    const ConstantValue &constant = reference.getValue(state.value).constant;
+    Operation *user = *op.getResult(i).user_begin();
+    std::optional<::tessera::ReductionKind> kind;
+    AxisList axes;
+    if (auto reduce = dyn_cast<dist::AllReduceOp>(user)) {
+      kind = dist::toPlain(reduce.getKind());
+      axes = reduce.getAxes().toAxes(mesh);
+    } else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(user)) {
+      kind = dist::toPlain(scatter.getKind());
+      axes = scatter.getAxes().toAxes(mesh);
+    }
+    if (!kind || !constant.isSplat)
+      continue;
+    Type element = getElementTypeOrSelf(op.getResult(i).getType());
+    if (constant.value != getNeutralElement(element, *kind))
+      continue;
+    state.unreduced = normalizeAxes(mesh, axes);
+    state.reduction = *kind;
+    any = true;
+  }
+  return any;
+}
+
+bool PartitionProver::visitForAs(scf::ForOp op, scf::ForOp target) {
+  SmallVector<ShardState> carried;
+  for (Value init : op.getInitArgs())
+    carried.push_back(states.find(init)->second);
+  SmallVector<ShardState> guessed = carried;
+  if (guessPartial(op, guessed)) {
+    PartitionVerdict before = verdict;
+    if (visitForFrom(op, target, guessed))
+      return true;
+    verdict = before;
+  }
+  return visitForFrom(op, target, carried);
+}
+
+bool PartitionProver::visitFor(scf::ForOp op) {
+  for (Value bound : {op.getLowerBound(), op.getUpperBound(), op.getStep()})
+    if (!isCommon(states.find(bound)->second))
+      return giveUp(op, "a bound that is not known to be the same on all "
+                        "devices");
+  for (Value init : op.getInitArgs())
+    if (states.find(init)->second.value < 0)
+      return giveUp(op, "it begins with a value of which nothing is known");
+  if (!global)
+    return visitForAs(op, nullptr);
+  return visitAsSome(op, [&](Operation *target) {
+    return visitForAs(op, cast<scf::ForOp>(target));
+  });
+}
+
+/// Tries the ops of the reference that have the name and operands of `op`, in
+/// order. An op within itself would mix up what two iterations know by one
+/// number.
+bool PartitionProver::visitAsSome(Operation *op,
+                                  llvm::function_ref<bool(Operation *)> visit) {
+  SmallVector<int, 4> numbers;
+  for (Value operand : op->getOperands())
+    numbers.push_back(states.find(operand)->second.value);
+  std::optional<PartitionVerdict> first;
+  auto note = [&](Operation *target) {
+    if (first)
+      return;
+    first = verdict;
+    if (!first->reference)
+      first->reference = target->getLoc();
+  };
+  for (unsigned index :
+       reference.find(op->getName(), op->getOperands(), numbers)) {
+    const ReferenceOp &candidate = reference.getOp(index);
+    Operation *target = candidate.op;
+    if (target->getName() != op->getName() ||
+        target->getNumResults() != op->getNumResults())
+      continue;
+    verdict = PartitionVerdict();
+    // Bounds count too, though they are of type index.
+    auto [mine, theirs] = std::mismatch(numbers.begin(), numbers.end(),
+                                        candidate.operands.begin());
+    if (mine != numbers.end()) {
+      refute(op, "operand " + Twine(mine - numbers.begin()) +
+                     " is another value than in the reference");
+      note(target);
+      continue;
+    }
+    if (!active.insert(target).second) {
+      giveUp(op, "it stands within what it would have to be");
+      note(target);
+      continue;
+    }
+    llvm::scope_exit leave([&] { active.erase(target); });
+    if (visit(target))
+      return true;
+    note(target);
+  }
+  if (!first)
+    return explainUnknownOp(op, numbers);
+  verdict = *first;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+/// Both branches, whichever is taken; a result lies in the same way behind
+/// either.
+bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
+  if (target && target.getElseRegion().empty() != op.getElseRegion().empty())
+    return giveUp(op, "the reference has other branches");
+  SmallVector<ShardState> results;
+  for (auto [r, region] : llvm::enumerate(op->getRegions())) {
+    if (region.empty())
+      continue;
+    if (!visitBlock(region.front()))
+      return false;
+    Operation *yield = region.front().getTerminator();
+    Operation *wanted =
+        target ? target->getRegion(r).front().getTerminator() : nullptr;
+    for (unsigned i = 0; i < op.getNumResults(); ++i) {
+      const ShardState *found = findYielded(yield, i, wanted);
+      if (!found)
+        return false;
+      if (r == 0) {
+        results.push_back(*found);
+        continue;
+      }
+      if (!target && reference.getValue(found->value).type !=
+                         reference.getValue(results[i].value).type)
+        return refute(yield, "operand " + Twine(i) +
+                                 " is of another global type than in the "
+                                 "other branch");
+      if (meetStates(results[i], *found) == Meet::None)
+        return refute(yield, "operand " + Twine(i) +
+                                 " lies in another way than in the other "
+                                 "branch");
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    ShardState &state = results[i];
+    state.value = target
+                      ? reference.lookup(target.getResult(i))
+                      : reference.addValue(reference.getValue(state.value).type,
+                                           op.getLoc());
+    // One of two numbers, by a condition that is not known here.
+    state.numbers = nullptr;
+    states[result] = state;
+  }
+  return true;
+}
+
+bool PartitionProver::visitIf(scf::IfOp op) {
+  if (!isCommon(states.find(op.getCondition())->second))
+    return giveUp(op, "a condition that is not known to be the same on all "
+                      "devices");
+  if (!global)
+    return visitIfAs(op, nullptr);
+  return visitAsSome(op, [&](Operation *target) {
+    return visitIfAs(op, cast<scf::IfOp>(target));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sends and receives
+//===----------------------------------------------------------------------===//
+
+/// Which pairs of devices, and which of their messages.
+template <typename Op> static PartitionProver::Channel channelOf(Op op) {
+  return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
+          static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag())};
+}
+
+bool PartitionProver::visitSend(dist::SendOp op) {
+  if (op->getParentOp() != local)
+    return giveUp(op, "a send in a region, which may run any number of times");
+  mail[channelOf(op)].push_back(op.getInput());
+  return true;
+}
+
+/// The block of the sender, on one device of each group and zeros on the
+/// others: a sum of parts over the axis, which is the sender's block on all.
+bool PartitionProver::visitRecv(dist::RecvOp op) {
+  if (op->getParentOp() != local)
+    return giveUp(op,
+                  "a receive in a region, which may run any number of times");
+  std::deque<Value> &pending = mail[channelOf(op)];
+  if (pending.empty())
+    return refute(op, "no send of these coordinates and tag stands before it");
+  Value sent = pending.front();
+  pending.pop_front();
+  if (sent.getType() != op.getType())
+    return refute(op, "its type is not that of what is sent");
+  const Mesh &mesh = placements.getMesh();
+  std::optional<unsigned> axis = mesh.find(op.getAxis());
+  if (!axis)
+    return giveUp(op, "an axis that the mesh has not");
+  AxisList axes{mesh.fullAxis(*axis)};
+  ShardState state = states.find(sent)->second;
+  bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
+  if (state.share != 1 || (state.isPartial() && !isSum) ||
+      overlapsAny(state.unreduced, axes))
+    return giveUp(op, "what is sent is itself to be reduced");
+  const AxisGroups &groups = placements.getGroups(axes);
+  std::vector<int32_t> sources(placements.getNumDevices());
+  for (size_t begin = 0; begin < groups.members.size(); begin += groups.size)
+    for (int64_t i = 0; i < groups.size; ++i)
+      sources[groups.members[begin + i]] =
+          groups.members[begin + static_cast<int64_t>(op.getFrom())];
+  for (DimState &dim : state.dims) {
+    if (!dim.uniform)
+      dim.placement = placements.permute(dim.placement, sources, axes);
+    if (dim.padding != PadContent::Zero)
+      dim.padding = PadContent::Any;
+  }
+  axes.append(state.unreduced);
+  state.unreduced = normalizeAxes(mesh, axes);
+  state.reduction = ::tessera::ReductionKind::Sum;
+  states[op.getResult()] = std::move(state);
+  return true;
+}
