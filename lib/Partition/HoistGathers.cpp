@@ -23,6 +23,9 @@ static constexpr size_t kMaxOps = 256;
 /// Gathers of a loop that are tried: each takes as long as the whole pass.
 static constexpr size_t kMaxTried = 2;
 
+/// What would save less of the loop's time is not worth trying.
+static constexpr double kLeastShare = 1e-3;
+
 namespace {
 
 /// A start of a gather, its wait and what makes its operand, in order.
@@ -149,7 +152,7 @@ static SmallVector<Candidate> findCandidates(scf::ForOp loop, int64_t slack) {
     // The last micro-batch stands behind the loop.
     bool isBehind = findEqual(*chain, *loop->getBlock(), loop).has_value();
     double saved = (runs + isBehind) * exposed - tasks.problem.tasks[i].seconds;
-    if (saved > 0)
+    if (saved > kLeastShare * runs * times.seconds)
       candidates.push_back({wait, saved});
   }
   llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {

@@ -27,7 +27,8 @@ using EvaluateOverlap =
 /// Moves started gathers of what does not change in a loop to before it, where
 /// that makes the function shorter. Equal ones in the loop and behind it use
 /// the result too. Tried are those two that are exposed longest in all runs,
-/// with `slack` bytes above the loop's blocking order.
+/// with `slack` bytes above the loop's blocking order, if that is a thousandth
+/// of the loop's time.
 void hoistExposedGathers(mlir::func::FuncOp func, int64_t slack,
                          EvaluateOverlap evaluate);
 
