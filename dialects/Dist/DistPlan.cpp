@@ -85,10 +85,11 @@ PlanAttr::verify(EmitError emitError, Precision precision, Precision grad,
     return emitError() << "(C5) expects steps above warmup with cosine but got "
                        << steps << " and " << warmup;
   if (grad != Precision::F32 &&
-      (grad != Precision::BF16 || precision != Precision::BF16))
+      (grad != Precision::BF16 ||
+       (precision != Precision::BF16 && precision != Precision::FP8)))
     return emitError()
            << "(C6) expects sums of gradients in f32, or in bf16 with "
-              "precision bf16, but got "
+              "precision bf16 or fp8, but got "
            << stringifyPrecision(grad) << " with "
            << stringifyPrecision(precision);
   if (groups && !llvm::all_of(groups, llvm::IsaPred<ParametersAttr>))

@@ -12,7 +12,7 @@ include "dialects/Dist/DistAttrs.td"
 
 def Dist_Precision : I32EnumAttr<"Precision", "element type of a policy", [
     I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"BF16", 1, "bf16">,
-    I32EnumAttrCase<"F16", 2, "f16">]> {
+    I32EnumAttrCase<"F16", 2, "f16">, I32EnumAttrCase<"FP8", 3, "fp8">]> {
   let cppNamespace = "::tessera::dist";
   let genSpecializedAttr = 0;
 }
@@ -70,7 +70,8 @@ def Dist_PlanAttr : AttrDef<Dist_Dialect, "Plan"> {
     has a default.
 
     * `precision`: of parameters and activations; below f32 a master copy in f32
-      is kept. `grad`: element type of the sums of gradients.
+      is kept. `fp8` is bf16 with the products of linear layers in 8 bits.
+      `grad`: element type of the sums of gradients.
     * `micro_batches`: parts of the batch, one after the other.
     * `zero`: 1 shards optimizer state over dp, 2 gradients too, 3 parameters
       too: each micro-batch scatters its gradients (`zero2_reduce = each`), or
@@ -89,7 +90,7 @@ def Dist_PlanAttr : AttrDef<Dist_Dialect, "Plan"> {
     to 3; (C3) recompute is one of the policies; (C4) beta1, beta2 and momentum
     are in [0, 1), eps, weight_decay, clip, lr and min_lr at least 0; (C5) warmup
     and steps are at least 0, and with cosine steps is above warmup; (C6) the sums
-    of gradients are f32, or bf16 with precision bf16.
+    of gradients are f32, or bf16 with precision bf16 or fp8.
 
     ```mlir
     module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, zero = 1>} {}

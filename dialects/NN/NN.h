@@ -33,4 +33,18 @@
 #define GET_OP_CLASSES
 #include "dialects/NN/NNOps.h.inc"
 
+namespace tessera::nn {
+
+/// Whether it is one of the 8-bit floats that `nn.quantize` makes.
+bool isQuantized(mlir::Type element);
+
+/// Quantizes `x` by its largest magnitude, over all devices: the result of
+/// `nn.quantize` and its scale.
+std::pair<mlir::Value, mlir::Value> buildQuantized(mlir::OpBuilder &builder,
+                                                   mlir::Location loc,
+                                                   mlir::Value x,
+                                                   mlir::FloatType element);
+
+} // namespace tessera::nn
+
 #endif // TESSERA_DIALECTS_NN_NN_H

@@ -143,6 +143,12 @@ def NN_SavesStats
 def NN_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
 def NN_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
 def NN_IntTensor : StaticShapeTensorOf<[AnySignlessInteger]>;
+/// One number: tensor<f32>.
+def NN_Scale : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
+                          "::mlir::Float32Type::get($_self.getContext()))">,
+                    "tensor<f32>", "::mlir::RankedTensorType">,
+               BuildableType<"::mlir::RankedTensorType::get({}, "
+                             "$_builder.getF32Type())">;
 
 def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"],
                         [NN_Differentiable]> {
@@ -154,17 +160,31 @@ def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"],
     many letters as dimensions; (C3) a letter has one size; (C4) each letter of
     the result is in an operand, and each letter of an operand is in the result
     or in both operands; (C5) both operands have one element type, the result
-    that one or a wider float. Sums are in f32 at least.
+    that one or a wider float, but for f8; (C6) f8E4M3FN and f8E5M2 may be mixed,
+    have a result of 16 bits or more, and come with two scales: numbers that an
+    element of each operand is multiplied by to give its value. Sums are in f32
+    at least.
+
+    The gradients of a product of f8 are products of f8 again: of the result's
+    gradient, quantized to f8E5M2 by its largest element, and the other operand
+    as it is.
 
     ```mlir
     %q = nn.einsum "bsd,dhk->bshk" %x, %wq
         : tensor<2x8x16xf32>, tensor<16x4x4xf32> -> tensor<2x8x4x4xf32>
+    %y = nn.einsum "bsd,df->bsf" %qx, %qw scales %sx, %sw
+        : tensor<2x8x16xf8E4M3FN>, tensor<16x32xf8E4M3FN> -> tensor<2x8x32xbf16>
     ```
   }];
-  let arguments = (ins StrAttr:$spec, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let arguments = (ins StrAttr:$spec, NN_Tensor:$lhs, NN_Tensor:$rhs,
+                       Variadic<NN_Scale>:$scales);
   let results = (outs NN_Tensor:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$spec,
+                   "::mlir::Value":$lhs, "::mlir::Value":$rhs)>];
   let assemblyFormat = [{
-    $spec $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    $spec $lhs `,` $rhs (`scales` $scales^)? attr-dict `:` type($lhs) `,`
+    type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -172,6 +192,35 @@ def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"],
     struct Letters { ::llvm::StringRef lhs, rhs, result; };
     Letters getLetters();
   }];
+}
+
+def NN_QuantizeOp : NN_Op<"quantize", [], [NN_Differentiable]> {
+  let summary = "a tensor in 8 bits with one scale";
+  let description = [{
+    `result` is x / scale, rounded to the nearest number of its type, ties to
+    even, and beyond the type's largest number that number. `scale` is the
+    inverse of the greatest power of two, at most 2^126, by which `amax` may be
+    multiplied to stay within the type; so it changes no digit of what it scales.
+    An amax below the least normal f32 (all is zero) has scale 1. An amax that is
+    infinite or no number has a scale and elements that are no numbers.
+
+    With the largest magnitude of a whole tensor as `amax` nothing is cut off, and
+    the scale does not depend on how the tensor is sharded. The gradient of x is
+    that of the result: rounding is taken for the identity.
+    (C1) amax is one number; (C2) the result has x's shape and is f8E4M3FN or
+    f8E5M2.
+
+    ```mlir
+    %q, %s = nn.quantize %x by %amax
+        : tensor<8x16xbf16>, tensor<bf16> -> tensor<8x16xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$amax);
+  let results = (outs NN_FloatTensor:$result, NN_Scale:$scale);
+  let assemblyFormat = [{
+    $x `by` $amax attr-dict `:` type($x) `,` type($amax) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def NN_AttentionOp : NN_Op<"attention",

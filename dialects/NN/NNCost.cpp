@@ -120,6 +120,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
       *context);
   attach<RopeOp, elementwise, 3, true>(context);
   attach<GeluOp, elementwise, 12>(context);
+  attach<QuantizeOp, elementwise, 3>(context);
   attach<SiluOp, elementwise, 4>(context);
   attach<MaskPaddingOp, elementwise, 0, true>(context);
   attach<TransposeOp, elementwise, 0, true>(context);

@@ -66,23 +66,53 @@ static LogicalResult checkStats(GradientBuilder &g, Operation *op) {
 
 /// The gradient of one operand is a product of the other one and the result's:
 /// for `a,b->r` it is `r,b->a` and `a,r->b`. It is made in the operands'
-/// element type, summed into the one that is asked for.
+/// element type, summed into the one that is asked for. Where that is an f8 the
+/// result's gradient is quantized, once for both.
 LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
   TensorBuilder b = at(g);
   Letters letters = getLetters();
-  Value grad = b.narrow(g.ofResult(0), getLhs().getType());
-  if (g.isNeeded(0)) {
-    std::string spec =
-        (letters.result + "," + letters.rhs + "->" + letters.lhs).str();
-    g.setOperand(0, b.make<EinsumOp>(gradientType(g, getLhsMutable()), spec,
-                                     grad, getRhs()));
-  }
-  if (g.isNeeded(1)) {
-    std::string spec =
-        (letters.lhs + "," + letters.result + "->" + letters.rhs).str();
-    g.setOperand(1, b.make<EinsumOp>(gradientType(g, getRhsMutable()), spec,
-                                     getLhs(), grad));
-  }
+  Value grad = g.ofResult(0), scale;
+  if (getScales().empty())
+    grad = b.narrow(grad, getLhs().getType());
+  else
+    std::tie(grad, scale) =
+        buildQuantized(b.b, b.loc, grad, b.b.getType<Float8E5M2Type>());
+  auto product = [&](OpOperand &of, std::string spec, Value lhs, Value rhs,
+                     bool isLeft) {
+    SmallVector<Value> scales;
+    if (scale)
+      scales = {isLeft ? scale : getScales()[0],
+                isLeft ? getScales()[1] : scale};
+    g.setOperand(of.getOperandNumber(),
+                 b.make<EinsumOp>(gradientType(g, of), spec, lhs, rhs, scales));
+  };
+  if (g.isNeeded(0))
+    product(getLhsMutable(),
+            (letters.result + "," + letters.rhs + "->" + letters.lhs).str(),
+            grad, getRhs(), /*isLeft=*/true);
+  if (g.isNeeded(1))
+    product(getRhsMutable(),
+            (letters.lhs + "," + letters.result + "->" + letters.rhs).str(),
+            getLhs(), grad, /*isLeft=*/false);
+  return success();
+}
+
+std::pair<Value, Value> nn::buildQuantized(OpBuilder &builder, Location loc,
+                                           Value x, FloatType element) {
+  TensorBuilder b(builder, loc);
+  auto type = TensorBuilder::typeOf(x);
+  Value amax = b.reduce(ReduceKind::Max, b.make<math::AbsFOp>(x),
+                        llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+  auto op = QuantizeOp::create(builder, loc, type.clone(element),
+                               RankedTensorType::get({}, builder.getF32Type()),
+                               x, amax);
+  return {op.getResult(), op.getScale()};
+}
+
+/// Rounding is taken for the identity.
+LogicalResult QuantizeOp::buildGradients(GradientBuilder &g) {
+  if (g.isNeeded(0) && g.ofResult(0))
+    g.setOperand(0, at(g).cast(g.ofResult(0), g.elementType(0)));
   return success();
 }
 

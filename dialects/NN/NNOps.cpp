@@ -81,6 +81,28 @@ EinsumOp::Letters EinsumOp::getLetters() {
   return {lhs, rhs, result};
 }
 
+void EinsumOp::build(OpBuilder &builder, OperationState &state, Type type,
+                     StringRef spec, Value lhs, Value rhs) {
+  build(builder, state, type, spec, lhs, rhs, /*scales=*/ValueRange());
+}
+
+/// Types and scales of a product of f8.
+static LogicalResult verifyQuantizedProduct(EinsumOp op) {
+  Type out = typeOf(op.getResult()).getElementType();
+  if (!isQuantized(typeOf(op.getLhs()).getElementType()) ||
+      !isQuantized(typeOf(op.getRhs()).getElementType()) ||
+      !isa<FloatType>(out) || out.getIntOrFloatBitWidth() < 16)
+    return op.emitOpError("(C6) expects operands of f8E4M3FN or f8E5M2 and a "
+                          "result of a float of 16 bits or more where there "
+                          "are scales but got ")
+           << op.getLhs().getType() << ", " << op.getRhs().getType() << " and "
+           << op.getType();
+  if (op.getScales().size() != 2)
+    return op.emitOpError("(C6) expects two scales but got ")
+           << op.getScales().size();
+  return success();
+}
+
 LogicalResult EinsumOp::verify() {
   StringRef spec = getSpec();
   Letters letters = getLetters();
@@ -131,11 +153,33 @@ LogicalResult EinsumOp::verify() {
   Type out = typeOf(getResult()).getElementType();
   bool wider = isa<FloatType>(in) && isa<FloatType>(out) &&
                out.getIntOrFloatBitWidth() > in.getIntOrFloatBitWidth();
+  if (isQuantized(in) || !getScales().empty())
+    return verifyQuantizedProduct(*this);
   if (in != typeOf(getRhs()).getElementType() || (in != out && !wider))
     return emitOpError("(C5) expects operands of one element type and a result "
                        "of that or a wider float but got ")
            << getLhs().getType() << ", " << getRhs().getType() << " and "
            << getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// quantize
+//===----------------------------------------------------------------------===//
+
+bool tessera::nn::isQuantized(Type element) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(element);
+}
+
+LogicalResult QuantizeOp::verify() {
+  if (typeOf(getAmax()).getRank() != 0)
+    return emitOpError("(C1) expects one number as amax but got ")
+           << getAmax().getType();
+  RankedTensorType x = typeOf(getX()), result = typeOf(getResult());
+  if (result.getShape() != x.getShape() ||
+      !isQuantized(result.getElementType()))
+    return emitOpError("(C2) expects a result of the shape of ")
+           << x << " with elements of f8E4M3FN or f8E5M2 but got " << result;
   return success();
 }
 

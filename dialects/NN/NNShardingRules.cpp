@@ -35,6 +35,7 @@ ShardingRule EinsumOp::getShardingRule() {
   };
   rule.operands.push_back(dimsOf(letters.lhs, typeOf(getLhs())));
   rule.operands.push_back(dimsOf(letters.rhs, typeOf(getRhs())));
+  rule.operands.resize(getNumOperands());
   rule.results.push_back(dimsOf(letters.result, getType()));
   return rule;
 }
@@ -42,6 +43,14 @@ ShardingRule EinsumOp::getShardingRule() {
 bool EinsumOp::commutesWithReduction(::tessera::ReductionKind kind,
                                      const Bits &partial) {
   return kind == ::tessera::ReductionKind::Sum && partial.count() == 1;
+}
+
+ShardingRule QuantizeOp::getShardingRule() {
+  ShardingRule rule;
+  TensorFactors dims = newDims(rule, typeOf(getX()));
+  rule.operands = {dims, {}};
+  rule.results = {dims, {}};
+  return rule;
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,7 +78,43 @@ static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {
   number(letters.rhs, e.operand(1).getShape(), contraction.rhs);
   number(letters.result, result.getShape(), contraction.result);
   contract(contraction, e.operand(0), e.operand(1), result);
+  if (!op.getScales().empty()) {
+    double scale = e.operand(2)[0].f * e.operand(3)[0].f;
+    for (int64_t i = 0; i < result.getNumElements(); ++i)
+      result[i].f *= scale;
+  }
   return e.yieldRounded(std::move(result));
+}
+
+/// The power of two that elements are multiplied by.
+static double getQuantizer(double amax, double largest) {
+  if (!std::isfinite(amax))
+    return NAN;
+  if (amax < std::ldexp(1.0, -126))
+    return 1;
+  // The quotient is rounded as a program's is.
+  float factor = static_cast<float>(largest) / static_cast<float>(amax);
+  return std::ldexp(1.0, std::isinf(factor)
+                             ? 126
+                             : std::min(std::ilogb(factor), 126));
+}
+
+static LogicalResult evaluateQuantize(nn::QuantizeOp op, Evaluation &e) {
+  Tensor result = e.makeResult(0), scale = e.makeResult(1);
+  auto type = cast<FloatType>(op.getResult().getType().getElementType());
+  double largest =
+      APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  double factor = getQuantizer(e.operand(1)[0].f, largest);
+  for (int64_t i = 0; i < result.getNumElements(); ++i) {
+    double x = e.operand(0)[i].f * factor;
+    if (!std::isnan(x))
+      x = std::min(std::max(x, -largest), largest);
+    result[i] = floatCell(x);
+  }
+  scale[0] = floatCell(1 / factor);
+  if (failed(e.yieldRounded(std::move(result))))
+    return failure();
+  return e.yieldRounded(std::move(scale));
 }
 
 /// The weights of one query over its keys, and their weighted sum of values.
@@ -472,6 +508,7 @@ void tessera::interp::addNNHandlers(Registry &r) {
   r.addLocal<nn::LayerNormOp, evaluateLayerNorm>();
   r.addLocal<nn::MaskPaddingOp, evaluateMaskPadding>();
   r.addLocal<nn::PickOp, evaluatePick>();
+  r.addLocal<nn::QuantizeOp, evaluateQuantize>();
   r.addLocal<nn::ReduceOp, evaluateReduce>();
   r.addLocal<nn::RMSNormOp, evaluateRMSNorm>();
   r.addLocal<nn::RopeOp, evaluateRope>();

@@ -32,6 +32,7 @@ public:
   Value getGradient(Value value) { return gradients.lookup(value); }
 
 private:
+  Type getGradientType(Operation &op, Value result);
   SmallVector<Operation *> findPath(Block *block, Operation *end);
   LogicalResult differentiate(Operation *op);
   void addGradient(Value value, Value gradient);
@@ -50,6 +51,18 @@ private:
 
 static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// A gradient is of the type of its value; of one in 8 bits, of the type of the
+/// gradient of what it was made of.
+Type Backward::getGradientType(Operation &op, Value result) {
+  Type type = getElementTypeOrSelf(result.getType());
+  if (!nn::isQuantized(type))
+    return type;
+  for (Value operand : op.getOperands())
+    if (Type wider = gradientTypes.lookup(operand))
+      return wider;
+  return type;
 }
 
 /// The ops whose results depend on `wrt`, in order. A result of `wrt` itself is
@@ -71,10 +84,8 @@ SmallVector<Operation *> Backward::findPath(Block *block, Operation *end) {
     bool isPath = false;
     for (Value result : op.getResults())
       if (isFloat(result))
-        isPath |=
-            gradientTypes
-                .try_emplace(result, getElementTypeOrSelf(result.getType()))
-                .second;
+        isPath |= gradientTypes.try_emplace(result, getGradientType(op, result))
+                      .second;
     if (isPath)
       path.push_back(&op);
   }

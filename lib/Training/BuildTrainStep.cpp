@@ -77,11 +77,11 @@ void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   llvm::sort(users,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   users.erase(llvm::unique(users), users.end());
-  Value value = getArgument(parameter.argument);
+  Value value = parameter.source;
   for (auto [i, user] : llvm::enumerate(users)) {
     OpBuilder b(user);
     if (i < 2)
-      value = parameter.rest->fromRest(b, loc, getArgument(parameter.argument));
+      value = parameter.rest->fromRest(b, loc, parameter.source);
     user->replaceUsesOfWith(parameter.inUse, value);
   }
   for (Operation *op = parameter.inUse.getDefiningOp();
@@ -127,7 +127,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
     mapping.map(input, body.addArgument(split.getType(input), input.getLoc()));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
   for (TrainedParameter &parameter : parameters) {
-    parameter.inUse = getArgument(parameter.argument);
+    parameter.source = parameter.inUse = getArgument(parameter.argument);
     if (restsApart(parameter))
       parameter.inUse = parameter.rest->fromRest(inner, loc, parameter.inUse);
     mapping.map(parameter.forward, parameter.inUse);
@@ -138,6 +138,8 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   for (Value output : trained.getOutputs())
     yielded.push_back(mapping.lookup(output));
   auto yield = dist::YieldOp::create(inner, loc, yielded);
+  if (plan.getPrecision() == dist::Precision::FP8)
+    quantizeProducts(draft, body);
   if (failed(buildGradients(yield)))
     return failure();
   seedGradients(body);

@@ -49,7 +49,7 @@ private:
   dist::ShardingAttr getRest(BlockArgument argument,
                              dist::ShardingAttr inUse) const;
   void seed(BlockArgument argument);
-  void constrainUses(BlockArgument parameter, dist::ShardingAttr inUse);
+  void constrainUses(Value parameter, dist::ShardingAttr inUse);
   void seedGradients();
   void tieDonated();
 
@@ -89,8 +89,7 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
 
 /// The first op that uses the parameter in a micro-batch gathers it for itself;
 /// what is gathered for the second serves all behind it.
-void StateSharder::constrainUses(BlockArgument parameter,
-                                 dist::ShardingAttr inUse) {
+void StateSharder::constrainUses(Value parameter, dist::ShardingAttr inUse) {
   SmallVector<Operation *> users;
   for (Operation *user : parameter.getUsers())
     if (isa<dist::AccumulateOp>(user->getParentOp()) &&
@@ -117,8 +116,13 @@ void StateSharder::seed(BlockArgument argument) {
     if (plan.getZero() < 3)
       return;
     seed = getRest(argument, inUse);
-    if (seed != inUse)
-      constrainUses(argument, inUse);
+    if (seed == inUse)
+      return;
+    constrainUses(argument, inUse);
+    // What is quantized where it rests is gathered in 8 bits.
+    for (Operation *user : argument.getUsers())
+      if (auto quantized = dyn_cast<nn::QuantizeOp>(user))
+        constrainUses(quantized.getResult(), inUse);
     return;
   }
   if (getName(i, NNDialect::kStateAttr).empty() || dist::getSharding(argument))

@@ -32,7 +32,10 @@ struct TrainedParameter {
   llvm::SmallVector<unsigned, 2> moments;
   /// How its state rests, where that is not in its shape.
   std::optional<RestLayout> rest;
-  /// The parameter in a micro-batch.
+  /// What micro-batches read of it, outside them: the argument, or that in 8
+  /// bits.
+  mlir::Value source;
+  /// The source in a micro-batch, in its own shape.
   mlir::Value inUse;
   /// Of the shape of its state.
   mlir::Value gradient;
@@ -70,6 +73,8 @@ private:
   void addBatchArguments(const BatchSplit &split);
   void createFunction();
   mlir::LogicalResult buildAccumulate(const BatchSplit &split);
+  bool isQuantizable(const TrainedParameter &parameter);
+  void quantizeProducts(mlir::Operation *accumulate, mlir::Block &body);
   mlir::LogicalResult buildGradients(dist::YieldOp yield);
   void seedGradients(mlir::Block &body);
   void separateUses(const TrainedParameter &parameter);

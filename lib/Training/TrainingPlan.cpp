@@ -22,7 +22,8 @@ using Kind = PlanSetting::Kind;
 static constexpr PlanSetting kSettings[] = {
     {"precision", "precision", Kind::Word, "TYPE",
      "f32, bf16 or f16: parameters and activations; below\n"
-     "f32 with a master copy in f32; default: the graph's"},
+     "f32 with a master copy in f32; fp8: as bf16, with linear\n"
+     "layers multiplied in 8 bits; default: the graph's"},
     {"micro-batches", "micro_batches", Kind::Integer, "N",
      "parts of the batch, one after the other; default: 1"},
     {"grad-dtype", "grad", Kind::Word, "TYPE",

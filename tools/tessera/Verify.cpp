@@ -234,9 +234,15 @@ std::optional<double> getPlannedTolerance(mlir::ModuleOp module) {
   if (!plan || plan.getPrecision() == dist::Precision::F32)
     return std::nullopt;
   mlir::Builder builder(module.getContext());
-  bool isBF16 = plan.getPrecision() == dist::Precision::BF16;
-  return defaultTolerance(ElementType(isBF16 ? mlir::Type(builder.getBF16Type())
-                                             : builder.getF16Type()));
+  switch (plan.getPrecision()) {
+  case dist::Precision::F16:
+    return defaultTolerance(ElementType(builder.getF16Type()));
+  case dist::Precision::FP8:
+    return defaultTolerance(
+        ElementType(builder.getType<mlir::Float8E4M3FNType>()));
+  default:
+    return defaultTolerance(ElementType(builder.getBF16Type()));
+  }
 }
 
 /// The program that `original` became.

@@ -476,7 +476,7 @@ module attributes {dist.plan = #dist.plan<beta2 = 1.0>} {}
 // expected-error @+1 {{(C5) expects steps above warmup with cosine but got 10 and 10}}
 module attributes {dist.plan = #dist.plan<schedule = cosine, warmup = 10, steps = 10>} {}
 // -----
-// expected-error @+1 {{(C6) expects sums of gradients in f32, or in bf16 with precision bf16, but got bf16 with f32}}
+// expected-error @+1 {{(C6) expects sums of gradients in f32, or in bf16 with precision bf16 or fp8, but got bf16 with f32}}
 module attributes {dist.plan = #dist.plan<grad = bf16>} {}
 // -----
 // Products beside a collective.

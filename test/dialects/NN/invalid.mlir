@@ -71,6 +71,30 @@ func.func @einsum_c5(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>) {
   return
 }
 // -----
+func.func @einsum_c6(%x: tensor<2x4xf8E4M3FN>, %w: tensor<4x3xf8E5M2>) {
+  // expected-error @+1 {{(C6) expects two scales but got 0}}
+  %0 = nn.einsum "bd,dc->bc" %x, %w : tensor<2x4xf8E4M3FN>, tensor<4x3xf8E5M2> -> tensor<2x3xbf16>
+  return
+}
+// -----
+func.func @einsum_c6(%x: tensor<2x4xf32>, %w: tensor<4x3xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{(C6) expects operands of f8E4M3FN or f8E5M2 and a result of a float of 16 bits or more where there are scales but got 'tensor<2x4xf32>', 'tensor<4x3xf32>' and 'tensor<2x3xf32>'}}
+  %0 = nn.einsum "bd,dc->bc" %x, %w scales %s, %s : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>
+  return
+}
+// -----
+func.func @quantize_c1(%x: tensor<2x4xf32>, %amax: tensor<2xf32>) {
+  // expected-error @+1 {{(C1) expects one number as amax but got 'tensor<2xf32>'}}
+  %0, %1 = nn.quantize %x by %amax : tensor<2x4xf32>, tensor<2xf32> -> tensor<2x4xf8E5M2>
+  return
+}
+// -----
+func.func @quantize_c2(%x: tensor<2x4xf32>, %amax: tensor<f32>) {
+  // expected-error @+1 {{(C2) expects a result of the shape of 'tensor<2x4xf32>' with elements of f8E4M3FN or f8E5M2 but got 'tensor<2x4xbf16>'}}
+  %0, %1 = nn.quantize %x by %amax : tensor<2x4xf32>, tensor<f32> -> tensor<2x4xbf16>
+  return
+}
+// -----
 func.func @attention_c1(%q: tensor<2x8x4x6xf32>, %k: tensor<2x8x4x6xf32>) {
   // expected-error @+1 {{(C1) expects ranks 5, 4, 4 and 5 but got 4, 4, 4 and 4}}
   %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x6xf32>

@@ -14,6 +14,17 @@ func.func @arguments(
   return
 }
 
+// CHECK-LABEL: func.func @quantized
+func.func @quantized(%x: tensor<2x16xbf16>, %w: tensor<16x8xbf16>, %amax: tensor<bf16>) -> tensor<2x8xbf16> {
+  // CHECK: %[[X:.*]], %[[SX:.*]] = nn.quantize %{{.*}} by %{{.*}} : tensor<2x16xbf16>, tensor<bf16> -> tensor<2x16xf8E5M2>
+  %qx, %sx = nn.quantize %x by %amax : tensor<2x16xbf16>, tensor<bf16> -> tensor<2x16xf8E5M2>
+  %qw, %sw = nn.quantize %w by %amax : tensor<16x8xbf16>, tensor<bf16> -> tensor<16x8xf8E4M3FN>
+  // CHECK: nn.einsum "bd,df->bf" %[[X]], %{{.*}} scales %[[SX]], %{{.*}} : tensor<2x16xf8E5M2>, tensor<16x8xf8E4M3FN> -> tensor<2x8xbf16>
+  %0 = nn.einsum "bd,df->bf" %qx, %qw scales %sx, %sw
+      : tensor<2x16xf8E5M2>, tensor<16x8xf8E4M3FN> -> tensor<2x8xbf16>
+  return %0 : tensor<2x8xbf16>
+}
+
 // CHECK-LABEL: func.func @einsum
 func.func @einsum(%x: tensor<2x8x16xf32>, %w: tensor<16x4x6xf32>,
                   %h: tensor<2x8x16xbf16>, %v: tensor<16x3xbf16>) {

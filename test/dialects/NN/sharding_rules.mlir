@@ -66,3 +66,13 @@ func.func @shapes(%x: tensor<8x16xf32>) {
   %5 = nn.mask_padding %x dim 0 size 7 value 0.0 : f32 : tensor<8x16xf32>
   return
 }
+
+// One number is on each device; in products it is summed over nothing.
+func.func @quantized(%x: tensor<2x16xbf16>, %w: tensor<16x8xf8E4M3FN>, %amax: tensor<bf16>) {
+  // expected-remark @+1 {{([i,j],[])->([i,j],[]) {i=2, j=16}}}
+  %q, %s = nn.quantize %x by %amax : tensor<2x16xbf16>, tensor<bf16> -> tensor<2x16xf8E4M3FN>
+  // expected-remark @+1 {{([i,j],[j,k],[],[])->([i,k]) {i=2, j=16 sum, k=8}}}
+  %0 = nn.einsum "bd,df->bf" %q, %w scales %s, %s
+      : tensor<2x16xf8E4M3FN>, tensor<16x8xf8E4M3FN> -> tensor<2x8xbf16>
+  return
+}
