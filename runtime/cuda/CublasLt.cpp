@@ -30,12 +30,18 @@ static int dataType(int64_t dtype) {
     return lt::R16F;
   case TESSERA_RT_F64:
     return lt::R64F;
+  case TESSERA_RT_F8E4M3:
+    return lt::R8FE4M3;
+  case TESSERA_RT_F8E5M2:
+    return lt::R8FE5M2;
   default:
     return lt::R32F;
   }
 }
 
 bool CublasLt::supports(int32_t dtype, int32_t cDtype) const {
+  if (isF8(dtype))
+    return cDtype == TESSERA_RT_BF16 || cDtype == TESSERA_RT_F32;
   if (dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16)
     return cDtype == dtype || cDtype == TESSERA_RT_F32;
   return dtype == cDtype &&
@@ -119,13 +125,20 @@ std::string CublasLt::setFusion(const MatmulCall &call, MatmulPlan &plan) {
 std::string CublasLt::setPointers(const MatmulCall &call,
                                   const MatmulPlan &plan) {
   int status = lt::Success;
+  // Operands are swapped.
+  if (call.scaleA)
+    status =
+        api.descSet(plan.desc, lt::DescScaleA, &call.scaleB, sizeof(void *));
+  if (call.scaleA && status == lt::Success)
+    status =
+        api.descSet(plan.desc, lt::DescScaleB, &call.scaleA, sizeof(void *));
   if (call.bias)
     status =
         api.descSet(plan.desc, lt::DescBiasPointer, &call.bias, sizeof(void *));
   if (call.aux && status == lt::Success)
     status =
         api.descSet(plan.desc, lt::DescAuxPointer, &call.aux, sizeof(void *));
-  return check(call, "epilogue", status);
+  return check(call, "scales and epilogue", status);
 }
 
 std::string CublasLt::makePlan(const MatmulCall &whole, MatmulPlan &plan) {
@@ -147,8 +160,8 @@ std::string CublasLt::makePlan(const MatmulCall &whole, MatmulPlan &plan) {
     int type;
     int64_t rows, columns, ld, stride;
   } matrices[] = {
-      {&plan.a, dataType(d.dtype), d.trans_b ? d.k : d.n, d.trans_b ? d.n : d.k,
-       d.ldb, d.stride_b},
+      {&plan.a, dataType(call.scaleA ? call.dtypeB : d.dtype),
+       d.trans_b ? d.k : d.n, d.trans_b ? d.n : d.k, d.ldb, d.stride_b},
       {&plan.b, dataType(d.dtype), d.trans_a ? d.m : d.k, d.trans_a ? d.k : d.m,
        d.lda, d.stride_a},
       {&plan.c, dataType(d.c_dtype), d.n, d.m, d.ldc, d.stride_c},

@@ -21,7 +21,14 @@ namespace tessera::rt::cuda::lt {
 /// cublasStatus_t
 enum Status : int { Success = 0, NotSupported = 15 };
 /// cudaDataType
-enum DataType : int { R32F = 0, R64F = 1, R16F = 2, R16BF = 14 };
+enum DataType : int {
+  R32F = 0,
+  R64F = 1,
+  R16F = 2,
+  R16BF = 14,
+  R8FE4M3 = 28,
+  R8FE5M2 = 29
+};
 /// cublasComputeType_t
 enum ComputeType : int {
   Compute32F = 68,
@@ -38,6 +45,8 @@ enum DescAttribute : int {
   DescBiasPointer = 8,
   DescAuxPointer = 11,
   DescAuxLd = 12,
+  DescScaleA = 17,
+  DescScaleB = 18,
   DescBiasDataType = 26
 };
 /// cublasLtEpilogue_t

@@ -258,6 +258,20 @@ static std::string defaultTuneFile() {
                     : std::string();
 }
 
+/// Products in 8 bits need units for them.
+Status CudaTarget::checkScaledProducts() {
+  const DeviceProperties &facts = device->properties();
+  for (const MatmulCall &call : noted.matmuls)
+    if (call.scaleA && !device->isEmulated() && facts.architecture < 89)
+      return fail(ctx, TESSERA_RT_INVALID,
+                  format("the program multiplies in 8 bits, which expects a "
+                         "device of sm_89 or later but got %s, sm_%d; compiled "
+                         "with --cuda-arch %d it multiplies in bf16",
+                         facts.name.c_str(), int(facts.architecture),
+                         int(facts.architecture)));
+  return TESSERA_RT_OK;
+}
+
 Status CudaTarget::openMatmul(const Options &options) {
   std::string error;
   TuneOptions tune;
@@ -283,6 +297,8 @@ Status CudaTarget::openMatmul(const Options &options) {
                             int32_t(call.desc.c_dtype)))
       return fail(ctx, TESSERA_RT_INVALID,
                   products->name() + " has no product like " + call.describe());
+  if (Status status = checkScaledProducts())
+    return status;
   error = products->prepare(noted.matmuls);
   // A failure of another rank has been recorded by it.
   return ctx->memory.control->aborted.load() ? TESSERA_RT_ABORTED

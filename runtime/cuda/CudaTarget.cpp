@@ -139,6 +139,18 @@ Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
   return matmulCall(call);
 }
 
+Status CudaTarget::scaledMatmul(const ScaledMatmul &scaled) {
+  MatmulCall call;
+  call.desc = scaled.desc;
+  call.a = scaled.a;
+  call.b = scaled.b;
+  call.c = scaled.c;
+  call.dtypeB = scaled.dtypeB;
+  call.scaleA = scaled.scaleA;
+  call.scaleB = scaled.scaleB;
+  return matmulCall(call);
+}
+
 /// Whether a call has the operands of its kind, laid out as it expects them.
 static bool hasOperands(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;

@@ -66,6 +66,7 @@ public:
   Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
                 const int64_t *epilogueWords) override;
+  Status scaledMatmul(const ScaledMatmul &call) override;
   /// tessera_rt_matmul_fused.
   Status matmulCall(const MatmulCall &call);
   Status attention(const AttentionCall &call, void *out,
@@ -113,6 +114,7 @@ private:
   Status noteStep();
   Status agree();
   Status openMatmul(const Options &options);
+  Status checkScaledProducts();
   Status openAttention(const Options &options);
   Status prepareAttention(Attention &attention, int64_t &workspace);
   Status openCommunication(const Options &options);

@@ -29,8 +29,8 @@ std::vector<int64_t> MatmulCall::key() const {
   std::vector<int64_t> key(words, words + sizeof(desc) / sizeof(int64_t));
   for (int64_t word : {fusion.kind, fusion.bias_dtype, fusion.aux_ld,
                        int64_t(addend != nullptr), int64_t(bias != nullptr),
-                       int64_t(aux != nullptr), alignmentOf(a), alignmentOf(b),
-                       alignmentOf(c)})
+                       int64_t(aux != nullptr), dtypeB, alignmentOf(a),
+                       alignmentOf(b), alignmentOf(c)})
     key.push_back(word);
   for (const void *place : {addend, static_cast<const void *>(bias),
                             static_cast<const void *>(aux)})
@@ -54,6 +54,8 @@ std::string MatmulCall::describe() const {
       "%s[%lld x %lld x %lld x %lld]^%c%c", dtypeName(int32_t(desc.dtype)),
       (long long)desc.batch, (long long)desc.m, (long long)desc.n,
       (long long)desc.k, desc.trans_a ? 't' : 'n', desc.trans_b ? 't' : 'n');
+  if (scaleA && dtypeB != desc.dtype)
+    text += std::string(" by ") + dtypeName(int32_t(dtypeB));
   if (desc.c_dtype != desc.dtype)
     text += std::string(" to ") + dtypeName(int32_t(desc.c_dtype));
   if (desc.accumulate)
@@ -130,7 +132,9 @@ public:
 
   std::string name() const override { return "host"; }
   bool supports(int32_t dtype, int32_t cDtype) const override {
-    return host::multiplies(dtype, cDtype);
+    return host::multiplies(dtype, cDtype) ||
+           (isF8(dtype) &&
+            (cDtype == TESSERA_RT_BF16 || cDtype == TESSERA_RT_F32));
   }
   std::string prepare(const std::vector<MatmulCall> &calls) override;
   std::string run(Stream stream, const MatmulCall &call) override;
@@ -168,6 +172,11 @@ static void copyAddend(const MatmulCall &call) {
 }
 
 std::string HostMatmul::run(Stream stream, const MatmulCall &call) {
+  if (call.scaleA)
+    return device.call(stream, [=, ctx = ctx] {
+      host::scaledMatmul(ctx, {call.desc, call.dtypeB, call.a, call.b,
+                               call.scaleA, call.scaleB, call.c});
+    });
   std::string error = device.call(stream, [=, ctx = ctx] {
     if (call.addend)
       copyAddend(call);

@@ -37,6 +37,9 @@ struct MatmulCall {
   /// With desc.accumulate; null: what lies in c.
   const void *addend = nullptr;
   void *c = nullptr, *bias = nullptr, *aux = nullptr;
+  /// Of products in 8 bits: B's type, and the scales of A and B.
+  int64_t dtypeB = -1;
+  const float *scaleA = nullptr, *scaleB = nullptr;
 
   /// Two calls of equal keys are computed in the same way. It holds all but the
   /// addresses, and of these which are there and how far they are aligned.

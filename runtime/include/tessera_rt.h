@@ -71,7 +71,8 @@ enum tessera_rt_status {
   TESSERA_RT_SYSTEM = 5
 };
 
-/// Element types. I1 is one byte, 0 or 1.
+/// Element types. I1 is one byte, 0 or 1. F8E4M3 has no infinities, and largest
+/// number 448; F8E5M2 is the upper half of F16.
 enum tessera_rt_dtype {
   TESSERA_RT_F32 = 0,
   TESSERA_RT_BF16 = 1,
@@ -80,7 +81,9 @@ enum tessera_rt_dtype {
   TESSERA_RT_I1 = 4,
   TESSERA_RT_I8 = 5,
   TESSERA_RT_I32 = 6,
-  TESSERA_RT_I64 = 7
+  TESSERA_RT_I64 = 7,
+  TESSERA_RT_F8E4M3 = 8,
+  TESSERA_RT_F8E5M2 = 9
 };
 
 /// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For
@@ -195,6 +198,16 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const tessera_rt_matmul_desc *desc, const void *a,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
+
+/// Product of matrices in 8 bits: (scale_a A) (scale_b B), with sums in f32. A is
+/// of desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32. The
+/// scales are one f32 each, at absolute addresses as the operands. C is rounded
+/// once; the order of summation is as above.
+int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
+                                 const tessera_rt_matmul_desc *desc,
+                                 int64_t b_dtype, const void *a, const void *b,
+                                 const float *scale_a, const float *scale_b,
+                                 void *c);
 
 /// Describes an attention call; a constant array of 11 words is a descriptor.
 typedef struct tessera_rt_attention_desc {

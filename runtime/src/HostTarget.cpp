@@ -55,6 +55,11 @@ Status HostTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
   return TESSERA_RT_OK;
 }
 
+Status HostTarget::scaledMatmul(const ScaledMatmul &call) {
+  host::scaledMatmul(ctx, call);
+  return TESSERA_RT_OK;
+}
+
 Status HostTarget::attention(const AttentionCall &call, void *out,
                              float *logsumexp) {
   host::attention(ctx, call, out, logsumexp);

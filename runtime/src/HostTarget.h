@@ -31,6 +31,7 @@ bool multiplies(int64_t dtype, int64_t cDtype);
 void matmul(tessera_rt_context *ctx, const tessera_rt_matmul_desc &desc,
             const void *a, const void *b, void *c,
             tessera_rt_kernel_fn epilogue, const int64_t *epilogueWords);
+void scaledMatmul(tessera_rt_context *ctx, const ScaledMatmul &call);
 void attention(tessera_rt_context *ctx, const AttentionCall &call, void *out,
                float *logsumexp);
 void attentionBackward(tessera_rt_context *ctx, const AttentionCall &call,
@@ -63,6 +64,7 @@ public:
   Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
                 const int64_t *epilogueWords) override;
+  Status scaledMatmul(const ScaledMatmul &call) override;
   Status attention(const AttentionCall &call, void *out,
                    float *logsumexp) override;
   Status attentionBackward(const AttentionCall &call, const void *grad,

@@ -49,6 +49,24 @@ struct Product {
   int64_t batchIndex;
 };
 
+/// A block of a matrix in 8 bits as bf16, which holds each of its numbers, at
+/// `room`: in the order in which it is stored.
+MatrixView widened(const MatrixView &view, int64_t rows, int64_t columns,
+                   float *room) {
+  const uint16_t *codes = f8Codes(view.dtype);
+  bool byRows = view.columnStride == 1;
+  int64_t lines = byRows ? rows : columns, length = byRows ? columns : rows;
+  int64_t step = byRows ? view.rowStride : view.columnStride;
+  int64_t within = byRows ? 1 : view.rowStride;
+  uint16_t *to = reinterpret_cast<uint16_t *>(room);
+  for (int64_t i = 0; i < lines; ++i) {
+    const uint8_t *line = static_cast<const uint8_t *>(view.data) + i * step;
+    for (int64_t j = 0; j < length; ++j)
+      *to++ = codes[line[j * within]];
+  }
+  return {room, TESSERA_RT_BF16, byRows ? length : 1, byRows ? 1 : length};
+}
+
 /// A matmul call.
 struct Matmul {
   tessera_rt_context *ctx;
@@ -58,6 +76,9 @@ struct Matmul {
   int64_t depth;
   tessera_rt_kernel_fn epilogue;
   const int64_t *epilogueWords;
+  /// Of operands in 8 bits: what their product is multiplied by.
+  bool isScaled = false;
+  float scale = 1;
 
   int64_t sizeC() const { return dtypeSize(int32_t(d.c_dtype)); }
 
@@ -69,11 +90,29 @@ struct Matmul {
     return view;
   }
 
+  /// Floats of room to pack `rows` rows, or columns, of an operand.
+  int64_t spareFloats(int64_t rows) const {
+    return isScaled ? (rows * d.k + 1) / 2 + 16 : 0;
+  }
+
+  void packA(const MatrixView &a, int64_t rows, float *out,
+             float *spare) const {
+    kernels.packA(isScaled ? widened(a, rows, d.k, spare) : a, rows, d.k, out);
+  }
+  void packB(const MatrixView &b, int64_t columns, float *out,
+             float *spare) const {
+    kernels.packB(isScaled ? widened(b, d.k, columns, spare) : b, d.k, columns,
+                  out);
+  }
+
+  /// Whether products go to C at once.
+  bool isDirect() const { return d.c_dtype == TESSERA_RT_F32 && !isScaled; }
+
   /// C block [rows, columns] from packed operands of full depth.
   void multiplyBlock(uint8_t *c, int64_t rows, int64_t columns,
                      const float *packedA, const float *packedB,
                      float *wide) const {
-    bool direct = d.c_dtype == TESSERA_RT_F32;
+    bool direct = isDirect();
     float *target = direct ? reinterpret_cast<float *>(c) : wide;
     int64_t ldc = direct ? d.ldc : columns;
     // Passes of equal depth, so that none is tiny.
@@ -95,7 +134,7 @@ struct Matmul {
       } while (done < depth);
     }
     if (!direct)
-      narrow(c, rows, columns, wide);
+      finish(c, rows, columns, wide);
   }
 
   /// Rounds a row of an f32 block into an f16 C.
@@ -106,11 +145,20 @@ struct Matmul {
     hotKernels().f32ToF16(row, target, columns);
   }
 
-  /// Rounds an f32 block into a C of 16 bits.
-  void narrow(uint8_t *c, int64_t rows, int64_t columns, float *wide) const {
+  /// Scales an f32 block and puts it into C, rounded once.
+  void finish(uint8_t *c, int64_t rows, int64_t columns, float *wide) const {
     uint16_t *target = reinterpret_cast<uint16_t *>(c);
     for (int64_t i = 0; i < rows; ++i) {
       float *row = wide + i * columns;
+      if (isScaled)
+        for (int64_t j = 0; j < columns; ++j)
+          row[j] *= scale;
+      if (d.c_dtype == TESSERA_RT_F32) {
+        float *to = reinterpret_cast<float *>(c) + i * d.ldc;
+        for (int64_t j = 0; j < columns; ++j)
+          to[j] = d.accumulate ? to[j] + row[j] : row[j];
+        continue;
+      }
       if (d.c_dtype == TESSERA_RT_F16) {
         narrowRow(reinterpret_cast<_Float16 *>(c) + i * d.ldc, columns, row);
         continue;
@@ -129,7 +177,7 @@ struct Matmul {
 
   /// Floats of an f32 copy of a block of C, where C is not f32.
   int64_t wideFloats(int64_t rows, int64_t columns) const {
-    return d.c_dtype == TESSERA_RT_F32 ? 0 : rows * columns;
+    return isDirect() ? 0 : rows * columns;
   }
 
   void byRows(const Product &p) const;
@@ -144,25 +192,27 @@ void Matmul::byRows(const Product &p) const {
   float *packedB = ctx->scratch.shared.getFloats(
       size_t(panels * kernels.tileColumns * depth + 1024));
   int64_t pieces = std::min<int64_t>(panels, threads * 4);
-  ctx->pool->forEach(pieces, [&](int64_t piece, int) {
+  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
     int64_t first = panels * piece / pieces * kernels.tileColumns;
     int64_t last =
         std::min(panels * (piece + 1) / pieces * kernels.tileColumns, d.n);
-    kernels.packB(at(p.b, 0, first), d.k, last - first,
-                  packedB + first * depth);
+    float *spare = ctx->scratch.perThread[size_t(thread)].getFloats(
+        size_t(spareFloats(last - first)));
+    packB(at(p.b, 0, first), last - first, packedB + first * depth, spare);
   });
   int64_t rowPanels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   int64_t blocks = evenBlocks(rowPanels, blockRowPanels, threads);
   int64_t blockRows = (rowPanels + blocks - 1) / blocks * kernels.tileRows;
   size_t floatsA = size_t(blockRows * depth + 1024);
-  size_t floats = floatsA + size_t(wideFloats(blockRows, d.n));
+  size_t wide = size_t(wideFloats(blockRows, d.n));
+  size_t floats = floatsA + wide + size_t(spareFloats(blockRows));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedA = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
     int64_t first = rowPanels * block / blocks * kernels.tileRows;
     int64_t last =
         std::min(rowPanels * (block + 1) / blocks * kernels.tileRows, d.m);
     int64_t rows = last - first;
-    kernels.packA(at(p.a, first, 0), rows, d.k, packedA);
+    packA(at(p.a, first, 0), rows, packedA, packedA + floatsA + wide);
     multiplyBlock(p.c + first * d.ldc * sizeC(), rows, d.n, packedA, packedB,
                   packedA + floatsA);
     runEpilogue(p.batchIndex * d.m + first, p.batchIndex * d.m + first + rows);
@@ -175,12 +225,13 @@ void Matmul::byColumns(const Product &p) const {
   float *packedA = ctx->scratch.shared.getFloats(
       size_t(panels * kernels.tileRows * depth + 1024));
   int64_t pieces = std::min<int64_t>(panels, threads * 4);
-  ctx->pool->forEach(pieces, [&](int64_t piece, int) {
+  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
     int64_t first = panels * piece / pieces * kernels.tileRows;
     int64_t last =
         std::min(panels * (piece + 1) / pieces * kernels.tileRows, d.m);
-    kernels.packA(at(p.a, first, 0), last - first, d.k,
-                  packedA + first * depth);
+    float *spare = ctx->scratch.perThread[size_t(thread)].getFloats(
+        size_t(spareFloats(last - first)));
+    packA(at(p.a, first, 0), last - first, packedA + first * depth, spare);
   });
   int64_t columnPanels =
       roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
@@ -188,14 +239,15 @@ void Matmul::byColumns(const Product &p) const {
   int64_t blocks = evenBlocks(columnPanels, most, threads);
   int64_t columns = (columnPanels + blocks - 1) / blocks * kernels.tileColumns;
   size_t floatsB = size_t(columns * depth + 1024);
-  size_t floats = floatsB + size_t(wideFloats(d.m, columns));
+  size_t wide = size_t(wideFloats(d.m, columns));
+  size_t floats = floatsB + wide + size_t(spareFloats(columns));
   ctx->pool->forEach(blocks, [&](int64_t block, int thread) {
     float *packedB = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
     int64_t first = columnPanels * block / blocks * kernels.tileColumns;
     int64_t last = std::min(
         columnPanels * (block + 1) / blocks * kernels.tileColumns, d.n);
     int64_t some = last - first;
-    kernels.packB(at(p.b, 0, first), d.k, some, packedB);
+    packB(at(p.b, 0, first), some, packedB, packedB + floatsB + wide);
     multiplyBlock(p.c + first * sizeC(), d.m, some, packedA, packedB,
                   packedB + floatsB);
   });
@@ -205,11 +257,12 @@ void Matmul::byColumns(const Product &p) const {
 void Matmul::whole(const Product &p, ScratchBuffer &scratch) const {
   size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * depth + 1024);
   size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * depth + 1024);
-  float *packedA =
-      scratch.getFloats(floatsA + floatsB + size_t(wideFloats(d.m, d.n)));
-  float *packedB = packedA + floatsA;
-  kernels.packA(p.a, d.m, d.k, packedA);
-  kernels.packB(p.b, d.k, d.n, packedB);
+  size_t wide = size_t(wideFloats(d.m, d.n));
+  float *packedA = scratch.getFloats(floatsA + floatsB + wide +
+                                     size_t(spareFloats(std::max(d.m, d.n))));
+  float *packedB = packedA + floatsA, *spare = packedB + floatsB + wide;
+  packA(p.a, d.m, packedA, spare);
+  packB(p.b, d.n, packedB, spare);
   multiplyBlock(p.c, d.m, d.n, packedA, packedB, packedB + floatsB);
   runEpilogue(p.batchIndex * d.m, (p.batchIndex + 1) * d.m);
 }
@@ -243,14 +296,11 @@ bool tessera::rt::isSound(const tessera_rt_matmul_desc &d) {
          d.ldc >= d.n;
 }
 
-void tessera::rt::host::matmul(tessera_rt_context *ctx,
-                               const tessera_rt_matmul_desc &d, const void *a,
-                               const void *b, void *c,
-                               tessera_rt_kernel_fn epilogue,
-                               const int64_t *epilogueWords) {
-  const GemmKernels &kernels = gemmKernels(int32_t(d.dtype));
-  Matmul call{ctx,          d, kernels, kernels.packedDepth(d.k), epilogue,
-              epilogueWords};
+/// Products of a call whose B has elements of `dtypeB`.
+static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
+                      const void *b, void *c) {
+  tessera_rt_context *ctx = call.ctx;
+  const tessera_rt_matmul_desc &d = call.d;
   int32_t dtype = int32_t(d.dtype);
   int64_t size = dtypeSize(dtype);
   auto product = [&](int64_t index) {
@@ -258,7 +308,7 @@ void tessera::rt::host::matmul(tessera_rt_context *ctx,
     const uint8_t *baseB = static_cast<const uint8_t *>(b);
     return Product{{baseA + index * d.stride_a * size, dtype,
                     d.trans_a ? 1 : d.lda, d.trans_a ? d.lda : 1},
-                   {baseB + index * d.stride_b * size, dtype,
+                   {baseB + index * d.stride_b * dtypeSize(dtypeB), dtypeB,
                     d.trans_b ? 1 : d.ldb, d.trans_b ? d.ldb : 1},
                    static_cast<uint8_t *>(c) +
                        index * d.stride_c * call.sizeC(),
@@ -283,11 +333,32 @@ void tessera::rt::host::matmul(tessera_rt_context *ctx,
   }
   for (int64_t index = 0; index < d.batch; ++index) {
     Product p = product(index);
-    if (epilogue)
+    if (call.epilogue)
       call.byRows(p);
     else
       call.byColumns(p);
   }
+}
+
+void tessera::rt::host::matmul(tessera_rt_context *ctx,
+                               const tessera_rt_matmul_desc &d, const void *a,
+                               const void *b, void *c,
+                               tessera_rt_kernel_fn epilogue,
+                               const int64_t *epilogueWords) {
+  const GemmKernels &kernels = gemmKernels(int32_t(d.dtype));
+  Matmul call{ctx,          d, kernels, kernels.packedDepth(d.k), epilogue,
+              epilogueWords};
+  runMatmul(call, int32_t(d.dtype), a, b, c);
+}
+
+void tessera::rt::host::scaledMatmul(tessera_rt_context *ctx,
+                                     const ScaledMatmul &p) {
+  const GemmKernels &kernels = gemmKernels(TESSERA_RT_BF16);
+  Matmul call{ctx,     p.desc, kernels, kernels.packedDepth(p.desc.k),
+              nullptr, nullptr};
+  call.isScaled = true;
+  call.scale = *p.scaleA * *p.scaleB;
+  runMatmul(call, int32_t(p.dtypeB), p.a, p.b, p.c);
 }
 
 extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
@@ -309,4 +380,28 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
   if (d.batch == 0 || d.m == 0 || d.n == 0)
     return TESSERA_RT_OK;
   return ctx->target->matmul(d, a, b, c, epilogue, epilogue_words);
+}
+
+extern "C" int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
+                                            const tessera_rt_matmul_desc *desc,
+                                            int64_t b_dtype, const void *a,
+                                            const void *b, const float *scale_a,
+                                            const float *scale_b, void *c) {
+  const tessera_rt_matmul_desc &d = *desc;
+  bool hasTypes = isF8(d.dtype) && isF8(b_dtype) &&
+                  (d.c_dtype == TESSERA_RT_BF16 || d.c_dtype == TESSERA_RT_F32);
+  if (!isSound(d) || !hasTypes)
+    return fail(
+        ctx, TESSERA_RT_INVALID,
+        format("a scaled matmul expects operands in 8 bits, a result of "
+               "bf16 or f32 and leading dimensions no shorter than "
+               "rows, but got %s and %s to %s, [%lld x %lld x %lld x "
+               "%lld], ld %lld %lld %lld",
+               dtypeName(int32_t(d.dtype)), dtypeName(int32_t(b_dtype)),
+               dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
+               (long long)d.m, (long long)d.n, (long long)d.k, (long long)d.lda,
+               (long long)d.ldb, (long long)d.ldc));
+  if (d.batch == 0 || d.m == 0 || d.n == 0)
+    return TESSERA_RT_OK;
+  return ctx->target->scaledMatmul({d, b_dtype, a, b, scale_a, scale_b, c});
 }

@@ -47,9 +47,9 @@ struct DTypeInfo {
   const char *name;
   int64_t size;
 };
-constexpr DTypeInfo dtypes[] = {{"f32", 4}, {"bf16", 2}, {"f16", 2},
-                                {"f64", 8}, {"i1", 1},   {"i8", 1},
-                                {"i32", 4}, {"i64", 8}};
+constexpr DTypeInfo dtypes[] = {
+    {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"f64", 8},    {"i1", 1},
+    {"i8", 1},  {"i32", 4},  {"i64", 8}, {"f8e4m3", 1}, {"f8e5m2", 1}};
 constexpr int32_t numDTypes = sizeof(dtypes) / sizeof(dtypes[0]);
 } // namespace
 
@@ -76,4 +76,53 @@ int32_t tessera::rt::dtypeFromName(const std::string &name) {
     if (name == dtypes[i].name)
       return i;
   return -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of 8 bits
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A type's bits of fraction and what its exponents are less than bf16's.
+struct F8Format {
+  int fraction, exponent;
+  bool hasInfinity;
+};
+constexpr F8Format f8e4m3 = {3, 120, false}, f8e5m2 = {2, 112, true};
+
+/// A code as bf16. Numbers without an exponent are multiples of the least one.
+uint16_t decode(const F8Format &format, int code) {
+  int magnitude = code & 0x7f, most = (1 << format.fraction) - 1;
+  int exponent = magnitude >> format.fraction, fraction = magnitude & most;
+  int last = (0x7f >> format.fraction);
+  uint16_t sign = uint16_t((code & 0x80) << 8);
+  if (exponent == last && (format.hasInfinity || fraction == most))
+    return uint16_t(sign |
+                    (format.hasInfinity && fraction == 0 ? 0x7f80 : 0x7fc0));
+  exponent += format.exponent;
+  if (magnitude <= most) {
+    if (magnitude == 0)
+      return sign;
+    ++exponent;
+    while (fraction <= most) {
+      fraction <<= 1;
+      --exponent;
+    }
+    fraction &= most;
+  }
+  return uint16_t(sign | exponent << 7 | fraction << (7 - format.fraction));
+}
+
+struct F8Codes {
+  explicit F8Codes(const F8Format &format) {
+    for (int code = 0; code < 256; ++code)
+      codes[code] = decode(format, code);
+  }
+  uint16_t codes[256];
+};
+} // namespace
+
+const uint16_t *tessera::rt::f8Codes(int32_t dtype) {
+  static const F8Codes e4m3(f8e4m3), e5m2(f8e5m2);
+  return (dtype == TESSERA_RT_F8E4M3 ? e4m3 : e5m2).codes;
 }

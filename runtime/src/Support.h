@@ -72,6 +72,14 @@ const char *dtypeName(int32_t dtype);
 /// The dtype with that name, or -1.
 int32_t dtypeFromName(const std::string &name);
 
+/// Whether it is one of the types of 8 bits with an exponent.
+inline bool isF8(int64_t dtype) {
+  return dtype == TESSERA_RT_F8E4M3 || dtype == TESSERA_RT_F8E5M2;
+}
+
+/// The 256 numbers of such a type as bf16, which holds each of them.
+const uint16_t *f8Codes(int32_t dtype);
+
 inline float bf16ToFloat(uint16_t bits) {
   uint32_t wide = uint32_t(bits) << 16;
   float value;

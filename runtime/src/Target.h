@@ -44,6 +44,16 @@ using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 /// Whether sizes and leading dimensions fit each other.
 bool isSound(const tessera_rt_matmul_desc &desc);
 
+/// A call of tessera_rt_scaled_matmul.
+struct ScaledMatmul {
+  tessera_rt_matmul_desc desc;
+  /// Of B; A's is desc.dtype.
+  int64_t dtypeB;
+  const void *a, *b;
+  const float *scaleA, *scaleB;
+  void *c;
+};
+
 /// A part of the arena.
 struct ArenaBlock {
   int64_t offset = 0, bytes = 0;
@@ -74,6 +84,7 @@ public:
   virtual Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                         const void *b, void *c, tessera_rt_kernel_fn epilogue,
                         const int64_t *epilogueWords) = 0;
+  virtual Status scaledMatmul(const ScaledMatmul &call) = 0;
   virtual Status attention(const AttentionCall &call, void *out,
                            float *logsumexp) = 0;
   virtual Status attentionBackward(const AttentionCall &call, const void *grad,

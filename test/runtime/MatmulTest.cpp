@@ -168,6 +168,139 @@ TEST(matmul, f16_operands) {
         TESSERA_RT_F16, false);
 }
 
+/// The number of a code: e4m3 has no infinities.
+static float f8Value(int32_t dtype, int code) {
+  bool isE4M3 = dtype == TESSERA_RT_F8E4M3;
+  int fraction = isE4M3 ? 3 : 2, bias = isE4M3 ? 7 : 15;
+  int exponent = (code & 0x7f) >> fraction,
+      digits = code & ((1 << fraction) - 1);
+  float sign = code & 0x80 ? -1.0f : 1.0f;
+  if (isE4M3 ? (code & 0x7f) == 0x7f : (code & 0x7f) > 0x7c)
+    return NAN;
+  if (!isE4M3 && (code & 0x7f) == 0x7c)
+    return sign * INFINITY;
+  float whole = float(digits) + (exponent ? float(1 << fraction) : 0.0f);
+  return sign * std::ldexp(whole, std::max(exponent, 1) - bias - fraction);
+}
+
+TEST(matmul, codes_of_8_bits_are_numbers_of_bf16) {
+  for (int32_t dtype : {TESSERA_RT_F8E4M3, TESSERA_RT_F8E5M2})
+    for (int code = 0; code < 256; ++code) {
+      float expected = f8Value(dtype, code);
+      float got = bf16ToFloat(f8Codes(dtype)[code]);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got)) << code;
+      else
+        EXPECT_EQ(got, expected) << code;
+      EXPECT_EQ(std::signbit(got), code >= 0x80) << code;
+    }
+}
+
+/// A product of operands in 8 bits, small enough that all sums are exact.
+static void checkScaled(tessera_rt_context *ctx, Shape s, int bits,
+                        int32_t typeA, int32_t typeB, int32_t typeC) {
+  SCOPED_TRACE(format("%lld x [%lld, %lld, %lld] %d %s by %s to %s",
+                      (long long)s.batch, (long long)s.m, (long long)s.n,
+                      (long long)s.k, bits, dtypeName(typeA), dtypeName(typeB),
+                      dtypeName(typeC)));
+  bool transA = bits & 1, transB = bits & 2;
+  tessera_rt_matmul_desc d = {};
+  d.dtype = typeA;
+  d.c_dtype = typeC;
+  d.batch = s.batch;
+  d.m = s.m;
+  d.n = s.n;
+  d.k = s.k;
+  d.trans_a = transA;
+  d.trans_b = transB;
+  d.accumulate = (bits & 4) != 0;
+  d.lda = (transA ? s.m : s.k) + 3;
+  d.ldb = (transB ? s.k : s.n) + 1;
+  d.ldc = s.n + 2;
+  d.stride_a = d.lda * (transA ? s.k : s.m) + 5;
+  d.stride_b = s.batch == 3 ? 0 : d.ldb * (transB ? s.n : s.k);
+  d.stride_c = d.ldc * s.m;
+  // Codes from 2^-4 to 2^1 and 0, of both signs.
+  auto codes = [](size_t size, int32_t type, uint64_t salt) {
+    std::vector<uint8_t> values(size);
+    int first = type == TESSERA_RT_F8E4M3 ? 0x18 : 0x2c;
+    int count = type == TESSERA_RT_F8E4M3 ? 40 : 20;
+    for (size_t i = 0; i < size; ++i) {
+      uint64_t draw = ((i + salt) * 2654435761u) >> 9;
+      values[i] =
+          uint8_t(draw % 13 == 0 ? 0 : first + int(draw % uint64_t(count)));
+      values[i] |= uint8_t(draw & 0x100 ? 0x80 : 0);
+    }
+    return values;
+  };
+  std::vector<uint8_t> a =
+      codes(size_t(d.stride_a * s.batch + d.lda), typeA, 1);
+  std::vector<uint8_t> b =
+      codes(size_t(d.ldb * (transB ? s.n : s.k) * s.batch + d.ldb), typeB, 2);
+  Operand c(size_t(d.stride_c * s.batch), typeC, 3);
+  std::vector<float> before = c.exact;
+  void *target = typeC == TESSERA_RT_BF16 ? static_cast<void *>(c.half.data())
+                                          : static_cast<void *>(c.exact.data());
+  float scaleA = 0.25f, scaleB = 3.0f;
+  ASSERT_EQ(tessera_rt_scaled_matmul(ctx, &d, typeB, a.data(), b.data(),
+                                     &scaleA, &scaleB, target),
+            0);
+  for (int64_t p = 0; p < s.batch; ++p)
+    for (int64_t i = 0; i < s.m; ++i)
+      for (int64_t j = 0; j < d.ldc; ++j) {
+        size_t at = size_t(p * d.stride_c + i * d.ldc + j);
+        float got =
+            typeC == TESSERA_RT_BF16 ? bf16ToFloat(c.half[at]) : c.exact[at];
+        if (j >= s.n) {
+          ASSERT_EQ(got, before[at]);
+          continue;
+        }
+        double sum = 0;
+        for (int64_t x = 0; x < s.k; ++x)
+          sum +=
+              double(f8Value(
+                  typeA, a[size_t(p * d.stride_a +
+                                  (transA ? x * d.lda + i : i * d.lda + x))])) *
+              double(f8Value(
+                  typeB, b[size_t(p * d.stride_b +
+                                  (transB ? j * d.ldb + x : x * d.ldb + j))]));
+        float expected = float(sum) * 0.75f;
+        if (d.accumulate)
+          expected += before[at];
+        if (typeC == TESSERA_RT_BF16)
+          expected = bf16ToFloat(floatToBf16(expected));
+        ASSERT_EQ(got, expected) << p << " " << i << " " << j;
+      }
+}
+
+TEST(matmul, operands_of_8_bits) {
+  SingleRank rank(2, 4096);
+  constexpr int32_t e4m3 = TESSERA_RT_F8E4M3, e5m2 = TESSERA_RT_F8E5M2;
+  for (const Shape &shape : shapes)
+    for (int bits = 0; bits < 8; ++bits)
+      for (int32_t typeC : {TESSERA_RT_F32, TESSERA_RT_BF16}) {
+        checkScaled(rank, shape, bits, e4m3, e4m3, typeC);
+        checkScaled(rank, shape, bits, bits & 1 ? e4m3 : e5m2,
+                    bits & 1 ? e5m2 : e4m3, typeC);
+      }
+}
+
+TEST(matmul, wrong_types_of_8_bits_are_refused) {
+  SingleRank rank(1, 4096);
+  tessera_rt_matmul_desc d = {
+      TESSERA_RT_F8E4M3, TESSERA_RT_F32, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  uint8_t a[4] = {}, b[4] = {};
+  float one = 1, c = 5;
+  EXPECT_NE(
+      tessera_rt_scaled_matmul(rank, &d, TESSERA_RT_BF16, a, b, &one, &one, &c),
+      0);
+  d.c_dtype = TESSERA_RT_F16;
+  EXPECT_NE(tessera_rt_scaled_matmul(rank, &d, TESSERA_RT_F8E4M3, a, b, &one,
+                                     &one, &c),
+            0);
+  EXPECT_EQ(c, 5);
+}
+
 TEST(matmul, epilogue_sees_each_row_once) {
   for (int threads : {1, 3}) {
     SingleRank rank(threads, 4096);

@@ -150,6 +150,57 @@ TEST_F(CublasLtTest, products_are_those_of_the_host) {
   }
 }
 
+TEST_F(CublasLtTest, products_in_8_bits_have_scales) {
+  options.mode = TuneOptions::Off;
+  std::unique_ptr<Matmul> matmul = open();
+  ASSERT_TRUE(matmul);
+  SingleRank rank(1, 4096);
+  constexpr int64_t m = 16, n = 32, k = 48;
+  std::vector<uint8_t> a(m * k), b(n * k);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = uint8_t(0x30 + i % 7 + (i % 3 ? 0x80 : 0));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = uint8_t(0x38 + i % 5 + (i % 4 ? 0 : 0x80));
+  float scaleA = 0.5f, scaleB = 8;
+  for (int64_t typeA : {TESSERA_RT_F8E4M3, TESSERA_RT_F8E5M2})
+    for (int64_t typeC : {TESSERA_RT_F32, TESSERA_RT_BF16})
+      for (int64_t accumulate : {0, 1}) {
+        MatmulCall call;
+        call.desc = {typeA, typeC, 1, m, n, k, k,         k,
+                     n,     0,     0, 0, 0, 1, accumulate};
+        call.dtypeB = TESSERA_RT_F8E4M3;
+        std::vector<float> c = numbers<float>(m * n, 3), expected = c;
+        call.a = a.data();
+        call.b = b.data();
+        call.c = c.data();
+        call.scaleA = &scaleA;
+        call.scaleB = &scaleB;
+        host::scaledMatmul(rank, {call.desc, call.dtypeB, a.data(), b.data(),
+                                  &scaleA, &scaleB, expected.data()});
+        std::vector<float> before = c;
+        ASSERT_TRUE(matmul->supports(int32_t(typeA), int32_t(typeC)));
+        ASSERT_EQ(matmul->prepare({call}), "");
+        c = before;
+        ASSERT_EQ(matmul->run(stream, call), "");
+        ASSERT_EQ(device->synchronize(stream), "");
+        EXPECT_TRUE(memcmp(c.data(), expected.data(), c.size() * 4) == 0)
+            << call.describe();
+      }
+  // What is not contiguous along the contracted dimension is refused, by name.
+  MatmulCall call;
+  call.desc = {
+      TESSERA_RT_F8E4M3, TESSERA_RT_F32, 1, m, n, k, k, n, n, 0, 0, 0, 0, 0, 0};
+  call.dtypeB = TESSERA_RT_F8E5M2;
+  std::vector<float> c(m * n);
+  call.a = a.data();
+  call.b = b.data();
+  call.c = c.data();
+  call.scaleA = call.scaleB = &scaleA;
+  EXPECT_NE(
+      matmul->prepare({call}).find("f8e4m3[1 x 16 x 32 x 48]^nn by f8e5m2"),
+      std::string::npos);
+}
+
 /// One small product.
 static MatmulCall smallCall(std::vector<float> &memory) {
   memory.assign(48, 1);

@@ -53,6 +53,7 @@ struct DescT {
   int biasType = R32F;
   void *bias = nullptr, *aux = nullptr;
   int64_t auxLd = 0;
+  const float *scaleA = nullptr, *scaleB = nullptr;
 };
 struct LayoutT {
   int type;
@@ -69,8 +70,23 @@ struct PreferenceT {
 
 using namespace tessera::rt::cuda::lt;
 
+/// A number of 8 bits with `fraction` bits of fraction.
+static double decode(int code, int fraction, int bias) {
+  int exponent = (code & 0x7f) >> fraction;
+  int digits = code & ((1 << fraction) - 1);
+  double whole = digits + (exponent ? 1 << fraction : 0);
+  double value = std::ldexp(whole, (exponent ? exponent : 1) - bias - fraction);
+  return code & 0x80 ? -value : value;
+}
+
+static bool isF8(int type) { return type == R8FE4M3 || type == R8FE5M2; }
+
 static double load(int type, const void *data, int64_t index) {
   switch (type) {
+  case R8FE4M3:
+    return decode(static_cast<const uint8_t *>(data)[index], 3, 7);
+  case R8FE5M2:
+    return decode(static_cast<const uint8_t *>(data)[index], 2, 15);
   case R64F:
     return static_cast<const double *>(data)[index];
   case R16F:
@@ -173,6 +189,8 @@ void Product::run() const {
                                                   : column * b.ld + d));
         int64_t at = i * c.stride + column * c.ld + row;
         double value = alpha * sum;
+        if (desc.scaleA)
+          value *= double(*desc.scaleA) * double(*desc.scaleB);
         if (beta != 0)
           value += beta * load(c.type, dataC, at);
         value = finishElement(value, row, column);
@@ -222,7 +240,9 @@ int cublasLtMatmulDescSetAttribute(Desc desc, int attribute, const void *value,
                {DescBiasDataType, &desc->biasType, 4},
                {DescBiasPointer, &desc->bias, 8},
                {DescAuxPointer, &desc->aux, 8},
-               {DescAuxLd, &desc->auxLd, 8}};
+               {DescAuxLd, &desc->auxLd, 8},
+               {DescScaleA, &desc->scaleA, 8},
+               {DescScaleB, &desc->scaleB, 8}};
   for (auto &entry : known)
     if (entry.attribute == attribute && entry.bytes == bytes) {
       memcpy(entry.place, value, bytes);
@@ -290,7 +310,16 @@ static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
       (desc->epilogue == EpilogueBiasGradientA && desc->transA) ||
       (desc->epilogue == EpilogueBiasGradientB && !desc->transB))
     return NotSupported;
-  return Success;
+  if (!isF8(a->type))
+    return Success;
+  // Of 8 bits: along contiguous columns alone, in sizes of 16, one of the types
+  // being e4m3.
+  bool isTN = desc->transA && !desc->transB;
+  bool isAligned = rows % 16 == 0 && columns % 16 == 0 && depth % 16 == 0 &&
+                   a->ld % 16 == 0 && b->ld % 16 == 0;
+  bool hasTypes = isF8(b->type) && (a->type == R8FE4M3 || b->type == R8FE4M3) &&
+                  (c->type == R16BF || c->type == R32F);
+  return isTN && isAligned && hasTypes ? Success : NotSupported;
 }
 
 int cublasLtMatmulAlgoGetHeuristic(Handle, Desc desc, Layout a, Layout b,
