@@ -115,5 +115,11 @@ class RT_Op<string mnemonic, list<Trait> traits = []>
     : Op<RT_Dialect, mnemonic, traits>;
 
 def RT_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger]>;
+/// One number: tensor<f32>.
+def RT_Scale : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
+                          "::mlir::Float32Type::get($_self.getContext()))">,
+                    "tensor<f32>", "::mlir::RankedTensorType">,
+               BuildableType<"::mlir::RankedTensorType::get({}, "
+                             "$_builder.getF32Type())">;
 
 #endif // TESSERA_DIALECTS_RT_RTBASE_TD

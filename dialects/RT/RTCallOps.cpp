@@ -84,6 +84,13 @@ LogicalResult CallMatmulOp::verify() {
   return success();
 }
 
+LogicalResult CallScaledMatmulOp::verify() {
+  if (getElements().size() != 3 || getOffsets().size() != 5)
+    return emitOpError("(C1) expects three types and five offsets but got ")
+           << getElements().size() << " and " << getOffsets().size();
+  return success();
+}
+
 LogicalResult CallMatmulFusedOp::verify() {
   if (getOffsets().size() != 3)
     return emitOpError("(C1) expects three offsets but got ")
@@ -194,6 +201,17 @@ static CallArgument describeMatmul(MatmulLayoutAttr l, Type element,
                 l.getM(), l.getN(), l.getK(), l.getLda(), l.getLdb(),
                 l.getLdc(), l.getStrideA(), l.getStrideB(), l.getStrideC(),
                 l.getTransA(), l.getTransB(), accumulate});
+}
+
+StringRef CallScaledMatmulOp::getCallee() { return "tessera_rt_scaled_matmul"; }
+Arguments CallScaledMatmulOp::getCallArguments() {
+  SmallVector<Type> types(getElements().getAsValueRange<TypeAttr>());
+  Arguments arguments{
+      describeMatmul(getLayout(), types[0], types[2], getAccumulate()),
+      int64(getRuntimeType(types[1]).value_or(-1))};
+  for (int64_t offset : getOffsets())
+    arguments.push_back(address(offset));
+  return arguments;
 }
 
 StringRef CallMatmulOp::getCallee() { return "tessera_rt_matmul"; }

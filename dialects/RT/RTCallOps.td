@@ -188,6 +188,27 @@ def RT_CallMatmulFusedOp : RT_CallOp<"call_matmul_fused"> {
   let hasVerifier = 1;
 }
 
+def RT_CallScaledMatmulOp : RT_CallOp<"call_scaled_matmul"> {
+  let summary = "multiplies matrices in 8 bits: tessera_rt_scaled_matmul";
+  let description = [{
+    As `rt.call_matmul`, with element types of A, B and the result, and offsets of
+    A, B, the scale of each and the result.
+
+    ```mlir
+    rt.call_scaled_matmul <batch = 1, m = 16, n = 16, k = 16, lda = 16, ldb = 16,
+        ldc = 16, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+        trans_b = 1> [f8E4M3FN, f8E5M2, bf16] at [0, 4096, 8192, 8256, 12288]
+    ```
+    (C1) three types and five offsets.
+  }];
+  let arguments = (ins RT_MatmulAttr:$layout, UnitAttr:$accumulate,
+                       TypeArrayAttr:$elements, DenseI64ArrayAttr:$offsets);
+  let assemblyFormat = [{
+    (`accumulate` $accumulate^)? $layout $elements `at` $offsets attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 /// Attributes of a call of attention.
 defvar RT_AttentionArguments = (ins UnitAttr:$causal, F64Attr:$scale,
     OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,

@@ -66,6 +66,7 @@ struct CopyCost : CostOpInterface::ExternalModel<CopyCost, CopyOp> {
 void rt::attachCostModels(MLIRContext *context) {
   MatmulOp::attachInterface<MatmulCost<MatmulOp>>(*context);
   MatmulFusedOp::attachInterface<MatmulCost<MatmulFusedOp>>(*context);
+  ScaledMatmulOp::attachInterface<MatmulCost<ScaledMatmulOp>>(*context);
   AttentionOp::attachInterface<Attention<AttentionOp, 2>>(*context);
   AttentionBackwardOp::attachInterface<Attention<AttentionBackwardOp, 5>>(
       *context);

@@ -125,6 +125,10 @@ std::optional<int32_t> rt::getRuntimeType(Type type) {
     return 6;
   if (type.isInteger(64))
     return 7;
+  if (isa<Float8E4M3FNType>(type))
+    return 8;
+  if (isa<Float8E5M2Type>(type))
+    return 9;
   return std::nullopt;
 }
 

@@ -22,18 +22,8 @@ static int64_t reach(int64_t batch, int64_t stride, int64_t rows, int64_t ld,
   return (batch - 1) * stride + (rows - 1) * ld + row;
 }
 
-/// What products have in common (labels C1 to C4).
-template <typename Op> static LogicalResult verifyProduct(Op op) {
-  Type a = op.getLhs().getType().getElementType();
-  Type b = op.getRhs().getType().getElementType();
-  Type c = op.getResult().getType().getElementType();
-  bool isHalf = a.isBF16() || a.isF16();
-  bool known = isHalf || a.isF32() || a.isF64();
-  if (!known || a != b || !(c == a || (isHalf && c.isF32())))
-    return op.emitOpError(
-               "(C1) expects operands of one type f32, bf16, f16 or f64 and "
-               "a result of it or of f32 but got ")
-           << a << ", " << b << " and " << c;
+/// What a product's layout says of its tensors (labels C2 to C4).
+template <typename Op> static LogicalResult verifyLayout(Op op) {
   MatmulLayoutAttr l = op.getLayout();
   struct Stored {
     StringRef name;
@@ -64,6 +54,37 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
     return op.emitOpError("(C4) expects an init of ")
            << op.getResult().getType() << " but got " << op.getInit().getType();
   return success();
+}
+
+/// What products have in common (labels C1 to C4).
+template <typename Op> static LogicalResult verifyProduct(Op op) {
+  Type a = op.getLhs().getType().getElementType();
+  Type b = op.getRhs().getType().getElementType();
+  Type c = op.getResult().getType().getElementType();
+  bool isHalf = a.isBF16() || a.isF16();
+  bool known = isHalf || a.isF32() || a.isF64();
+  if (!known || a != b || !(c == a || (isHalf && c.isF32())))
+    return op.emitOpError(
+               "(C1) expects operands of one type f32, bf16, f16 or f64 and "
+               "a result of it or of f32 but got ")
+           << a << ", " << b << " and " << c;
+  return verifyLayout(op);
+}
+
+LogicalResult ScaledMatmulOp::verify() {
+  Type a = getLhs().getType().getElementType();
+  Type b = getRhs().getType().getElementType();
+  Type c = getResult().getType().getElementType();
+  if (!isa<Float8E4M3FNType, Float8E5M2Type>(a) ||
+      !isa<Float8E4M3FNType, Float8E5M2Type>(b) || !(c.isBF16() || c.isF32()))
+    return emitOpError("(C1) expects operands of f8E4M3FN or f8E5M2 and a "
+                       "result of bf16 or f32 but got ")
+           << a << ", " << b << " and " << c;
+  return verifyLayout(*this);
+}
+
+bool ScaledMatmulOp::mayReuse(unsigned, unsigned operand) {
+  return getInit() && operand == 4;
 }
 
 LogicalResult MatmulOp::verify() { return verifyProduct(*this); }

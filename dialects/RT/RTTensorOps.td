@@ -85,6 +85,34 @@ def RT_MatmulFusedOp : RT_Op<"matmul_fused", [Pure, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+def RT_ScaledMatmulOp : RT_Op<"scaled_matmul", [Pure,
+    DeclareOpInterfaceMethods<ReuseOpInterface>]> {
+  let summary = "a product of matrices in 8 bits in the form of a library call";
+  let description = [{
+    As `rt.matmul`, with one number by which each element of an operand is
+    multiplied to give its value.
+    (C1) the operands are f8E4M3FN or f8E5M2, the result bf16 or f32; (C2) to
+    (C4) of `rt.matmul`; (C5) the scales are one f32 each.
+
+    ```mlir
+    %c = rt.scaled_matmul %a, %b scales %sa, %sb <batch = 1, m = 16, n = 16,
+        k = 16, lda = 16, ldb = 16, ldc = 16, stride_a = 0, stride_b = 0,
+        stride_c = 0, trans_a = 0, trans_b = 1>
+        : tensor<16x16xf8E4M3FN>, tensor<16x16xf8E5M2> -> tensor<16x16xbf16>
+    ```
+  }];
+  let arguments = (ins RT_Tensor:$lhs, RT_Tensor:$rhs, RT_Scale:$lhs_scale,
+                       RT_Scale:$rhs_scale, Optional<RT_Tensor>:$init,
+                       RT_MatmulAttr:$layout);
+  let results = (outs RT_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `scales` $lhs_scale `,` $rhs_scale $layout
+    (`init` $init^ `:` type($init))? attr-dict `:` type($lhs) `,` type($rhs)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   let summary = "attention in the form of a library call";
   let description = [{

@@ -26,6 +26,8 @@ static MutableOperandRange *getInit(Operation *op,
                                     std::optional<MutableOperandRange> &init) {
   if (auto matmul = dyn_cast_or_null<rt::MatmulOp>(op))
     init.emplace(matmul.getInitMutable());
+  else if (auto scaled = dyn_cast_or_null<rt::ScaledMatmulOp>(op))
+    init.emplace(scaled.getInitMutable());
   else if (auto sums = dyn_cast_or_null<rt::EmbeddingBackwardOp>(op))
     init.emplace(sums.getInitMutable());
   return init ? &*init : nullptr;

@@ -44,19 +44,11 @@ bool isMatmulType(Type operand, Type result) {
 
 } // namespace
 
-Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
-                           Value rhs, RankedTensorType type) {
-  Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
-  Type element = type.getElementType();
-  if (!isMatmulType(operand, element)) {
-    // f32 to f64, for one: in the wide type.
-    Type wide = getWideType(element);
-    Value product =
-        buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
-                    RankedTensorType::get(type.getShape(), wide));
-    return b.castTensor(product, element);
-  }
+PlannedProduct tessera::planProduct(GenericBuilder &b, const Einsum &einsum,
+                                    Value lhs, Value rhs,
+                                    RankedTensorType type) {
   MatmulPlan plan = planMatmul(einsum);
+  Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   if (plan.copied)
     remark::missed(
         b.getLoc(),
@@ -70,58 +62,87 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
     rhs = permute(b, rhs, einsum.rhs, *plan.rhsOrder);
   if (plan.swapped)
     std::swap(lhs, rhs);
-  auto layout = rt::MatmulLayoutAttr::get(
-      b.getContext(), plan.batch, plan.m, plan.n, plan.k, plan.lda, plan.ldb,
-      plan.ldc, plan.strideA, plan.strideB, plan.strideC, plan.transA,
-      plan.transB);
-  RankedTensorType productType = type;
   if (plan.resultOrder) {
     SmallVector<int64_t> shape;
     for (unsigned letter : *plan.resultOrder)
       shape.push_back(einsum.sizes[letter]);
-    productType = RankedTensorType::get(shape, element);
+    type = RankedTensorType::get(shape, type.getElementType());
   }
-  Value product =
-      rt::MatmulOp::create(b, productType, lhs, rhs, /*init=*/Value(), layout);
-  if (plan.resultOrder)
-    product = permute(b, product, *plan.resultOrder, einsum.result);
-  return product;
+  return {plan, lhs, rhs, type};
 }
 
-namespace {
+Value tessera::finishProduct(GenericBuilder &b, const Einsum &einsum,
+                             const PlannedProduct &planned, Value product) {
+  if (!planned.plan.resultOrder)
+    return product;
+  return permute(b, product, *planned.plan.resultOrder, einsum.result);
+}
 
-/// Whether no element of an operand is used twice.
-bool isDotProduct(const Einsum &einsum) {
+Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
+                           Value rhs, RankedTensorType type) {
+  Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
+  Type element = type.getElementType();
+  if (!isMatmulType(operand, element)) {
+    // f32 to f64, for one: in the wide type.
+    Type wide = getWideType(element);
+    Value product =
+        buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
+                    RankedTensorType::get(type.getShape(), wide));
+    return b.castTensor(product, element);
+  }
+  PlannedProduct planned = planProduct(b, einsum, lhs, rhs, type);
+  const MatmulPlan &plan = planned.plan;
+  auto layout = rt::MatmulLayoutAttr::get(
+      b.getContext(), plan.batch, plan.m, plan.n, plan.k, plan.lda, plan.ldb,
+      plan.ldc, plan.strideA, plan.strideB, plan.strideC, plan.transA,
+      plan.transB);
+  Value product = rt::MatmulOp::create(b, planned.type, planned.a, planned.b,
+                                       /*init=*/Value(), layout);
+  return finishProduct(b, einsum, planned, product);
+}
+
+bool tessera::isDotProduct(const Einsum &einsum) {
   MatmulPlan plan = planMatmul(einsum);
   return plan.m * plan.n == 1;
 }
+
+Einsum tessera::getEinsum(nn::EinsumOp op) {
+  nn::EinsumOp::Letters spec = op.getLetters();
+  SmallVector<char> names;
+  Einsum einsum;
+  auto number = [&](StringRef text, Letters &letters) {
+    for (char c : text) {
+      auto *known = llvm::find(names, c);
+      letters.push_back(known - names.begin());
+      if (known == names.end())
+        names.push_back(c);
+    }
+  };
+  number(spec.lhs, einsum.lhs);
+  number(spec.rhs, einsum.rhs);
+  number(spec.result, einsum.result);
+  einsum.sizes.resize(names.size(), 1);
+  auto size = [&](const Letters &letters, Value tensor) {
+    for (auto [letter, size] : llvm::zip(
+             letters, cast<RankedTensorType>(tensor.getType()).getShape()))
+      einsum.sizes[letter] = size;
+  };
+  size(einsum.lhs, op.getLhs());
+  size(einsum.rhs, op.getRhs());
+  return einsum;
+}
+
+namespace {
 
 struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::EinsumOp op,
                                 PatternRewriter &rewriter) const override {
+    if (!op.getScales().empty())
+      return failure();
     GenericBuilder b(op.getLoc(), rewriter);
     auto lhs = cast<RankedTensorType>(op.getLhs().getType());
-    auto rhs = cast<RankedTensorType>(op.getRhs().getType());
-    nn::EinsumOp::Letters spec = op.getLetters();
-    SmallVector<char> names;
-    Einsum einsum;
-    auto number = [&](StringRef text, Letters &letters) {
-      for (char c : text) {
-        auto *known = llvm::find(names, c);
-        letters.push_back(known - names.begin());
-        if (known == names.end())
-          names.push_back(c);
-      }
-    };
-    number(spec.lhs, einsum.lhs);
-    number(spec.rhs, einsum.rhs);
-    number(spec.result, einsum.result);
-    einsum.sizes.resize(names.size(), 1);
-    for (auto [letter, size] : llvm::zip(einsum.lhs, lhs.getShape()))
-      einsum.sizes[letter] = size;
-    for (auto [letter, size] : llvm::zip(einsum.rhs, rhs.getShape()))
-      einsum.sizes[letter] = size;
+    Einsum einsum = getEinsum(op);
     auto type = cast<RankedTensorType>(op.getResult().getType());
     if (!isa<FloatType>(lhs.getElementType()) || isDotProduct(einsum)) {
       rewriter.replaceOp(op, loops(b, op, einsum, type));

@@ -72,6 +72,8 @@ void mergeAxisOffsets(func::FuncOp func) {
 }
 
 struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
+  using ConvertNNPassBase::ConvertNNPassBase;
+
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
@@ -81,6 +83,7 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     dropDiscardableAttrs(func);
     RewritePatternSet patterns(&getContext());
     populateMatmulPatterns(patterns);
+    populateQuantizedPatterns(patterns, !widenF8);
     populateAttentionPatterns(patterns);
     populateRowPatterns(patterns);
     populateGradientPatterns(patterns);

@@ -15,6 +15,31 @@
 namespace tessera {
 
 struct GenericBuilder;
+namespace nn {
+class EinsumOp;
+} // namespace nn
+
+/// An einsum by numbers.
+Einsum getEinsum(nn::EinsumOp op);
+/// Whether no element of an operand is used twice.
+bool isDotProduct(const Einsum &einsum);
+
+/// A product in the form of a library call.
+struct PlannedProduct {
+  MatmulPlan plan;
+  /// A and B of the call, copied where that is needed.
+  mlir::Value a, b;
+  /// Of C.
+  mlir::RankedTensorType type;
+};
+
+/// Plans a product with a result of `type`, and copies the operands for it.
+PlannedProduct planProduct(GenericBuilder &b, const Einsum &einsum,
+                           mlir::Value lhs, mlir::Value rhs,
+                           mlir::RankedTensorType type);
+/// The result of the einsum from the call's.
+mlir::Value finishProduct(GenericBuilder &b, const Einsum &einsum,
+                          const PlannedProduct &planned, mlir::Value product);
 
 /// The product of two tensors, in the wide type where the runtime does not have
 /// theirs: rt.matmul and the copies that it needs.
@@ -24,6 +49,10 @@ mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
 
 /// nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
+/// nn.quantize to linalg, and products in 8 bits to rt.scaled_matmul; or, where
+/// not even `inLibrary`, to products in bf16.
+void populateQuantizedPatterns(mlir::RewritePatternSet &patterns,
+                               bool inLibrary);
 /// nn.attention and its gradients to library calls; f64, which the library does
 /// not have, to products and row ops.
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);

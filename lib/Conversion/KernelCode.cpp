@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelCode.h"
+#include "EightBits.h"
 #include "dialects/RT/RT.h"
 
 using namespace mlir;
@@ -104,6 +105,11 @@ void KernelCode::cloneInBody(Operation *op, IRMapping &mapping,
     Value index = linear(indices, rt::getRowMajorStrides(place.shape));
     Value value = memref::LoadOp::create(b, place.memref, index);
     mapping.map(read.getResult(), value);
+    return;
+  }
+  if (isEightBitCast(op)) {
+    Value value = mapping.lookupOrDefault(op->getOperand(0));
+    mapping.map(op->getResult(0), expandEightBitCast(b, op, value));
     return;
   }
   Operation *clone = b.clone(*op, mapping);

@@ -54,6 +54,7 @@ private:
   void startFrom(Value init, Value result);
   void lowerMatmul(rt::MatmulOp op);
   void lowerMatmulFused(rt::MatmulFusedOp op);
+  void lowerScaledMatmul(rt::ScaledMatmulOp op);
   template <typename Call, typename Op> void lowerAttention(Op op);
   void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
   void lowerCopy(rt::CopyOp op);
@@ -317,6 +318,21 @@ void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
       place(aux));
 }
 
+void StepLowering::lowerScaledMatmul(rt::ScaledMatmulOp op) {
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
+  SmallVector<Attribute> types;
+  SmallVector<int64_t> offsets;
+  for (Value tensor : {op.getLhs(), op.getRhs(), op.getLhsScale(),
+                       op.getRhsScale(), op.getResult()})
+    offsets.push_back(offsetOf(tensor));
+  for (Value tensor : {op.getLhs(), op.getRhs(), op.getResult()})
+    types.push_back(TypeAttr::get(
+        cast<RankedTensorType>(tensor.getType()).getElementType()));
+  rt::CallScaledMatmulOp::create(b, op.getLayout(), bool(op.getInit()),
+                                 b.getArrayAttr(types), offsets);
+}
+
 /// The call for attention or its gradients; tensors are its operands, then its
 /// results.
 template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
@@ -533,6 +549,8 @@ LogicalResult StepLowering::lower(Operation *op) {
           .Case([&](rt::KernelOp o) { return lowerKernelCall(o), true; })
           .Case([&](rt::MatmulOp o) { return lowerMatmul(o), true; })
           .Case([&](rt::MatmulFusedOp o) { return lowerMatmulFused(o), true; })
+          .Case(
+              [&](rt::ScaledMatmulOp o) { return lowerScaledMatmul(o), true; })
           .Case([&](rt::AttentionOp o) {
             return lowerAttention<rt::CallAttentionOp>(o), true;
           })

@@ -161,7 +161,9 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
-  pm.addNestedPass<func::FuncOp>(createConvertNNPass());
+  ConvertNNPassOptions conversion;
+  conversion.widenF8 = options.widenF8;
+  pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());

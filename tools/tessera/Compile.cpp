@@ -200,6 +200,9 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   return llvm::Error::success();
 }
 
+/// The first architecture with units for products in 8 bits.
+constexpr int kFirstF8Arch = 89;
+
 /// What the kernels of a GPU are made for, and with.
 llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   bool isCuda = parsed.get("--target") == "cuda";
@@ -214,6 +217,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
     if (!archs)
       return archs.takeError();
     job.images.archs = *archs;
+    job.pipeline.widenF8 = archs->back() < kFirstF8Arch;
   }
   job.kernelReport = parsed.get("--kernel-report").str();
   auto toolkit = findCUDAToolkit();

@@ -98,7 +98,16 @@ def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
     %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 8, k = 16, ...>
         : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
     ```
+
+    Products of f8 become `rt.scaled_matmul`. For a GPU that is done where sizes
+    are multiples of 16, on operands whose contracted dimension is contiguous:
+    others are copied. What does not fit, and with `widen-f8` all, is multiplied
+    in bf16, which holds each number of the operands.
   }];
+  let options = [
+    Option<"widenF8", "widen-f8", "bool", "false",
+           "products of f8 are done in bf16">
+  ];
   let dependentDialects = ["::tessera::rt::RTDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];

@@ -96,6 +96,10 @@ struct PipelineOptions {
   std::string target;
   /// Behind which phase it is made: partition, where every collective is
   /// exposed still, or schedule.
+  /// Products of f8 are done in bf16: the GPU has no units for them.
+  bool widenF8 = false;
+  /// Behind which phase it is made: partition, where every collective is exposed
+  /// still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// Collectives run beside work; else each is waited for at once.

@@ -188,6 +188,32 @@ func.func @call_copy_dim(%o: index) {
 
 // -----
 
+// rt.scaled_matmul
+func.func @scaled_matmul_types(%a: tensor<8x16xf8E4M3FN>, %b: tensor<16x4xbf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{(C1) expects operands of f8E4M3FN or f8E5M2 and a result of bf16 or f32 but got 'f8E4M3FN', 'bf16' and 'bf16'}}
+  %0 = rt.scaled_matmul %a, %b scales %s, %s <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf8E4M3FN>, tensor<16x4xbf16> -> tensor<8x4xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_outside(%a: tensor<8x16xf8E4M3FN>, %b: tensor<16x4xf8E5M2>, %s: tensor<f32>) {
+  // expected-error @+1 {{(C2) expects a layout within the lhs of 128 elements but it reaches}}
+  %0 = rt.scaled_matmul %a, %b scales %s, %s <batch = 1, m = 8, n = 4, k = 16, lda = 32, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> : tensor<8x16xf8E4M3FN>, tensor<16x4xf8E5M2> -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// rt.call_scaled_matmul
+func.func @call_scaled_matmul() {
+  // expected-error @+1 {{(C1) expects three types and five offsets but got 2 and 3}}
+  rt.call_scaled_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> [f8E4M3FN, f32] at [0, 64, 128]
+  return
+}
+
+// -----
+
 // rt.call_matmul
 func.func @call_matmul() {
   // expected-error @+1 {{(C1) expects three offsets but got 2}}

@@ -8,6 +8,15 @@ func.func private @scale(%x: tensor<8x16xf32>, %o: index) -> tensor<8x16xf32>
   return %x : tensor<8x16xf32>
 }
 
+// CHECK-LABEL: func.func @scaled(
+func.func @scaled(%x: tensor<8x16xf8E4M3FN>, %w: tensor<16x4xf8E5M2>, %s: tensor<f32>, %i: tensor<8x4xf32>) {
+  // CHECK: rt.scaled_matmul %{{.*}}, %{{.*}} scales %{{.*}}, %{{.*}} <{{.*}}> init %{{.*}} : tensor<8x4xf32> : tensor<8x16xf8E4M3FN>, tensor<16x4xf8E5M2> -> tensor<8x4xf32>
+  %0 = rt.scaled_matmul %x, %w scales %s, %s <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4,
+      ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0> init %i : tensor<8x4xf32>
+      : tensor<8x16xf8E4M3FN>, tensor<16x4xf8E5M2> -> tensor<8x4xf32>
+  return
+}
+
 // Records on tensors.
 // CHECK-LABEL: func.func @records(
 func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
@@ -79,6 +88,10 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.call_copy 4 [4, 8] from 0 [16, 1] to 4096 [8, 1] start %o dim 0
   // CHECK: rt.call_fill 4 count 64 bits 0 to 4096
   rt.call_fill 4 count 64 bits 0 to 4096
+  // CHECK: rt.call_scaled_matmul accumulate <batch = 1, {{.*}}> [f8E4M3FN, f8E5M2, f32] at [0, 64, 128, 192, 256]
+  rt.call_scaled_matmul accumulate <batch = 1, m = 8, n = 4, k = 16, lda = 16,
+      ldb = 4, ldc = 4, stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0,
+      trans_b = 0> [f8E4M3FN, f8E5M2, f32] at [0, 64, 128, 192, 256]
   // CHECK: rt.call_matmul <batch = 1, {{.*}}> bf16 -> f32 at [0, 4096, 8192]
   rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4,
       stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
