@@ -218,6 +218,11 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
       return archs.takeError();
     job.images.archs = *archs;
     job.pipeline.widenF8 = archs->back() < kFirstF8Arch;
+    if (job.pipeline.widenF8 &&
+        StringRef(job.pipeline.training).contains("precision=fp8"))
+      llvm::errs() << "tessera compile: warning: sm_" << archs->back()
+                   << " does not multiply in 8 bits: products are done in bf16 "
+                      "from operands in 8 bits\n";
   }
   job.kernelReport = parsed.get("--kernel-report").str();
   auto toolkit = findCUDAToolkit();

@@ -53,6 +53,14 @@ E4M3 = Format(3, 7, 0x7F, math.nan)
 E5M2 = Format(2, 15, 0x7C, math.inf)
 
 
+def sweep():
+    """Every bf16 number, and one f32 number behind each."""
+    source = random.Random(8)
+    x = [struct.unpack("<f", struct.pack("<I", i << 16))[0] for i in range(1 << 16)]
+    return x + [struct.unpack("<f", struct.pack("<I", (i << 16) | source.choice((1, 0x7FFF, 0x8000, 0xFFFF))))[0]
+                for i in range(1 << 16)]
+
+
 def differs(a, b):
     return a != b and not (math.isnan(a) and math.isnan(b))
 
@@ -69,10 +77,8 @@ def run(program, folder, inputs):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    source = random.Random(8)
-    x = [struct.unpack("<f", struct.pack("<I", i << 16))[0] for i in range(1 << 16)]
-    x += [struct.unpack("<f", struct.pack("<I", (i << 16) | source.choice((1, 0x7FFF, 0x8000, 0xFFFF))))[0]
-          for i in range(1 << 16)]
+    x = sweep()
+    source = random.Random(9)
     y = [f32(source.gauss(0, 1) * 2.0 ** source.randint(-12, 10)) for _ in range(1536)]
     results = run(program, folder, {"x": x, "y": y, "amax": [1.0]})
     for name, form in (("e4m3", E4M3), ("e5m2", E5M2)):
