@@ -34,11 +34,15 @@ def main():
         each = ", ".join(
             f"dense<{values(sizes, lambda: rng.randint(-8, 8))}> : tensor<{match.group(2)}>"
             for _ in range(ranks))
-        return f"{match.group(1)} {{interpret.values = [{each}]}}"
+        end = ", " if match.group(3) else "}"
+        return f"{match.group(1)} {{interpret.values = [{each}]{end}"
 
+    in_signature = False
     for line in open(sys.argv[1]):
-        if line.startswith("func.func @"):
-            line = re.sub(r"(%\w+: tensor<([\w]+)>)(?! \{)", fill, line)
+        in_signature |= line.startswith("func.func @")
+        if in_signature:
+            line = re.sub(r"(%\w+: tensor<([\w]+)>)( \{)?", fill, line)
+            in_signature = not line.rstrip().endswith("{")
         sys.stdout.write(line)
 
 
