@@ -91,6 +91,15 @@ def products_of(session, name, program):
             session.emit(case=name, **row)
 
 
+def by_kernels(session, name, steps):
+    """Seconds of a step whose products take nothing of what follows them."""
+    program, _ = session.program(f"{name}-kernels")
+    if program is None or not run_ours(session, program, 2):
+        return None
+    report = run_ours(session, program, steps + 5)
+    return report and statistics.median(report["step_seconds"][5:])
+
+
 def speed(session):
     """Tokens a second beside the best of PyTorch's modes, in turns."""
     chosen = session.options.only or list(cases.SPEED)
@@ -124,6 +133,8 @@ def speed(session):
                 "time_to_first_step": first["init_seconds"] + first["step_seconds"][0],
                 "time_to_first_step_tuned": report["init_seconds"] + report["step_seconds"][0],
                 "state_before": before, "state_after": device_state()}
+        if name == cases.FIRST_SPEED and (kernels := by_kernels(session, name, steps)):
+            line["without_epilogues_ms"] = kernels * 1e3
         if rivals:
             mode = min(rivals, key=rivals.get)
             rival, peak = theirs[mode], peak_of(session)

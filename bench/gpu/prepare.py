@@ -94,9 +94,13 @@ class Preparation:
             config = json.loads((ROOT / "share" / "models" / f"{model}.json").read_text())
             path = self.folder / "configs" / f"{name}.json"
             path.write_text(json.dumps({**config, **changes}, indent=1))
-            self.compile(name, self.graph(name, path, batch, seq), *cases.SPEED_OPTIONS,
-                         "--precision", "bf16", config=f"configs/{name}.json", batch=batch,
-                         seq=seq)
+            graph = self.graph(name, path, batch, seq)
+            facts = {"config": f"configs/{name}.json", "batch": batch, "seq": seq}
+            options = [*cases.SPEED_OPTIONS, "--precision", "bf16"]
+            self.compile(name, graph, *options, **facts)
+            if name == cases.FIRST_SPEED:
+                # What products take of what follows them, by kernels.
+                self.compile(f"{name}-kernels", graph, *options, "--epilogues=off", **facts)
 
     def pack(self):
         """Programs as one archive: they have most of their bytes in common."""

@@ -166,7 +166,8 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
-  pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
+  if (options.epilogues)
+    pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
   pm.addNestedPass<func::FuncOp>(createSpreadReductionsPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createBatchKernelsPass());

@@ -4,6 +4,8 @@
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera compile %s --target cuda-emulated --compile-to=rt | FileCheck %s --check-prefix=CALLS
+// RUN: tessera compile %s --target cuda-emulated --epilogues=off --compile-to=rt | FileCheck %s --check-prefix=OFF --implicit-check-not=matmul_fused
+// OFF: rt.call_matmul <
 // RUN: tessera verify %s --partitioned %s --dump %t/data
 // RUN: tessera compile %s --target cuda-emulated --quiet -o %t/prog
 // RUN: env TESSERA_EMULATOR_SEED=1 %t/prog --inputs %t/data --compare %t/data/expected | FileCheck %s

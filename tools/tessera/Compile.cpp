@@ -69,6 +69,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "off (default), auto or on: products run in pieces beside\n"
      "the all-gather before or the reduce-scatter behind them,\n"
      "where that takes less time on the mesh's links; or always"},
+    {"--epilogues", "WHAT",
+     "on (default): products for CUDA take biases, GELU and what\n"
+     "is added; off: kernels do that"},
     {"--overlap", "WHAT",
      "on (default): collectives run beside work; off: each is\n"
      "waited for at once. The numbers are the same"},
@@ -190,6 +193,10 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   if (!rings)
     return rings.takeError();
   pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
+  auto epilogues = parsed.getChoice("--epilogues", {"off", "on"}, "on");
+  if (!epilogues)
+    return epilogues.takeError();
+  pipeline.epilogues = *epilogues == 1;
   StringRef memory = parsed.get("--overlap-memory");
   if (parsed.has("--overlap-memory") &&
       (memory.getAsInteger(10, pipeline.overlapBytes) ||

@@ -102,6 +102,8 @@ struct PipelineOptions {
   /// still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
+  /// Products of a GPU take a part of what follows; else kernels have it.
+  bool epilogues = true;
   /// Collectives run beside work; else each is waited for at once.
   bool overlap = true;
   /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.
