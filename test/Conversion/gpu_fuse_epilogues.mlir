@@ -1,6 +1,8 @@
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise,rt-fuse-epilogues))' | FileCheck %s
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(func.func(rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise,rt-fuse-epilogues))' | FileCheck %s --check-prefix=HOST
 // HOST-NOT: rt.matmul_fused
+// RUN: tessera-opt %s --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise,rt-fuse-epilogues))' --remarks-filter=conversion -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: remark: [Passed] ProductTakes {{.*}}Columns=32, Reason=bias, Rows=16
 
 dist.mesh @mesh ["tp"=2]
 
