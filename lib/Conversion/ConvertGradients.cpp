@@ -91,8 +91,14 @@ struct ConvertRMSNormBackward : OpRewritePattern<nn::RMSNormBackwardOp> {
 // Loss and lookups
 //===----------------------------------------------------------------------===//
 
-/// Whether the innermost loop stands at position `id` - `offset`.
+/// Whether the innermost loop stands at position `id` - `offset`. Ids of 32
+/// bits are compared as they are: twice as many of them fit a vector.
 Value isHere(GenericBuilder &b, unsigned loop, Value id, Value offset) {
+  if (id.getType().isInteger(32))
+    return arith::CmpIOp::create(
+        b, arith::CmpIPredicate::eq,
+        arith::IndexCastOp::create(b, id.getType(), b.position(loop, offset)),
+        id);
   return arith::CmpIOp::create(
       b, arith::CmpIPredicate::eq, b.position(loop, offset),
       arith::IndexCastOp::create(b, b.getIndexType(), id));

@@ -34,15 +34,19 @@ struct Rows {
 
 /// `value` where the last loop, counted from `offset`, stands before `end`;
 /// behind it is padding, which counts as `other`. `value` itself where there is
-/// no end, or where a whole row of `r` stands before it.
+/// no end, or where a whole row of `r` stands before it. Positions are below
+/// 2^31.
 inline mlir::Value selectTrue(GenericBuilder &b, const Rows &r,
                               std::optional<uint64_t> end, mlir::Value offset,
                               mlir::Value value, double other) {
   if (!end || (!offset && static_cast<int64_t>(*end) >= r.size()))
     return value;
+  // Positions are compared in 32 bits: twice as many of them fit a vector.
+  mlir::Value position = mlir::arith::IndexCastOp::create(
+      b, b.getI32Type(), b.position(r.rank - 1, offset));
   mlir::Value isTrue = mlir::arith::CmpIOp::create(
-      b, mlir::arith::CmpIPredicate::slt, b.position(r.rank - 1, offset),
-      b.index(*end));
+      b, mlir::arith::CmpIPredicate::slt, position,
+      mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(*end)));
   return mlir::arith::SelectOp::create(b, isTrue, value,
                                        b.constant(value.getType(), other));
 }
