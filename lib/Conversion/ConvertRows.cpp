@@ -12,6 +12,7 @@
 #include "RowHelpers.h"
 #include "dialects/NN/NN.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -142,20 +143,24 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Value x = op.getLogits();
     Rows r(b, x);
-    auto selectTrueClass = [&](Value value, double other) {
+    // The least number where there is no class: its exponential is 0 beside
+    // that of the largest, which is 1. With -inf, or a 0 in place of the
+    // exponential, LLVM would leave out additions, and no vectors.
+    double least = r.wide.isF64() ? std::numeric_limits<double>::lowest()
+                                  : std::numeric_limits<float>::lowest();
+    auto ofClass = [&](Value value) {
       return selectTrue(b, r, op.getClasses(), /*offset=*/Value(), value,
-                        other);
+                        least);
     };
-    Value largest = b.reduce(Combiner::Max, r.shape, r.row, r.wide,
-                             {{x, r.all}}, [&](ValueRange v) {
-                               return selectTrueClass(b.widen(v[0]), -INFINITY);
-                             });
-    Value sum =
-        b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
-                 {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
-                   Value d = arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-                   return selectTrueClass(math::ExpOp::create(b, d), 0.0);
-                 });
+    Value largest =
+        b.reduce(Combiner::Max, r.shape, r.row, r.wide, {{x, r.all}},
+                 [&](ValueRange v) { return ofClass(b.widen(v[0])); });
+    Value sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
+                         {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
+                           Value d =
+                               arith::SubFOp::create(b, b.widen(v[0]), v[1]);
+                           return math::ExpOp::create(b, ofClass(d));
+                         });
     Value logsumexp = b.map(
         r.outer, r.wide, {{largest, r.rowOnly}, {sum, r.rowOnly}},
         [&](ValueRange v) {
