@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionCases.h"
-#include "Kernels.h"
+#include "GpuBench.h"
 
 #include "kernels/HotKernels.h"
 
@@ -25,14 +25,6 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// Ends the program: nothing can be checked any more.
-void must(const std::string &error) {
-  if (error.empty())
-    return;
-  fprintf(stderr, "gpu_kernels: %s\n", error.c_str());
-  exit(1);
-}
-
 /// Text as it may stand in JSON.
 std::string plain(std::string text) {
   for (char &c : text)
@@ -42,12 +34,10 @@ std::string plain(std::string text) {
 }
 
 /// The device, a stream of it, and what runs there.
-struct Bench {
-  std::unique_ptr<Device> device;
-  Stream stream;
-  std::unique_ptr<Kernels> kernels;
+struct Bench : GpuBench {
   std::unique_ptr<Attention> cudnn;
-  bool isOff = false;
+
+  using GpuBench::GpuBench;
 
   void report(const char *name, double difference, double allowed) {
     bool good = difference <= allowed;
@@ -325,25 +315,6 @@ void checkAttention(Bench &bench, Attention &attention, const AttentionCase &c,
 // Times
 //===----------------------------------------------------------------------===//
 
-template <typename Work> double secondsOf(Bench &bench, Work work) {
-  Event begin, end;
-  must(bench.device->createEvent(true, begin));
-  must(bench.device->createEvent(true, end));
-  std::vector<double> times;
-  for (int i = 0; i < 13; ++i) {
-    must(bench.device->record(begin, bench.stream));
-    work();
-    must(bench.device->record(end, bench.stream));
-    must(bench.device->synchronize(bench.stream));
-    double seconds = 0;
-    must(bench.device->elapsed(begin, end, seconds));
-    if (i >= 3)
-      times.push_back(seconds);
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
   tessera_rt_attention_desc d = c.desc(true);
   int64_t bytes = 0;
@@ -353,10 +324,10 @@ void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
   Call call(bench, c, true);
   // A causal mask leaves half of the products.
   double operations = 2.0 * double(c.rows()) * double(c.t) * double(c.k);
-  double forward = secondsOf(
-      bench, [&] { call.forward(bench, attention, c, d, workspace); });
-  double backward = secondsOf(
-      bench, [&] { call.backward(bench, attention, c, d, workspace); });
+  double forward =
+      bench.secondsOf([&] { call.forward(bench, attention, c, d, workspace); });
+  double backward = bench.secondsOf(
+      [&] { call.backward(bench, attention, c, d, workspace); });
   printf("{\"kernel\": \"%s attention\", \"case\": \"%s\", \"forward_ms\": "
          "%.3f, \"forward_tflops\": %.1f, \"backward_ms\": %.3f, "
          "\"backward_tflops\": %.1f}\n",
@@ -375,25 +346,19 @@ void printRate(const char *name, double seconds, double bytes) {
 void timeMovement(Bench &bench) {
   constexpr int64_t bytes = int64_t(1) << 30;
   Memory from(bench, bytes), to(bench, bytes);
-  printRate("fill",
-            secondsOf(bench,
-                      [&] {
-                        must(bench.kernels->fill(
-                            bench.stream, 2, to.data<void>(), bytes / 2, 0));
-                      }),
+  printRate("fill", bench.secondsOf([&] {
+    must(bench.kernels->fill(bench.stream, 2, to.data<void>(), bytes / 2, 0));
+  }),
             double(bytes));
   auto copy = [&](const char *name, std::vector<int64_t> shape,
                   std::vector<int64_t> source, std::vector<int64_t> target) {
-    printRate(
-        name,
-        secondsOf(bench,
-                  [&] {
-                    must(bench.kernels->copyStrided(
-                        bench.stream, {2, int32_t(shape.size()), shape.data(),
+    printRate(name, bench.secondsOf([&] {
+      must(bench.kernels->copyStrided(bench.stream,
+                                      {2, int32_t(shape.size()), shape.data(),
                                        from.data<void>(), source.data(),
                                        to.data<void>(), target.data()}));
-                  }),
-        2.0 * double(bytes));
+    }),
+              2.0 * double(bytes));
   };
   constexpr int64_t count = bytes / 2;
   copy("copy", {count}, {1}, {1});
@@ -415,7 +380,7 @@ void timeEmbedding(Bench &bench) {
   Memory workspace(bench, bench.kernels->embeddingWorkspace(d));
   must(bench.device->fillBytes(bench.stream, grad.data<void>(), 0,
                                places * width * 2));
-  double seconds = secondsOf(bench, [&] {
+  double seconds = bench.secondsOf([&] {
     must(bench.kernels->embeddingBackward(
         bench.stream, d, grad.data<void>(), idMemory.data<void>(),
         result.data<void>(), 0, workspace.data<void>()));
@@ -426,18 +391,8 @@ void timeEmbedding(Bench &bench) {
 } // namespace
 
 int main(int argc, char **argv) {
-  auto has = [&](const char *flag) {
-    return std::any_of(argv + 1, argv + argc,
-                       [&](const char *a) { return strcmp(a, flag) == 0; });
-  };
-  Bench bench;
+  Bench bench(argc, argv);
   std::string error;
-  bench.device = has("--emulated") ? createEmulatedDevice(0, error)
-                                   : createCudaDevice(0, error);
-  must(error);
-  must(bench.device->createStream(false, bench.stream));
-  bench.kernels = createDeviceKernels(*bench.device, error);
-  must(error);
   if (!bench.device->isEmulated()) {
     bench.cudnn =
         createCudnnAttention(*bench.device, true, int64_t(1) << 30, error);
@@ -463,7 +418,7 @@ int main(int argc, char **argv) {
   if (bench.cudnn)
     for (const AttentionCase &c : more)
       checkAttention(bench, *bench.cudnn, c, true);
-  if (has("--times")) {
+  if (bench.has("--times")) {
     const AttentionCase models[] = {
         {32, 1024, 1024, 12, 1, 64, 64, true, 0, 0},
         {2, 4096, 4096, 8, 4, 128, 128, true, 0, 0}};

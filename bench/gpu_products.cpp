@@ -15,13 +15,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueCases.h"
+#include "GpuBench.h"
 #include "Peaks.h"
 #include "Ranks.h"
 #include "TuneFile.h"
 #include "tessera_rt_cuda.h"
 
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <unistd.h>
 
@@ -37,21 +36,10 @@ const int32_t tessera_program_num_kernels = 0;
 const tessera_rt_emulated_fn *const tessera_program_emulated_kernels = nullptr;
 
 namespace {
-/// Ends the program: nothing can be checked any more.
-void must(const std::string &error) {
-  if (error.empty())
-    return;
-  fprintf(stderr, "gpu_products: %s\n", error.c_str());
-  exit(1);
-}
-
-/// The device, a stream of it, and what runs there.
-struct Bench {
-  std::unique_ptr<Device> device;
-  Stream stream;
-  std::unique_ptr<Kernels> kernels;
+/// The device, and who multiplies on it.
+struct Bench : GpuBench {
+  using GpuBench::GpuBench;
   SingleRank rank{1, 4096};
-  bool isOff = false;
 
   std::unique_ptr<Matmul> open(const TuneOptions &options) {
     if (device->isEmulated())
@@ -143,20 +131,10 @@ void check(Bench &bench, const EpilogueCase &t, MatmulSplit leastApart) {
 double copyRate(Bench &bench) {
   constexpr int64_t bytes = int64_t(1) << 30;
   Memory from(bench, bytes), to(bench, bytes);
-  Event begin, end;
-  must(bench.device->createEvent(true, begin));
-  must(bench.device->createEvent(true, end));
-  double best = 0;
-  for (int i = 0; i < 6; ++i) {
-    double seconds = 0;
-    must(bench.device->record(begin, bench.stream));
+  double seconds = bench.secondsOf([&] {
     must(bench.device->copy(bench.stream, to.get(), from.get(), bytes));
-    must(bench.device->record(end, bench.stream));
-    must(bench.device->synchronize(bench.stream));
-    must(bench.device->elapsed(begin, end, seconds));
-    best = i == 0 ? seconds : std::min(best, seconds);
-  }
-  return 2.0 * double(bytes) / best;
+  });
+  return 2.0 * double(bytes) / seconds;
 }
 
 void time(Bench &bench, const EpilogueCase &t, double bytesPerSecond) {
@@ -255,24 +233,13 @@ std::vector<EpilogueCase> blockOfGpt2() {
 } // namespace
 
 int main(int argc, char **argv) {
-  auto has = [&](const char *flag) {
-    return std::any_of(argv + 1, argv + argc,
-                       [&](const char *a) { return strcmp(a, flag) == 0; });
-  };
-  Bench bench;
-  std::string error;
-  bench.device = has("--emulated") ? createEmulatedDevice(0, error)
-                                   : createCudaDevice(0, error);
-  must(error);
-  must(bench.device->createStream(false, bench.stream));
-  bench.kernels = createDeviceKernels(*bench.device, error);
-  must(error);
+  Bench bench(argc, argv);
   for (const EpilogueCase &t : epilogueCases())
     for (MatmulSplit leastApart : {MatmulSplit::Whole, MatmulSplit::Apart})
       // One case of each kind and type has a size that a library takes whole.
       if (t.n % 8 == 0)
         check(bench, t, leastApart);
-  if (has("--times")) {
+  if (bench.has("--times")) {
     double rate = copyRate(bench);
     printf("{\"copy_bytes_per_second\": %.4g}\n", rate);
     for (const EpilogueCase &t : blockOfGpt2())
