@@ -82,8 +82,11 @@ bool EqualMerger::mayShare(Operation *first, Operation *second) {
   return true;
 }
 
-/// True for an argument, and for a cast or reshape of one.
-static bool isParameter(Value value) {
+/// True for an argument, for a cast or reshape of one, and for what was made of
+/// them before the loop whose body the block is.
+static bool isParameter(Value value, Block &block) {
+  if (value.getParentBlock() != &block)
+    return true;
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() != 1 || isa<dist::CollectiveOpInterface>(op))
       return false;
@@ -106,9 +109,9 @@ bool EqualMerger::run() {
           numbers.lookup(other) < numbers.lookup(&op) &&
           (!equal || numbers.lookup(equal) < numbers.lookup(other)))
         equal = other;
-    if (!equal || (isa<dist::AllGatherOp>(op) &&
-                   isParameter(op.getOperand(0)) &&
-                   !mayShare(equal, &op)))
+    if (!equal ||
+        (isa<dist::AllGatherOp>(op) && isParameter(op.getOperand(0), block) &&
+         !mayShare(equal, &op)))
       continue;
     context.passed(&op, "equal collectives merged");
     op.replaceAllUsesWith(equal);

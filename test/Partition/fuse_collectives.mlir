@@ -265,3 +265,28 @@ func.func @cast_argument(%p: tensor<2x4xf64>) -> (tensor<8x4xf32>, tensor<8x4xf3
   %2 = math.exp %1 : tensor<8x4xf32>
   return %f, %2 : tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// What is made of a parameter before a loop is gathered for each use in it, too.
+// CHECK-LABEL: func.func @quantized_before_a_loop(
+// CHECK: dist.accumulate
+// CHECK-COUNT-2: dist.all_gather {{.*}} tensor<8x4xf8E4M3FN>
+// CHECK: dist.yield
+// SHARED-LABEL: func.func @quantized_before_a_loop(
+// SHARED: dist.accumulate
+// SHARED-COUNT-1: dist.all_gather
+// SHARED-NOT: dist.all_gather
+// SHARED: dist.yield
+func.func @quantized_before_a_loop(%p: tensor<2x4xbf16>, %amax: tensor<bf16>, %a: tensor<3x8x4xf32>) -> tensor<8x4xf32> attributes {dist.local} {
+  %q, %scale = nn.quantize %p by %amax : tensor<2x4xbf16>, tensor<bf16> -> tensor<2x4xf8E4M3FN>
+  %s = dist.accumulate 3 (%a) : (tensor<3x8x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%part: tensor<8x4xf32>):
+    %0 = dist.all_gather %q dim 0 over <{"x"}> on @mesh : tensor<2x4xf8E4M3FN> -> tensor<8x4xf8E4M3FN>
+    %1 = arith.extf %0 : tensor<8x4xf8E4M3FN> to tensor<8x4xf32>
+    %2 = arith.mulf %1, %part : tensor<8x4xf32>
+    %3 = dist.all_gather %q dim 0 over <{"x"}> on @mesh : tensor<2x4xf8E4M3FN> -> tensor<8x4xf8E4M3FN>
+    %4 = arith.extf %3 : tensor<8x4xf8E4M3FN> to tensor<8x4xf32>
+    %5 = arith.mulf %4, %2 : tensor<8x4xf32>
+    dist.yield %5 : tensor<8x4xf32>
+  }
+  return %s : tensor<8x4xf32>
+}
