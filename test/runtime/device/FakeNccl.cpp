@@ -150,6 +150,22 @@ static void combineAs(char *into, const char *from, size_t count, int how) {
                         : (a[i] < b[i] ? a[i] : b[i]);
 }
 
+/// A bf16 number.
+struct Brain {
+  uint16_t bits;
+  explicit Brain(float value) {
+    uint32_t wide;
+    memcpy(&wide, &value, 4);
+    bits = uint16_t((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+  }
+  operator float() const {
+    uint32_t wide = uint32_t(bits) << 16;
+    float value;
+    memcpy(&value, &wide, 4);
+    return value;
+  }
+};
+
 static void combine(char *into, const char *from, size_t count, int type,
                     int how) {
   switch (type) {
@@ -159,6 +175,8 @@ static void combine(char *into, const char *from, size_t count, int type,
     return combineAs<double>(into, from, count, how);
   case Int32:
     return combineAs<int32_t>(into, from, count, how);
+  case Bfloat16:
+    return combineAs<Brain>(into, from, count, how);
   case Uint8:
     return combineAs<uint8_t>(into, from, count, how);
   default:
