@@ -12,22 +12,23 @@
 #include "FactorSizes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
 
-int64_t tessera::alignSize(int64_t size, int64_t multiple) {
+int64_t tessera::getAlignment(int64_t size, int64_t multiple) {
   if (multiple != kAutoMultiple)
-    return multiple > 0 ? llvm::alignTo(size, multiple) : size;
+    return std::max<int64_t>(multiple, 1);
   // 16 bytes of bf16; and a GPU's tile where that is next to nothing.
   constexpr int64_t kVector = 8, kTile = 64;
   if (size % kVector == 0)
-    return size;
+    return 1;
   int64_t tiles = llvm::alignTo(size, kTile);
   if ((tiles - size) * 100 <= size)
-    return tiles;
+    return kTile;
   int64_t vectors = llvm::alignTo(size, kVector);
-  return (vectors - size) * 8 <= size ? vectors : size;
+  return (vectors - size) * 8 <= size ? kVector : 1;
 }
 
 /// Calls `visit` with each tensor of an op and its factors.
@@ -48,14 +49,21 @@ void FactorSizes::fix(unsigned node, const char *why) {
 void FactorSizes::findMinor(Operation *op) {
   if (getOpCost(op).kind != CostKind::Product)
     return;
-  visitTensors(op, getShardingRule(op),
-               [&](Value value, const TensorFactors &tensor) {
-                 if (tensor.size() < 2 || tensor.back().size() != 1)
-                   return;
-                 unsigned node = getNode(value, tensor.size() - 1);
-                 Node &root = nodes[find(node)];
-                 root.isMinor |= root.size == nodes[node].size;
-               });
+  visitTensors(
+      op, getShardingRule(op), [&](Value value, const TensorFactors &tensor) {
+        if (tensor.size() < 2 || tensor.back().size() != 1)
+          return;
+        unsigned node = getNode(value, tensor.size() - 1);
+        Node &root = nodes[find(node)];
+        if (root.size != nodes[node].size)
+          return;
+        dist::ShardingAttr sharding = dist::getSharding(value);
+        int64_t parts =
+            sharding ? numShards(sharding.toSharding(mesh).dims.back().axes)
+                     : 1;
+        root.minorParts =
+            std::lcm(std::max<int64_t>(root.minorParts, 1), parts);
+      });
 }
 
 /// A reduction of the op's own over padding must be one that it can be told of.
@@ -82,7 +90,7 @@ void FactorSizes::findFixed(Operation *op) {
       fix(first + i, "an op needs its true size");
     // Asked only where it matters: the op is copied for it.
     else if (factor.kind == FactorKind::Decomposed &&
-             nodes[find(first + i)].isMinor && !absorbs(op, i, factor.size))
+             nodes[find(first + i)].minorParts && !absorbs(op, i, factor.size))
       fix(first + i, "an op with a reduction of its own cannot be told of "
                      "padding");
   }

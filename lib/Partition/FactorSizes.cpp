@@ -159,11 +159,14 @@ void FactorSizes::solve(int64_t alignment) {
       multiple = std::lcm(multiple, count / std::gcd(count, ratio));
     }
     node.padded = llvm::alignTo(node.size, multiple);
-    // Each device's part is rounded up.
-    int64_t aligned = alignSize(node.padded / multiple, alignment) * multiple;
-    if (node.isMinor && aligned != node.padded) {
+    // Each part that a product has is rounded up; what rests in smaller ones
+    // only has to divide.
+    int64_t unit = node.minorParts;
+    if (unit)
+      unit *= getAlignment(llvm::divideCeil(node.padded, unit), alignment);
+    if (unit && node.padded % unit) {
       if (!node.whyFixed)
-        node.padded = aligned;
+        node.padded = llvm::alignTo(node.padded, std::lcm(multiple, unit));
       unaligned.push_back({node.size, node.padded, node.whyFixed});
     }
     anyPadded |= node.padded != node.size;

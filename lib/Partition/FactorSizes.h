@@ -29,8 +29,9 @@ namespace tessera {
 /// where that adds no more than an eighth.
 constexpr int64_t kAutoMultiple = -1;
 
-/// `size` rounded up to `multiple`: kAutoMultiple, 0 for none, or the multiple.
-int64_t alignSize(int64_t size, int64_t multiple);
+/// What a part of `size` elements is rounded up to a multiple of: `multiple`,
+/// which is kAutoMultiple, 0 for none, or the multiple itself; 1: it stays.
+int64_t getAlignment(int64_t size, int64_t multiple);
 
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 bool passesOn(mlir::Operation *op);
@@ -38,8 +39,9 @@ bool passesOn(mlir::Operation *op);
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:
-  /// Minor dimensions of products are rounded up by alignSize() to `multiple`
-  /// on each device, where that changes nothing but sizes; 0: to what divides.
+  /// Minor dimensions of products are rounded up, as getAlignment() says for
+  /// `multiple`, in each part that a product has of them, where that changes
+  /// nothing but sizes; 0: to what divides.
   FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh,
               int64_t multiple = 0);
 
@@ -83,9 +85,10 @@ private:
     llvm::SmallVector<std::pair<int64_t, AxisList>, 1> uses;
     /// Padded size; at the root.
     int64_t padded = 0;
-    /// At the root: it is a minor dimension of a product; why its size may not
-    /// be rounded up for that, or null.
-    bool isMinor = false;
+    /// At the root: into how many parts products have it cut as their minor
+    /// dimension, 0 if it is none of theirs; why its size may not be rounded up
+    /// for that, or null.
+    int64_t minorParts = 0;
     const char *whyFixed = nullptr;
   };
 
