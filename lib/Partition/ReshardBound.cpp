@@ -8,6 +8,7 @@
 #include "ReshardBound.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
+#include <limits>
 
 using namespace tessera;
 using llvm::ArrayRef;
@@ -37,6 +38,90 @@ ReshardBound::ReshardBound(const ReshardSpace &space, const State &goal)
   goalPartial = space.numShards(goal.unreduced);
   replicas = static_cast<double>(space.mesh.numDevices()) /
              static_cast<double>(allShards * goalPartial);
+  addOuterLevels();
+}
+
+double ReshardBound::countShards(ArrayRef<Part> list, uint64_t mask) const {
+  double n = 1;
+  for (Part p : list)
+    if (mask >> p & 1)
+      n *= static_cast<double>(space.parts[p].size);
+  return n;
+}
+
+void ReshardBound::addOuterLevels() {
+  llvm::SmallVector<unsigned, 4> levels;
+  for (const LinkSpans &axis : space.links.axes) {
+    if (axis.size() > 1)
+      return;
+    for (const LinkSpan &span : axis)
+      levels.push_back(span.level);
+  }
+  llvm::sort(levels);
+  levels.erase(llvm::unique(levels), levels.end());
+  for (unsigned level : llvm::drop_begin(levels)) {
+    Outer outer;
+    outer.latency = std::numeric_limits<double>::infinity();
+    outer.bandwidth = 0;
+    double groups = 1;
+    uint64_t axes = 0;
+    for (auto [axis, spans] : llvm::enumerate(space.links.axes))
+      for (const LinkSpan &span : spans) {
+        if (span.level < level)
+          continue;
+        axes |= uint64_t(1) << axis;
+        groups *= static_cast<double>(span.size);
+        outer.latency = std::min(outer.latency, span.latency);
+        outer.bandwidth = std::max(outer.bandwidth, span.bandwidth);
+      }
+    for (auto [p, part] : llvm::enumerate(space.parts))
+      outer.parts |= uint64_t(axes >> part.axis & 1) << p;
+    outer.inside = static_cast<double>(space.mesh.numDevices()) / groups;
+    for (const Parts &list : goal.dims)
+      outer.goalShards *= countShards(list, outer.parts);
+    outer.goalPartial = countShards(goal.unreduced, outer.parts);
+    outer.replicas = groups / (outer.goalShards * outer.goalPartial);
+    outers.push_back(outer);
+  }
+}
+
+/// As for devices: what a group lacks of what its devices shall have together,
+/// and what of a sum travels. Each device receives its share of it, over links
+/// that are so much slower than the nearest. Reductions take their latencies on
+/// each level apart, and no permute takes part in them.
+std::pair<double, double> ReshardBound::getOuterTime(const Outer &outer,
+                                                     const State &state,
+                                                     const Held &held) const {
+  double kept = 1;
+  for (Part p : state.unreduced)
+    for (Part g : goal.unreduced)
+      if (space.inside[p] >> g & 1)
+        kept *= countShards(g, outer.parts);
+      else if (space.inside[g] >> p & 1)
+        kept *= countShards(p, outer.parts);
+  double partial = countShards(state.unreduced, outer.parts) / kept;
+  double all = elements / outer.inside, summed = 0;
+  if (partial > 1)
+    summed = all / outer.goalShards * kept * (partial + outer.replicas - 2) /
+             (outer.replicas * outer.goalPartial);
+  double overlap = 1;
+  for (auto [d, list] : llvm::enumerate(state.dims)) {
+    bool isApart = held.apart.test(d) && (outer.parts >> held.mine[d] & 1) &&
+                   (outer.parts >> held.goals[d] & 1);
+    overlap = isApart
+                  ? 0
+                  : overlap / std::max(countShards(list, outer.parts),
+                                       countShards(goal.dims[d], outer.parts));
+  }
+  double missing = std::max(all / outer.goalShards - all * overlap, summed);
+  double latencies = std::max(0.0, std::ceil(std::log2(partial) - 1e-9));
+  auto time = [&](double amount) {
+    double least = amount > 0 ? 1 : 0;
+    return std::max(latencies, least) * (outer.latency - space.latency) +
+           amount * static_cast<double>(space.elementBytes) *
+               (1 / outer.bandwidth - 1 / space.bandwidth);
+  };
+  return {time(missing) * kSlack, time(summed) * kSlack};
 }
 
 /// Collectives over n devices take log2 n latencies at least, an all-reduce two
@@ -91,8 +176,11 @@ ReshardBound::Held ReshardBound::getHeld(const State &state) const {
     while (i < parts.size() && i < target.size() && parts[i] == target[i])
       ++i;
     if (i < parts.size() && i < target.size() &&
-        !(space.conflicts[parts[i]] >> target[i] & 1))
+        !(space.conflicts[parts[i]] >> target[i] & 1)) {
       held.apart.set(d);
+      held.mine[d] = parts[i];
+      held.goals[d] = target[i];
+    }
   }
   return held;
 }
@@ -164,6 +252,14 @@ ReshardBound::Bound ReshardBound::get(const State &state) const {
   bound.slices = getSlices(held, partial);
   bound.permuteTime = getTime(needs.permuted + 1,
                               size + std::max({wanted - size, summed, 0.0}));
+  double far = 0, farPermuted = 0;
+  for (const Outer &outer : outers) {
+    auto [any, permuted] = getOuterTime(outer, state, held);
+    far = std::max(far, any);
+    farPermuted = std::max(farPermuted, permuted);
+  }
+  bound.time += far;
+  bound.permuteTime += farPermuted;
   bound.permuteCollectives = needs.permutedCollectives + 1;
   return bound;
 }

@@ -43,7 +43,28 @@ private:
   struct Held {
     llvm::SmallVector<int64_t, 8> shards;
     std::bitset<DimLists::kCapacity> apart;
+    /// The parts at which they do.
+    Part mine[DimLists::kCapacity], goals[DimLists::kCapacity];
   };
+  /// The links of a level and those further out, and the groups of devices that
+  /// only they connect. Only where each axis lies on one level.
+  struct Outer {
+    /// Bits of the parts that lie on them.
+    uint64_t parts = 0;
+    double latency, bandwidth;
+    /// Devices of a group.
+    double inside = 1;
+    /// Groups that cut the goal, and that have parts of its sum each.
+    double goalShards = 1, goalPartial = 1;
+    /// Groups that have the same of it.
+    double replicas = 1;
+  };
+  void addOuterLevels();
+  double countShards(llvm::ArrayRef<Part> list, uint64_t mask) const;
+  /// Seconds that transfers between groups take more than over the nearest
+  /// links: of any way, and of any behind a permute.
+  std::pair<double, double> getOuterTime(const Outer &outer, const State &state,
+                                         const Held &held) const;
   /// Latencies and collectives that must come; the same behind any permute.
   struct Needs {
     int latencies = 0, collectives = 0;
@@ -66,6 +87,7 @@ private:
   int64_t largestPart = 2;
   /// Elements of the tensor, and of a device at the goal.
   double elements, wanted = 1;
+  llvm::SmallVector<Outer, 2> outers;
   /// log2 of the number of shards at the goal.
   double goalLog = 0;
   double replicas = 1;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Partition/ReshardPlanner.h"
+#include "ReshardBound.h"
 #include "ReshardSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
@@ -261,6 +262,7 @@ public:
   Attempt run(bool capped);
 
 private:
+  bool isShortest(const Attempt &attempt) const;
   void search(Attempt &attempt, Cuts cuts);
 
   const Mesh &mesh;
@@ -274,8 +276,20 @@ private:
 
 } // namespace
 
+/// Whether no way through any space is shorter than the one that is known.
+bool WayFinder::isShortest(const Attempt &attempt) const {
+  State goal = attempt.space->toState(to);
+  ReshardBound bound(*attempt.space, goal);
+  return bound.get(attempt.space->toState(from)).time >= options.limit;
+}
+
 /// Where the shortest way is not found in time, some way is, greedily.
 void WayFinder::search(Attempt &attempt, Cuts cuts) {
+  bool isFirst = !attempt.way.found;
+  options.limit = isFirst ? std::numeric_limits<double>::infinity()
+                          : attempt.way.length * (1 - 1e-9);
+  if (!isFirst && isShortest(attempt))
+    return;
   auto space = std::make_unique<ReshardSpace>(mesh, links, from, to, shape,
                                               elementBytes, cuts);
   if (!space->isValid() ||
@@ -287,9 +301,6 @@ void WayFinder::search(Attempt &attempt, Cuts cuts) {
   if (capped)
     options.cap =
         std::max(space->getLocalSize(start), space->getLocalSize(goal));
-  bool isFirst = !attempt.way.found;
-  options.limit = isFirst ? std::numeric_limits<double>::infinity()
-                          : attempt.way.length * (1 - 1e-9);
   options.maxMoves = isFirst ? kMaxMoves : kMaxFinerMoves;
   ReshardWay way = findWay(*space, start, goal, options);
   if (isFirst && !way.found && !way.complete) {
