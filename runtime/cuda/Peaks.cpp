@@ -17,7 +17,8 @@
 
 namespace {
 /// 10^12 operations a second: bf16 and f16; f32 by matrix units (TF32), and
-/// without; f64.
+/// without; f64. Numbers of 8 bits are multiplied twice as fast as bf16, where
+/// there are units for them.
 struct Peak {
   /// A part of the device's name; more special ones come first.
   const char *name;
@@ -34,6 +35,10 @@ constexpr Peak peaks[] = {
 };
 } // namespace
 
+/// Of the generations here the only one without units for 8 bits with an
+/// exponent; its devices, and no others, are called A.
+static bool isAmpere(const Peak &peak) { return peak.name[0] == 'A'; }
+
 double tessera::rt::cuda::peakFlops(const std::string &device, int32_t dtype,
                                     bool tf32) {
   for (const Peak &peak : peaks) {
@@ -41,6 +46,8 @@ double tessera::rt::cuda::peakFlops(const std::string &device, int32_t dtype,
       continue;
     if (dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16)
       return peak.half * 1e12;
+    if (dtype == TESSERA_RT_F8E4M3 || dtype == TESSERA_RT_F8E5M2)
+      return isAmpere(peak) ? 0 : 2 * peak.half * 1e12;
     if (dtype == TESSERA_RT_F64)
       return peak.wide * 1e12;
     return dtype == TESSERA_RT_F32 ? (tf32 ? peak.tf32 : peak.single) * 1e12

@@ -54,5 +54,7 @@ TEST(peaks, are_known_by_the_device_s_name) {
   EXPECT_EQ(peakFlops("NVIDIA H100 PCIe", TESSERA_RT_F16, false), 756e12);
   EXPECT_EQ(peakFlops("NVIDIA A100-SXM4-80GB", TESSERA_RT_F32, false), 19.5e12);
   EXPECT_EQ(peakFlops("NVIDIA A100-SXM4-80GB", TESSERA_RT_F32, true), 156e12);
+  EXPECT_EQ(peakFlops("NVIDIA H200", TESSERA_RT_F8E4M3, false), 1978.8e12);
+  EXPECT_EQ(peakFlops("NVIDIA A100-SXM4-80GB", TESSERA_RT_F8E5M2, false), 0);
   EXPECT_EQ(peakFlops("emulated", TESSERA_RT_F32, false), 0);
 }
