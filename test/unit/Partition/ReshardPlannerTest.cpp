@@ -183,10 +183,40 @@ TEST(ReshardPlanner, sub_axes_split_and_merge) {
             R"(all_to_all{"x":(2)2})");
 }
 
+// More dimensions than a state of the search has: those that are sharded count.
+TEST(ReshardPlanner, many_dimensions) {
+  Mesh mesh = meshOf({2, 2});
+  AxisRef x = mesh.fullAxis(0), y = mesh.fullAxis(1);
+  Shape shape(11, 1);
+  shape[0] = shape[5] = shape[10] = 4;
+  std::mt19937 rng(5);
+  for (AxisList unreduced : {AxisList(), AxisList{y}}) {
+    Sharding from = Sharding::replicatedOf(11), to = from;
+    from.dims[10].axes = {x};
+    from.unreduced = unreduced;
+    to.dims[0].axes = {x};
+    ReshardPlan plan;
+    EXPECT_EQ(
+        runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan), "")
+        << print(mesh, from, to, plan);
+    EXPECT_TRUE(llvm::any_of(plan.steps, [](const ReshardStep &step) {
+      return step.kind == ReshardStep::Kind::AllToAll && step.dim == 10 &&
+             step.splitDim == 0;
+    })) << print(mesh, from, to, plan);
+  }
+  // If all are, those are too many.
+  Sharding all = Sharding::replicatedOf(11);
+  for (DimSharding &dim : all.dims)
+    dim.axes = {{0, 1, 1}};
+  EXPECT_NE(planReshard(mesh, MeshLinks::uniform(mesh), all,
+                        Sharding::replicatedOf(11), shape, 4)
+                .error,
+            "");
+}
+
 TEST(ReshardPlanner, shape_that_does_not_divide_is_refused) {
   Mesh mesh = meshOf({2, 2});
   Sharding from = dims({{}}), to = dims({{mesh.fullAxis(0)}});
-  EXPECT_EQ(
-      planReshard(mesh, MeshLinks::uniform(mesh), from, to, {7}, 4).error,
+  EXPECT_EQ(planReshard(mesh, MeshLinks::uniform(mesh), from, to, {7}, 4).error,
             "a dimension does not divide");
 }
