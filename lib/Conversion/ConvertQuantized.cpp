@@ -136,24 +136,43 @@ private:
                  });
   }
 
+  /// A copy like this that another product has already, in front of the
+  /// builder's place: what several layers read is transposed once.
+  static Value findCopy(GenericBuilder &b, Value matrix, RankedTensorType type,
+                        ArrayRef<int64_t> strides) {
+    for (Operation *user : matrix.getUsers()) {
+      auto copy = dyn_cast<rt::CopyOp>(user);
+      if (!copy || copy->getBlock() != b.getInsertionBlock() ||
+          copy.getType() != type || copy.getStrides() != strides ||
+          copy.getBase() != 0 || copy.getStart())
+        continue;
+      Operation *place = &*b.getInsertionPoint();
+      if (!copy->isBeforeInBlock(place))
+        copy->moveBefore(place);
+      return copy;
+    }
+    return Value();
+  }
+
   /// A matrix that is stored by columns, [second, first], stored by rows.
   static Value transpose(GenericBuilder &b, Value matrix, int64_t batch,
                          int64_t first, int64_t second, int64_t &ld,
                          int64_t &stride) {
-    auto type = cast<RankedTensorType>(matrix.getType());
     if (stride == 0)
       batch = 1;
+    auto type = cast<RankedTensorType>(matrix.getType())
+                    .clone(ArrayRef<int64_t>{batch, first, second});
+    int64_t strides[] = {stride, 1, ld};
+    ld = second;
+    stride = stride == 0 ? 0 : first * second;
+    if (Value copy = findCopy(b, matrix, type, strides))
+      return copy;
     remark::missed(b.getLoc(), remark::RemarkOpts::name("ProductNeedsTranspose")
                                    .category("conversion"))
         << remark::reason("a GPU multiplies in 8 bits along contiguous rows")
         << remark::metric("CopiedBytes", batch * first * second);
-    Value copy = rt::CopyOp::create(
-        b, RankedTensorType::get({batch, first, second}, type.getElementType()),
-        matrix, ArrayRef<int64_t>{stride, 1, ld}, /*base=*/0, Value(),
-        IntegerAttr());
-    ld = second;
-    stride = stride == 0 ? 0 : first * second;
-    return copy;
+    return rt::CopyOp::create(b, type, matrix, strides, /*base=*/0, Value(),
+                              IntegerAttr());
   }
 
   static Value buildProduct(GenericBuilder &b, PlannedProduct &planned,

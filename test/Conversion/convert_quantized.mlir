@@ -35,6 +35,20 @@ func.func @weight_gradient(%x: tensor<16x32xf8E4M3FN>, %g: tensor<16x48xf8E5M2>,
 
 // -----
 
+// What two products read is transposed once.
+// CUDA-LABEL: func.func @shared
+// CUDA: %[[X:.*]] = rt.copy %arg0 strides
+// CUDA: rt.scaled_matmul %[[X]],
+// CUDA-NOT: rt.copy %arg0
+// CUDA: rt.scaled_matmul %[[X]],
+func.func @shared(%x: tensor<16x32xf8E4M3FN>, %g: tensor<16x48xf8E5M2>, %h: tensor<16x64xf8E5M2>, %s: tensor<f32>) -> (tensor<32x48xf32>, tensor<32x64xf32>) {
+  %0 = nn.einsum "sd,sf->df" %x, %g scales %s, %s : tensor<16x32xf8E4M3FN>, tensor<16x48xf8E5M2> -> tensor<32x48xf32>
+  %1 = nn.einsum "sd,sf->df" %x, %h scales %s, %s : tensor<16x32xf8E4M3FN>, tensor<16x64xf8E5M2> -> tensor<32x64xf32>
+  return %0, %1 : tensor<32x48xf32>, tensor<32x64xf32>
+}
+
+// -----
+
 // A result stored by columns swaps the operands, and their scales.
 // CHECK-LABEL: func.func @swapped
 // CHECK-NEXT: rt.scaled_matmul %arg1, %arg0 scales %arg3, %arg2 <{{.*}} m = 16, n = 48,
