@@ -39,7 +39,8 @@ void ReshardSpace::chooseDims(const Sharding &from, const Sharding &to,
                               ArrayRef<int64_t> tensorShape) {
   for (bool sharded : {true, false})
     for (unsigned d = 0; d < tensorShape.size(); ++d) {
-      bool isSharded = !from.dims[d].axes.empty() || !to.dims[d].axes.empty();
+      bool isSharded = tessera::numShards(from.dims[d].axes) > 1 ||
+                       tessera::numShards(to.dims[d].axes) > 1;
       if (isSharded != sharded)
         continue;
       if (tensorDims.size() < DimLists::kCapacity)

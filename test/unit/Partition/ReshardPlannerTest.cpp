@@ -204,14 +204,27 @@ TEST(ReshardPlanner, many_dimensions) {
              step.splitDim == 0;
     })) << print(mesh, from, to, plan);
   }
-  // If all are, those are too many.
+  // Axes of one device shard nothing.
+  Mesh one = meshOf({2, 1});
   Sharding all = Sharding::replicatedOf(11);
   for (DimSharding &dim : all.dims)
-    dim.axes = {{0, 1, 1}};
-  EXPECT_NE(planReshard(mesh, MeshLinks::uniform(mesh), all,
+    dim.axes = {one.fullAxis(1)};
+  EXPECT_EQ(planReshard(one, MeshLinks::uniform(one), all,
                         Sharding::replicatedOf(11), shape, 4)
                 .error,
             "");
+  // Nine sharded dimensions are too many.
+  Mesh nine;
+  Sharding each = Sharding::replicatedOf(9);
+  for (unsigned d = 0; d < 9; ++d) {
+    nine.names.push_back(std::string(1, static_cast<char>('a' + d)));
+    nine.sizes.push_back(2);
+    each.dims[d].axes = {nine.fullAxis(d)};
+  }
+  EXPECT_EQ(planReshard(nine, MeshLinks::uniform(nine), each,
+                        Sharding::replicatedOf(9), Shape(9, 2), 4)
+                .error,
+            "too many parts of axes");
 }
 
 TEST(ReshardPlanner, shape_that_does_not_divide_is_refused) {
