@@ -57,14 +57,15 @@ def difference(ours, theirs):
 
 
 def curves(session):
-    """f32 within 1e-4 of the host; bf16 within 2 % of PyTorch's, falling by 1."""
+    """f32 within 1e-4 of the host; bf16 within 2 % of PyTorch's and fp8 within 2 % of
+    the host's f32, both falling by 1."""
     host = json.loads((session.folder / "host.json").read_text())
     for model in cases.CURVE_MODELS:
         config = pathlib.Path(__file__).resolve().parent.parent.parent / "share" / "models"
-        for precision in ("f32", "bf16"):
+        for precision in ("f32", "bf16", "fp8"):
             program, _ = session.program(f"{model}-{precision}")
             got = program and run_steps(session, program)
-            theirs = session.torch(
+            theirs = precision != "fp8" and session.torch(
                 "curve", "--config", config / f"{model}.json", "--weights",
                 session.folder / "weights" / model, "--data", session.folder / "text",
                 "--precision", precision, "--batch", cases.CURVE_BATCH, "--seq", cases.CURVE_SEQ,
@@ -80,7 +81,8 @@ def curves(session):
             if precision == "f32":
                 good = line["host_difference"] <= 1e-4
             else:
-                good = (line.get("torch_difference", float("inf")) <= 0.02
+                against = "torch_difference" if precision == "bf16" else "host_difference"
+                good = (line.get(against, float("inf")) <= 0.02
                         and got["loss"][0] - got["loss"][-1] >= 1.0)
             session.emit(**line, good=good, loss=got["loss"])
 

@@ -57,7 +57,7 @@ class Preparation:
         print(f"gpu: {name}: {seconds:.1f} s, {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
 
     def curves(self):
-        """Programs for the device in both precisions, and the host's losses."""
+        """Programs for the device in each precision, and the host's losses."""
         losses = {}
         for model in cases.CURVE_MODELS:
             config = ROOT / "share" / "models" / f"{model}.json"
@@ -71,7 +71,7 @@ class Preparation:
             losses[model] = {"loss": [e["loss"] for e in steps],
                              "grad_norm": [e["grad_norm"] for e in steps]}
             host.unlink()
-            for precision in ("f32", "bf16"):
+            for precision in ("f32", "bf16", "fp8"):
                 self.compile(f"{model}-{precision}", graph, *cases.CURVE_OPTIONS, "--precision",
                              precision, model=model, precision=precision)
         (self.folder / "host.json").write_text(json.dumps(losses, indent=1))
