@@ -12,7 +12,6 @@
 #include "RowHelpers.h"
 #include "dialects/NN/NN.h"
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -143,23 +142,19 @@ struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Value x = op.getLogits();
     Rows r(b, x);
-    // The least number where there is no class: its exponential is 0 beside
-    // that of the largest, which is 1. With -inf, or a 0 in place of the
-    // exponential, LLVM would leave out additions, and no vectors.
-    double least = r.wide.isF64() ? std::numeric_limits<double>::lowest()
-                                  : std::numeric_limits<float>::lowest();
-    auto ofClass = [&](Value value) {
+    // With what is neutral, a reduction on the host ends before the padding.
+    auto ofClass = [&](Value value, double other) {
       return selectTrue(b, r, op.getClasses(), /*offset=*/Value(), value,
-                        least);
+                        other);
     };
-    Value largest =
-        b.reduce(Combiner::Max, r.shape, r.row, r.wide, {{x, r.all}},
-                 [&](ValueRange v) { return ofClass(b.widen(v[0])); });
+    Value largest = b.reduce(
+        Combiner::Max, r.shape, r.row, r.wide, {{x, r.all}},
+        [&](ValueRange v) { return ofClass(b.widen(v[0]), -INFINITY); });
     Value sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
                          {{x, r.all}, {largest, r.row}}, [&](ValueRange v) {
                            Value d =
                                arith::SubFOp::create(b, b.widen(v[0]), v[1]);
-                           return math::ExpOp::create(b, ofClass(d));
+                           return ofClass(math::ExpOp::create(b, d), 0.0);
                          });
     Value logsumexp = b.map(
         r.outer, r.wide, {{largest, r.rowOnly}, {sum, r.rowOnly}},

@@ -144,10 +144,12 @@ SmallVector<Value> KernelCode::body(linalg::GenericOp op,
     return argument && argument.getOwner() == block &&
            argument.getArgNumber() >= op.getNumDpsInputs();
   };
+  auto isKnown = [&](Value value) { return scalars.contains(value); };
   for (Operation &inner : block->without_terminator())
-    cloneInBody(&inner, mapping,
-                reassociates && !accumulators.empty() &&
-                    llvm::any_of(inner.getOperands(), isAccumulator));
+    if (llvm::none_of(inner.getResults(), isKnown))
+      cloneInBody(&inner, mapping,
+                  reassociates && !accumulators.empty() &&
+                      llvm::any_of(inner.getOperands(), isAccumulator));
   SmallVector<Value> yielded;
   for (Value value : block->getTerminator()->getOperands())
     yielded.push_back(mapping.lookupOrDefault(value));

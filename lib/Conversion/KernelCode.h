@@ -63,7 +63,8 @@ protected:
   mlir::ImplicitLocOpBuilder b;
   int64_t rows;
   llvm::DenseMap<mlir::Value, Storage> storage;
-  /// Index operands and scalar constants of the kernel.
+  /// Index operands and scalar constants of the kernel, and what of the body
+  /// that is lowered is known beforehand.
   mlir::IRMapping scalars;
 
 private:

@@ -9,13 +9,15 @@
 // All memory is flat and indexed linearly, so that LLVM sees unit strides.
 // Floating-point ops get the flag `contract`; the op that accumulates a sum
 // gets `reassoc` too, without which no reduction becomes vectors. No flag
-// speaks of NaN or infinity: masks are -inf.
+// speaks of NaN or infinity: masks are -inf. A reduction ends where everything
+// behind is masked.
 //
 //===----------------------------------------------------------------------===//
 
 #include "LowerKernels.h"
 #include "KernelCode.h"
 #include "KernelRows.h"
+#include "MaskedReductions.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -41,6 +43,8 @@ private:
     SmallVector<int64_t> sizes;
     SmallVector<Value> ivs;
     SmallVector<unsigned> parallel, reductions;
+    /// Iterations of a reduction loop where they are not all of them.
+    DenseMap<unsigned, Value> ends;
   };
 
   func::FuncOp createFunction(StringRef name);
@@ -54,6 +58,7 @@ private:
   void nest(ArrayRef<unsigned> dims, llvm::function_ref<void()> body);
   void storeResults(ValueRange values);
   void lowerColumns();
+  void endBeforePadding();
   SmallVector<Value> reductionNest(unsigned depth, ValueRange accumulators);
   void lower(linalg::GenericOp op);
 
@@ -208,7 +213,9 @@ SmallVector<Value> KernelLowering::reductionNest(unsigned depth,
   unsigned loop = loops.reductions[depth];
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
-  Value size = arith::ConstantIndexOp::create(b, loops.sizes[loop]);
+  Value size = loops.ends.lookup(loop);
+  if (!size)
+    size = arith::ConstantIndexOp::create(b, loops.sizes[loop]);
   auto forOp = scf::ForOp::create(b, zero, size, one, accumulators);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forOp.getBody());
@@ -269,6 +276,21 @@ void KernelLowering::lowerColumns() {
   });
 }
 
+/// Of a reduction whose padding is masked the loop ends before it.
+void KernelLowering::endBeforePadding() {
+  std::optional<ReductionEnd> end = findReductionEnd(loops.op);
+  if (!end || end->loop < loops.rowLoops)
+    return;
+  Value here = index(end->end);
+  if (end->offset)
+    here = arith::SubIOp::create(b, here, scalars.lookup(end->offset));
+  here = arith::MinSIOp::create(b, here, index(loops.sizes[end->loop]));
+  loops.ends[end->loop] = arith::MaxSIOp::create(b, here, index(0));
+  Value isTrue = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  for (arith::CmpIOp mask : end->masks)
+    scalars.map(mask.getResult(), isTrue);
+}
+
 void KernelLowering::lower(linalg::GenericOp op) {
   b.setLoc(op.getLoc());
   loops = Loops();
@@ -285,6 +307,7 @@ void KernelLowering::lower(linalg::GenericOp op) {
   unsigned last = loops.sizes.size() - 1;
   if (!loops.reductions.empty() && llvm::is_contained(loops.parallel, last))
     return lowerColumns();
+  endBeforePadding();
   nest(loops.parallel, [&] {
     SmallVector<Value> accumulators;
     if (!loops.reductions.empty())

@@ -137,3 +137,36 @@ func.func @micro_batches(%x: tensor<4x4x8xf32>) -> tensor<8x8xf32> attributes {d
   }
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["tp"=2]
+
+// A reduction whose padding is masked with what is neutral in it ends before the
+// padding, at 0 on a rank that has nothing else, and has no mask; one that is
+// masked with another number goes on.
+// CHECK-LABEL: func.func @step()
+// CHECK: rt.launch @kernel_1_loops
+// CHECK: func.func private @kernel_0_loops(
+// CHECK-SAME: , %[[O:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: index, %{{[a-z0-9]*}}: index)
+// CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[O]]
+// CHECK: %[[C8:.*]] = arith.constant 8
+// CHECK: %[[MOST:.*]] = arith.minsi %[[REST]], %[[C8]]
+// CHECK: %[[END:.*]] = arith.maxsi %[[MOST]], %{{.*}}
+// CHECK: scf.for %{{.*}} to %[[END]]
+// CHECK-NOT: arith.cmpi
+// CHECK: arith.maximumf
+// CHECK-LABEL: func.func private @kernel_1_loops(
+// CHECK: scf.for
+// CHECK: %[[ALL:.*]] = arith.constant 8
+// CHECK: scf.for %{{.*}} to %[[ALL]]
+// CHECK: arith.cmpi slt
+// CHECK: arith.addf
+func.func @masked(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {dist.local} {
+  %o = dist.axis_offset <{"tp"}> size 8 on @mesh : index
+  %0 = nn.mask_padding %x dim 1 size 13 value 0xFF800000 : f32 offset %o : tensor<4x8xf32>
+  %1 = nn.reduce <max> %0 dims [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %2 = nn.mask_padding %x dim 1 size 13 value 1.0 : f32 offset %o : tensor<4x8xf32>
+  %3 = nn.reduce <sum> %2 dims [1] : tensor<4x8xf32> -> tensor<4xf32>
+  return %1, %3 : tensor<4xf32>, tensor<4xf32>
+}
