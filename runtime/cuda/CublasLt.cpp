@@ -132,7 +132,7 @@ std::string CublasLt::setPointers(const MatmulCall &call,
   if (call.scaleA && status == lt::Success)
     status =
         api.descSet(plan.desc, lt::DescScaleB, &call.scaleA, sizeof(void *));
-  if (call.bias)
+  if (call.bias && status == lt::Success)
     status =
         api.descSet(plan.desc, lt::DescBiasPointer, &call.bias, sizeof(void *));
   if (call.aux && status == lt::Success)
