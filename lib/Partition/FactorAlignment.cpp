@@ -17,18 +17,31 @@
 using namespace mlir;
 using namespace tessera;
 
-int64_t tessera::getAlignment(int64_t size, int64_t multiple) {
+int64_t tessera::getAlignment(int64_t size, int64_t multiple, int64_t vector) {
   if (multiple != kAutoMultiple)
     return std::max<int64_t>(multiple, 1);
-  // 16 bytes of bf16; and a GPU's tile where that is next to nothing.
-  constexpr int64_t kVector = 8, kTile = 64;
-  if (size % kVector == 0)
+  // 16 bytes, of bf16 what is wider; and a GPU's tile where that is next to
+  // nothing.
+  constexpr int64_t kLeastVector = 8, kTile = 64;
+  vector = std::max(vector, kLeastVector);
+  if (size % vector == 0)
     return 1;
   int64_t tiles = llvm::alignTo(size, kTile);
   if ((tiles - size) * 100 <= size)
     return kTile;
-  int64_t vectors = llvm::alignTo(size, kVector);
-  return (vectors - size) * 8 <= size ? kVector : 1;
+  int64_t vectors = llvm::alignTo(size, vector);
+  return (vectors - size) * 8 <= size ? vector : 1;
+}
+
+/// Elements that make 16 bytes of the narrowest matrix that a product reads.
+static int64_t getVector(Operation *product) {
+  int64_t vector = 1;
+  for (Type type : product->getOperandTypes())
+    if (auto matrix = dyn_cast<RankedTensorType>(type);
+        matrix && matrix.getRank() >= 2)
+      vector = std::max<int64_t>(
+          vector, 128 / std::max(8u, matrix.getElementTypeBitWidth()));
+  return vector;
 }
 
 /// Calls `visit` with each tensor of an op and its factors.
@@ -63,6 +76,7 @@ void FactorSizes::findMinor(Operation *op) {
                      : 1;
         root.minorParts =
             std::lcm(std::max<int64_t>(root.minorParts, 1), parts);
+        root.vector = std::max(root.vector, getVector(op));
       });
 }
 

@@ -163,7 +163,8 @@ void FactorSizes::solve(int64_t alignment) {
     // only has to divide.
     int64_t unit = node.minorParts;
     if (unit)
-      unit *= getAlignment(llvm::divideCeil(node.padded, unit), alignment);
+      unit *= getAlignment(llvm::divideCeil(node.padded, unit), alignment,
+                           node.vector);
     if (unit && node.padded % unit) {
       if (!node.whyFixed)
         node.padded = llvm::alignTo(node.padded, std::lcm(multiple, unit));

@@ -25,13 +25,15 @@
 
 namespace tessera {
 
-/// The multiple is chosen by size: 64 where that adds no more than 1 %, else 8
-/// where that adds no more than an eighth.
+/// The multiple is chosen by size: 64 where that adds no more than 1 %, else
+/// what makes 16 bytes of what products read, 8 elements at least, where that
+/// adds no more than an eighth.
 constexpr int64_t kAutoMultiple = -1;
 
 /// What a part of `size` elements is rounded up to a multiple of: `multiple`,
 /// which is kAutoMultiple, 0 for none, or the multiple itself; 1: it stays.
-int64_t getAlignment(int64_t size, int64_t multiple);
+/// `vector` elements make 16 bytes of what the narrowest product reads.
+int64_t getAlignment(int64_t size, int64_t multiple, int64_t vector);
 
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 bool passesOn(mlir::Operation *op);
@@ -89,6 +91,8 @@ private:
     /// dimension, 0 if it is none of theirs; why its size may not be rounded up
     /// for that, or null.
     int64_t minorParts = 0;
+    /// Elements that make 16 bytes in the narrowest of these products.
+    int64_t vector = 1;
     const char *whyFixed = nullptr;
   };
 

@@ -72,6 +72,20 @@ func.func @fits(%x: tensor<8x16xbf16>, %t: tensor<24x16xbf16>) -> tensor<8x24xbf
   return %y : tensor<8x24xbf16>
 }
 
+// One product that reads 8 bits makes that 16 elements, whatever others read: 88
+// is a multiple of 8 alone.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-SAME: tensor<272x16xbf16> {{.*}} tensor<8x96xf8E4M3FN> {{.*}} tensor<96x16xf8E4M3FN> {{.*}} tensor<272x16xf8E4M3FN>
+func.func @narrow(%x: tensor<8x16xbf16>, %q: tensor<8x16xf8E4M3FN>, %t: tensor<257x16xbf16>,
+    %u: tensor<8x88xf8E4M3FN>, %v: tensor<88x16xf8E4M3FN>, %w: tensor<257x16xf8E4M3FN>, %s: tensor<f32>)
+    -> (tensor<8x257xbf16>, tensor<8x257xbf16>, tensor<8x16xbf16>) {
+  %0 = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<257x16xbf16> -> tensor<8x257xbf16>
+  %1 = nn.einsum "bd,vd->bv" %q, %w scales %s, %s : tensor<8x16xf8E4M3FN>, tensor<257x16xf8E4M3FN> -> tensor<8x257xbf16>
+  %2 = arith.addf %0, %1 : tensor<8x257xbf16>
+  %3 = nn.einsum "bd,df->bf" %u, %v scales %s, %s : tensor<8x88xf8E4M3FN>, tensor<88x16xf8E4M3FN> -> tensor<8x16xbf16>
+  return %2, %1, %3 : tensor<8x257xbf16>, tensor<8x257xbf16>, tensor<8x16xbf16>
+}
+
 //--- mesh.mlir
 // Each of three devices has a multiple of 8 columns.
 // CHECK-LABEL: func.func @sharded(

@@ -92,7 +92,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "pad the minor dimensions of products, such as a\n"
      "vocabulary of 50257, to a multiple of N on each device;\n"
      "auto (default): for CUDA, 64 where that adds at most 1 %,\n"
-     "else 8 where it adds at most an eighth; off"},
+     "else 8, of 8 bits 16, where it adds at most an eighth; off"},
     {"--max-bytes", "N", "fail if a device receives more in one call"},
     {"--max-collectives", "N", "fail if there are more in one call"},
     {"--no-full-gather", "", "fail if a device gathers a whole tensor"},

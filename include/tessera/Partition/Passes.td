@@ -52,8 +52,8 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
   let options = [
     Option<"multiple", "multiple", "int64_t", "0",
            "what minor dimensions of products become a multiple of; -1: 64 where "
-           "that adds 1 % at most, else 8 where that adds an eighth at most; 0: "
-           "they stay">
+           "that adds 1 % at most, else 8, or 16 where a product reads 8 bits, "
+           "where that adds an eighth at most; 0: they stay">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect",
                            "::tessera::nn::NNDialect"];
