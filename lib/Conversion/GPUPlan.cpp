@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPUPlan.h"
 #include "CarriedSums.h"
+#include "GPUPlanner.h"
 #include "KernelRows.h"
+#include "ReductionLoops.h"
 #include "dialects/RT/RT.h"
-#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,117 +18,17 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-//===----------------------------------------------------------------------===//
-// Accesses
-//===----------------------------------------------------------------------===//
-
-std::optional<LinearAccess> tessera::getLinearAccess(AffineMap map,
-                                                     ArrayRef<int64_t> shape,
-                                                     unsigned dropped) {
-  LinearAccess access;
-  access.strides.assign(map.getNumDims(), 0);
-  SmallVector<int64_t> strides = rt::getRowMajorStrides(shape);
-  for (unsigned i = dropped; i < map.getNumResults(); ++i) {
-    if (shape[i] == 1)
-      continue;
-    SmallVector<int64_t> flat;
-    if (failed(getFlattenedAffineExpr(map.getResult(i), map.getNumDims(), 0,
-                                      &flat)) ||
-        flat.size() != map.getNumDims() + 1)
-      return std::nullopt;
-    for (unsigned loop = 0; loop < map.getNumDims(); ++loop)
-      access.strides[loop] += flat[loop] * strides[i];
-    access.offset += flat.back() * strides[i];
-  }
-  return access;
-}
-
-bool tessera::readsAlike(const OpPlan &plan, const LoopGroup &group,
-                         const LinearAccess &access, int64_t rowElements) {
-  if (access.offset != 0 || group.size != rowElements)
-    return false;
-  int64_t stride = 1;
-  llvm::SmallBitVector inGroup(plan.sizes.size());
-  for (unsigned loop : llvm::reverse(group.loops)) {
-    if (access.strides[loop] != stride)
-      return false;
-    stride *= plan.sizes[loop];
-    inGroup.set(loop);
-  }
-  // No other loop of the row moves it.
-  for (unsigned loop = plan.rowLoops; loop < plan.sizes.size(); ++loop)
-    if (!inGroup.test(loop) && plan.sizes[loop] != 1 &&
-        access.strides[loop] != 0)
-      return false;
-  return true;
-}
-
-Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
-  Block *body = op.getBody();
-  Value yielded = body->getTerminator()->getOperand(result);
-  Operation *combiner = yielded.getDefiningOp();
-  Value accumulator = body->getArgument(op.getNumDpsInputs() + result);
-  if (!combiner || combiner->getBlock() != body ||
-      combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
-      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
-      !arith::getNeutralElement(combiner))
-    return nullptr;
-  return combiner;
-}
-
-//===----------------------------------------------------------------------===//
-// The planner
-//===----------------------------------------------------------------------===//
-
-namespace {
-
 /// Threads of a block where nothing speaks for another number.
-constexpr int64_t kBlock = 256;
+static constexpr int64_t kBlock = 256;
 /// Threads of a block at most: of more, each has too few registers.
-constexpr int64_t kMaxBlock = 512;
+static constexpr int64_t kMaxBlock = 512;
 /// Elements that one thread holds of a row, at most.
-constexpr int64_t kMaxHeld = 32;
+static constexpr int64_t kMaxHeld = 32;
 /// Elements of all values together that one thread holds, at most.
-constexpr int64_t kMaxRegisters = 96;
-constexpr int64_t kWarp = 32;
+static constexpr int64_t kMaxRegisters = 96;
 
-class Planner {
-public:
-  Planner(func::FuncOp kernel, ArrayRef<InPlace> inPlace, int64_t block)
-      : kernel(kernel), inPlace(inPlace), wantedBlock(block) {}
-  KernelPlan run();
-
-private:
-  void addOps(int64_t rows);
-  void makeRuns(OpPlan &op);
-  LoopGroup::Run runOf(const OpPlan &op, ArrayRef<unsigned> loops) const;
-  void chooseWork(OpPlan &op);
-  void chooseVectors();
-  int64_t bestVector(const OpPlan &op) const;
-  bool makeFlat();
-  bool isElementwise() const;
-  void chooseTeam();
-  int64_t widest() const;
-  void placeValues();
-  bool isReadAlike(Value value) const;
-  void findWaits();
-  void layOutShared();
-  int64_t rowElements(Value value) const;
-  std::optional<LinearAccess> access(const OpPlan &op,
-                                     OpOperand &operand) const;
-  int64_t countHeld() const;
-
-  func::FuncOp kernel;
-  ArrayRef<InPlace> inPlace;
-  int64_t wantedBlock;
-  KernelPlan plan;
-  bool needsBlock = false;
-};
-
-} // namespace
-
-std::optional<LinearAccess> Planner::access(const OpPlan &op,
-                                            OpOperand &operand) const {
+std::optional<LinearAccess> GPUPlanner::access(const OpPlan &op,
+                                               OpOperand &operand) const {
   auto type = cast<RankedTensorType>(operand.get().getType());
   linalg::GenericOp generic = op.op;
   return getLinearAccess(generic.getMatchingIndexingMap(&operand),
@@ -136,12 +36,12 @@ std::optional<LinearAccess> Planner::access(const OpPlan &op,
 }
 
 /// Elements of a value of the kernel in one row.
-int64_t Planner::rowElements(Value value) const {
+int64_t GPUPlanner::rowElements(Value value) const {
   return cast<RankedTensorType>(value.getType()).getNumElements() / plan.rows;
 }
 
 /// Merges loops of a group that all accesses pass with one stride.
-void Planner::makeRuns(OpPlan &op) {
+void GPUPlanner::makeRuns(OpPlan &op) {
   SmallVector<LinearAccess> accesses;
   for (OpOperand &operand : op.op->getOpOperands())
     if (isa<RankedTensorType>(operand.get().getType()))
@@ -166,7 +66,7 @@ void Planner::makeRuns(OpPlan &op) {
   }
 }
 
-void Planner::chooseWork(OpPlan &op) {
+void GPUPlanner::chooseWork(OpPlan &op) {
   linalg::GenericOp generic = op.op;
   bool hasOneElement = op.parallel.size == 1;
   if (auto sum = getCarriedSum(generic)) {
@@ -191,7 +91,7 @@ void Planner::chooseWork(OpPlan &op) {
                 : RowWork::Sums;
 }
 
-void Planner::addOps(int64_t rows) {
+void GPUPlanner::addOps(int64_t rows) {
   plan = KernelPlan();
   plan.rows = rows;
   for (linalg::GenericOp generic : kernel.front().getOps<linalg::GenericOp>()) {
@@ -217,25 +117,8 @@ void Planner::addOps(int64_t rows) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-bool tessera::isAligned(const OpPlan &op, const LinearAccess &access,
-                        int64_t vector) {
-  const LoopGroup &shared = op.shared();
-  unsigned innermost = shared.runs.back().last;
-  if (access.strides[innermost] != 1 || access.offset % vector != 0)
-    return false;
-  for (const LoopGroup *group : {&op.rows, &op.parallel, &op.reductions})
-    for (unsigned loop : group->loops)
-      if (!llvm::is_contained(shared.loops, loop) &&
-          access.strides[loop] % vector != 0)
-        return false;
-  for (const LoopGroup::Run &run : ArrayRef(shared.runs).drop_back())
-    if (access.strides[run.last] % vector != 0)
-      return false;
-  return true;
-}
-
 /// Elements that make 16 bytes of most of what the op reads and writes.
-int64_t Planner::bestVector(const OpPlan &op) const {
+int64_t GPUPlanner::bestVector(const OpPlan &op) const {
   const LoopGroup &shared = op.shared();
   if (shared.runs.empty())
     return 1;
@@ -259,19 +142,13 @@ int64_t Planner::bestVector(const OpPlan &op) const {
   return 1;
 }
 
-/// Whether the threads of a team share an op's rows element by element.
-static bool isShared(const OpPlan &op) {
-  return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
-         op.work == RowWork::Carried;
-}
-
 /// Whether the threads of a team take chunks of the op's rows.
 static bool isChunked(const OpPlan &op) {
   return isShared(op) || op.work == RowWork::Columns;
 }
 
 /// One width for all ops of equally long rows, so that they share them alike.
-void Planner::chooseVectors() {
+void GPUPlanner::chooseVectors() {
   llvm::SmallDenseMap<int64_t, int64_t> widths;
   for (const OpPlan &op : plan.ops)
     if (isChunked(op)) {
@@ -296,26 +173,7 @@ void Planner::chooseVectors() {
 // Flat grids
 //===----------------------------------------------------------------------===//
 
-/// Whether all readers in the kernel go through the row as its maker does.
-bool Planner::isReadAlike(Value value) const {
-  int64_t elements = rowElements(value);
-  auto alike = [&](const OpPlan &op, OpOperand &operand) {
-    auto linear = access(op, operand);
-    return linear && isShared(op) && !op.shared().runs.empty() &&
-           readsAlike(op, op.shared(), *linear, elements);
-  };
-  for (const OpPlan &op : plan.ops)
-    for (OpOperand &operand : op.op->getOpOperands()) {
-      linalg::GenericOp generic = op.op;
-      bool makes = generic.isDpsInit(&operand) &&
-                   generic.getTiedOpResult(&operand) == value;
-      if ((makes || operand.get() == value) && !alike(op, operand))
-        return false;
-    }
-  return true;
-}
-
-bool Planner::isElementwise() const {
+bool GPUPlanner::isElementwise() const {
   int64_t elements = 1;
   for (const OpPlan &op : plan.ops) {
     if (op.reductions.size != 1)
@@ -335,7 +193,7 @@ bool Planner::isElementwise() const {
 
 /// A flat grid, if all ops are elementwise over one space: the whole tensor, or
 /// the kernel's rows.
-bool Planner::makeFlat() {
+bool GPUPlanner::makeFlat() {
   int64_t rows = plan.rows;
   for (int64_t count : {int64_t(1), rows}) {
     addOps(count);
@@ -373,7 +231,7 @@ bool Planner::makeFlat() {
 // Teams
 //===----------------------------------------------------------------------===//
 
-int64_t Planner::widest() const {
+int64_t GPUPlanner::widest() const {
   int64_t chunks = 1;
   for (const OpPlan &op : plan.ops)
     chunks = std::max(chunks, op.chunks);
@@ -381,7 +239,7 @@ int64_t Planner::widest() const {
 }
 
 /// Elements that a thread holds if rows are in registers.
-int64_t Planner::countHeld() const {
+int64_t GPUPlanner::countHeld() const {
   llvm::SmallDenseMap<Value, unsigned> readers;
   int64_t held = 0;
   for (const OpPlan &op : plan.ops) {
@@ -401,7 +259,7 @@ int64_t Planner::countHeld() const {
   return held;
 }
 
-void Planner::chooseTeam() {
+void GPUPlanner::chooseTeam() {
   int64_t chunks = widest();
   int64_t rows = plan.rows / plan.steps;
   bool fewRows = rows < 264;
@@ -464,104 +322,7 @@ void Planner::chooseTeam() {
   plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-void Planner::placeValues() {
-  Operation *terminator = kernel.front().getTerminator();
-  for (const OpPlan &op : plan.ops)
-    for (Value value : op.op->getResults()) {
-      bool isResult = llvm::is_contained(terminator->getOperands(), value);
-      bool isRead = llvm::any_of(value.getUsers(), [&](Operation *user) {
-        return user != terminator;
-      });
-      ValuePlace &place = plan.places[value];
-      if (op.work == RowWork::Carried)
-        place = ValuePlace::Memory;
-      else if (rowElements(value) == 1)
-        place = ValuePlace::Scalar;
-      else if (isRead && plan.unrolled && isReadAlike(value))
-        place = ValuePlace::Registers;
-      else
-        place = isResult ? ValuePlace::Memory : ValuePlace::Shared;
-    }
-}
-
-/// Threads wait where one reads what others wrote, or writes over what others
-/// read.
-void Planner::findWaits() {
-  SmallPtrSet<Value, 8> written, readByOthers;
-  Operation *terminator = kernel.front().getTerminator();
-  for (OpPlan &op : plan.ops) {
-    linalg::GenericOp generic = op.op;
-    auto isAlike = [&](OpOperand &operand) {
-      auto linear = access(op, operand);
-      return linear && isShared(op) && !op.shared().runs.empty() &&
-             readsAlike(op, op.shared(), *linear, rowElements(operand.get()));
-    };
-    SmallVector<Value> read;
-    for (OpOperand &operand : op.op->getOpOperands()) {
-      Value value = operand.get();
-      auto place = plan.places.find(value);
-      bool inMemory =
-          place != plan.places.end() && (place->second == ValuePlace::Shared ||
-                                         place->second == ValuePlace::Memory);
-      if (inMemory && written.contains(value)) {
-        auto maker = llvm::find_if(plan.ops, [&](const OpPlan &other) {
-          return other.op == value.getDefiningOp();
-        });
-        op.waits |= maker->work != RowWork::Elements || !isAlike(operand) ||
-                    !isReadAlike(value);
-      }
-      if (isa<BlockArgument>(value) && isa<RankedTensorType>(value.getType()) &&
-          !isAlike(operand))
-        read.push_back(value);
-    }
-    for (Value value : generic->getResults())
-      for (InPlace pair : inPlace)
-        if (terminator->getOperand(pair.result) == value)
-          op.waits |= readByOthers.contains(kernel.getArgument(pair.operand));
-    if (op.waits) {
-      written.clear();
-      readByOthers.clear();
-      needsBlock = true;
-    }
-    readByOthers.insert(read.begin(), read.end());
-    written.insert(generic->getResults().begin(), generic->getResults().end());
-    needsBlock |= op.work == RowWork::Columns;
-  }
-}
-
-void Planner::layOutShared() {
-  int64_t next = 0;
-  auto take = [&](int64_t bytes) {
-    int64_t place = next;
-    next = llvm::alignTo(next + bytes, 16);
-    return place;
-  };
-  for (OpPlan &op : plan.ops) {
-    for (Value value : op.op->getResults())
-      if (plan.places.lookup(value) == ValuePlace::Shared)
-        plan.sharedOffsets[value] =
-            take(rowElements(value) *
-                 rt::getElementBytes(getElementTypeOrSelf(value.getType())));
-    int64_t parts = 0;
-    if (op.work == RowWork::Reduction && plan.team > kWarp)
-      parts = plan.team / kWarp;
-    if (op.work == RowWork::Columns && op.splits > 1)
-      parts = (op.splits - 1) * op.parallel.size;
-    int64_t bytes = 0;
-    for (Value value : op.op->getResults())
-      bytes += llvm::alignTo(
-          parts * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
-          16);
-    op.scratch = take(bytes);
-  }
-  plan.sharedBytes = next;
-}
-
-KernelPlan Planner::run() {
+KernelPlan GPUPlanner::run() {
   int64_t rows =
       kernel->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr).getInt();
   addOps(rows);
@@ -590,5 +351,5 @@ KernelPlan Planner::run() {
 
 KernelPlan tessera::planGPUKernel(func::FuncOp kernel,
                                   ArrayRef<InPlace> inPlace, int64_t block) {
-  return Planner(kernel, inPlace, block).run();
+  return GPUPlanner(kernel, inPlace, block).run();
 }

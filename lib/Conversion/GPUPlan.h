@@ -26,6 +26,8 @@
 
 namespace tessera {
 
+/// Threads that exchange registers.
+constexpr int64_t kWarp = 32;
 /// Bytes of shared memory that a block may have without asking for more.
 constexpr int64_t kMaxSharedBytes = 48 * 1024;
 /// Values within a kernel take so much of it at most, a row; what is larger is
@@ -134,10 +136,6 @@ bool readsAlike(const OpPlan &plan, const LoopGroup &group,
 /// Whether `vector` neighbours of the loops that threads share lie together in
 /// memory, on a place that is a multiple of it.
 bool isAligned(const OpPlan &plan, const LinearAccess &access, int64_t vector);
-
-/// The op that adds one element to accumulator `result` of a reduction; null if
-/// the body is no such thing.
-mlir::Operation *getCombiner(mlir::linalg::GenericOp op, unsigned result);
 
 } // namespace tessera
 

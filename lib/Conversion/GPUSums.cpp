@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUThread.h"
+#include "ReductionLoops.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -71,8 +72,9 @@ void GPUThreadCode::lowerSteps(Value part) {
   }
   take(loop.getResults());
   row = first;
-  for (auto &[next, sums] : carried) {
-    op = next;
+  for (auto &entry : carried) {
+    op = entry.first;
+    ArrayRef<Value> sums = entry.second;
     atRow();
     unsigned numResults = op->op->getNumResults();
     forRounds([&](Value number, unsigned which, Value isActive) {

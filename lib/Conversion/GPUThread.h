@@ -25,9 +25,6 @@
 
 namespace tessera {
 
-/// Threads that exchange registers.
-constexpr int64_t kWarp = 32;
-
 class GPUThreadCode : KernelCode {
 public:
   GPUThreadCode(mlir::func::FuncOp kernel, llvm::ArrayRef<InPlace> inPlace,

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskedReductions.h"
+#include "ReductionLoops.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -21,22 +22,17 @@ static bool isNeutral(Operation *combiner, Value value) {
   if (isa<arith::AddFOp>(combiner))
     return matchPattern(value, m_AnyZeroFloat());
   TypedAttr constant;
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
-  return neutral && matchPattern(value, m_Constant(&constant)) &&
-         constant == *neutral;
+  return matchPattern(value, m_Constant(&constant)) &&
+         constant == *arith::getNeutralElement(combiner);
 }
 
 /// What masks the value that result number `number` combines; null if nothing
 /// does, or if the body does more with its accumulator.
 static arith::CmpIOp findMask(linalg::GenericOp op, unsigned number) {
-  Block *block = op.getBody();
-  Value accumulator = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
-  Operation *combiner =
-      block->getTerminator()->getOperand(number).getDefiningOp();
-  if (!combiner || combiner->getBlock() != block ||
-      combiner->getNumOperands() != 2 || !accumulator.hasOneUse() ||
-      *accumulator.user_begin() != combiner)
+  Operation *combiner = getCombiner(op, number);
+  if (!combiner)
     return nullptr;
+  Value accumulator = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
   bool isFirst = combiner->getOperand(0) == accumulator;
   auto select =
       combiner->getOperand(isFirst ? 1 : 0).getDefiningOp<arith::SelectOp>();

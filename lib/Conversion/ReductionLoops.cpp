@@ -72,19 +72,22 @@ linalg::GenericOp tessera::reorder(GenericBuilder &b, linalg::GenericOp op,
   return rebuild(b, op, op.getDpsInputs(), op.getDpsInits(), maps, iterators);
 }
 
-Operation *tessera::getAddition(linalg::GenericOp op) {
-  Operation *combiner =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  Value accumulator = op.getBody()->getArguments().back();
-  if (!combiner || combiner->getNumOperands() != 2 ||
-      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
+  Block *body = op.getBody();
+  Value yielded = body->getTerminator()->getOperand(result);
+  Operation *combiner = yielded.getDefiningOp();
+  Value accumulator = body->getArgument(op.getNumDpsInputs() + result);
+  if (!combiner || combiner->getBlock() != body ||
+      combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
+      !arith::getNeutralElement(combiner))
     return nullptr;
   return combiner;
 }
 
 linalg::GenericOp tessera::sumParts(GenericBuilder &b, linalg::GenericOp op,
                                     Value parts, unsigned count) {
-  Operation *combiner = getAddition(op);
+  Operation *combiner = getCombiner(op, 0);
   Value accumulator = op.getBody()->getArguments().back();
   unsigned loops = cast<RankedTensorType>(parts.getType()).getRank();
   SmallVector<IteratorType> iterators(loops, IteratorType::parallel);

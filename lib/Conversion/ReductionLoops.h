@@ -40,8 +40,9 @@ int64_t findLoop(mlir::AffineMap map, unsigned loop);
 mlir::linalg::GenericOp reorder(GenericBuilder &b, mlir::linalg::GenericOp op,
                                 llvm::ArrayRef<unsigned> order);
 
-/// The op that adds to the sum of a reduction; null if the body is more.
-mlir::Operation *getAddition(mlir::linalg::GenericOp op);
+/// The op that adds one element to accumulator `result` of a reduction, for
+/// which there is a neutral element; null if the body is no such thing.
+mlir::Operation *getCombiner(mlir::linalg::GenericOp op, unsigned result);
 
 /// Sums of `parts` over their first `count` loops, as `op` adds.
 mlir::linalg::GenericOp sumParts(GenericBuilder &b, mlir::linalg::GenericOp op,

@@ -20,7 +20,7 @@ static constexpr int64_t kLeastPart = 16;
 linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
   linalg::FillOp start = getStart(op, 0);
   std::optional<AffineMap> map = planCarriedSum(op);
-  if (!map || !start || !getAddition(op) ||
+  if (!map || !start || !getCombiner(op, 0) ||
       !matchPattern(start.getInputs()[0], m_AnyZeroFloat()))
     return nullptr;
   GenericBuilder b(op.getLoc(), op);
@@ -81,7 +81,7 @@ linalg::GenericOp tessera::spreadParts(linalg::GenericOp op) {
   SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   unsigned loops = op.getNumLoops();
-  if (op.getNumResults() != 1 || !getStart(op, 0) || !getAddition(op) ||
+  if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
       iterators.back() != IteratorType::parallel)
     return nullptr;
   int64_t rows = 1, additions = 1;

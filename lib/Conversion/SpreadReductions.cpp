@@ -103,7 +103,7 @@ static bool spreadWhole(linalg::GenericOp op, int64_t enough) {
   if (op.getNumParallelLoops() || loops < 2 || op.getNumResults() != 1)
     return false;
   linalg::FillOp start = getStart(op, 0);
-  if (!start || !getAddition(op))
+  if (!start || !getCombiner(op, 0))
     return false;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges(), shape;
   int64_t rows = 1;

@@ -1,0 +1,126 @@
+//===- GPUPlaces.cpp - Where values of a GPU kernel lie -------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUPlanner.h"
+#include "dialects/RT/RT.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Whether all readers in the kernel go through the row as its maker does.
+bool GPUPlanner::isReadAlike(Value value) const {
+  int64_t elements = rowElements(value);
+  auto alike = [&](const OpPlan &op, OpOperand &operand) {
+    auto linear = access(op, operand);
+    return linear && isShared(op) && !op.shared().runs.empty() &&
+           readsAlike(op, op.shared(), *linear, elements);
+  };
+  for (const OpPlan &op : plan.ops)
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      linalg::GenericOp generic = op.op;
+      bool makes = generic.isDpsInit(&operand) &&
+                   generic.getTiedOpResult(&operand) == value;
+      if ((makes || operand.get() == value) && !alike(op, operand))
+        return false;
+    }
+  return true;
+}
+
+void GPUPlanner::placeValues() {
+  Operation *terminator = kernel.front().getTerminator();
+  for (const OpPlan &op : plan.ops)
+    for (Value value : op.op->getResults()) {
+      bool isResult = llvm::is_contained(terminator->getOperands(), value);
+      bool isRead = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        return user != terminator;
+      });
+      ValuePlace &place = plan.places[value];
+      if (op.work == RowWork::Carried)
+        place = ValuePlace::Memory;
+      else if (rowElements(value) == 1)
+        place = ValuePlace::Scalar;
+      else if (isRead && plan.unrolled && isReadAlike(value))
+        place = ValuePlace::Registers;
+      else
+        place = isResult ? ValuePlace::Memory : ValuePlace::Shared;
+    }
+}
+
+/// Threads wait where one reads what others wrote, or writes over what others
+/// read.
+void GPUPlanner::findWaits() {
+  SmallPtrSet<Value, 8> written, readByOthers;
+  Operation *terminator = kernel.front().getTerminator();
+  for (OpPlan &op : plan.ops) {
+    linalg::GenericOp generic = op.op;
+    auto isAlike = [&](OpOperand &operand) {
+      auto linear = access(op, operand);
+      return linear && isShared(op) && !op.shared().runs.empty() &&
+             readsAlike(op, op.shared(), *linear, rowElements(operand.get()));
+    };
+    SmallVector<Value> read;
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      Value value = operand.get();
+      auto place = plan.places.find(value);
+      bool inMemory =
+          place != plan.places.end() && (place->second == ValuePlace::Shared ||
+                                         place->second == ValuePlace::Memory);
+      if (inMemory && written.contains(value)) {
+        auto maker = llvm::find_if(plan.ops, [&](const OpPlan &other) {
+          return other.op == value.getDefiningOp();
+        });
+        op.waits |= maker->work != RowWork::Elements || !isAlike(operand) ||
+                    !isReadAlike(value);
+      }
+      if (isa<BlockArgument>(value) && isa<RankedTensorType>(value.getType()) &&
+          !isAlike(operand))
+        read.push_back(value);
+    }
+    for (Value value : generic->getResults())
+      for (InPlace pair : inPlace)
+        if (terminator->getOperand(pair.result) == value)
+          op.waits |= readByOthers.contains(kernel.getArgument(pair.operand));
+    if (op.waits) {
+      written.clear();
+      readByOthers.clear();
+      needsBlock = true;
+    }
+    readByOthers.insert(read.begin(), read.end());
+    written.insert(generic->getResults().begin(), generic->getResults().end());
+    needsBlock |= op.work == RowWork::Columns;
+  }
+}
+
+void GPUPlanner::layOutShared() {
+  int64_t next = 0;
+  auto take = [&](int64_t bytes) {
+    int64_t place = next;
+    next = llvm::alignTo(next + bytes, 16);
+    return place;
+  };
+  for (OpPlan &op : plan.ops) {
+    for (Value value : op.op->getResults())
+      if (plan.places.lookup(value) == ValuePlace::Shared)
+        plan.sharedOffsets[value] =
+            take(rowElements(value) *
+                 rt::getElementBytes(getElementTypeOrSelf(value.getType())));
+    int64_t parts = 0;
+    if (op.work == RowWork::Reduction && plan.team > kWarp)
+      parts = plan.team / kWarp;
+    if (op.work == RowWork::Columns && op.splits > 1)
+      parts = (op.splits - 1) * op.parallel.size;
+    int64_t bytes = 0;
+    for (Value value : op.op->getResults())
+      bytes += llvm::alignTo(
+          parts * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
+          16);
+    op.scratch = take(bytes);
+  }
+  plan.sharedBytes = next;
+}

@@ -1,0 +1,163 @@
+//===- StepCalls.cpp - Calls of libraries and copies ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepLowering.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Makes the place of a result hold what is added to: it lies there already,
+/// or is copied.
+void StepLowering::startFrom(Value init, Value result) {
+  if (offsetOf(init) == offsetOf(result))
+    return;
+  auto type = cast<RankedTensorType>(result.getType());
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
+  rt::CallCopyOp::create(b, rt::getElementBytes(type.getElementType()),
+                         type.getShape(), offsetOf(init), strides,
+                         offsetOf(result), strides, Value(), IntegerAttr());
+}
+
+void StepLowering::lowerMatmul(rt::MatmulOp op) {
+  Type element = op.getLhs().getType().getElementType();
+  Type resultElement = op.getResult().getType().getElementType();
+  int64_t places[] = {offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                      offsetOf(op.getResult())};
+  // A device adds what lies elsewhere.
+  if (op.getInit() && device && op.getLayout().getBatch() == 1 &&
+      offsetOf(op.getInit()) != places[2]) {
+    rt::CallMatmulFusedOp::create(
+        b, rt::EpilogueKind::None, op.getLayout(), element, resultElement,
+        places, b.getI64IntegerAttr(offsetOf(op.getInit())),
+        /*bias=*/IntegerAttr(), /*bias_element=*/TypeAttr(),
+        /*aux=*/IntegerAttr());
+    return;
+  }
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
+  rt::CallMatmulOp::create(b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
+                           element, resultElement, places);
+}
+
+void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
+  Value extra = op.getExtras().empty() ? Value() : op.getExtras().front();
+  bool isGelu = op.getKind() == rt::EpilogueKind::Gelu;
+  Value bias = isGelu || op.getBias() ? op.getBias() : extra;
+  Value aux = isGelu ? extra : op.getArgument();
+  auto place = [&](Value value) {
+    return value ? b.getI64IntegerAttr(offsetOf(value)) : IntegerAttr();
+  };
+  rt::CallMatmulFusedOp::create(
+      b, op.getKind(), op.getLayout(), op.getLhs().getType().getElementType(),
+      op.getResult().getType().getElementType(),
+      ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                        offsetOf(op.getResult())},
+      place(op.getInit()), place(bias),
+      bias ? TypeAttr::get(getElementTypeOrSelf(bias.getType())) : TypeAttr(),
+      place(aux));
+}
+
+void StepLowering::lowerScaledMatmul(rt::ScaledMatmulOp op) {
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
+  SmallVector<Attribute> types;
+  SmallVector<int64_t> offsets;
+  for (Value tensor : {op.getLhs(), op.getRhs(), op.getLhsScale(),
+                       op.getRhsScale(), op.getResult()})
+    offsets.push_back(offsetOf(tensor));
+  for (Value tensor : {op.getLhs(), op.getRhs(), op.getResult()})
+    types.push_back(TypeAttr::get(
+        cast<RankedTensorType>(tensor.getType()).getElementType()));
+  rt::CallScaledMatmulOp::create(b, op.getLayout(), bool(op.getInit()),
+                                 b.getArrayAttr(types), offsets);
+}
+
+/// The call for attention or its gradients; tensors are its operands, then its
+/// results.
+template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
+  ArrayRef<int64_t> q = op.getQ().getType().getShape();
+  SmallVector<Value> positions;
+  for (Value offset : op.getPositionOffsets())
+    positions.push_back(scalars.lookup(offset));
+  SmallVector<int64_t> sizes{
+      q[0], q[1], op.getK().getType().getDimSize(1), q[2],
+      q[3], q[4], op.getV().getType().getDimSize(3)};
+  SmallVector<int64_t> places;
+  for (Value value : op->getOperands())
+    if (isa<RankedTensorType>(value.getType()))
+      places.push_back(offsetOf(value));
+  for (Value value : op->getResults())
+    places.push_back(offsetOf(value));
+  Call::create(b, op.getCausal(), op.getScale(), op.getKeySizeAttr(),
+               op.getQ().getType().getElementType(), sizes, places, positions);
+}
+template void
+    StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);
+template void StepLowering::lowerAttention<rt::CallAttentionBackwardOp>(
+    rt::AttentionBackwardOp);
+
+void StepLowering::lowerEmbeddingBackward(rt::EmbeddingBackwardOp op) {
+  if (op.getInit())
+    startFrom(op.getInit(), op.getResult());
+  RankedTensorType result = op.getResult().getType(),
+                   ids = op.getIds().getType();
+  rt::CallEmbeddingBackwardOp::create(
+      b, /*accumulate=*/bool(op.getInit()),
+      op.getGrad().getType().getElementType(), ids.getElementType(),
+      result.getElementType(),
+      ArrayRef<int64_t>{ids.getNumElements(), result.getDimSize(0),
+                        result.getDimSize(1)},
+      ArrayRef<int64_t>{offsetOf(op.getGrad()), offsetOf(op.getIds()),
+                        offsetOf(op.getResult())},
+      op.getOffset() ? scalars.lookup(op.getOffset()) : Value());
+}
+
+void StepLowering::lowerCopy(rt::CopyOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
+  // Memory was planned so that the elements lie there already.
+  if (!op.getStart() && op.getStrides() == ArrayRef(target) &&
+      offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes ==
+          offsetOf(op.getResult()))
+    return;
+  Value start = op.getStart() ? scalars.lookup(op.getStart()) : Value();
+  rt::CallCopyOp::create(
+      b, bytes, type.getShape(),
+      offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes, op.getStrides(),
+      offsetOf(op.getResult()), target, start, op.getDimAttr());
+}
+
+void StepLowering::lowerConcat(rt::ConcatOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
+  int64_t place = offsetOf(op.getResult());
+  for (Value source : op.getSources()) {
+    auto part = cast<RankedTensorType>(source.getType());
+    // What was made in its place lies there alone: no other source does.
+    if (offsetOf(source) != place)
+      rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
+                             rt::getRowMajorStrides(part.getShape()), place,
+                             target, Value(), IntegerAttr());
+    place += part.getDimSize(op.getDim()) * target[op.getDim()] * bytes;
+  }
+}
+
+void StepLowering::lowerAssemble(rt::AssembleOp op) {
+  auto type = op.getResult().getType();
+  int64_t bytes = rt::getElementBytes(type.getElementType());
+  for (auto [piece, start] : llvm::zip_equal(op.getPieces(), op.getStarts())) {
+    auto part = cast<RankedTensorType>(piece.getType());
+    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(piece),
+                           rt::getRowMajorStrides(part.getShape()),
+                           offsetOf(op.getResult()),
+                           rt::getRowMajorStrides(type.getShape()),
+                           scalars.lookup(start), op.getDimAttr(),
+                           /*in_target=*/true);
+  }
+}

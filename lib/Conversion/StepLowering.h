@@ -1,0 +1,80 @@
+//===- StepLowering.h - A step function as calls on offsets -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op becomes a call whose operands are places in the arena. Kernels,
+// library calls and communication have a file each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_STEPLOWERING_H
+#define TESSERA_LIB_CONVERSION_STEPLOWERING_H
+
+#include "LowerGPUKernels.h"
+#include "LowerKernels.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tessera {
+
+/// Lowers the step function of a module whose arena is planned.
+class StepLowering {
+public:
+  StepLowering(mlir::ModuleOp module, mlir::func::FuncOp step, const Mesh &mesh)
+      : module(module), step(step), mesh(mesh),
+        b(step.getLoc(), step.getContext()) {}
+  mlir::LogicalResult run(llvm::StringRef program);
+
+private:
+  mlir::LogicalResult recordOffsets();
+  int64_t offsetOf(mlir::Value value) const { return offsets.lookup(value); }
+  llvm::SmallVector<int64_t> digitsOf(dist::AxesAttr axes) const;
+  mlir::LogicalResult lower(mlir::Operation *op);
+  mlir::LogicalResult lowerAll(mlir::Block &block);
+  mlir::LogicalResult lowerLoop(mlir::scf::ForOp op);
+  void lowerKernelCall(rt::KernelOp op);
+  void lowerBatch(rt::KernelOp op, mlir::func::FuncOp batch);
+  void createLaunch(llvm::StringRef name, llvm::ArrayRef<int64_t> addresses,
+                    mlir::ValueRange words);
+  void launchOnDevice(mlir::func::FuncOp kernel,
+                      llvm::ArrayRef<InPlace> inPlace, llvm::StringRef name,
+                      llvm::ArrayRef<int64_t> addresses,
+                      mlir::ValueRange words);
+  void startFrom(mlir::Value init, mlir::Value result);
+  void lowerMatmul(rt::MatmulOp op);
+  void lowerMatmulFused(rt::MatmulFusedOp op);
+  void lowerScaledMatmul(rt::ScaledMatmulOp op);
+  template <typename Call, typename Op> void lowerAttention(Op op);
+  void lowerEmbeddingBackward(rt::EmbeddingBackwardOp op);
+  void lowerCopy(rt::CopyOp op);
+  void lowerConcat(rt::ConcatOp op);
+  void lowerAssemble(rt::AssembleOp op);
+  void lowerStart(dist::StartOp op);
+  void lowerSend(dist::SendOp op);
+  void lowerRecv(dist::RecvOp op);
+  /// Runs `build` on the devices at `coordinate` of an axis, `otherwise` on the
+  /// others.
+  void atCoordinate(AxisDigit digit, int64_t coordinate,
+                    llvm::function_ref<void()> build,
+                    llvm::function_ref<void()> otherwise);
+
+  mlir::ModuleOp module;
+  mlir::func::FuncOp step;
+  const Mesh &mesh;
+  mlir::ImplicitLocOpBuilder b;
+  llvm::DenseMap<mlir::Value, int64_t> offsets;
+  mlir::IRMapping scalars;
+  llvm::StringMap<mlir::func::FuncOp> lowered;
+  /// Kernels of a device, and their number in its module.
+  mlir::gpu::GPUModuleOp device;
+  llvm::StringMap<std::pair<GPUKernel, int64_t>> deviceKernels;
+  int64_t sequence = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_STEPLOWERING_H
