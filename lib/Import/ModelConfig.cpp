@@ -10,8 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Import/ModelConfig.h"
-
-#include "tessera/Support/Spelling.h"
+#include "ConfigReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -31,9 +30,7 @@ namespace json = llvm::json;
 
 namespace {
 
-/// Upper limit of a size, and of the number of layers: far above any model, and
-/// low enough that nothing overflows.
-constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+/// Upper limit of the number of layers, as of a size.
 constexpr int64_t kMaxLayers = 10000;
 
 /// Levels of objects and lists in a file.
@@ -157,27 +154,6 @@ constexpr StringRef kRopeRead[] = {"factor",
                                    "rope_type",
                                    "type"};
 
-/// Keys that would change the graph into one that is not built here: null,
-/// false or an empty list or object leaves it as it is.
-constexpr StringRef kMustBeOff[] = {"add_cross_attention", "is_encoder_decoder",
-                                    "pruned_heads", "quantization_config"};
-
-std::string print(const json::Value &value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  if (text.size() > 40)
-    text = text.substr(0, 37) + "...";
-  return text;
-}
-
-/// A key of the user's, fit for one line.
-std::string escape(StringRef key) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::printEscapedString(key, stream);
-  return text;
-}
-
 /// Whether objects and lists lie in each other more than `limit` deep. Brackets
 /// in strings count too, which no config comes near.
 bool isNestedDeeper(StringRef text, int limit) {
@@ -193,150 +169,6 @@ bool isNestedDeeper(StringRef text, int limit) {
   return false;
 }
 
-bool isOff(const json::Value &value) {
-  if (const json::Object *object = value.getAsObject())
-    return object->empty();
-  if (const json::Array *array = value.getAsArray())
-    return array->empty();
-  return value.getAsNull() || value.getAsBoolean() == false;
-}
-
-/// Reads the values of one object and keeps the first error; after an error
-/// whatever is read is a default.
-class Reader {
-public:
-  /// `path` goes before keys in errors: "rope_scaling.".
-  Reader(const json::Object &object, StringRef file, llvm::Error &error,
-         StringRef path = "")
-      : object(object), file(file), path(path), error(error) {}
-
-  void fail(StringRef key, const Twine &text) {
-    if (error)
-      return;
-    error =
-        llvm::createStringError(file + ": key '" + path + key + "': " + text);
-  }
-
-  /// The value of a key; null when it is absent or a JSON null.
-  const json::Value *find(StringRef key) const {
-    const json::Value *value = object.get(key);
-    return value && !value->getAsNull() ? value : nullptr;
-  }
-
-  /// An integer of 1 or more; required without a default.
-  int64_t size(StringRef key, std::optional<int64_t> byDefault = std::nullopt,
-               int64_t limit = kMaxSize) {
-    const json::Value *value = get(key, "a positive integer", !byDefault);
-    if (!value)
-      return byDefault.value_or(1);
-    std::optional<int64_t> number = value->getAsInteger();
-    if (number && *number >= 1 && *number <= limit)
-      return *number;
-    if (number && *number > limit)
-      wrong(key, ("an integer of at most " + Twine(limit)).str(), *value);
-    else
-      wrong(key, "a positive integer", *value);
-    return 1;
-  }
-
-  /// A finite number above 0; required without a default.
-  double positive(StringRef key,
-                  std::optional<double> byDefault = std::nullopt) {
-    const json::Value *value = get(key, "a positive number", !byDefault);
-    if (!value)
-      return byDefault.value_or(1.0);
-    std::optional<double> number = value->getAsNumber();
-    if (number && *number > 0.0 && std::isfinite(*number))
-      return *number;
-    wrong(key, "a positive number", *value);
-    return 1.0;
-  }
-
-  bool boolean(StringRef key, bool byDefault) {
-    const json::Value *value = find(key);
-    if (!value)
-      return byDefault;
-    if (std::optional<bool> flag = value->getAsBoolean())
-      return *flag;
-    wrong(key, "true or false", *value);
-    return byDefault;
-  }
-
-  /// One of a few strings, by its index.
-  size_t choice(StringRef key, ArrayRef<StringRef> choices,
-                std::optional<size_t> byDefault = std::nullopt) {
-    std::string expected;
-    for (auto [index, text] : llvm::enumerate(choices)) {
-      if (index > 0)
-        expected += index + 1 == choices.size() ? " or " : ", ";
-      expected += ("\"" + text + "\"").str();
-    }
-    const json::Value *value = get(key, expected, !byDefault);
-    if (!value)
-      return byDefault.value_or(0);
-    if (std::optional<StringRef> text = value->getAsString())
-      if (const StringRef *found = llvm::find(choices, *text);
-          found != choices.end())
-        return found - choices.begin();
-    wrong(key, expected, *value);
-    return 0;
-  }
-
-  /// A nested object, or null when it is absent.
-  const json::Object *nested(StringRef key) {
-    const json::Value *value = find(key);
-    if (!value)
-      return nullptr;
-    if (!value->getAsObject())
-      wrong(key, "an object or null", *value);
-    return value->getAsObject();
-  }
-
-  /// `what` says what `by` is.
-  void checkDivides(StringRef key, int64_t size, StringRef what, int64_t by) {
-    if (size % by != 0)
-      fail(key, "expects a multiple of " + what + " = " + Twine(by) +
-                    " but got " + Twine(size));
-  }
-
-  /// Every key must be in one of the lists. Names the nearest known key.
-  void checkKeys(ArrayRef<ArrayRef<StringRef>> lists, const Twine &where) {
-    std::vector<StringRef> known;
-    for (ArrayRef<StringRef> list : lists)
-      llvm::append_range(known, list);
-    // json::Object has no order of its own.
-    std::vector<StringRef> keys;
-    for (const auto &entry : object)
-      keys.push_back(entry.first);
-    llvm::sort(keys);
-    for (StringRef key : keys)
-      if (!llvm::is_contained(known, key))
-        return fail(escape(key),
-                    "unknown key " + where + didYouMean(key, known));
-    for (StringRef key : kMustBeOff)
-      if (const json::Value *value = find(key); value && !isOff(*value))
-        return wrong(key, "null, false or nothing (it is not supported)",
-                     *value);
-  }
-
-private:
-  const json::Value *get(StringRef key, StringRef expected, bool required) {
-    const json::Value *value = find(key);
-    if (!value && required)
-      fail(key, "expects " + expected + " but got " +
-                    (object.get(key) ? "null" : "nothing: it is missing"));
-    return value;
-  }
-
-  void wrong(StringRef key, StringRef expected, const json::Value &value) {
-    fail(key, "expects " + expected + " but got " + print(value));
-  }
-
-  const json::Object &object;
-  StringRef file, path;
-  llvm::Error &error;
-};
-
 /// "gpt2" of "share/models/gpt2.json" and of "gpt2/config.json".
 std::string modelName(StringRef fileName) {
   StringRef stem = llvm::sys::path::stem(fileName);
@@ -349,7 +181,7 @@ std::string modelName(StringRef fileName) {
   return stem.empty() ? "model" : stem.str();
 }
 
-void readGPT2(Reader &reader, ModelConfig &config) {
+void readGPT2(ConfigReader &reader, ModelConfig &config) {
   reader.checkKeys({kGPT2Read, kGPT2Ignored, kCommonIgnored, kMustBeOff},
                    "of model_type gpt2");
   config.vocab = reader.size("vocab_size");
@@ -377,7 +209,7 @@ void readGPT2(Reader &reader, ModelConfig &config) {
 
 /// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
 /// lies in it). A rope_type of "default" is no scaling.
-void readRope(Reader &rope, ModelConfig &config) {
+void readRope(ConfigReader &rope, ModelConfig &config) {
   rope.checkKeys({kRopeRead}, "of llama3 rotary embeddings");
   config.ropeTheta = rope.positive("rope_theta", config.ropeTheta);
   // Older files say "type".
@@ -394,12 +226,12 @@ void readRope(Reader &rope, ModelConfig &config) {
   if (scaling.highFreqFactor <= scaling.lowFreqFactor)
     rope.fail("high_freq_factor",
               "expects more than low_freq_factor = " +
-                  print(json::Value(scaling.lowFreqFactor)) + " but got " +
-                  print(json::Value(scaling.highFreqFactor)));
+                  printShort(json::Value(scaling.lowFreqFactor)) + " but got " +
+                  printShort(json::Value(scaling.highFreqFactor)));
   config.ropeScaling = scaling;
 }
 
-void readLlama(Reader &reader, ModelConfig &config, StringRef fileName,
+void readLlama(ConfigReader &reader, ModelConfig &config, StringRef fileName,
                llvm::Error &error) {
   reader.checkKeys({kLlamaRead, kLlamaIgnored, kCommonIgnored, kMustBeOff},
                    "of model_type llama");
@@ -434,7 +266,7 @@ void readLlama(Reader &reader, ModelConfig &config, StringRef fileName,
   for (StringRef key : {"rope_scaling", "rope_parameters"})
     if (const json::Object *object = reader.nested(key)) {
       std::string path = (key + ".").str();
-      Reader rope(*object, fileName, error, path);
+      ConfigReader rope(*object, fileName, error, path);
       readRope(rope, config);
     }
 }
@@ -475,10 +307,10 @@ llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
   const json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(
-        fileName + ": expects a JSON object but got " + print(*value));
+        fileName + ": expects a JSON object but got " + printShort(*value));
 
   llvm::Error error = llvm::Error::success();
-  Reader reader(*object, fileName, error);
+  ConfigReader reader(*object, fileName, error);
   ModelConfig config;
   config.name = modelName(fileName);
   size_t family = reader.choice("model_type", {"gpt2", "llama"});

@@ -25,6 +25,7 @@ Registry::Registry() {
   addLinalgHandlers(*this);
   addMathHandlers(*this);
   addNNHandlers(*this);
+  addNNShapeHandlers(*this);
   addNNBackwardHandlers(*this);
   addOptimizerHandlers(*this);
   addTensorHandlers(*this);

@@ -190,6 +190,7 @@ void addLinalgHandlers(Registry &registry);
 void addMathHandlers(Registry &registry);
 void addNNBackwardHandlers(Registry &registry);
 void addNNHandlers(Registry &registry);
+void addNNShapeHandlers(Registry &registry);
 void addOptimizerHandlers(Registry &registry);
 void addTensorHandlers(Registry &registry);
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RuleInfo.h"
 #include "tessera/Propagation/FactorProjection.h"
 #include "tessera/Propagation/PropagationProblem.h"
 #include "llvm/ADT/DenseSet.h"
@@ -24,14 +25,6 @@ using llvm::SmallVector;
 using llvm::SmallVectorImpl;
 
 namespace {
-
-/// What the order of visits needs to know of a rule.
-struct RuleInfo {
-  /// Sums over a factor, which no result has.
-  bool contracting = false;
-  /// Operands that lack a factor of a result: the op broadcasts them.
-  llvm::SmallBitVector broadcast;
-};
 
 /// A tensor at an op, on the op's factors.
 struct View {
@@ -58,7 +51,6 @@ public:
 
 private:
   void indexUsers();
-  void classifyRules();
   void runRound();
   void drain();
   void resolveConflicts();
@@ -113,7 +105,7 @@ Propagator::Propagator(const PropagationProblem &problem) : problem(problem) {
   queued.resize(problem.ops.size());
   solution.pinned.resize(problem.ops.size());
   indexUsers();
-  classifyRules();
+  ruleInfos = classifyRules(problem.rules);
 }
 
 void Propagator::indexUsers() {
@@ -128,35 +120,6 @@ void Propagator::indexUsers() {
       add(t, i);
     for (unsigned t : op.results)
       add(t, i);
-  }
-}
-
-/// The factors of size above 1 in a tensor.
-llvm::SmallBitVector factorsOf(const ShardingRule &rule,
-                               const TensorFactors &dims) {
-  llvm::SmallBitVector bits(rule.factors.size());
-  for (const DimFactors &dim : dims)
-    for (unsigned f : dim)
-      if (rule.factors[f].size > 1)
-        bits.set(f);
-  return bits;
-}
-
-void Propagator::classifyRules() {
-  for (const ShardingRule &rule : problem.rules) {
-    RuleInfo &info = ruleInfos.emplace_back();
-    llvm::SmallBitVector inResults(rule.factors.size());
-    for (const TensorFactors &dims : rule.results)
-      inResults |= factorsOf(rule, dims);
-    for (auto [f, factor] : llvm::enumerate(rule.factors))
-      info.contracting |= factor.kind != FactorKind::Replicated &&
-                          factor.size > 1 && !inResults.test(f);
-    info.broadcast.resize(rule.operands.size());
-    for (auto [i, dims] : llvm::enumerate(rule.operands)) {
-      llvm::SmallBitVector missing = inResults;
-      missing.reset(factorsOf(rule, dims));
-      info.broadcast[i] = missing.any();
-    }
   }
 }
 

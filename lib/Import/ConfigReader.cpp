@@ -1,0 +1,157 @@
+//===- ConfigReader.cpp - Values of a config.json by key ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConfigReader.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+std::string tessera::printShort(const json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  if (text.size() > 40)
+    text = text.substr(0, 37) + "...";
+  return text;
+}
+
+/// A key of the user's, fit for one line.
+static std::string escape(StringRef key) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::printEscapedString(key, stream);
+  return text;
+}
+
+static bool isOff(const json::Value &value) {
+  if (const json::Object *object = value.getAsObject())
+    return object->empty();
+  if (const json::Array *array = value.getAsArray())
+    return array->empty();
+  return value.getAsNull() || value.getAsBoolean() == false;
+}
+
+void ConfigReader::fail(StringRef key, const Twine &text) {
+  if (error)
+    return;
+  error = llvm::createStringError(file + ": key '" + path + key + "': " + text);
+}
+
+const json::Value *ConfigReader::find(StringRef key) const {
+  const json::Value *value = object.get(key);
+  return value && !value->getAsNull() ? value : nullptr;
+}
+
+int64_t ConfigReader::size(StringRef key, std::optional<int64_t> byDefault,
+                           int64_t limit) {
+  const json::Value *value = get(key, "a positive integer", !byDefault);
+  if (!value)
+    return byDefault.value_or(1);
+  std::optional<int64_t> number = value->getAsInteger();
+  if (number && *number >= 1 && *number <= limit)
+    return *number;
+  if (number && *number > limit)
+    wrong(key, ("an integer of at most " + Twine(limit)).str(), *value);
+  else
+    wrong(key, "a positive integer", *value);
+  return 1;
+}
+
+double ConfigReader::positive(StringRef key, std::optional<double> byDefault) {
+  const json::Value *value = get(key, "a positive number", !byDefault);
+  if (!value)
+    return byDefault.value_or(1.0);
+  std::optional<double> number = value->getAsNumber();
+  if (number && *number > 0.0 && std::isfinite(*number))
+    return *number;
+  wrong(key, "a positive number", *value);
+  return 1.0;
+}
+
+bool ConfigReader::boolean(StringRef key, bool byDefault) {
+  const json::Value *value = find(key);
+  if (!value)
+    return byDefault;
+  if (std::optional<bool> flag = value->getAsBoolean())
+    return *flag;
+  wrong(key, "true or false", *value);
+  return byDefault;
+}
+
+size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
+                            std::optional<size_t> byDefault) {
+  std::string expected;
+  for (auto [index, text] : llvm::enumerate(choices)) {
+    if (index > 0)
+      expected += index + 1 == choices.size() ? " or " : ", ";
+    expected += ("\"" + text + "\"").str();
+  }
+  const json::Value *value = get(key, expected, !byDefault);
+  if (!value)
+    return byDefault.value_or(0);
+  if (std::optional<StringRef> text = value->getAsString())
+    if (const StringRef *found = llvm::find(choices, *text);
+        found != choices.end())
+      return found - choices.begin();
+  wrong(key, expected, *value);
+  return 0;
+}
+
+const json::Object *ConfigReader::nested(StringRef key) {
+  const json::Value *value = find(key);
+  if (!value)
+    return nullptr;
+  if (!value->getAsObject())
+    wrong(key, "an object or null", *value);
+  return value->getAsObject();
+}
+
+void ConfigReader::checkDivides(StringRef key, int64_t size, StringRef what,
+                                int64_t by) {
+  if (size % by != 0)
+    fail(key, "expects a multiple of " + what + " = " + Twine(by) +
+                  " but got " + Twine(size));
+}
+
+void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
+                             const Twine &where) {
+  std::vector<StringRef> known;
+  for (ArrayRef<StringRef> list : lists)
+    llvm::append_range(known, list);
+  // json::Object has no order of its own.
+  std::vector<StringRef> keys;
+  for (const auto &entry : object)
+    keys.push_back(entry.first);
+  llvm::sort(keys);
+  for (StringRef key : keys)
+    if (!llvm::is_contained(known, key))
+      return fail(escape(key), "unknown key " + where + didYouMean(key, known));
+  for (StringRef key : kMustBeOff)
+    if (const json::Value *value = find(key); value && !isOff(*value))
+      return wrong(key, "null, false or nothing (it is not supported)", *value);
+}
+
+const json::Value *ConfigReader::get(StringRef key, StringRef expected,
+                                     bool required) {
+  const json::Value *value = find(key);
+  if (!value && required)
+    fail(key, "expects " + expected + " but got " +
+                  (object.get(key) ? "null" : "nothing: it is missing"));
+  return value;
+}
+
+void ConfigReader::wrong(StringRef key, StringRef expected,
+                         const json::Value &value) {
+  fail(key, "expects " + expected + " but got " + printShort(value));
+}

@@ -1,0 +1,238 @@
+//===- StepPlaces.cpp - Tensors whose place another one says --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a loop carries, what takes an argument's place, parts of what a
+// collective has made, and what a collective sends side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepBlocks.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Values that must lie in a certain place
+//===----------------------------------------------------------------------===//
+
+Value StepBlocks::insertCopy(Operation *before, Value value) {
+  OpBuilder b(before);
+  auto type = cast<RankedTensorType>(value.getType());
+  return rt::CopyOp::create(b, before->getLoc(), type, value,
+                            rt::getRowMajorStrides(type.getShape()),
+                            /*base=*/0, Value(), IntegerAttr());
+}
+
+/// Whether an op of this block makes the value, in memory of its own that
+/// nothing else has been promised.
+bool StepBlocks::isMadeIn(Value value, Block *block) const {
+  Operation *op = value.getDefiningOp();
+  return op && op->getBlock() == block && !isa<scf::ForOp>(op) &&
+         !forced.count(value);
+}
+
+/// An op that reads `place`, or a view of it, when `writer` has begun to write
+/// its result there: null if there is none.
+Operation *StepBlocks::findReader(Value place, OpResult writer) const {
+  Operation *op = writer.getOwner();
+  int64_t begin = position.lookup(op);
+  if (auto wait = dyn_cast<dist::WaitOp>(op))
+    begin = position.lookup(wait.getFuture().getDefiningOp());
+  for (OpOperand &use : place.getUses()) {
+    Operation *user =
+        place.getParentBlock()->findAncestorOpInBlock(*use.getOwner());
+    if (user == op && begin == position.lookup(op)) {
+      auto iface = dyn_cast<rt::ReuseOpInterface>(op);
+      if (!iface ||
+          !iface.mayReuse(writer.getResultNumber(), use.getOperandNumber()))
+        return op;
+      continue;
+    }
+    if (endOf(user) >= begin)
+      return user;
+    for (Value result : use.getOwner()->getResults())
+      if (getViewed(result) == place)
+        if (Operation *reader = findReader(result, writer))
+          return reader;
+  }
+  return nullptr;
+}
+
+/// Gives each value that the loop carries one place: its start, the region's
+/// argument, what is yielded, the loop's result.
+void StepBlocks::prepareLoop(scf::ForOp loop) {
+  SmallPtrSet<Value, 8> starts;
+  for (OpOperand &init : loop.getInitArgsMutable()) {
+    Value root = getRoot(init.get());
+    bool isOwn = isMadeIn(root, loop->getBlock()) && root.hasOneUse() &&
+                 root == init.get();
+    if (!isOwn)
+      init.set(insertCopy(loop, init.get()));
+  }
+  Block *body = loop.getBody();
+  Operation *yield = body->getTerminator();
+  // What is passed on from another place first goes to one of its own.
+  for (auto [argument, operand] :
+       llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
+    Value root = getRoot(operand.get());
+    if (isa<BlockArgument>(root) && root != argument)
+      operand.set(insertCopy(yield, operand.get()));
+  }
+  renumber();
+  for (auto [argument, operand] :
+       llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
+    Value root = getRoot(operand.get());
+    if (root == argument)
+      continue;
+    if (isPart(operand.get()) || !isMadeIn(root, body) ||
+        findReader(argument, cast<OpResult>(root))) {
+      root = insertCopy(yield, operand.get());
+      operand.set(root);
+      renumber();
+    }
+    forced[root] = argument;
+  }
+}
+
+LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
+  BlockArgument place = func.getArgument(argument);
+  OpOperand &operand = func.front().getTerminator()->getOpOperand(result);
+  Value root = getRoot(operand.get());
+  if (root == place)
+    return success();
+  if (operand.get().getType() != place.getType())
+    return func.emitError("expects argument ")
+           << argument << " and the result that takes its place to have one "
+           << "type but got " << place.getType() << " and "
+           << operand.get().getType();
+  if (isPart(operand.get()) || !isMadeIn(root, &func.front())) {
+    root = insertCopy(func.front().getTerminator(), operand.get());
+    operand.set(root);
+    renumber();
+  }
+  forced[root] = place;
+  Operation *reader = findReader(place, cast<OpResult>(root));
+  if (!reader)
+    return success();
+  InFlightDiagnostic error = reader->emitError("expects argument ")
+                             << argument << " to be read before result "
+                             << result << " is written in its place";
+  error.attachNote(root.getLoc()) << "written here";
+  return error;
+}
+
+//===----------------------------------------------------------------------===//
+// Values side by side
+//===----------------------------------------------------------------------===//
+
+/// Whether a copy takes elements that follow each other. A dimension of one
+/// element is never stepped along.
+static bool isConsecutive(rt::CopyOp copy) {
+  ArrayRef<int64_t> shape = copy.getResult().getType().getShape();
+  return llvm::all_of(
+      llvm::zip_equal(shape, copy.getStrides(), rt::getRowMajorStrides(shape)),
+      [](auto dim) {
+        auto [size, stride, rowMajor] = dim;
+        return size == 1 || stride == rowMajor;
+      });
+}
+
+/// Copies that need not be done: of consecutive elements of what a collective
+/// has made, and values that can be made where a collective wants them.
+void StepBlocks::findParts() {
+  if (!reuses)
+    return;
+  func.walk([&](rt::CopyOp copy) {
+    auto type = copy.getResult().getType();
+    int64_t base =
+        int64_t(copy.getBase()) * rt::getElementBytes(type.getElementType());
+    if (!copy.getStart() && base % problem.alignment == 0 &&
+        isConsecutive(copy) &&
+        getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
+      partViews.insert(copy);
+  });
+  renumber();
+  func.walk([&](rt::ConcatOp concat) { packOperands(concat); });
+}
+
+/// True if all that reads the value, or a view of it, is a collective.
+static bool isOnlySent(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      return isOnlySent(user->getResult(0));
+    return isa<dist::StartOp, dist::WaitOp>(user);
+  });
+}
+
+/// What the value is made from in its place: the operand that the op may write
+/// over, if that ends there; null if there is none.
+Value StepBlocks::findStart(Value value, Block *block) const {
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  auto iface = dyn_cast<rt::ReuseOpInterface>(op);
+  if (!iface)
+    return {};
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value start = operand.get();
+    if (start.getType() != value.getType() ||
+        !iface.mayReuse(result.getResultNumber(), operand.getOperandNumber()) ||
+        lastUse(start) != position.lookup(op) || getRoot(start) != start ||
+        llvm::count(op->getOperands(), start) != 1)
+      continue;
+    if (auto loop = start.getDefiningOp<scf::ForOp>()) {
+      start = loop.getInits()[cast<OpResult>(start).getResultNumber()];
+      if (!start.hasOneUse())
+        continue;
+    }
+    if (isMadeIn(start, block) && !packed.count(start))
+      return start;
+  }
+  return {};
+}
+
+/// Makes the value, and what it is made from, at `offset` of the result of
+/// `concat`.
+void StepBlocks::pack(Value value, rt::ConcatOp concat, int64_t offset) {
+  while (value) {
+    packed[value] = {concat, offset};
+    value = findStart(value, concat->getBlock());
+  }
+}
+
+void StepBlocks::packOperands(rt::ConcatOp concat) {
+  ArrayRef<int64_t> shape = concat.getResult().getType().getShape();
+  bool isFlat = llvm::all_of(shape.take_front(concat.getDim()),
+                             [](int64_t size) { return size == 1; });
+  if (!isFlat || !isOnlySent(concat.getResult()))
+    return;
+  int64_t offset = 0;
+  for (Value source : concat.getSources()) {
+    int64_t bytes =
+        rt::getTensorBytes(cast<RankedTensorType>(source.getType()));
+    Value root = getRoot(source);
+    if (offset % problem.alignment == 0 && !isPart(source) &&
+        isMadeIn(root, concat->getBlock()) && !packed.count(root) &&
+        !root.getDefiningOp<rt::ConcatOp>())
+      pack(root, concat, offset);
+    offset += bytes;
+  }
+}
+
+/// Puts a value where rt.concat would.
+bool StepBlocks::isPacked(Value value, int64_t begin) {
+  auto it = packed.find(value);
+  if (it == packed.end())
+    return false;
+  auto [concat, offset] = it->second;
+  auto known = blockOf.find(concat.getResult());
+  unsigned block = known != blockOf.end()
+                       ? known->second
+                       : addBlock(concat.getResult(), Activations, begin);
+  ArenaBlock &place = problem.blocks[block];
+  place.end = std::max(place.end, lastUse(value));
+  setBlock(value, block);
+  offsetIn[value] = offset;
+  return true;
+}
