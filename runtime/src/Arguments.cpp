@@ -16,21 +16,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unistd.h>
 
 using namespace tessera::rt;
-
-/// The file of --inputs that an argument is read from, or nothing.
-static std::string inputPath(const Options &options, const Value &value) {
-  if (options.inputs.empty())
-    return std::string();
-  for (const std::string &name : {value.name, value.of}) {
-    std::string path = options.inputs + "/" + name + ".npy";
-    if (!name.empty() && access(path.c_str(), F_OK) == 0)
-      return path;
-  }
-  return std::string();
-}
 
 /// Runs body(run, block) over all runs of this rank's block, on all threads.
 template <typename Body>
@@ -94,19 +81,15 @@ static void initialise(tessera_rt_context *ctx, const Value &value,
 /// Copies this rank's block out of a .npy file. bf16 and f16 are rounded from
 /// f32.
 static std::string loadFile(tessera_rt_context *ctx, const Value &value,
-                            const std::string &path) {
+                            const InputFolder &inputs,
+                            const std::string &name) {
   NpyArray array;
-  std::string error = array.open(path);
+  std::string error = inputs.load(name, array);
+  if (error.empty())
+    error = checkArray(value, array);
   if (!error.empty())
     return error;
-  bool rounded =
-      (value.dtype == TESSERA_RT_BF16 || value.dtype == TESSERA_RT_F16) &&
-      array.dtype == TESSERA_RT_F32;
-  if ((array.dtype != value.dtype && !rounded) ||
-      array.shape != value.logicalShape)
-    return "argument '" + value.name + "' expects " +
-           describeType(value.dtype, value.logicalShape) + ", but got " +
-           describeType(array.dtype, array.shape) + " in '" + path + "'";
+  bool rounded = array.dtype != value.dtype;
   int64_t size = dtypeSize(array.dtype);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
     const uint8_t *source = array.elements + run.global * size;
@@ -127,18 +110,18 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
 }
 
 /// Whether an argument is zeros whatever the options say.
-static bool isZeros(const Options &options, const Value &value) {
+static bool isZeros(const InputFolder &inputs, const Value &value) {
   return !isData(value) && value.init.kind == Initialiser::Zeros &&
-         inputPath(options, value).empty();
+         inputs.fileOf(value).empty();
 }
 
 /// Fills this rank's block of one argument that stays and is not all zeros.
 static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
-                                const Value &value) {
+                                const InputFolder &inputs, const Value &value) {
   memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
-  std::string path = inputPath(options, value);
-  if (!path.empty())
-    return loadFile(ctx, value, path);
+  std::string file = inputs.fileOf(value);
+  if (!file.empty())
+    return loadFile(ctx, value, inputs, file);
   if (isData(value)) {
     if (options.data.empty() && !options.randomData)
       return "argument '" + value.name +
@@ -156,21 +139,19 @@ static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
 
 Status tessera::rt::fillArguments(tessera_rt_context *ctx,
                                   const Manifest &manifest,
-                                  const Options &options) {
+                                  const Options &options,
+                                  const InputFolder &inputs) {
   double begin = monotonicSeconds(), shown = begin;
-  if (!options.inputs.empty() && access(options.inputs.c_str(), R_OK) != 0)
-    return fail(ctx, TESSERA_RT_SYSTEM,
-                "cannot read the directory '" + options.inputs + "'");
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
     const Value &value = manifest.arguments[i];
     ArenaBlock block{value.offset, value.bytes};
     Status status = TESSERA_RT_OK;
-    if (isZeros(options, value)) {
+    if (isZeros(inputs, value)) {
       status = ctx->target->clear(block);
     } else {
-      std::string error = fillArgument(ctx, options, value);
+      std::string error = fillArgument(ctx, options, inputs, value);
       if (!error.empty())
         return fail(ctx, TESSERA_RT_INVALID, error);
       status = ctx->target->send(block, /*kept=*/!isData(value));
@@ -187,19 +168,21 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
   return TESSERA_RT_OK;
 }
 
-std::vector<const Value *> tessera::rt::dataArguments(const Manifest &manifest,
-                                                      const Options &options) {
+std::vector<const Value *>
+tessera::rt::dataArguments(const Manifest &manifest,
+                           const InputFolder &inputs) {
   std::vector<const Value *> values;
   for (const Value &value : manifest.arguments)
-    if (isData(value) && inputPath(options, value).empty())
+    if (isData(value) && inputs.fileOf(value).empty())
       values.push_back(&value);
   return values;
 }
 
 Status tessera::rt::fillTokens(tessera_rt_context *ctx,
-                               const Manifest &manifest, const Options &options,
+                               const Manifest &manifest,
+                               const InputFolder &inputs,
                                const Batch &batch) {
-  for (const Value *value : dataArguments(manifest, options)) {
+  for (const Value *value : dataArguments(manifest, inputs)) {
     // The program may have reused the block, padding included.
     memset(ctx->arena() + value->offset, 0, size_t(value->bytes));
     int64_t length = value->shape.back(), size = dtypeSize(value->dtype);

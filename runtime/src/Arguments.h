@@ -25,15 +25,15 @@ namespace tessera::rt {
 /// and whatever is in --inputs. Records a failure for an argument that has no
 /// source at all.
 Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
-                     const Options &options);
+                     const Options &options, const InputFolder &inputs);
 
 /// The tokens and labels that no file of --inputs gives.
 std::vector<const Value *> dataArguments(const Manifest &manifest,
-                                         const Options &options);
+                                         const InputFolder &inputs);
 
 /// Fills this rank's blocks of tokens and labels.
 Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
-                  const Options &options, const Batch &batch);
+                  const InputFolder &inputs, const Batch &batch);
 
 /// Element `index` of an array, widened.
 double readElement(int32_t dtype, const uint8_t *data, int64_t index);
@@ -47,6 +47,10 @@ double readScalar(tessera_rt_context *ctx, const Value *value);
 Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
                       const Options &options,
                       std::vector<Comparison> &comparisons);
+
+/// Makes all ranks' blocks of these values readable by all.
+Status fetchValues(tessera_rt_context *ctx,
+                   const std::vector<const Value *> &values);
 
 /// Writes this rank's share of `values` (whole, read from all arenas) to
 /// directory/NAME.npy.

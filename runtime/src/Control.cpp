@@ -50,13 +50,13 @@ static constexpr int64_t pageBytes = 4096;
 /// some.
 static constexpr int64_t arenaAlignment = int64_t(2) << 20;
 
-static int64_t controlBytes(int ranks) {
+int64_t SharedMemory::controlBytesFor(int ranks) {
   return roundUp(roundUp(sizeof(ControlBlock), 64) + ranks * sizeof(RankBlock),
                  arenaAlignment);
 }
 
 int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes) {
-  return controlBytes(ranks) +
+  return controlBytesFor(ranks) +
          ranks * roundUp(arenaBytes + pageBytes, arenaAlignment);
 }
 
@@ -75,7 +75,7 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes) {
   control = reinterpret_cast<ControlBlock *>(base);
   blocks =
       reinterpret_cast<RankBlock *>(base + roundUp(sizeof(ControlBlock), 64));
-  arenas = base + controlBytes(ranks);
+  arenas = base + controlBytesFor(ranks);
   arenaStride = roundUp(arenaBytes + pageBytes, arenaAlignment);
   return true;
 }

@@ -24,6 +24,7 @@ constexpr int maxSimulatedRanks = 64;
 constexpr int maxTraffic = 64;
 constexpr int maxGroups = 64;
 constexpr int maxAnnouncements = 512;
+constexpr int maxFacts = 64;
 /// The slots of the ABI, and one more for barriers of the runtime itself.
 constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
 constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
@@ -98,6 +99,13 @@ struct GroupOrder {
   char axes[40] = {};
 };
 
+/// A fact that ranks compare; see Agreement.h.
+struct SharedFact {
+  uint64_t hash = 0;
+  /// The beginning of its value.
+  char text[120] = {};
+};
+
 /// Something that one rank lets the others of its machine know, by name.
 struct Announcement {
   std::atomic<uint64_t> name{0};
@@ -123,6 +131,8 @@ struct alignas(64) RankBlock {
   /// Identity of the operation in each slot, 0 when free.
   alignas(64) std::atomic<uint64_t> tickets[numSlots] = {};
   Entry entries[numSlots];
+
+  SharedFact facts[maxFacts];
 
   /// Steps that this rank has begun; of targets that run them on their own.
   std::atomic<int64_t> stepsBegun{0};
@@ -163,9 +173,12 @@ struct ControlBlock {
   /// it at the end of each step and decides for all.
   std::atomic<int32_t> stopSignal{0};
   std::atomic<int32_t> stopDecided{0};
+  /// The exit code of a run without failure: not 0 where steps are left to do.
+  std::atomic<int32_t> exitCode{0};
   /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
   std::atomic<int32_t> failureOwner{0};
-  char failure[1536] = {};
+  /// Long enough for a list of all files of a state.
+  char failure[64 << 10] = {};
   Announcement announcements[maxAnnouncements];
 };
 
@@ -180,6 +193,8 @@ struct SharedMemory {
 
   uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
 
+  /// Bytes of everything before the arenas.
+  static int64_t controlBytesFor(int ranks);
   /// Bytes a job needs.
   static int64_t bytesFor(int ranks, int64_t arenaBytes);
   /// Maps `fd`, already of that size; returns false and leaves errno on error.

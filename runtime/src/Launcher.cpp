@@ -59,6 +59,15 @@ uint64_t tessera::rt::programHash(const Manifest &manifest) {
   return hashBytes(text.data(), text.size(), uint64_t(manifest.ranks));
 }
 
+void tessera::rt::addStopSignals(sigset_t &signals) {
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  // nohup. A blocked signal is delivered even if it is ignored.
+  struct sigaction action;
+  if (sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+    sigaddset(&signals, SIGHUP);
+}
+
 /// TESSERA_RT_FAULT=RANK:SEQ:kill|stop|sleep, for tests.
 static InjectedFault readFault(int rank) {
   const char *text = getenv("TESSERA_RT_FAULT");
@@ -175,6 +184,7 @@ void Children::interrupt(int signal) {
   // end cleanly.
   setpgid(0, group);
   signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   int status;
@@ -200,7 +210,7 @@ static void watch(Children &children, const sigset_t &watched) {
       second = {0, 50000000};
     int received = sigtimedwait(&watched, nullptr, &second);
     children.reap();
-    if (received == SIGINT || received == SIGTERM)
+    if (received > 0 && received != SIGCHLD)
       children.interrupt(received);
     // A rank that detected a failure has said so in shared memory.
     if (children.memory.control->aborted.load() && !children.failed) {
@@ -230,8 +240,7 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
   sigset_t watched, before;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
-  sigaddset(&watched, SIGINT);
-  sigaddset(&watched, SIGTERM);
+  addStopSignals(watched);
   sigprocmask(SIG_BLOCK, &watched, &before);
   fflush(stdout);
   fflush(stderr);
@@ -257,8 +266,7 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
   bool failed = children.failed || memory.control->aborted.load();
   if (failed)
     fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
+  int exitCode = failed ? 1 : memory.control->exitCode.load();
   memory.unmap();
-  if (children.interruptedBy)
-    return 128 + children.interruptedBy;
-  return failed ? 1 : 0;
+  return children.interruptedBy ? 128 + children.interruptedBy : exitCode;
 }

@@ -17,6 +17,8 @@
 #include "Manifest.h"
 #include "Options.h"
 
+#include <csignal>
+
 namespace tessera::rt {
 
 /// What another launcher says in the environment.
@@ -37,10 +39,15 @@ std::string readEnvironment(Environment &environment);
 using RankBody = int (*)(tessera_rt_context *ctx, const Manifest &manifest,
                          const Options &options);
 
+/// Adds SIGINT, SIGTERM and, unless it is ignored, SIGHUP: signals that ask for
+/// an end.
+void addStopSignals(sigset_t &signals);
+
 /// Forks `manifest.ranks` processes that run `body`, and watches them. Returns
-/// the exit status: 0, 1 after printing one line about the first failure, or
-/// 128 + signal. A first SIGINT or SIGTERM is passed on in `stopSignal`, and is
-/// no failure; a second one ends the ranks. No process is left.
+/// the exit status: that of ControlBlock, 1 after printing one line about the
+/// first failure, or 128 + signal. A first signal that asks for an end is
+/// passed on in `stopSignal`, and is no failure; a second one ends the ranks.
+/// No process is left.
 int launchRanks(const Manifest &manifest, const Options &options,
                 RankBody body);
 
@@ -49,7 +56,8 @@ int launchRanks(const Manifest &manifest, const Options &options,
 int simulateRanks(const Manifest &manifest, const Options &options,
                   RankBody body);
 
-/// Joins the job as the rank that `environment` gives, and runs `body`.
+/// Joins the job as the rank that `environment` gives, and runs `body`. Returns
+/// as launchRanks.
 int joinRanks(const Environment &environment, const Manifest &manifest,
               const Options &options, RankBody body);
 

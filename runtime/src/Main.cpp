@@ -20,16 +20,21 @@ static int refuse(const std::string &text) {
   return 1;
 }
 
+/// Prints a text that is all that was asked for.
+static int print(const std::string &text) {
+  fputs(text.c_str(), stdout);
+  std::string error = flushOutput();
+  return error.empty() ? 0 : refuse(error);
+}
+
 int main(int argc, char **argv) {
   Options options;
   Manifest manifest;
   std::string error;
   if (!parseOptions(argc, argv, options, error))
     return refuse(error);
-  if (options.printManifest) {
-    printf("%s\n", tessera_program_manifest);
-    return 0;
-  }
+  if (options.printManifest)
+    return print(std::string(tessera_program_manifest) + "\n");
   if (!parseManifest(tessera_program_manifest, manifest, error))
     return refuse("the program's manifest is not sound: " + error);
   // "cuda-emulated" is run by the runtime of "cuda".
@@ -37,10 +42,8 @@ int main(int argc, char **argv) {
     return refuse(format("the program is for the target %s, but it was linked "
                          "with the runtime of the target %s",
                          manifest.target.c_str(), targetKind.name));
-  if (options.help) {
-    printf("%s", helpText(argv[0], manifest).c_str());
-    return 0;
-  }
+  if (options.help)
+    return print(helpText(argv[0], manifest));
   if (options.ranks != 0 && options.ranks != manifest.ranks)
     return refuse(format("--ranks %d, but this program was compiled for %d",
                          options.ranks, manifest.ranks));

@@ -95,6 +95,15 @@ static std::vector<int64_t> tiledShape(const Value &value) {
   return shape;
 }
 
+/// Whether a shape's elements can be counted in bytes.
+static bool isCountable(const std::vector<int64_t> &shape) {
+  int64_t count = 16;
+  for (int64_t extent : shape)
+    if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count))
+      return false;
+  return true;
+}
+
 /// Checks sizes against each other. Returns a message, or nothing.
 static std::string checkValue(const Value &value, const Manifest &manifest) {
   size_t rank = value.shape.size();
@@ -102,6 +111,11 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
     return "expects a name without '/'";
   if (value.dtype < 0)
     return "expects a dtype";
+  for (const auto *shape :
+       {&value.shape, &value.paddedShape, &value.localShape, &value.tiles,
+        &value.logicalShape})
+    if (!isCountable(*shape))
+      return "expects fewer elements";
   if (value.paddedShape.size() != rank || value.localShape.size() != rank ||
       value.sharding.size() != rank)
     return "expects shapes and sharding of one rank";

@@ -15,6 +15,7 @@
 #include "Support.h"
 #include "kernels/HotKernels.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -30,8 +31,12 @@ MappedFile::~MappedFile() {
     munmap(bytes, size_t(length));
 }
 
-std::string MappedFile::open(const std::string &path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+std::string MappedFile::open(const std::string &path, int folder,
+                             const std::string &name) {
+  // A pipe would keep the opener waiting.
+  constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  int fd = folder < 0 ? ::open(path.c_str(), flags)
+                      : openat(folder, name.c_str(), flags);
   if (fd < 0)
     return "cannot open '" + path + "': " + strerror(errno);
   struct stat info;
@@ -75,8 +80,9 @@ static std::string headerField(const std::string &header, const char *key,
                                   : header.substr(at + 1, end - at - 1);
 }
 
-std::string NpyArray::open(const std::string &path) {
-  std::string error = file.open(path);
+std::string NpyArray::open(const std::string &path, int folder,
+                           const std::string &name) {
+  std::string error = file.open(path, folder, name);
   if (!error.empty())
     return error;
   const uint8_t *p = file.data();
@@ -122,7 +128,7 @@ std::string NpyArray::open(const std::string &path) {
   return std::string();
 }
 
-static bool writeAll(int fd, const void *data, size_t bytes) {
+bool tessera::rt::writeAll(int fd, const void *data, size_t bytes) {
   const char *p = static_cast<const char *>(data);
   while (bytes > 0) {
     ssize_t done = write(fd, p, bytes < (1u << 30) ? bytes : (1u << 30));
@@ -136,50 +142,83 @@ static bool writeAll(int fd, const void *data, size_t bytes) {
   return true;
 }
 
-/// bf16 elements, widened piece by piece.
-static bool writeWidened(int fd, const uint16_t *source, int64_t count) {
-  std::vector<float> wide(1 << 16);
-  for (int64_t begin = 0; begin < count; begin += int64_t(wide.size())) {
-    int64_t some = std::min<int64_t>(count - begin, int64_t(wide.size()));
-    hotKernels().bf16ToF32(source + begin, wide.data(), some);
+/// Whether elements are written as f32.
+static bool isWidened(int32_t dtype) {
+  return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F8E4M3 ||
+         dtype == TESSERA_RT_F8E5M2;
+}
+
+/// Elements of a type that NumPy lacks, widened piece by piece.
+static bool writeWidened(int fd, int32_t dtype, const void *elements,
+                         int64_t count) {
+  constexpr int64_t piece = 1 << 16;
+  std::vector<float> wide(piece);
+  std::vector<uint16_t> decoded;
+  for (int64_t begin = 0; begin < count; begin += piece) {
+    int64_t some = std::min(count - begin, piece);
+    const uint16_t *source = static_cast<const uint16_t *>(elements) + begin;
+    if (dtype != TESSERA_RT_BF16) {
+      const uint8_t *codes = static_cast<const uint8_t *>(elements) + begin;
+      const uint16_t *table = f8Codes(dtype);
+      decoded.resize(size_t(some));
+      for (int64_t i = 0; i < some; ++i)
+        decoded[size_t(i)] = table[codes[i]];
+      source = decoded.data();
+    }
+    hotKernels().bf16ToF32(source, wide.data(), some);
     if (!writeAll(fd, wide.data(), size_t(some) * 4))
       return false;
   }
   return true;
 }
 
-std::string tessera::rt::writeNpy(const std::string &path, int32_t dtype,
-                                  const std::vector<int64_t> &shape,
-                                  const void *elements) {
+/// Everything before the elements.
+static std::string describeHeader(int32_t dtype,
+                                  const std::vector<int64_t> &shape) {
   std::string dims;
-  int64_t count = 1;
-  for (int64_t extent : shape) {
+  for (int64_t extent : shape)
     dims += format("%lld, ", (long long)extent);
-    count *= extent;
-  }
   // NumPy writes (3,) for one dimension and (2, 3) for more.
   if (!dims.empty())
     dims.resize(dims.size() - (shape.size() == 1 ? 1 : 2));
-  bool widen = dtype == TESSERA_RT_BF16;
+  const char *type =
+      npyNames[isWidened(dtype) ? int32_t(TESSERA_RT_F32) : dtype];
   std::string header =
-      format("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
-             npyNames[widen ? int32_t(TESSERA_RT_F32) : dtype], dims.c_str());
+      format("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type,
+             dims.c_str());
   size_t total = (10 + header.size() + 1 + 63) / 64 * 64;
   header.resize(total - 11, ' ');
   header += '\n';
   std::string prefix("\x93NUMPY\x01\x00", 8);
   prefix += char(header.size() & 0xff);
   prefix += char(header.size() >> 8);
-  header = prefix + header;
+  return prefix + header;
+}
 
-  std::string temporary = path + format(".%d.tmp", int(getpid()));
-  int fd =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+static int64_t countElements(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int64_t tessera::rt::npyBytes(int32_t dtype,
+                              const std::vector<int64_t> &shape) {
+  return int64_t(describeHeader(dtype, shape).size()) +
+         countElements(shape) * (isWidened(dtype) ? 4 : dtypeSize(dtype));
+}
+
+std::string tessera::rt::writeNpy(const std::string &path, int32_t dtype,
+                                  const std::vector<int64_t> &shape,
+                                  const void *elements) {
+  std::string header = describeHeader(dtype, shape);
+  int64_t count = countElements(shape);
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
-    return "cannot create '" + temporary + "': " + strerror(errno);
+    return "cannot create '" + path + "': " + strerror(errno);
   bool good = writeAll(fd, header.data(), header.size());
-  if (good && widen)
-    good = writeWidened(fd, static_cast<const uint16_t *>(elements), count);
+  if (good && isWidened(dtype))
+    good = writeWidened(fd, dtype, elements, count);
   else if (good)
     good = writeAll(fd, elements, size_t(count * dtypeSize(dtype)));
   good = good && fsync(fd) == 0;
@@ -188,9 +227,8 @@ std::string tessera::rt::writeNpy(const std::string &path, int32_t dtype,
     good = false;
     saved = errno;
   }
-  if (good && rename(temporary.c_str(), path.c_str()) == 0)
+  if (good)
     return std::string();
-  saved = good ? errno : saved;
-  unlink(temporary.c_str());
+  unlink(path.c_str());
   return "cannot write '" + path + "': " + strerror(saved);
 }

@@ -25,8 +25,10 @@ public:
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
-  /// Returns a message, or nothing.
-  std::string open(const std::string &path);
+  /// Opens `path`, or the file `name` of an open folder, for which `path`
+  /// stands in messages. Returns a message, or nothing.
+  std::string open(const std::string &path, int folder = -1,
+                   const std::string &name = std::string());
   const uint8_t *data() const { return bytes; }
   int64_t size() const { return length; }
 
@@ -41,13 +43,21 @@ struct NpyArray {
   int32_t dtype = -1;
   std::vector<int64_t> shape;
   const uint8_t *elements = nullptr;
-  /// Returns a message that names the path, or nothing. A file that is shorter
-  /// than its header promises is an error.
-  std::string open(const std::string &path);
+  /// Opens a file as MappedFile does. Returns a message that names the path, or
+  /// nothing. A file that is shorter than its header promises is an error.
+  std::string open(const std::string &path, int folder = -1,
+                   const std::string &name = std::string());
 };
 
-/// Writes an array to a temporary file beside `path`, then renames it: `path`
-/// is whole or absent. Returns a message, or nothing. bf16 is written as f32.
+/// Bytes that writeNpy writes.
+int64_t npyBytes(int32_t dtype, const std::vector<int64_t> &shape);
+
+/// Writes all bytes; false and errno on an error.
+bool writeAll(int fd, const void *data, size_t bytes);
+
+/// Writes an array to the file `path`, and sees to it that it is on the disk.
+/// Returns a message, or nothing; a file that is not whole is removed. bf16 and
+/// types of 8 bits with an exponent, which NumPy lacks, are written as f32.
 std::string writeNpy(const std::string &path, int32_t dtype,
                      const std::vector<int64_t> &shape, const void *elements);
 

@@ -5,16 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The options of a compiled program. Text of --help included.
+// The options of a compiled program, and the text of --help. OptionTable.cpp
+// has the rows.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RT_SRC_OPTIONS_H
 #define TESSERA_RT_SRC_OPTIONS_H
 
+#include "Agreement.h"
 #include "Manifest.h"
 
 #include <string>
+#include <vector>
 
 namespace tessera::rt {
 
@@ -36,6 +39,8 @@ struct Options {
 
   std::string data, dataFormat, inputs, evalData;
   bool randomData = false;
+  /// Parameters and state that `inputs` lacks begin as without it.
+  bool initMissing = false;
   /// Number of the sequence that the first batch begins with.
   int64_t dataPosition = 0;
   /// 0: never.
@@ -44,6 +49,8 @@ struct Options {
   OnNan onNan = Stop;
 
   std::string saveOutputs, saveInitial, saveFinal, compare;
+  /// 0: never.
+  int64_t saveEvery = 0;
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;
@@ -65,6 +72,10 @@ struct Options {
 
 /// Reads the command line; returns false and a message for the first mistake.
 bool parseOptions(int argc, char **argv, Options &options, std::string &error);
+
+/// The options that ranks must have in common, and their values. Most are: see
+/// OptionSpec::mayDiffer.
+std::vector<Fact> comparedOptions(const Options &options);
 
 /// The text of --help.
 std::string helpText(const char *program, const Manifest &manifest);

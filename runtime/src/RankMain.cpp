@@ -14,7 +14,9 @@
 #include "Launcher.h"
 #include "Report.h"
 #include "Residency.h"
+#include "Saving.h"
 #include "Steps.h"
+#include "kernels/HotKernels.h"
 
 using namespace tessera::rt;
 
@@ -32,25 +34,64 @@ static std::string checkOptions(const Manifest &manifest,
   return std::string();
 }
 
-/// Everything before the first step.
-static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
-                      const Options &options, RunData &data) {
-  ctx->block().memory.privateAtStart = privateResidentBytes();
-  std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
+/// What files are, beyond their names.
+static std::vector<Fact> describeFiles(const RunData &data) {
+  auto size = [](const TokenSource &source) {
+    return std::to_string(source.fileSize());
+  };
+  return {{"files in --inputs", data.inputs.fingerprint()},
+          {"bytes in --data", size(data.source)},
+          {"bytes in --eval-data", size(data.evaluation)}};
+}
+
+/// Opens what the run reads. All ranks have the same afterwards.
+static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
+                       const Options &options, RunData &data) {
+  std::vector<Fact> facts = comparedOptions(options);
+  facts.push_back({"instruction set (TESSERA_RT_ISA)", hotKernels().name});
+  if (Status status = agree(ctx, facts))
+    return status;
+  std::string error;
+  if (!options.inputs.empty())
+    error = data.inputs.open(options.inputs);
   if (error.empty())
-    error = data.open(options, dataArguments(manifest, options));
+    error = data.open(options, dataArguments(manifest, data.inputs));
   if (error.empty())
     error = checkOptions(manifest, options, data);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status = agree(ctx, describeFiles(data)))
+    return status;
   // All ranks read one file: one looks at its ids.
+  if (ctx->rank == 0 && data.inputs.isOpen())
+    error = data.inputs.check(manifest, options.initMissing);
   if (error.empty() && ctx->rank == 0)
     error = data.check(options, *ctx->pool);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
+  // What does not fit is said once, for all files.
+  if (Status status = barrier(ctx, BarrierAgreed))
+    return status;
+  error = data.inputs.verify(*ctx->pool, ctx->rank, ctx->ranks);
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
+}
+
+/// Everything before the first step.
+static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
+                      const Options &options, RunData &data, Saver &saver) {
+  ctx->block().memory.privateAtStart = privateResidentBytes();
+  std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status = openData(ctx, manifest, options, data))
+    return status;
+  if (Status status = saver.prepare())
+    return status;
   if (Status status =
           ctx->target->open(manifest, options, tessera_program_step))
     return status;
   double begin = monotonicSeconds();
-  if (Status status = fillArguments(ctx, manifest, options))
+  if (Status status = fillArguments(ctx, manifest, options, data.inputs))
     return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
   ControlBlock &control = *ctx->memory.control;
@@ -59,75 +100,44 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   return barrier(ctx, BarrierReady);
 }
 
-/// Makes all ranks' blocks of these values readable by all.
-static Status fetch(tessera_rt_context *ctx,
-                    const std::vector<const Value *> &values) {
-  std::vector<ArenaBlock> blocks;
-  for (const Value *value : values)
-    blocks.push_back({value->offset, value->bytes});
-  if (Status status = ctx->target->fetch(blocks))
-    return status;
-  return barrier(ctx, BarrierOutputs);
-}
-
-/// Writes parameters and state as they are.
-static Status saveState(tessera_rt_context *ctx, const Manifest &manifest,
-                        const std::string &directory) {
-  if (directory.empty())
-    return TESSERA_RT_OK;
-  std::vector<const Value *> values;
-  for (const Value &value : manifest.arguments)
-    if (value.role == Role::Param || value.role == Role::State)
-      values.push_back(&value);
-  if (Status status = fetch(ctx, values))
-    return status;
-  if (Status status = writeValues(ctx, values, directory))
-    return status;
-  return barrier(ctx, BarrierOutputs);
-}
-
-/// Writes the results where they are wanted. Afterwards all ranks' results can
-/// be read by all.
-static Status saveOutputs(tessera_rt_context *ctx, const Manifest &manifest,
-                          const Options &options) {
-  if (options.saveOutputs.empty() && options.compare.empty())
-    return TESSERA_RT_OK;
-  std::vector<const Value *> values;
-  for (const Value &value : manifest.results)
-    values.push_back(&value);
-  if (Status status = fetch(ctx, values))
-    return status;
-  if (options.saveOutputs.empty())
-    return TESSERA_RT_OK;
-  if (Status status = writeValues(ctx, values, options.saveOutputs))
-    return status;
-  return barrier(ctx, BarrierOutputs);
+/// Compares and reports results, on rank 0.
+static Status report(tessera_rt_context *ctx, const Manifest &manifest,
+                     const Options &options, const StepLoop &loop) {
+  std::vector<Comparison> comparisons;
+  if (!loop.seconds().empty() && !options.compare.empty())
+    if (Status status = compareResults(ctx, manifest, options, comparisons))
+      return status;
+  printReport(ctx, manifest, options, loop.seconds(), comparisons);
+  std::string error = flushOutput();
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
 }
 
 static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options) {
   RunData data;
-  if (Status status = prepare(ctx, manifest, options, data))
+  Saver saver(ctx, manifest, options, data);
+  if (Status status = prepare(ctx, manifest, options, data, saver))
     return status;
-  if (Status status = saveState(ctx, manifest, options.saveInitial))
+  if (Status status = saver.saveInitial())
     return status;
-  StepLoop loop(ctx, manifest, options, data);
+  StepLoop loop(ctx, manifest, options, data, saver);
   if (Status status = loop.run())
     return status;
-  if (Status status = saveState(ctx, manifest, options.saveFinal))
-    return status;
-  // A signal may have come before the first step.
-  bool hasResults = !loop.seconds().empty();
-  if (hasResults)
-    if (Status status = saveOutputs(ctx, manifest, options))
+  // A signal may have come before the first step: then what was saved before
+  // this run stays.
+  int64_t steps = int64_t(loop.seconds().size());
+  if (steps > 0 || !loop.isStopped())
+    if (Status status = saver.saveFinal(steps))
       return status;
-  if (ctx->rank == 0) {
-    std::vector<Comparison> comparisons;
-    if (hasResults && !options.compare.empty())
-      if (Status status = compareResults(ctx, manifest, options, comparisons))
-        return status;
-    printReport(ctx, manifest, options, loop.seconds(), comparisons);
-  }
+  if (steps > 0)
+    if (Status status = saver.saveOutputs(steps))
+      return status;
+  if (steps > 0 && !options.compare.empty())
+    if (Status status = fetchValues(ctx, saver.results()))
+      return status;
+  if (ctx->rank == 0)
+    if (Status status = report(ctx, manifest, options, loop))
+      return status;
   return barrier(ctx, BarrierEnd);
 }
 

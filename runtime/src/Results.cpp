@@ -14,23 +14,10 @@
 
 #include "Npy.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <sys/stat.h>
 
 using namespace tessera::rt;
-
-/// Makes a directory and those above it. Returns a message, or nothing.
-static std::string makeDirectories(const std::string &path) {
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST)
-      return "cannot make the directory '" + part + "': " + strerror(errno);
-    if (end == std::string::npos)
-      return std::string();
-  }
-}
 
 /// The value in its true shape.
 static std::vector<uint8_t> assemble(tessera_rt_context *ctx,
@@ -49,19 +36,27 @@ static std::vector<uint8_t> assemble(tessera_rt_context *ctx,
   return whole;
 }
 
+Status tessera::rt::fetchValues(tessera_rt_context *ctx,
+                                const std::vector<const Value *> &values) {
+  std::vector<ArenaBlock> blocks;
+  for (const Value *value : values)
+    blocks.push_back({value->offset, value->bytes});
+  if (Status status = ctx->target->fetch(blocks))
+    return status;
+  return barrier(ctx, BarrierOutputs);
+}
+
 Status tessera::rt::writeValues(tessera_rt_context *ctx,
                                 const std::vector<const Value *> &values,
                                 const std::string &directory) {
-  std::string error = makeDirectories(directory);
-  if (!error.empty())
-    return fail(ctx, TESSERA_RT_SYSTEM, error);
   for (size_t i = 0; i < values.size(); ++i) {
     if (int(i % size_t(ctx->ranks)) != ctx->rank)
       continue;
     const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
-    error = writeNpy(directory + "/" + value.name + ".npy", value.dtype,
-                     value.logicalShape, whole.data());
+    std::string error =
+        writeNpy(directory + "/" + value.name + ".npy", value.dtype,
+                 value.logicalShape, whole.data());
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
   }

@@ -46,8 +46,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
   // This thread alone hears of signals.
   sigset_t watched, before;
   sigemptyset(&watched);
-  sigaddset(&watched, SIGINT);
-  sigaddset(&watched, SIGTERM);
+  addStopSignals(watched);
   pthread_sigmask(SIG_BLOCK, &watched, &before);
   std::atomic<int> left{manifest.ranks};
   std::atomic<bool> failed{false};
@@ -79,6 +78,7 @@ int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
     fflush(nullptr);
     _exit(1);
   }
+  int exitCode = isFailure ? 1 : memory.control->exitCode.load();
   memory.unmap();
-  return isFailure ? 1 : 0;
+  return exitCode;
 }

@@ -16,6 +16,7 @@
 #include "Arguments.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 using namespace tessera::rt;
@@ -28,8 +29,9 @@ static constexpr double stepDeadline = 60;
 static constexpr int64_t memorySteps = 10;
 
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
-                   const Options &options, const RunData &data)
-    : ctx(ctx), manifest(manifest), options(options), data(data),
+                   const Options &options, const RunData &data,
+                   Saver &saver)
+    : ctx(ctx), manifest(manifest), options(options), data(data), saver(saver),
       log(ctx, manifest, options) {
   for (const Value &value : manifest.arguments)
     if (value.donate >= 0)
@@ -61,7 +63,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   RankBlock &block = ctx->block();
   ControlBlock &control = *ctx->memory.control;
   if (batch.source.isOpen())
-    if (Status status = fillTokens(ctx, manifest, options, batch))
+    if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
       return status;
   if (Status status = barrier(ctx, BarrierArguments))
     return status;
@@ -167,8 +169,39 @@ Status StepLoop::evaluate(int64_t step) {
   return TESSERA_RT_OK;
 }
 
+void StepLoop::comparePosition() {
+  const SavedState *before = data.inputs.state();
+  if (!before || !manifest.isTraining() || !data.source.isOpen() ||
+      before->data != describeData(options) ||
+      before->dataPosition == options.dataPosition)
+    return;
+  log.remark(0, format("the state of --inputs goes on with sequence %lld of "
+                       "the data, but this run begins with %lld: see "
+                       "--data-position",
+                       (long long)before->dataPosition,
+                       (long long)options.dataPosition));
+}
+
+void StepLoop::reportStop() {
+  int signal = stopSignal();
+  if (!signal || ctx->rank != 0)
+    return;
+  if (!options.quiet)
+    fprintf(stderr, "stopped by SIG%s after step %zu of %lld\n",
+            sigabbrev_np(signal), stepSeconds.size(), (long long)options.steps);
+  if (int64_t(stepSeconds.size()) == options.steps)
+    return;
+  // A user who stops a run has what it did. A scheduler that preempts it must
+  // see that it is to be continued: it gets the code of a process that SIGTERM
+  // ended.
+  bool isByHand = signal == SIGINT && !stepSeconds.empty();
+  ctx->memory.control->exitCode.store(
+      isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));
+}
+
 Status StepLoop::run() {
   log.plan();
+  comparePosition();
   if (options.evalEvery && !stopSignal())
     if (Status status = evaluate(0))
       return status;
@@ -192,6 +225,8 @@ Status StepLoop::run() {
     StepRecord result = record(step, seconds);
     if (Status status = judge(result))
       return status;
+    if (Status status = saver.saveStep(step))
+      return status;
     bool isLast = step == options.steps || stopSignal();
     if (manifest.isTraining() &&
         (step == memorySteps || (isLast && step < memorySteps)))
@@ -201,10 +236,6 @@ Status StepLoop::run() {
       if (Status status = evaluate(step))
         return status;
   }
-  if (int signal = stopSignal())
-    if (ctx->rank == 0 && !options.quiet)
-      fprintf(stderr, "stopped by %s after step %zu of %lld\n",
-              signal == 2 ? "SIGINT" : "SIGTERM", stepSeconds.size(),
-              (long long)options.steps);
+  reportStop();
   return TESSERA_RT_OK;
 }

@@ -15,6 +15,7 @@
 
 #include "Context.h"
 #include "Manifest.h"
+#include "Saving.h"
 #include "StepLog.h"
 #include "Tokens.h"
 
@@ -25,7 +26,7 @@ namespace tessera::rt {
 class StepLoop {
 public:
   StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
-           const Options &options, const RunData &data);
+           const Options &options, const RunData &data, Saver &saver);
 
   /// Runs the steps, or fewer where a signal asks for an end. All ranks must
   /// have filled their arguments and met.
@@ -33,6 +34,8 @@ public:
 
   /// Wall time of each step.
   const std::vector<double> &seconds() const { return stepSeconds; }
+  /// Whether a signal ended it.
+  bool isStopped() const { return stopSignal() != 0; }
 
 private:
   /// Fills tokens and runs the program once, with a meeting of all ranks before
@@ -45,12 +48,17 @@ private:
   Status evaluate(int64_t step);
   /// Moves results to the arguments that they follow, where they lie elsewhere.
   Status returnResults();
+  /// Remarks on data that does not go on where that of --inputs ended.
+  void comparePosition();
+  /// Says so, and leaves the exit code, where a signal ended the loop.
+  void reportStop();
   int stopSignal() const;
 
   tessera_rt_context *ctx;
   const Manifest &manifest;
   const Options &options;
   const RunData &data;
+  Saver &saver;
   StepLog log;
   /// The arguments that a step changes, and the results that are read after it.
   std::vector<ArenaBlock> changed, scalars;

@@ -11,7 +11,9 @@
 
 #include "Support.h"
 
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +30,17 @@ void tessera::rt::futexWait(std::atomic<uint32_t> &word, uint32_t expected,
 
 void tessera::rt::futexWakeAll(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+std::string tessera::rt::flushOutput() {
+  errno = 0;
+  bool isWritten = fflush(stdout) == 0 && !ferror(stdout);
+  std::string why = errno ? std::string(": ") + strerror(errno) : "";
+  if (!isWritten)
+    return "cannot write all of standard output" + why;
+  return fflush(stderr) == 0 && !ferror(stderr)
+             ? std::string()
+             : "cannot write all of standard error";
 }
 
 std::string tessera::rt::format(const char *pattern, ...) {

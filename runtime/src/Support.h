@@ -60,6 +60,10 @@ inline void spinPause() {
 std::string format(const char *pattern, ...)
     __attribute__((format(printf, 1, 2)));
 
+/// Writes out what standard output and standard error hold. Returns a message
+/// when any of what a process printed there was lost, or nothing.
+std::string flushOutput();
+
 /// Bytes as "12.34 MB" (10^6).
 std::string readableBytes(int64_t bytes);
 

@@ -22,6 +22,7 @@
 #define TESSERA_RT_SRC_TOKENS_H
 
 #include "Manifest.h"
+#include "Inputs.h"
 #include "Npy.h"
 #include "Options.h"
 #include "ThreadPool.h"
@@ -61,6 +62,8 @@ public:
   int64_t training() const { return sequences - held; }
   int64_t heldOut() const { return held; }
   const std::string &name() const { return path; }
+  /// Bytes of the file, for a comparison of ranks; 0: there is none.
+  int64_t fileSize() const { return file.size(); }
 
   /// Whether a batch that begins with sequence `first` (counted from the start
   /// of the run's data on) is the first to read a sequence again.
@@ -100,6 +103,7 @@ struct Batch {
 
 /// What a run reads.
 struct RunData {
+  InputFolder inputs;
   BatchShape shape;
   TokenSource source;
   /// Of --eval-data; not open where the held-out part of `source` is meant.
@@ -112,6 +116,10 @@ struct RunData {
   /// Checks all ids that the run will read.
   std::string check(const Options &options, ThreadPool &pool) const;
 
+  /// Steps that were done before this run.
+  int64_t firstStep() const {
+    return inputs.state() ? inputs.state()->step : 0;
+  }
   /// The sequence that training step `step` begins with.
   int64_t position(const Options &options, int64_t step) const {
     return options.dataPosition + step * shape.rows;

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Ranks.h"
+#include "TemporaryFolder.h"
 
 #include "Json.h"
 #include "Npy.h"
@@ -42,7 +43,7 @@ std::string manifestError(const std::string &text) {
 
 /// A file in the test's temporary directory.
 std::string writeFile(const std::string &name, const std::string &content) {
-  std::string path = testing::TempDir() + "/tessera-input-" + name;
+  std::string path = temporary(name);
   std::ofstream(path, std::ios::binary) << content;
   return path;
 }
@@ -120,7 +121,7 @@ TEST(manifest, mistakes_are_named) {
 }
 
 TEST(npy, round_trip) {
-  std::string path = testing::TempDir() + "/tessera-round-trip.npy";
+  std::string path = temporary("round-trip.npy");
   const float values[6] = {1, 2, 3, 4, 5, 6};
   for (std::vector<int64_t> shape :
        {std::vector<int64_t>{2, 3}, {6}, {1, 1, 6}}) {
@@ -141,7 +142,7 @@ TEST(npy, round_trip) {
 }
 
 TEST(npy, truncated_or_strange_files) {
-  std::string path = testing::TempDir() + "/tessera-whole.npy";
+  std::string path = temporary("whole.npy");
   std::vector<int32_t> values(100, 7);
   ASSERT_EQ(writeNpy(path, TESSERA_RT_I32, {100}, values.data()), "");
   std::ifstream in(path, std::ios::binary);

@@ -55,13 +55,13 @@ TEST(program, results_are_assembled) {
   for (size_t i = 32; i < 64; ++i)
     total += 2 * text[i];
   EXPECT_EQ(*reinterpret_cast<const int32_t *>(sum.elements), total);
-  // Only whole files.
+  // Only whole files, and their manifest.
   DIR *listing = opendir(directory.c_str());
   int files = 0;
   while (dirent *entry = readdir(listing))
     files += entry->d_name[0] != '.';
   closedir(listing);
-  EXPECT_EQ(files, 3);
+  EXPECT_EQ(files, 4);
 }
 
 TEST(program, inputs_replace_initialisers) {
@@ -135,6 +135,20 @@ TEST(program, manifest_and_help) {
   EXPECT_NE(help.out.find("--save-outputs"), std::string::npos);
 }
 
+TEST(program, output_that_is_lost_is_an_error) {
+  for (const char *arguments :
+       {"--help", "--manifest", "--random-data --quiet --report json",
+        "--random-data --log=jsonl"})
+    expectError(run(std::string(arguments) + " >/dev/full"),
+                "cannot write all of standard output");
+  Outcome text = run("--random-data >/dev/full");
+  EXPECT_EQ(text.status, 1);
+  EXPECT_NE(text.err.find("cannot write all of standard output"),
+            std::string::npos);
+  // Lines about steps that are no training.
+  EXPECT_EQ(run("--random-data 2>/dev/full").status, 1);
+}
+
 TEST(program, faults_at_a_collective) {
   std::string arguments = "--quiet --deadline 0.5 --data " + dataFile();
   expectError(run(arguments, "TESSERA_RT_FAULT=2:2:kill"),
@@ -145,7 +159,7 @@ TEST(program, faults_at_a_collective) {
 }
 
 TEST(program, signals_end_it_cleanly) {
-  for (const char *signal : {"INT", "TERM"}) {
+  for (const char *signal : {"INT", "TERM", "HUP"}) {
     auto interrupt = [&](const std::string &arguments, const char *fault,
                          const std::string &more) {
       std::string command = arguments + " --random-data & pid=$!; sleep 0.3; " +
@@ -154,18 +168,25 @@ TEST(program, signals_end_it_cleanly) {
       // A shell ignores SIGINT in background jobs: make it default again.
       return run(command, std::string(fault) + " env --default-signal=INT");
     };
-    // After the step that is running.
+    // After the step that is running. A system that ends a job is told that
+    // there is more to do.
+    bool isByHand = strcmp(signal, "INT") == 0;
     Outcome outcome = interrupt("--steps 100000000", "", "");
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.status, isByHand ? 0 : 143) << outcome.err;
     EXPECT_NE(outcome.err.find(format("stopped by SIG%s after step ", signal)),
               std::string::npos);
     EXPECT_NE(outcome.out.find("4 ranks x"), std::string::npos);
     // Rank 1 sleeps, so that the step does not end: a second signal ends it.
     std::string again = std::string("sleep 0.2; kill -") + signal + " $pid; ";
     outcome = interrupt("--quiet", "TESSERA_RT_FAULT=1:2:sleep", again);
-    EXPECT_EQ(outcome.status, strcmp(signal, "INT") == 0 ? 130 : 143)
-        << outcome.err;
+    int number = isByHand ? 2 : strcmp(signal, "TERM") == 0 ? 15 : 1;
+    EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
   }
+  // nohup.
+  Outcome ignored = run("--steps 300 --random-data & pid=$!; sleep 0.1; kill "
+                        "-HUP $pid; wait $pid; exit $?",
+                        "trap '' HUP; ");
+  EXPECT_EQ(ignored.status, 0) << ignored.err;
 }
 
 TEST(program, joins_ranks_of_another_launcher) {
@@ -188,12 +209,12 @@ TEST(program, joins_ranks_of_another_launcher) {
   // A signal to one of them ends all after their step.
   Outcome stopped =
       run("--quiet --random-data --steps 100000000 & pids=\"$pids $!\"; done; "
-          "sleep 0.5; kill -TERM $!; code=0; for pid in $pids; do wait $pid || "
-          "code=1; done; exit $code",
+          "sleep 0.5; kill -TERM $!; code=143; for pid in $pids; do wait $pid; "
+          "[ $? = 143 ] || code=1; done; exit $code",
           "for r in 0 1 2 3; do RANK=$r WORLD_SIZE=4 MASTER_PORT=1234 "
           "TORCHELASTIC_RUN_ID=stop-" +
               std::to_string(getpid()));
-  EXPECT_EQ(stopped.status, 0) << stopped.err;
+  EXPECT_EQ(stopped.status, 143) << stopped.err;
   // Nothing is left in shared memory, and a dead rank is noticed by its peers.
   Outcome fault = start("TESSERA_RT_FAULT=2:2:kill");
   EXPECT_EQ(fault.status, 1);

@@ -13,6 +13,7 @@
 #define TESSERA_TEST_RUNTIME_PROGRAMS_H
 
 #include "Npy.h"
+#include "TemporaryFolder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,12 +36,6 @@ inline std::string readFile(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return std::string((std::istreambuf_iterator<char>(in)),
                      std::istreambuf_iterator<char>());
-}
-
-/// A path of this process alone: test programs run beside each other.
-inline std::string temporary(const std::string &name) {
-  return testing::TempDir() + "tessera-program-" + std::to_string(getpid()) +
-         "-" + name;
 }
 
 /// A file of the test with that content.
@@ -68,6 +63,16 @@ inline Outcome runProgram(const std::string &program,
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   return outcome;
+}
+
+inline std::vector<std::string> linesOf(const std::string &text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 /// Expects exit status 1 and one line of error with that text.

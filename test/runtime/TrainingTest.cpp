@@ -252,8 +252,8 @@ TEST(training, state_that_starts_as_a_parameter) {
   ASSERT_EQ(system(("mkdir -p " + inputs).c_str()), 0);
   ASSERT_EQ(writeNpy(inputs + "/w.npy", TESSERA_RT_F32, {128}, ours.data()),
             "");
-  ASSERT_EQ(run("--quiet --steps 0 --inputs " + inputs + " --save-initial " +
-                directory)
+  ASSERT_EQ(run("--quiet --steps 0 --init-missing --inputs " + inputs +
+                " --save-initial " + directory)
                 .status,
             0);
   EXPECT_EQ(saved(directory, "w"), ours);
@@ -272,8 +272,8 @@ TEST(training, errors_before_the_first_step) {
   expectError(with(writeText("strange", strange)),
               "ids below 128, the vocabulary");
   expectError(with("/nonexistent"), "cannot open '/nonexistent'");
-  expectError(run("--quiet --steps 0 --save-outputs /tmp/x"), "--steps 0");
-  expectError(run("--quiet --eval-data /tmp/x"), "expects --eval-every");
+  expectError(run("--quiet --steps 0 --save-outputs x"), "--steps 0");
+  expectError(run("--quiet --eval-data x"), "expects --eval-every");
 }
 
 TEST(training, memory_is_limited) {

@@ -1,0 +1,319 @@
+//===- Rendezvous.cpp - Joining a job that another launcher started -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Launcher.h. Ranks that torchrun, mpirun or srun started on one machine
+// meet in a file under /dev/shm that the job's name gives. The first one makes
+// it; rank 0 removes its name once all have come, and whoever fails or is told
+// to end before does the same. After a SIGKILL of all of them the file stays,
+// and the next job of that name removes it.
+//
+// Anybody may write to /dev/shm: a file that is not this user's alone is none
+// of ours.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launcher.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+namespace {
+/// The file in which the ranks of a job meet.
+class MeetingFile {
+public:
+  MeetingFile(const std::string &job, const Manifest &manifest, double seconds);
+  ~MeetingFile() { leave(); }
+
+  /// Makes or opens the file and maps it. Returns a message, or nothing.
+  std::string meet(SharedMemory &memory);
+  /// Removes the name, if it still is that of this file. May be called by a
+  /// signal handler.
+  void remove();
+  /// Forgets the file; its name stays.
+  void leave();
+  const char *name() const { return path; }
+
+private:
+  /// One attempt. `retry` is set when the file is gone, or was left by a dead
+  /// job and has been removed.
+  std::string attempt(SharedMemory &memory, bool &retry);
+  std::string make(SharedMemory &memory);
+  std::string waitReady(SharedMemory &memory, bool &retry);
+
+  char path[64];
+  const Manifest &manifest;
+  int64_t bytes;
+  double deadline;
+  int fd = -1;
+};
+
+/// What the signal handler needs: it may run at any time.
+struct JoinedRank {
+  MeetingFile *meeting = nullptr;
+  tessera_rt_context *ctx = nullptr;
+};
+} // namespace
+
+static JoinedRank joined;
+
+MeetingFile::MeetingFile(const std::string &job, const Manifest &manifest,
+                         double seconds)
+    : manifest(manifest), bytes(SharedMemory::bytesFor(manifest.ranks,
+                                                       manifest.arenaBytes)),
+      deadline(monotonicSeconds() + seconds) {
+  snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
+           (unsigned long long)hashBytes(job.data(), job.size()));
+}
+
+void MeetingFile::remove() {
+  struct stat ours, there;
+  if (fd < 0)
+    return;
+  // Of several ranks that remove it one does: afterwards the name may be that
+  // of the next job's file.
+  flock(fd, LOCK_EX);
+  if (fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
+      ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+    unlink(path);
+  flock(fd, LOCK_UN);
+}
+
+void MeetingFile::leave() {
+  if (fd >= 0)
+    close(fd);
+  fd = -1;
+}
+
+/// Whether the job of this memory is over: one of its ranks is dead.
+static bool isStale(const SharedMemory &memory) {
+  for (int rank = 0; rank < memory.control->ranks; ++rank) {
+    int pid = memory.blocks[rank].pid.load();
+    if (pid && kill(pid, 0) != 0 && errno == ESRCH)
+      return true;
+  }
+  return false;
+}
+
+/// Gives the new, empty file its size and first content.
+std::string MeetingFile::make(SharedMemory &memory) {
+  // Pages of the file that have no room later would end the rank that touches
+  // them without a message.
+  struct statvfs space;
+  if (fstatvfs(fd, &space) == 0 && space.f_blocks > 0 &&
+      bytes > int64_t(space.f_bavail) * int64_t(space.f_frsize))
+    return "expects room for " + readableBytes(bytes) + ", but it has " +
+           readableBytes(int64_t(space.f_bavail) * int64_t(space.f_frsize));
+  if (ftruncate(fd, bytes) != 0)
+    return strerror(errno);
+  int error = posix_fallocate(
+      fd, 0, off_t(SharedMemory::controlBytesFor(manifest.ranks)));
+  if (error)
+    return strerror(error);
+  if (!memory.map(fd, manifest.ranks, manifest.arenaBytes))
+    return strerror(errno);
+  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
+  return std::string();
+}
+
+/// Waits until the maker of the file has initialised it.
+std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
+  for (;; usleep(2000)) {
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+      return strerror(errno);
+    // Its maker failed, or the job has begun without this rank.
+    retry = info.st_nlink == 0;
+    if (retry)
+      return std::string();
+    if (info.st_size != 0 && info.st_size != bytes)
+      return "another program is running under this job's name";
+    if (info.st_size == bytes && !memory.base &&
+        !memory.map(fd, manifest.ranks, manifest.arenaBytes))
+      return strerror(errno);
+    if (memory.base && memory.control->ready.load())
+      return std::string();
+    if (monotonicSeconds() > deadline)
+      return "the rank that made it does not initialise it; a leftover file "
+             "may be removed by hand";
+  }
+}
+
+std::string MeetingFile::attempt(SharedMemory &memory, bool &retry) {
+  // A signal between the making and the keeping of its descriptor would leave
+  // the file.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  addStopSignals(stops);
+  sigprocmask(SIG_BLOCK, &stops, &before);
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+  bool isNew = fd >= 0;
+  if (!isNew && errno == EEXIST)
+    fd = open(path, flags);
+  int error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (fd < 0) {
+    // It was removed in between.
+    retry = error == ENOENT;
+    return retry           ? std::string()
+           : error == ELOOP ? "expects a file, but got a symbolic link"
+                            : strerror(error);
+  }
+  if (isNew) {
+    std::string failure = make(memory);
+    if (!failure.empty())
+      remove();
+    return failure;
+  }
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return strerror(errno);
+  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 077) != 0)
+    return format("expects a file that user %d alone may use, but got one of "
+                  "user %d with mode %o",
+                  int(geteuid()), int(info.st_uid), unsigned(info.st_mode));
+  std::string failure = waitReady(memory, retry);
+  if (!failure.empty() || retry)
+    return failure;
+  if (memory.control->programHash != programHash(manifest))
+    return "the ranks of this job run different programs";
+  if (isStale(memory)) {
+    remove();
+    retry = true;
+  }
+  return std::string();
+}
+
+std::string MeetingFile::meet(SharedMemory &memory) {
+  for (bool retry = true; retry;) {
+    retry = false;
+    std::string error = attempt(memory, retry);
+    if (!error.empty())
+      return error;
+    if (!retry)
+      return error;
+    memory.unmap();
+    leave();
+    if (monotonicSeconds() > deadline)
+      return "the file is removed again and again";
+  }
+  return std::string();
+}
+
+/// Tells the peers that this rank is gone, from a signal handler: atomic
+/// operations and futex calls after the text, which is a constant.
+static void reportInterrupt(tessera_rt_context &ctx) {
+  ControlBlock &control = *ctx.memory.control;
+  int32_t expected = 0;
+  if (control.failureOwner.compare_exchange_strong(expected, ctx.rank + 1)) {
+    strcpy(control.failure, "interrupted");
+    control.aborted.store(1);
+  }
+  for (int rank = 0; rank < control.ranks; ++rank)
+    ringDoorbell(ctx.memory.blocks[rank]);
+}
+
+/// A signal that asks a joined rank to end: before all have met, at once;
+/// afterwards, after the step. The second time: tell the peers, and go.
+static void onSignal(int number) {
+  static volatile sig_atomic_t received = 0;
+  if (received == 0 && !joined.meeting) {
+    received = 1;
+    int32_t none = 0;
+    joined.ctx->memory.control->stopSignal.compare_exchange_strong(none,
+                                                                   number);
+    return;
+  }
+  if (joined.meeting)
+    joined.meeting->remove();
+  if (joined.ctx)
+    reportInterrupt(*joined.ctx);
+  _exit(128 + number);
+}
+
+/// Sets what the handler looks at; to be called where it may not run.
+static void setJoined(MeetingFile *meeting, tessera_rt_context *ctx) {
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  addStopSignals(stops);
+  sigprocmask(SIG_BLOCK, &stops, &before);
+  joined = {meeting, ctx};
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// Gives the stop signals a handler. What was ignored stays so.
+static void handleStops(void (*handler)(int)) {
+  sigset_t stops;
+  sigemptyset(&stops);
+  addStopSignals(stops);
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&stops, number))
+      signal(number, handler);
+}
+
+/// Maps the job's memory and takes the place of this rank in it. Returns a
+/// message, or nothing.
+static std::string takePlace(MeetingFile &meeting, tessera_rt_context &ctx,
+                             int rank) {
+  std::string error = meeting.meet(ctx.memory);
+  if (!error.empty())
+    return error;
+  int32_t nobody = 0;
+  if (!ctx.memory.blocks[rank].pid.compare_exchange_strong(nobody, getpid()))
+    return format("process %d already is rank %d of this job", nobody, rank);
+  return std::string();
+}
+
+int tessera::rt::joinRanks(const Environment &environment,
+                           const Manifest &manifest, const Options &options,
+                           RankBody body) {
+  MeetingFile meeting(environment.job, manifest,
+                      options.deadline > 0 ? options.deadline : 60);
+  tessera_rt_context ctx;
+  setJoined(&meeting, nullptr);
+  handleStops(onSignal);
+  std::string error = takePlace(meeting, ctx, environment.rank);
+  if (!error.empty()) {
+    fprintf(stderr, "tessera: error: rank %d cannot join '%s': %s\n",
+            environment.rank, meeting.name(), error.c_str());
+    handleStops(SIG_DFL);
+    setJoined(nullptr, nullptr);
+    return 1;
+  }
+  RankBlock &block = ctx.memory.blocks[environment.rank];
+  block.state.store(RankState::Running);
+  prepareContext(ctx, environment.rank, manifest, options);
+  setJoined(&meeting, &ctx);
+  // The name must not outlive the meeting, whether it comes about or not.
+  Status met = barrier(&ctx, BarrierStart);
+  if (met || environment.rank == 0)
+    meeting.remove();
+  setJoined(nullptr, &ctx);
+  meeting.leave();
+  int status = met ? 1 : body(&ctx, manifest, options);
+  block.state.store(status ? RankState::Failed : RankState::Finished);
+  handleStops(SIG_DFL);
+  if (status == 0)
+    status = ctx.memory.control->exitCode.load();
+  // What runs on a device that failed may never end, and would be waited for.
+  if (status == 1 && targetKind.hasDevices) {
+    fflush(nullptr);
+    _exit(status);
+  }
+  ctx.target.reset();
+  ctx.pool.reset();
+  ctx.memory.unmap();
+  return status;
+}

@@ -1,0 +1,174 @@
+//===- Saving.cpp - What a run saves --------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Saving.h. Arenas of all ranks are mapped everywhere, so one rank
+// assembles a whole value by itself; values are dealt out to the ranks in turn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Saving.h"
+
+#include "SavedState.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+/// A disk of which no more can be expected, in bytes a second.
+static constexpr double slowestDisk = 10e6;
+
+Saver::Saver(tessera_rt_context *ctx, const Manifest &manifest,
+             const Options &options, const RunData &data)
+    : ctx(ctx), manifest(manifest), options(options), data(data) {
+  for (const Value &value : manifest.arguments)
+    if (value.role == Role::Param || value.role == Role::State)
+      state.push_back(&value);
+  for (const Value &value : manifest.results)
+    resultValues.push_back(&value);
+}
+
+static int64_t bytesOf(const std::vector<const Value *> &values) {
+  int64_t bytes = 0;
+  for (const Value *value : values)
+    bytes += npyBytes(value->dtype, value->logicalShape);
+  return bytes;
+}
+
+Status Saver::open(StagedFolder &folder, const std::string &path,
+                   const Values &values) {
+  if (path.empty() || ctx->rank != 0)
+    return TESSERA_RT_OK;
+  std::string error = folder.open(path, promised + bytesOf(values));
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_SYSTEM, error);
+  promised += bytesOf(values);
+  return TESSERA_RT_OK;
+}
+
+Status Saver::prepare() {
+  if (Status status = open(initial, options.saveInitial, state))
+    return status;
+  if (Status status = open(outputs, options.saveOutputs, resultValues))
+    return status;
+  if (Status status = open(final, options.saveFinal, state))
+    return status;
+  if (ctx->rank != 0 || !options.saveEvery)
+    return TESSERA_RT_OK;
+  // Its folders are made one by one; the first must fit beside the last.
+  StagedFolder step;
+  if (Status status =
+          open(step, resolvePath(options.saveFinal) + ".step", state))
+    return status;
+  promised -= bytesOf(state);
+  std::string error = step.discard();
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+}
+
+/// Writes a text that must be on the disk afterwards.
+static std::string writeText(const std::string &path, const std::string &text) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return "cannot create '" + path + "': " + strerror(errno);
+  std::string error;
+  if (!writeAll(fd, text.data(), text.size()) || fsync(fd) != 0)
+    error = strerror(errno);
+  if (close(fd) != 0 && error.empty())
+    error = strerror(errno);
+  return error.empty() ? error : "cannot write '" + path + "': " + error;
+}
+
+std::string tessera::rt::describeData(const Options &options) {
+  if (options.randomData)
+    return format("random, seed %llu", (unsigned long long)options.seed);
+  return options.data.empty() ? options.data : resolvePath(options.data);
+}
+
+std::string Saver::writeManifest(const std::string &folder,
+                                 const Values &values, int64_t steps) {
+  SavedState saved;
+  saved.kind = &values == &resultValues ? "results" : "state";
+  saved.program = manifest.program;
+  saved.hash = manifest.hash;
+  saved.ranks = ctx->ranks;
+  saved.step = data.firstStep() + steps;
+  saved.dataPosition = data.position(options, steps);
+  saved.data = describeData(options);
+  // What other ranks wrote is read back.
+  std::vector<std::string> errors(values.size());
+  saved.files.resize(values.size());
+  ctx->pool->forEach(int64_t(values.size()), [&](int64_t i, int) {
+    const Value &value = *values[size_t(i)];
+    MappedFile file;
+    errors[size_t(i)] = file.open(folder + "/" + value.name + ".npy");
+    saved.files[size_t(i)] = {value.name, dtypeName(value.dtype),
+                              value.logicalShape, file.size(),
+                              xxh64(file.data(), size_t(file.size()))};
+  });
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return error;
+  return writeText(folder + "/" + stateManifestName, describeState(saved));
+}
+
+Status Saver::save(StagedFolder &folder, const std::string &path,
+                   const Values &values, int64_t steps) {
+  if (path.empty())
+    return TESSERA_RT_OK;
+  double deadline = ctx->deadlineSeconds;
+  if (options.deadline <= 0)
+    ctx->deadlineSeconds =
+        std::max(deadline, 300 + double(bytesOf(values)) / slowestDisk);
+  if (Status status = fetchValues(ctx, values))
+    return status;
+  std::string staging = stagingPath(resolvePath(path));
+  if (Status status = writeValues(ctx, values, staging))
+    return status;
+  if (Status status = barrier(ctx, BarrierOutputs))
+    return status;
+  if (ctx->rank == 0) {
+    std::string error = writeManifest(staging, values, steps);
+    if (error.empty())
+      error = folder.publish();
+    if (!error.empty())
+      return fail(ctx, TESSERA_RT_SYSTEM, error);
+    promised -= bytesOf(values);
+  }
+  Status status = barrier(ctx, BarrierOutputs);
+  ctx->deadlineSeconds = deadline;
+  return status;
+}
+
+Status Saver::saveInitial() {
+  return save(initial, options.saveInitial, state, 0);
+}
+
+Status Saver::saveStep(int64_t steps) {
+  int64_t step = data.firstStep() + steps;
+  if (!options.saveEvery || step % options.saveEvery != 0)
+    return TESSERA_RT_OK;
+  std::string path =
+      resolvePath(options.saveFinal) + format(".step-%08lld", (long long)step);
+  StagedFolder folder;
+  if (Status status = open(folder, path, state))
+    return status;
+  // Nobody writes before rank 0 has made the folder.
+  if (Status status = barrier(ctx, BarrierOutputs))
+    return status;
+  return save(folder, path, state, steps);
+}
+
+Status Saver::saveFinal(int64_t steps) {
+  return save(final, options.saveFinal, state, steps);
+}
+
+Status Saver::saveOutputs(int64_t steps) {
+  return save(outputs, options.saveOutputs, resultValues, steps);
+}

@@ -1,0 +1,211 @@
+//===- JoiningTest.cpp - Ranks of another launcher ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks that are started one by one: what they compare before the first step,
+// and the file in shared memory where they meet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+
+#include "Control.h"
+#include "OptionTable.h"
+
+#include <cerrno>
+#include <dirent.h>
+#include <filesystem>
+#include <set>
+#include <sys/stat.h>
+
+using namespace tessera::rt;
+namespace fs = std::filesystem;
+
+namespace {
+std::string job() { return "joining-" + std::to_string(getpid()); }
+
+/// Where the ranks of these tests meet.
+std::string meetingPath() {
+  return format("/dev/shm/tessera-%d-%016llx", int(geteuid()),
+                (unsigned long long)hashBytes(job().data(), job().size()));
+}
+
+std::string dataFile(const std::string &name, size_t size = 300) {
+  return writeText(name, std::string(size, 'a'));
+}
+
+/// Runs the two ranks of Train2, each with its own arguments; `before` sets
+/// variables of the second.
+Outcome runBoth(const std::string &first, const std::string &second,
+                const std::string &before = "") {
+  std::string common = " --quiet --deadline 5 ";
+  return runProgram(
+      "RANK=0 " TRAIN2_PROGRAM,
+      common + first + "; code=$?; wait $! || code=$?; exit $code",
+      "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=" + job() + "; RANK=1 " + before +
+          " " TRAIN2_PROGRAM + common + second + " & ");
+}
+
+/// Runs one rank of two, which waits for the other.
+Outcome runAlone(int rank, const std::string &arguments,
+                 const std::string &before = "") {
+  return runProgram(TRAIN2_PROGRAM, "--quiet --random-data " + arguments,
+                    before + " export RANK=" + std::to_string(rank) +
+                        " WORLD_SIZE=2 TESSERA_RT_JOB_ID=" + job() + ";");
+}
+
+bool isLeft() { return access(meetingPath().c_str(), F_OK) == 0; }
+} // namespace
+
+TEST(joining, options_that_change_results_are_compared) {
+  std::string data = "--data " + dataFile("data");
+  EXPECT_EQ(runBoth(data, data).status, 0);
+  struct Case {
+    const char *first, *second, *expected;
+  };
+  for (const Case &c : std::initializer_list<Case>{
+           {"--seed 3", "--seed 4",
+            "rank 0: all ranks expect the same --seed, but rank 0 has 3 and "
+            "rank 1 has 4"},
+           {"", "--data-position 4",
+            "the same --data-position, but rank 0 has 0 and rank 1 has 4"},
+           {"--steps 2", "--steps 3", "the same --steps, but rank 0 has 2"},
+           {"--on-nan=skip", "",
+            "the same --on-nan, but rank 0 has skip and rank 1 has stop"},
+           {"--eval-every 2", "", "the same --eval-every"},
+           {"", "--data-format bytes",
+            "the same --data-format, but rank 0 has nothing and rank 1 has "
+            "'bytes'"},
+           {"--save-final /nowhere/a", "--save-final /nowhere/b",
+            "the same --save-final, but rank 0 has '/nowhere/a' and rank 1 has "
+            "'/nowhere/b'"}})
+    expectError(runBoth(data + " " + c.first, data + " " + c.second),
+                c.expected);
+  expectError(runBoth(data, "--data " + dataFile("other")),
+              "all ranks expect the same --data, but rank 0 has '");
+  // Two spellings of one value, and options that change nothing.
+  EXPECT_EQ(runBoth(data + " --seed 0 --threads 1",
+                    data + " --seed=00 --threads 2 --deadline 9 --report json")
+                .status,
+            0);
+}
+
+TEST(joining, files_are_compared) {
+  std::string root = temporary("compared");
+  fs::remove_all(root);
+  fs::create_directories(root + "/other");
+  std::string data = dataFile("data"), rest = "--steps 1 --data " + data;
+  // One name in two folders is not one file.
+  std::ofstream(root + "/text") << std::string(300, 'a');
+  std::ofstream(root + "/other/text") << std::string(300, 'a');
+  Outcome outcome = runProgram(
+      "RANK=0 env -C " + root + " " TRAIN2_PROGRAM,
+      "--quiet --data text; code=$?; wait $! || code=$?; exit $code",
+      "export WORLD_SIZE=2 TESSERA_RT_JOB_ID=" + job() + "; RANK=1 env -C " +
+          root + "/other " TRAIN2_PROGRAM " --quiet --data text & ");
+  expectError(outcome, "/text' and rank 1 has '");
+  // Kernels of another processor.
+  expectError(runBoth(rest, rest, "TESSERA_RT_ISA=baseline"),
+              "the same instruction set (TESSERA_RT_ISA), but rank 0 has ");
+  fs::remove_all(root);
+}
+
+TEST(joining, every_option_is_compared_or_said_to_change_nothing) {
+  // A new row is compared unless it says otherwise.
+  std::set<std::string> compared;
+  for (const Fact &fact : comparedOptions(Options()))
+    compared.insert(fact.name);
+  for (const OptionSpec &spec : optionTable()) {
+    if (!spec.help || !isOffered(spec))
+      continue;
+    EXPECT_EQ(compared.count(spec.name), spec.mayDiffer ? 0u : 1u) << spec.name;
+    ASSERT_TRUE(spec.show) << spec.name;
+    EXPECT_NE(spec.show(spec, Options()), "") << spec.name;
+  }
+  for (const char *name : {"--seed", "--data", "--inputs", "--data-position",
+                           "--save-final", "--init-missing"})
+    EXPECT_TRUE(compared.count(name)) << name;
+  EXPECT_LE(compared.size() + 8, size_t(maxFacts));
+}
+
+TEST(joining, nothing_is_left_when_a_rank_is_missing) {
+  for (int rank : {0, 1}) {
+    Outcome outcome = runAlone(rank, "--deadline 0.3");
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find(format("rank %d has not started", 1 - rank)),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_FALSE(isLeft());
+  }
+}
+
+TEST(joining, nothing_is_left_by_a_signal) {
+  for (const char *signal : {"TERM", "HUP", "INT"}) {
+    Outcome outcome = runAlone(
+        1, std::string("& pid=$!; for i in 1 2 3 4 5 6 7 8 9; do [ -e ") +
+               meetingPath() + " ] || sleep 0.1; done; kill -" + signal +
+               " $pid; wait $pid; exit $?",
+        "ulimit -c 0; exec 3>&2;");
+    // A shell ignores SIGINT in background jobs.
+    EXPECT_FALSE(isLeft()) << signal;
+    int number = strcmp(signal, "TERM") == 0  ? 15
+                 : strcmp(signal, "HUP") == 0 ? 1
+                                              : 2;
+    EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
+  }
+}
+
+TEST(joining, a_file_of_somebody_else_is_not_used) {
+  std::string path = meetingPath(), target = temporary("target");
+  auto refuse = [&](const char *text) {
+    expectError(runAlone(0, "--deadline 0.5"), text);
+    EXPECT_TRUE(fs::exists(fs::symlink_status(path))) << "it is not ours";
+    fs::remove(path);
+  };
+  fs::remove(target);
+  ASSERT_EQ(symlink(target.c_str(), path.c_str()), 0);
+  refuse("but got a symbolic link");
+  EXPECT_FALSE(fs::exists(target)) << "made through the link";
+  std::ofstream(path) << "x";
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  refuse("alone may use, but got one of user");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  refuse("alone may use");
+  if (geteuid() == 0) {
+    std::ofstream(path) << "x";
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+    ASSERT_EQ(chown(path.c_str(), 1, 1), 0);
+    refuse("but got one of user 1");
+  }
+  std::ofstream(path) << "x";
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  refuse("another program is running under this job's name");
+}
+
+TEST(joining, a_file_operation_that_fails) {
+  // All operations of the rank that makes the file, on a full or broken disk.
+  std::string log = temporary("log");
+  for (int error : {ENOSPC, EIO})
+    for (int at = 1;; ++at) {
+      fs::remove(log);
+      Outcome outcome =
+          runAlone(0, "--deadline 0.1",
+                   format("export LD_PRELOAD=%s FAULT_BELOW=/dev/shm/tessera "
+                          "FAULT_AT=%d FAULT_KIND=%d FAULT_LOG=%s;",
+                          FAULT_INJECTOR, at, error, log.c_str()));
+      EXPECT_EQ(outcome.status, 1) << at;
+      EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
+          << outcome.err;
+      std::vector<std::string> operations = linesOf(readFile(log));
+      if (int(operations.size()) < at) {
+        EXPECT_GT(at, 5);
+        break;
+      }
+      bool isRemoval = operations[size_t(at) - 1].find("unlink") == 0;
+      EXPECT_EQ(isLeft(), isRemoval) << operations[size_t(at) - 1];
+      fs::remove(meetingPath());
+    }
+}

@@ -1,0 +1,179 @@
+//===- SavingFaultsTest.cpp - Saves that are cut short --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run goes on from a state and saves the next in its place. Each file
+// operation of that is the one at which all ranks are killed, or at which the
+// disk is full or broken. Afterwards the folder has the old state or the new
+// one, whole, and a run goes on from there as if nothing had been.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+
+#include "Control.h"
+#include "Inputs.h"
+#include "StagedFolder.h"
+#include "Support.h"
+
+#include <cerrno>
+#include <filesystem>
+
+using namespace tessera::rt;
+namespace fs = std::filesystem;
+
+namespace {
+/// The steps of a state, after it was found to be whole; -1: there is none.
+int64_t wholeState(const std::string &folder) {
+  if (!fs::exists(readablePath(folder)))
+    return -1;
+  InputFolder inputs;
+  EXPECT_EQ(inputs.open(folder), "");
+  EXPECT_TRUE(inputs.state()) << folder;
+  if (!inputs.state())
+    return -1;
+  ThreadPool pool(1, 0);
+  EXPECT_EQ(inputs.verify(pool, 0, 1), "");
+  EXPECT_EQ(inputs.state()->files.size(), 4u);
+  return inputs.state()->step;
+}
+
+class SavingFaults : public testing::Test {
+protected:
+  void SetUp() override {
+    fs::remove_all(root);
+    fs::create_directories(root + "/below");
+    std::ofstream(root + "/text") << std::string(300, 'a');
+    ASSERT_EQ(run("--steps 2 --save-final " + old).status, 0);
+    ASSERT_EQ(run("--steps 5 --save-final " + wanted).status, 0);
+  }
+  void TearDown() override { fs::remove_all(root); }
+
+  Outcome run(const std::string &arguments, const std::string &before = "") {
+    return runProgram(TRAIN2_PROGRAM,
+                      "--quiet --threads 1 --data " + root + "/text " +
+                          arguments,
+                      before);
+  }
+
+  /// Two steps to four, saved after each.
+  Outcome goOn(const std::string &environment) {
+    return run("--steps 2 --data-position 8 --save-every 1 --inputs " + old +
+                   " --save-final " + folder,
+               "export LD_PRELOAD=" FAULT_INJECTOR " FAULT_BELOW=" + root +
+                   "/below FAULT_LOG=" + log + " " + environment + ";");
+  }
+
+  /// Puts the old state where the next is to be saved, or nothing.
+  void begin(bool isOver) {
+    fs::remove_all(root + "/below");
+    fs::create_directories(root + "/below");
+    fs::remove(log);
+    if (isOver)
+      fs::copy(old, folder);
+  }
+
+  /// Checks what a run left that was to save over the state of `before` steps.
+  void check(int64_t before, const std::string &where) {
+    SCOPED_TRACE(where);
+    int64_t steps = wholeState(folder);
+    EXPECT_TRUE(steps == before || steps == 4) << steps;
+    for (int64_t step : {3, 4})
+      wholeState(folder + format(".step-%08lld", (long long)step));
+    // The next run goes on from there, and ends with the same bits.
+    std::string from = steps < 0 ? old : folder;
+    steps = steps < 0 ? 2 : steps;
+    EXPECT_EQ(run(format("--steps %lld --data-position %lld",
+                         (long long)(5 - steps), (long long)(4 * steps)) +
+                  " --inputs " + from + " --save-final " + folder)
+                  .status,
+              0);
+    EXPECT_EQ(wholeState(folder), 5);
+    EXPECT_FALSE(fs::exists(folder + ".partial"));
+    EXPECT_FALSE(fs::exists(folder + ".former"));
+    for (const char *name : {"w.npy", "w.m.npy", "step.npy"})
+      EXPECT_EQ(readFile(folder + "/" + name), readFile(wanted + "/" + name))
+          << name;
+  }
+
+  /// Lets operations fail in turn: all with TESSERA_CHECK=1, every seventh
+  /// otherwise. Returns how many there are.
+  int faultEach(const std::string &kind, bool isOver,
+                const std::string &more = "") {
+    int first = int(hashBytes(more.data(), more.size()) % 7) + (isOver ? 0 : 3);
+    int stride = getenv("TESSERA_CHECK") ? 1 : 7;
+    for (int at = stride == 1 ? 1 : 1 + first % 7;; at += stride) {
+      begin(isOver);
+      Outcome outcome = goOn(format("FAULT_AT=%d FAULT_KIND=", at) + kind +
+                             " " + more);
+      std::vector<std::string> operations = linesOf(readFile(log));
+      if (int(operations.size()) < at) {
+        EXPECT_EQ(outcome.status, 0) << outcome.err;
+        return int(operations.size());
+      }
+      std::string where = kind + format(" at %d, ", at) +
+                          operations[size_t(at) - 1];
+      EXPECT_EQ(outcome.status, 1) << where;
+      EXPECT_NE(outcome.err, "") << where;
+      check(isOver ? 2 : -1, where);
+      if (HasFailure())
+        return at;
+    }
+  }
+
+  std::string root = temporary("faults"), folder = root + "/below/s",
+              old = root + "/old", wanted = root + "/wanted",
+              log = root + "/log";
+};
+} // namespace
+
+TEST_F(SavingFaults, killed_over_a_state) {
+  EXPECT_GT(faultEach("kill", true), 50);
+}
+
+TEST_F(SavingFaults, killed_without_an_exchange_of_folders) {
+  EXPECT_GT(faultEach("kill", true, "FAULT_NO_EXCHANGE=1"), 50);
+}
+
+TEST_F(SavingFaults, killed_in_the_first_save) {
+  EXPECT_GT(faultEach("kill", false), 50);
+}
+
+TEST_F(SavingFaults, full_disk) {
+  EXPECT_GT(faultEach(std::to_string(ENOSPC), true), 50);
+}
+
+TEST_F(SavingFaults, broken_disk) {
+  EXPECT_GT(faultEach(std::to_string(EIO), true), 50);
+}
+
+TEST_F(SavingFaults, files_are_on_the_disk_before_they_count) {
+  begin(true);
+  ASSERT_EQ(goOn("").status, 0);
+  std::vector<std::string> operations = linesOf(readFile(log));
+  auto find = [&](const std::string &operation, size_t from = 0) {
+    auto found = std::find(operations.begin() + int64_t(from),
+                           operations.end(), operation);
+    EXPECT_NE(found, operations.end()) << operation;
+    return size_t(found - operations.begin());
+  };
+  // Of --save-final, the last: files, their folder, the exchange, the folder
+  // above, and only then the old files go.
+  size_t exchange = find("exchange " + folder + ".partial");
+  for (const char *name : {"w.npy", "w.m.npy", "w.master.npy", "step.npy"}) {
+    std::string path = folder + ".partial/" + name;
+    size_t create = find("create " + path), synced = find("fsync " + path);
+    EXPECT_LT(create, synced);
+    // The manifest comes after all files.
+    EXPECT_LT(synced, find("create " + folder + ".partial/manifest.json"));
+    EXPECT_GT(find("unlink " + path, exchange),
+              find("fsync " + root + "/below", exchange));
+  }
+  EXPECT_LT(find("fsync " + folder + ".partial/manifest.json"), exchange);
+  EXPECT_EQ(operations[exchange - 1].find("open"), 0u)
+      << "what is replaced is looked at";
+  EXPECT_LT(find("fsync " + folder + ".partial"), exchange);
+}
