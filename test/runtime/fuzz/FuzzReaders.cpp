@@ -1,0 +1,418 @@
+//===- FuzzReaders.cpp - Damaged inputs for the runtime's readers ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   tessera_rt_fuzz [--inputs N] [--seed S] [READER...]
+//
+// Gives N damaged inputs to each reader of the runtime: files, manifests,
+// options, the environment. A reader may refuse an input, but it may not crash,
+// take 10 s, or accept what it then cannot use. An input that does so is named
+// by its reader and seed: `--inputs 1 --seed S READER` gives it again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutator.h"
+
+#include "../TemporaryFolder.h"
+
+#include "Inputs.h"
+#include "Json.h"
+#include "Launcher.h"
+#include "Tokens.h"
+#include "TuneFile.h"
+
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/time.h>
+
+using namespace tessera::rt;
+
+namespace {
+constexpr int secondsPerInput = 10;
+
+/// Reads one input; returns whether it was accepted.
+using Reader = bool (*)(const std::string &input);
+
+struct Subject {
+  const char *name;
+  Reader read;
+  std::vector<std::string> examples;
+};
+
+/// What the handler of a crash prints.
+const char *currentName = "";
+unsigned long long currentSeed = 0;
+
+void onCrash(int number) {
+  char text[256];
+  int length = snprintf(text, sizeof(text),
+                        "%s: signal %d (%s): --inputs 1 --seed %llu %s\n",
+                        currentName, number,
+                        number == SIGALRM ? "too slow" : "crash", currentSeed,
+                        currentName);
+  if (write(2, text, size_t(length)) < 0)
+    _exit(3);
+  _exit(2);
+}
+
+/// Ends with a message where a reader accepted what is not sound.
+void require(bool holds, const char *what) {
+  if (holds)
+    return;
+  fprintf(stderr, "%s accepts what it cannot use (%s): --inputs 1 --seed %llu "
+                  "%s\n",
+          currentName, what, currentSeed, currentName);
+  _exit(2);
+}
+
+/// The input as a file in memory.
+std::string asFile(const std::string &input) {
+  static int fd = memfd_create("input", MFD_CLOEXEC);
+  static const std::string path = format("/proc/self/fd/%d", fd);
+  require(ftruncate(fd, 0) == 0 &&
+              pwrite(fd, input.data(), input.size(), 0) ==
+                  ssize_t(input.size()),
+          "no memory for it");
+  return path;
+}
+
+/// Reads every byte.
+uint64_t touch(const uint8_t *bytes, int64_t count) {
+  return count > 0 ? xxh64(bytes, size_t(count)) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Examples
+//===----------------------------------------------------------------------===//
+
+std::string contentOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)),
+                     std::istreambuf_iterator<char>());
+}
+
+std::vector<std::string> npyExamples() {
+  std::vector<std::string> examples;
+  std::vector<double> zeros(64);
+  std::string path = temporary("example.npy");
+  for (int32_t dtype :
+       {TESSERA_RT_F32, TESSERA_RT_BF16, TESSERA_RT_I64, TESSERA_RT_I1})
+    for (const std::vector<int64_t> &shape :
+         {std::vector<int64_t>{}, {6}, {2, 3}, {0, 4}})
+      if (writeNpy(path, dtype, shape, zeros.data()).empty())
+        examples.push_back(contentOf(path));
+  return examples;
+}
+
+std::vector<std::string> stateExamples() {
+  SavedState state;
+  state.kind = "state";
+  state.program = "g";
+  state.hash = "01ab";
+  state.ranks = 4;
+  state.step = 12;
+  state.dataPosition = 96;
+  state.data = "/data/text.u16";
+  std::vector<std::string> examples{describeState(state)};
+  state.files = {{"w", "f32", {2, 3}, 152, 1}, {"m", "bf16", {}, 132, 2}};
+  examples.push_back(describeState(state));
+  return examples;
+}
+
+const char *const manifestExample =
+    "{\"version\":1,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
+    "\"arena_bytes\":512,\"plan\":[\"x\"],\"memory\":{\"a\":1},"
+    "\"mesh\":[{\"name\":\"dp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],"
+    "\"arguments\":["
+    "{\"name\":\"w\",\"role\":\"param\",\"dtype\":\"f32\",\"shape\":[5,6],"
+    "\"padded_shape\":[6,6],\"local_shape\":[3,3],\"offset\":0,\"bytes\":36,"
+    "\"sharding\":[[{\"stride\":2,\"size\":2}],[{\"stride\":1,\"size\":2}]],"
+    "\"init\":{\"kind\":\"normal\",\"std\":0.5},\"donate\":0},"
+    "{\"name\":\"t\",\"role\":\"state\",\"dtype\":\"f32\",\"shape\":[2,6],"
+    "\"offset\":64,\"bytes\":48,\"logical_shape\":[3,4],\"tiles\":[1,2]},"
+    "{\"name\":\"ids\",\"role\":\"tokens\",\"dtype\":\"i32\",\"shape\":[2,4],"
+    "\"local_shape\":[2,4],\"offset\":128,\"bytes\":32,\"vocab\":128}],"
+    "\"results\":[{\"name\":\"w\",\"dtype\":\"f32\",\"shape\":[5,6],"
+    "\"padded_shape\":[6,6],\"local_shape\":[3,3],\"offset\":0,\"bytes\":36,"
+    "\"sharding\":[[{\"stride\":2,\"size\":2}],[{\"stride\":1,\"size\":2}]]},"
+    "{\"name\":\"loss\",\"dtype\":\"f32\",\"shape\":[],\"offset\":192,"
+    "\"bytes\":4}]}";
+
+//===----------------------------------------------------------------------===//
+// Readers
+//===----------------------------------------------------------------------===//
+
+bool readJson(const std::string &input) {
+  Json json;
+  std::string error;
+  bool isRead = parseJson(input, json, error);
+  require(isRead == error.empty(), "an error without a message");
+  return isRead;
+}
+
+bool readNpy(const std::string &input) {
+  NpyArray array;
+  if (!array.open(asFile(input)).empty())
+    return false;
+  int64_t count = 1;
+  for (int64_t extent : array.shape)
+    count *= extent;
+  require(count >= 0, "a negative size");
+  touch(array.elements, count * dtypeSize(array.dtype));
+  Value value;
+  value.name = "w";
+  value.dtype = TESSERA_RT_F32;
+  value.logicalShape = {2, 3};
+  checkArray(value, array);
+  return true;
+}
+
+bool readState(const std::string &input) {
+  SavedState state, again;
+  if (!parseState(input, state).empty())
+    return false;
+  require(parseState(describeState(state), again).empty() &&
+              again.files.size() == state.files.size(),
+          "not what it writes");
+  return true;
+}
+
+/// A folder with a manifest and a file that fit each other, or not.
+bool readFolder(const std::string &input) {
+  static const std::string folder = [] {
+    std::string path = temporary("folder");
+    std::filesystem::create_directories(path);
+    std::vector<float> zeros(6);
+    require(writeNpy(path + "/w.npy", TESSERA_RT_F32, {2, 3}, zeros.data())
+                .empty(),
+            "no file");
+    return path;
+  }();
+  static Manifest manifest;
+  static ThreadPool pool(1, 0);
+  std::string error;
+  if (manifest.ranks == 0)
+    require(parseManifest(manifestExample, manifest, error), "the example");
+  std::ofstream(folder + "/manifest.json", std::ios::binary) << input;
+  InputFolder inputs;
+  if (!inputs.open(folder).empty())
+    return false;
+  inputs.fingerprint();
+  inputs.check(manifest, true);
+  inputs.verify(pool, 0, 1);
+  return true;
+}
+
+/// Looks at blocks of a value as a run does.
+void useValue(const Value &value, const Manifest &manifest) {
+  int64_t size = dtypeSize(value.dtype);
+  require(value.bytes >= 0 && value.offset >= 0 &&
+              value.offset + value.bytes <= manifest.arenaBytes,
+          "a block outside the arena");
+  for (int rank : {0, manifest.ranks - 1}) {
+    ShardRuns runs(value, rank);
+    for (int64_t i = 0; i < std::min<int64_t>(runs.size(), 100); ++i) {
+      ShardRuns::Run run = runs[i];
+      require(run.length == 0 ||
+                  (run.length > 0 && run.local >= 0 && run.global >= 0 &&
+                   (run.local + run.length) * size <= value.bytes &&
+                   run.global + run.length <= value.elements()),
+              "a run outside its block");
+    }
+  }
+}
+
+bool readManifest(const std::string &input) {
+  Manifest manifest;
+  std::string error;
+  if (!parseManifest(input.c_str(), manifest, error))
+    return false;
+  for (const Value &value : manifest.arguments)
+    useValue(value, manifest);
+  for (const Value &value : manifest.results)
+    useValue(value, manifest);
+  helpText("program", manifest);
+  return true;
+}
+
+bool readTokens(const std::string &input) {
+  static ThreadPool pool(1, 0);
+  Value tokens;
+  tokens.name = "tokens";
+  tokens.role = Role::Labels;
+  tokens.dtype = TESSERA_RT_I32;
+  tokens.shape = {2, 4};
+  BatchShape shape;
+  require(findBatchShape({&tokens}, shape).empty(), "the example");
+  // The first byte says how the rest is read.
+  static const char *const formats[] = {"", "bytes", "u16", "u32"};
+  unsigned char kind = input.empty() ? 0 : static_cast<unsigned char>(input[0]);
+  shape.vocab = kind & 4 ? 128 : 0;
+  TokenSource source;
+  if (!source.openFile(asFile(input), formats[kind & 3], shape).empty())
+    return false;
+  if (kind & 8 && !source.holdOut(1 + (kind >> 4)).empty())
+    return false;
+  if (!source.check(pool, kind >> 4, 4).empty())
+    return false;
+  std::vector<int32_t> ids(4);
+  for (int64_t i = 0; i < 8; ++i) {
+    source.fill(tokens, false, (kind >> 4) + i, 0, 4, ids.data());
+    for (int32_t id : ids)
+      require(shape.vocab == 0 || (i >= 4) || id < shape.vocab,
+              "an id beyond the vocabulary");
+  }
+  return true;
+}
+
+/// The lines of the input are arguments.
+bool readOptions(const std::string &input) {
+  std::vector<std::string> lines(1, "prog");
+  lines.emplace_back();
+  for (char c : input) {
+    if (c == '\n')
+      lines.emplace_back();
+    else if (c)
+      lines.back() += c;
+  }
+  std::vector<char *> argv;
+  for (std::string &line : lines)
+    argv.push_back(&line[0]);
+  Options options;
+  std::string error;
+  if (!parseOptions(int(argv.size()), argv.data(), options, error)) {
+    require(!error.empty(), "an error without a message");
+    return false;
+  }
+  require(options.steps >= 0 && options.dataPosition >= 0 &&
+              options.ranks >= 0 && options.deadline >= 0 &&
+              options.evalBatches >= 1,
+          "a number out of range");
+  comparedOptions(options);
+  return true;
+}
+
+/// Lines NAME=VALUE of an environment.
+bool readVariables(const std::string &input) {
+  clearenv();
+  for (size_t begin = 0; begin < input.size();) {
+    size_t end = std::min(input.find('\n', begin), input.size());
+    std::string line = input.substr(begin, end - begin);
+    size_t equals = line.find('=');
+    if (equals != std::string::npos && equals > 0)
+      setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);
+    begin = end + 1;
+  }
+  Environment environment;
+  if (!readEnvironment(environment).empty())
+    return false;
+  require(environment.rank >= 0 && environment.rank < environment.ranks,
+          "a rank out of range");
+  return true;
+}
+
+bool readTune(const std::string &input) {
+  cuda::TuneFile file;
+  return file.parse(input).empty();
+}
+
+std::vector<std::string> tuneExamples() {
+  cuda::TuneFile file;
+  file.subject = {130100, "GPU", 132, true};
+  std::vector<std::string> examples{file.text()};
+  file.entries[{1, 2, 3}].what = "f32[1 x 2]";
+  examples.push_back(file.text());
+  return examples;
+}
+
+std::vector<Subject> makeSubjects() {
+  std::vector<std::string> states = stateExamples();
+  return {
+      {"json", readJson, {manifestExample, states[1], "[1.5e3, \"\\u00e9\"]"}},
+      {"npy", readNpy, npyExamples()},
+      {"state", readState, states},
+      {"folder", readFolder, states},
+      {"manifest", readManifest, {manifestExample}},
+      {"tokens",
+       readTokens,
+       {std::string(60, 'a'), std::string("\x06\0\1\0\2\0\3\0\4\0", 10) +
+                                  std::string(80, '\0'),
+        std::string("\x0f\0\0\0", 4) + std::string(200, '\0')}},
+      {"options",
+       readOptions,
+       {"--ranks\n4\n--seed=3\n--data\nx.u16\n--data-position\n7\n--quiet",
+        "--steps=10\n--eval-every\n3\n--save-final\nd\n--save-every=2",
+        "--memory-limit=64Ki\n--deadline\n0.5\n--on-nan\nskip\n--log=jsonl"}},
+      {"environment",
+       readVariables,
+       {"RANK=1\nWORLD_SIZE=4\nLOCAL_WORLD_SIZE=4\nMASTER_PORT=1",
+        "SLURM_PROCID=0\nSLURM_NTASKS=2\nSLURM_STEP_ID=0\nSLURM_NNODES=1",
+        "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nPMI_RANK=0\n"
+        "PMI_SIZE=2"}},
+      {"tune", readTune, tuneExamples()},
+  };
+}
+
+/// Gives `count` inputs to a reader.
+void run(const Subject &subject, uint64_t firstSeed, int64_t count) {
+  int64_t accepted = 0;
+  double slowest = 0;
+  currentName = subject.name;
+  for (int64_t i = 0; i < count; ++i) {
+    currentSeed = firstSeed + uint64_t(i);
+    Mutator mutator(currentSeed);
+    std::string input = mutator.damage(subject.examples);
+    itimerval limit = {};
+    limit.it_value.tv_sec = secondsPerInput;
+    setitimer(ITIMER_REAL, &limit, nullptr);
+    double begin = monotonicSeconds();
+    accepted += subject.read(input);
+    slowest = std::max(slowest, monotonicSeconds() - begin);
+  }
+  itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  printf("%-12s %8lld inputs, %8lld accepted, slowest %.1f ms\n", subject.name,
+         (long long)count, (long long)accepted, slowest * 1e3);
+  fflush(stdout);
+  // A mutator that damages all or nothing tries nothing. A tune file has a
+  // checksum.
+  bool isTried = accepted < count &&
+                 (accepted > 0 || strcmp(subject.name, "tune") == 0);
+  require(count < 1000 || isTried, "all or none of the inputs");
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  int64_t inputs = 1000;
+  uint64_t seed = 0;
+  std::vector<std::string> wanted;
+  for (int i = 1; i < argc; ++i) {
+    bool hasValue = i + 1 < argc;
+    if (strcmp(argv[i], "--inputs") == 0 && hasValue)
+      inputs = atoll(argv[++i]);
+    else if (strcmp(argv[i], "--seed") == 0 && hasValue)
+      seed = strtoull(argv[++i], nullptr, 10);
+    else
+      wanted.push_back(argv[i]);
+  }
+  for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM})
+    signal(number, onCrash);
+  size_t tried = 0;
+  for (const Subject &subject : makeSubjects()) {
+    if (!wanted.empty() &&
+        std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end())
+      continue;
+    run(subject, seed, inputs);
+    ++tried;
+  }
+  if (tried == std::max<size_t>(wanted.size(), 1) || wanted.empty())
+    return 0;
+  fprintf(stderr, "expects the name of a reader\n");
+  return 1;
+}
