@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Json.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -257,7 +258,7 @@ Expected<ClusterSpec> tessera::parseClusterSpec(StringRef text,
   auto fail = [&](const Twine &message) {
     return createStringError(fileName + ": " + message);
   };
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return fail("expects JSON but got " + toString(value.takeError()));
   const json::Object *object = value->getAsObject();

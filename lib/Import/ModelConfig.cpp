@@ -11,10 +11,10 @@
 
 #include "tessera/Import/ModelConfig.h"
 #include "ConfigReader.h"
+#include "tessera/Support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,9 +32,6 @@ namespace {
 
 /// Upper limit of the number of layers, as of a size.
 constexpr int64_t kMaxLayers = 10000;
-
-/// Levels of objects and lists in a file.
-constexpr int kMaxNesting = 100;
 
 /// Keys that any Hugging Face config may have and that do not change the graph.
 constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
@@ -153,21 +150,6 @@ constexpr StringRef kRopeRead[] = {"factor",
                                    "rope_theta",
                                    "rope_type",
                                    "type"};
-
-/// Whether objects and lists lie in each other more than `limit` deep. Brackets
-/// in strings count too, which no config comes near.
-bool isNestedDeeper(StringRef text, int limit) {
-  int depth = 0;
-  for (char c : text) {
-    if (c == '[' || c == '{')
-      ++depth;
-    else if (c == ']' || c == '}')
-      --depth;
-    if (depth > limit)
-      return true;
-  }
-  return false;
-}
 
 /// "gpt2" of "share/models/gpt2.json" and of "gpt2/config.json".
 std::string modelName(StringRef fileName) {
@@ -296,11 +278,7 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
 
 llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
                                                       StringRef fileName) {
-  // The parser recurses without a limit.
-  if (isNestedDeeper(text, kMaxNesting))
-    return llvm::createStringError(fileName + ": expects JSON of at most " +
-                                   Twine(kMaxNesting) + " levels but got more");
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError(
         fileName + ": is not JSON: " + llvm::toString(value.takeError()));

@@ -9,9 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/MoEWork.h"
+#include "tessera/Support/Json.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 using namespace tessera;
@@ -100,7 +100,7 @@ static void readDeepSeek(Fields &fields, MoEConfig &config) {
 }
 
 bool tessera::isMoEConfig(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value) {
     llvm::consumeError(value.takeError());
     return false;
@@ -113,7 +113,7 @@ bool tessera::isMoEConfig(StringRef text) {
 
 llvm::Expected<MoEConfig> tessera::parseMoEConfig(StringRef text,
                                                   StringRef fileName) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError(fileName + ": " +
                                    llvm::toString(value.takeError()));

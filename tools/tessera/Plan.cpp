@@ -17,6 +17,7 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
+#include "tessera/Support/Json.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -145,7 +146,7 @@ llvm::Expected<json::Object> readJson(StringRef path) {
   if (!buffer)
     return llvm::createStringError("cannot read " + path + ": " +
                                    buffer.getError().message());
-  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  llvm::Expected<json::Value> value = parseJson((*buffer)->getBuffer());
   if (!value)
     return llvm::createStringError(path + ": " +
                                    llvm::toString(value.takeError()));

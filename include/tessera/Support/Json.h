@@ -1,0 +1,54 @@
+//===- Json.h - JSON with a bound on its nesting ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every reader of JSON that a user writes begins here: LLVM's parser recurses
+// without a limit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_JSON_H
+#define TESSERA_SUPPORT_JSON_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// Levels of lists and objects in each other that are read.
+inline constexpr int kMaxJsonNesting = 100;
+
+/// Whether lists and objects lie in each other more than `limit` deep. Brackets
+/// in strings do not count.
+inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
+  int depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size() && depth <= limit; ++i) {
+    char c = text[i];
+    if (c == '"')
+      inString = !inString;
+    else if (inString)
+      i += c == '\\';
+    else if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
+      --depth;
+  }
+  return depth > limit;
+}
+
+/// Parses one JSON value.
+inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
+  if (isJsonNestedDeeper(text, kMaxJsonNesting))
+    return llvm::createStringError("expects JSON of at most " +
+                                   llvm::Twine(kMaxJsonNesting) +
+                                   " levels but got more");
+  return llvm::json::parse(text);
+}
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_JSON_H
