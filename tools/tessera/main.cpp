@@ -45,6 +45,20 @@ void printUsage(llvm::raw_ostream &os) {
 
 } // namespace
 
+/// Runs a subcommand. What it prints on stdout without writeOutput is checked
+/// here: lost output is an error.
+static int run(const Command &command, Arguments arguments) {
+  int status = command.run(arguments);
+  llvm::outs().flush();
+  std::error_code code = llvm::outs().error();
+  // An error left standing would end the process with a crash report.
+  llvm::outs().clear_error();
+  if (!code)
+    return status;
+  return reportError(command.name,
+                     "standard output: cannot be written: " + code.message());
+}
+
 int main(int argc, char **argv) {
   llvm::SmallVector<StringRef> arguments(argv + (argc > 0), argv + argc);
   if (arguments.empty()) {
@@ -58,7 +72,7 @@ int main(int argc, char **argv) {
   }
   for (const Command &command : kCommands)
     if (command.name == name)
-      return command.run(Arguments(arguments).drop_front());
+      return run(command, Arguments(arguments).drop_front());
 
   llvm::SmallVector<StringRef> known;
   for (const Command &command : kCommands)
