@@ -64,21 +64,28 @@ ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
   return rule;
 }
 
+/// The float that is less (greater, with `isGreatest`) than all others.
+static APFloat getExtremeFloat(const llvm::fltSemantics &semantics,
+                               bool isGreatest) {
+  return APFloat::semanticsHasInf(semantics)
+             ? APFloat::getInf(semantics, /*Negative=*/!isGreatest)
+             : APFloat::getLargest(semantics, /*Negative=*/!isGreatest);
+}
+
 TypedAttr tessera::getNeutralElement(Type element, ReductionKind kind) {
   Builder builder(element.getContext());
-  if (auto type = dyn_cast<FloatType>(element)) {
-    if (kind == ReductionKind::Sum)
-      return builder.getFloatAttr(type, 0.0);
+  if (kind == ReductionKind::Sum)
+    return builder.getZeroAttr(element);
+  bool isGreatest = kind == ReductionKind::Min;
+  if (auto type = dyn_cast<FloatType>(element))
     return builder.getFloatAttr(
-        type, APFloat::getInf(type.getFloatSemantics(),
-                              /*Negative=*/kind == ReductionKind::Max));
-  }
-  unsigned width = element.getIntOrFloatBitWidth();
-  APInt value(width, 0);
+        type, getExtremeFloat(type.getFloatSemantics(), isGreatest));
+  unsigned width = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                     : element.getIntOrFloatBitWidth();
   // A boolean's maximum is "or", its minimum "and".
-  if (kind == ReductionKind::Max && width > 1)
-    value = APInt::getSignedMinValue(width);
-  if (kind == ReductionKind::Min)
-    value = width > 1 ? APInt::getSignedMaxValue(width) : APInt(1, 1);
-  return builder.getIntegerAttr(element, value);
+  if (width == 1)
+    return builder.getIntegerAttr(element, APInt(1, isGreatest));
+  return builder.getIntegerAttr(element, isGreatest
+                                             ? APInt::getSignedMaxValue(width)
+                                             : APInt::getSignedMinValue(width));
 }

@@ -11,6 +11,7 @@
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -20,51 +21,70 @@ namespace {
 /// How an elementwise op acts on partial operands.
 enum class Linearity {
   None,
-  /// Sum if all operands are partial; max or min if one operand is (a constant
-  /// added to every candidate).
-  Add,
   /// Sum if all operands are partial.
-  Subtract,
+  Additive,
   /// Sum if exactly one operand is partial.
-  Multiply,
-  /// Sum if only the first operand is partial.
-  Divide,
+  Multilinear,
+  /// Sum if only the first operand is partial and the second a constant other
+  /// than 0: 0 / 0 is NaN where the sum over 0 is infinite.
+  Quotient,
   /// Unary; sum, max and min.
-  Widen,
-  /// Unary; sum.
-  Negate,
-  /// Unary and increasing: max and min.
+  Widening,
+  /// Unary and increasing on all numbers, infinities included: max and min. Of
+  /// integers, those with a sign.
   Monotone,
-  /// Max, whichever operands are partial.
-  Max,
-  /// Min, whichever operands are partial.
-  Min,
+  /// The same of integers without a sign.
+  UnsignedMonotone,
+  /// The op's own reduction (getExtremum), whichever operands are partial.
+  Extremum,
 };
 
-bool commutes(Linearity linearity, ReductionKind kind,
+/// True if `value` is a constant, or a splat of one, that is not 0.
+bool isNonZeroConstant(Value value) {
+  Attribute attr;
+  if (!matchPattern(value, m_Constant(&attr)))
+    return false;
+  if (auto splat = dyn_cast<SplatElementsAttr>(attr))
+    attr = splat.getSplatValue<Attribute>();
+  auto number = dyn_cast<FloatAttr>(attr);
+  return number && number.getValue().isNonZero();
+}
+
+/// True if the op keeps the order of its operand's elements, which it takes for
+/// numbers with a sign or without. Beyond the range of a float without
+/// infinities there is only NaN, which is no maximum.
+bool keepsOrder(Operation *op, bool isSigned) {
+  auto elementOf = [](Value value) {
+    return getElementTypeOrSelf(value.getType());
+  };
+  Type from = elementOf(op->getOperand(0)), to = elementOf(op->getResult(0));
+  if (auto type = dyn_cast<FloatType>(to);
+      type && !APFloat::semanticsHasInf(type.getFloatSemantics()))
+    return false;
+  return isa<FloatType>(from) || from.isInteger(1) != isSigned;
+}
+
+bool commutes(Operation *op, Linearity linearity, ReductionKind kind,
               const llvm::SmallBitVector &partial) {
   bool sum = kind == ReductionKind::Sum;
   switch (linearity) {
   case Linearity::None:
     return false;
-  case Linearity::Add:
-    return sum ? partial.all() : partial.count() == 1;
-  case Linearity::Subtract:
+  case Linearity::Additive:
     return sum && partial.all();
-  case Linearity::Multiply:
+  case Linearity::Multilinear:
     return sum && partial.count() == 1;
-  case Linearity::Divide:
-    return sum && partial.count() == 1 && partial.test(0);
-  case Linearity::Widen:
+  case Linearity::Quotient:
+    return sum && partial.count() == 1 && partial.test(0) &&
+           isNonZeroConstant(op->getOperand(1));
+  case Linearity::Widening:
     return true;
-  case Linearity::Negate:
-    return sum;
   case Linearity::Monotone:
-    return !sum;
-  case Linearity::Max:
-    return kind == ReductionKind::Max;
-  case Linearity::Min:
-    return kind == ReductionKind::Min;
+    return !sum && keepsOrder(op, /*isSigned=*/true);
+  case Linearity::UnsignedMonotone:
+    return !sum && keepsOrder(op, /*isSigned=*/false);
+  case Linearity::Extremum:
+    return kind == getExtremum(op);
   }
   return false;
 }
@@ -78,7 +98,7 @@ struct ElementwiseModel
   }
   bool commutesWithReduction(Operation *op, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
-    return commutes(linearity, kind, partial);
+    return commutes(op, linearity, kind, partial);
   }
 };
 
@@ -147,31 +167,54 @@ void attach(MLIRContext *context) {
 
 } // namespace
 
+std::optional<ReductionKind> tessera::getExtremum(Operation *op) {
+  if (isa<arith::MaximumFOp>(op))
+    return ReductionKind::Max;
+  if (isa<arith::MinimumFOp>(op))
+    return ReductionKind::Min;
+  // As a number with a sign, true is -1.
+  bool isBool = getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1);
+  if (isBool ? isa<arith::MinSIOp, arith::MaxUIOp, arith::OrIOp>(op)
+             : isa<arith::MaxSIOp>(op))
+    return ReductionKind::Max;
+  if (isBool ? isa<arith::MaxSIOp, arith::MinUIOp, arith::AndIOp>(op)
+             : isa<arith::MinSIOp>(op))
+    return ReductionKind::Min;
+  return std::nullopt;
+}
+
+static void registerArith(MLIRContext *context, arith::ArithDialect *) {
+  using namespace arith;
+  ConstantOp::attachInterface<ConstantModel>(*context);
+  attach<Linearity::Additive, AddFOp, AddIOp, SubFOp, SubIOp, NegFOp>(context);
+  attach<Linearity::Multilinear, MulFOp, MulIOp>(context);
+  attach<Linearity::Quotient, DivFOp>(context);
+  attach<Linearity::Widening, ExtFOp>(context);
+  attach<Linearity::Monotone, TruncFOp, SIToFPOp, ExtSIOp>(context);
+  attach<Linearity::UnsignedMonotone, UIToFPOp, ExtUIOp>(context);
+  attach<Linearity::Extremum, MaximumFOp, MinimumFOp, MaxSIOp, MaxUIOp, MinSIOp,
+         MinUIOp, AndIOp, OrIOp>(context);
+  // These two pass over NaN, a reduction of partial values does not.
+  attach<Linearity::None, MaxNumFOp, MinNumFOp>(context);
+  attach<Linearity::None, XOrIOp, DivSIOp, DivUIOp, RemSIOp, RemUIOp, RemFOp,
+         ShLIOp, ShRSIOp, ShRUIOp, CmpFOp, CmpIOp, SelectOp, FPToSIOp, FPToUIOp,
+         TruncIOp, IndexCastOp, IndexCastUIOp, BitcastOp>(context);
+}
+
+static void registerMath(MLIRContext *context, math::MathDialect *) {
+  using namespace math;
+  attach<Linearity::Monotone, ExpOp, Exp2Op, ExpM1Op, TanhOp, ErfOp, CbrtOp,
+         AtanOp, SinhOp, FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp>(
+      context);
+  // Increasing, but not defined on all numbers: a device without elements has
+  // minus infinity as its maximum.
+  attach<Linearity::None, LogOp, Log2Op, Log10Op, Log1pOp, SqrtOp>(context);
+  attach<Linearity::None, AbsFOp, AbsIOp, RsqrtOp, SinOp, CosOp, TanOp, CoshOp,
+         Atan2Op, PowFOp, IPowIOp, FPowIOp, FmaOp, CopySignOp, IsNaNOp, IsInfOp,
+         IsFiniteOp>(context);
+}
+
 void tessera::registerElementwiseModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    using namespace arith;
-    ConstantOp::attachInterface<ConstantModel>(*context);
-    attach<Linearity::Add, AddFOp, AddIOp>(context);
-    attach<Linearity::Subtract, SubFOp, SubIOp>(context);
-    attach<Linearity::Multiply, MulFOp, MulIOp>(context);
-    attach<Linearity::Divide, DivFOp>(context);
-    attach<Linearity::Widen, ExtFOp, ExtSIOp, ExtUIOp>(context);
-    attach<Linearity::Negate, NegFOp>(context);
-    attach<Linearity::Monotone, TruncFOp, SIToFPOp, UIToFPOp>(context);
-    attach<Linearity::Max, MaximumFOp, MaxNumFOp, MaxSIOp, MaxUIOp>(context);
-    attach<Linearity::Min, MinimumFOp, MinNumFOp, MinSIOp, MinUIOp>(context);
-    attach<Linearity::None, AndIOp, OrIOp, XOrIOp, DivSIOp, DivUIOp, RemSIOp,
-           RemUIOp, RemFOp, ShLIOp, ShRSIOp, ShRUIOp, CmpFOp, CmpIOp, SelectOp,
-           FPToSIOp, FPToUIOp, TruncIOp, IndexCastOp, IndexCastUIOp, BitcastOp>(
-        context);
-  });
-  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
-    using namespace math;
-    attach<Linearity::Monotone, ExpOp, Exp2Op, ExpM1Op, LogOp, Log2Op, Log10Op,
-           Log1pOp, SqrtOp, TanhOp, ErfOp, CbrtOp, AtanOp, SinhOp, FloorOp,
-           CeilOp, RoundOp, RoundEvenOp, TruncOp>(context);
-    attach<Linearity::None, AbsFOp, AbsIOp, RsqrtOp, SinOp, CosOp, TanOp,
-           CoshOp, Atan2Op, PowFOp, IPowIOp, FPowIOp, FmaOp, CopySignOp,
-           IsNaNOp, IsInfOp, IsFiniteOp>(context);
-  });
+  registry.addExtension(registerArith);
+  registry.addExtension(registerMath);
 }

@@ -8,67 +8,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinalgBodies.h"
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "tessera/Interfaces/NeutralElements.h"
 
 using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// The reduction that `combiner` computes over its running value, if it is
-/// known to be associative and commutative.
-std::optional<ReductionKind> getReductionKind(Operation *combiner) {
-  bool isBool = combiner->getResult(0).getType().isInteger(1);
-  if (isa<arith::AddFOp>(combiner) || (isa<arith::AddIOp>(combiner) && !isBool))
-    return ReductionKind::Sum;
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp>(combiner) ||
-      (isa<arith::OrIOp>(combiner) && isBool))
-    return ReductionKind::Max;
-  if (isa<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp>(combiner) ||
-      (isa<arith::AndIOp>(combiner) && isBool))
-    return ReductionKind::Min;
-  return std::nullopt;
-}
-
-/// The op that combines the running value of output `index` with a new one:
-/// the yielded op, one of whose operands is the output's block argument, which
-/// nothing else uses.
-Operation *getCombiner(linalg::LinalgOp op, unsigned index) {
-  Block *body = op.getBlock();
-  BlockArgument running = body->getArgument(op.getNumDpsInputs() + index);
-  Operation *combiner =
-      body->getTerminator()->getOperand(index).getDefiningOp();
-  if (!combiner || combiner->getNumOperands() != 2 || !running.hasOneUse() ||
-      *running.user_begin() != combiner)
-    return nullptr;
-  return combiner;
-}
-
-/// The kind that all outputs reduce by; none if one of them is no known
-/// reduction.
-std::optional<ReductionKind> getReductionKind(linalg::LinalgOp op) {
-  std::optional<ReductionKind> kind;
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    Operation *combiner = getCombiner(op, i);
-    std::optional<ReductionKind> found =
-        combiner ? getReductionKind(combiner) : std::nullopt;
-    if (!found || (kind && *kind != *found))
-      return std::nullopt;
-    kind = found;
-  }
-  return kind;
-}
-
-/// True if `value` is filled with zeros.
-bool isZeroFill(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  Value scalar = fill ? fill.getInputs()[0] : value;
-  return matchPattern(scalar, m_AnyZeroFloat()) ||
-         matchPattern(scalar, m_Zero());
-}
 
 template <typename Op>
 struct LinalgModel
@@ -95,63 +44,64 @@ struct LinalgModel
     op->walk([&](linalg::IndexOp index) {
       rule.factors[index.getDim()].positional = true;
     });
+    for (auto [loop, factor] : llvm::enumerate(rule.factors))
+      if (factor.kind == FactorKind::Reduction && !masks(op) &&
+          !isNeutralOnZeros(operation, rule, loop))
+        factor.kind = FactorKind::Decomposed;
     return rule;
   }
 
-  /// A partial value runs through the body; an init of zeros is as good as a
-  /// partial one.
+  /// Partial values run through the body; an init that is neutral is as good as
+  /// a partial one. From the second step of a reduction on the running values
+  /// are partial, as the first one yielded them.
   bool commutesWithReduction(Operation *operation, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
     auto op = cast<linalg::LinalgOp>(operation);
-    llvm::DenseSet<Value> partialValues;
-    for (OpOperand &operand : op->getOpOperands()) {
-      bool zeroInit = kind == ReductionKind::Sum && op.isDpsInit(&operand) &&
-                      isZeroFill(operand.get());
-      if (partial.test(operand.getOperandNumber()) || zeroInit)
-        partialValues.insert(op.getMatchingBlockArgument(&operand));
-    }
-    for (Operation &inner : op.getBlock()->without_terminator()) {
-      llvm::SmallBitVector bits(inner.getNumOperands());
-      for (auto [i, value] : llvm::enumerate(inner.getOperands()))
-        if (partialValues.contains(value))
-          bits.set(i);
-      if (bits.none())
-        continue;
-      auto iface = dyn_cast<ShardingRuleOpInterface>(inner);
-      if (!iface || !iface.commutesWithReduction(kind, bits))
-        return false;
-      partialValues.insert(inner.result_begin(), inner.result_end());
-    }
-    return llvm::all_of(
-        op.getBlock()->getTerminator()->getOperands(),
-        [&](Value value) { return partialValues.contains(value); });
+    llvm::DenseSet<Value> values;
+    for (OpOperand &operand : op->getOpOperands())
+      if (partial.test(operand.getOperandNumber()) ||
+          (op.isDpsInit(&operand) && isNeutral(operand.get(), kind)))
+        values.insert(op.getMatchingBlockArgument(&operand));
+    if (!yieldsPartial(op, kind, values))
+      return false;
+    for (BlockArgument running : op.getRegionOutputArgs())
+      values.insert(running);
+    return op.getNumReductionLoops() == 0 || yieldsPartial(op, kind, values);
+  }
+
+  /// Only of an op whose own reduction is known, but not neutral on padding
+  /// that is masked in its operands: as a linalg.generic it has a body to mask.
+  FailureOr<SmallVector<Value>> decompose(Operation *operation,
+                                          OpBuilder &builder,
+                                          const llvm::SmallBitVector &) const {
+    IRRewriter rewriter(builder);
+    Operation *copy = rewriter.clone(*operation);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(copy));
+    if (failed(generic))
+      return failure();
+    return SmallVector<Value>((*generic)->getResults());
   }
 
   /// Where the body can be changed: what comes from beyond the true size is
-  /// replaced by the reduction's neutral element before it is combined. Named
-  /// products need none of it: a zero in an operand adds nothing.
+  /// replaced by the reduction's neutral element before it is combined.
   bool absorbPadding(Operation *operation, unsigned factor,
                      int64_t size) const {
-    if (!isa<linalg::GenericOp, linalg::ReduceOp>(operation))
-      return false;
     auto op = cast<linalg::LinalgOp>(operation);
-    if (op.getIteratorTypesArray()[factor] != utils::IteratorType::reduction)
+    std::optional<ReductionKind> kind = getReductionKind(op);
+    if (!masks(op) || !kind ||
+        op.getIteratorTypesArray()[factor] != utils::IteratorType::reduction)
       return false;
     for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-      Operation *combiner = getCombiner(op, i);
-      BlockArgument running =
-          op.getBlock()->getArgument(op.getNumDpsInputs() + i);
-      OpOperand &added =
-          combiner->getOpOperand(combiner->getOperand(0) == running ? 1 : 0);
-      OpBuilder builder(combiner);
-      Location loc = combiner->getLoc();
+      OpOperand &added = getAdded(op, i);
+      OpBuilder builder(added.getOwner());
+      Location loc = added.getOwner()->getLoc();
       Value index = linalg::IndexOp::create(builder, loc, factor);
       Value end = arith::ConstantIndexOp::create(builder, loc, size);
       Value isTrue = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::slt, index, end);
-      TypedAttr neutral =
-          getNeutralElement(added.get().getType(), *getReductionKind(combiner));
-      Value other = arith::ConstantOp::create(builder, loc, neutral);
+      Value other = arith::ConstantOp::create(
+          builder, loc, getNeutralElement(added.get().getType(), *kind));
       added.set(
           arith::SelectOp::create(builder, loc, isTrue, added.get(), other));
     }
@@ -175,6 +125,21 @@ struct LinalgModel
   }
 
 private:
+  /// True of an op whose body may be changed.
+  static bool masks(linalg::LinalgOp op) {
+    return isa<linalg::GenericOp, linalg::ReduceOp>(op);
+  }
+
+  /// True if zeros in the operands that have `factor` add nothing to a sum.
+  static bool isNeutralOnZeros(Operation *op, const ShardingRule &rule,
+                               unsigned factor) {
+    llvm::SmallBitVector having(op->getNumOperands());
+    for (auto [i, dims] : llvm::enumerate(rule.operands))
+      having[i] = hasFactor(dims, factor);
+    return rule.factors[factor].reduction == ReductionKind::Sum &&
+           keepsZeros(op, having);
+  }
+
   /// Dimensions of one operand. A loop that is used other than as a plain
   /// dimension (a window, a diagonal) becomes replicated.
   static TensorFactors getDims(ShardingRule &rule, AffineMap map) {

@@ -9,8 +9,14 @@
 #define TESSERA_LIB_INTERFACES_UPSTREAMMODELS_H
 
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include <optional>
 
 namespace tessera {
+
+/// The reduction that `op` is the combiner of: a maximum or minimum as partial
+/// values know it, of signed integers and of booleans as 0 and 1, and NaN where
+/// an operand is. None for any other op.
+std::optional<ReductionKind> getExtremum(mlir::Operation *op);
 
 /// arith and math.
 void registerElementwiseModels(mlir::DialectRegistry &registry);

@@ -9,7 +9,7 @@
 
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/NeutralElements.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -18,6 +18,22 @@ namespace {
 
 template <typename Model, typename Op>
 using Base = ShardingRuleOpInterface::ExternalModel<Model, Op>;
+
+/// True if all tensors among the operands are.
+bool allTensors(Operation *op, const llvm::SmallBitVector &operands) {
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))
+    if (isa<RankedTensorType>(type) && !operands.test(i))
+      return false;
+  return operands.any();
+}
+
+/// An op that moves elements and computes nothing.
+template <typename Model, typename Op> struct MoveBase : Base<Model, Op> {
+  bool commutesWithReduction(Operation *op, ReductionKind,
+                             const llvm::SmallBitVector &partial) const {
+    return allTensors(op, partial);
+  }
+};
 
 struct EmptyModel : Base<EmptyModel, tensor::EmptyOp> {
   ShardingRule getShardingRule(Operation *op) const {
@@ -36,19 +52,16 @@ struct SplatModel : Base<SplatModel, tensor::SplatOp> {
   }
 };
 
-struct CastModel : Base<CastModel, tensor::CastOp> {
+struct CastModel : MoveBase<CastModel, tensor::CastOp> {
   ShardingRule getShardingRule(Operation *op) const {
     return getElementwiseRule(op);
-  }
-  bool commutesWithReduction(Operation *, ReductionKind,
-                             const llvm::SmallBitVector &) const {
-    return true;
   }
 };
 
 /// expand_shape and collapse_shape: a dimension of the one is made of a group
 /// of dimensions of the other.
-template <typename Op> struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
+template <typename Op>
+struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<Op>(operation);
     constexpr bool expands = std::is_same_v<Op, tensor::ExpandShapeOp>;
@@ -71,10 +84,6 @@ template <typename Op> struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
     for (unsigned i = 1; i < operation->getNumOperands(); ++i)
       rule.operands.emplace_back();
     return rule;
-  }
-  bool commutesWithReduction(Operation *, ReductionKind,
-                             const llvm::SmallBitVector &) const {
-    return true;
   }
   FailureOr<Operation *> cloneWithShapes(Operation *operation,
                                          OpBuilder &builder,
@@ -134,7 +143,8 @@ resizeSlice(Op op, OpBuilder &builder, RankedTensorType oldWhole,
   return sizes;
 }
 
-struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
+struct ExtractSliceModel
+    : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::ExtractSliceOp>(operation);
     ShardingRule rule;
@@ -145,10 +155,6 @@ struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
       rule.operands.emplace_back();
     rule.results.push_back(part);
     return rule;
-  }
-  bool commutesWithReduction(Operation *, ReductionKind,
-                             const llvm::SmallBitVector &) const {
-    return true;
   }
   FailureOr<Operation *> cloneWithShapes(Operation *operation,
                                          OpBuilder &builder,
@@ -167,7 +173,7 @@ struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
   }
 };
 
-struct InsertSliceModel : Base<InsertSliceModel, tensor::InsertSliceOp> {
+struct InsertSliceModel : MoveBase<InsertSliceModel, tensor::InsertSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::InsertSliceOp>(operation);
     ShardingRule rule;
@@ -179,10 +185,6 @@ struct InsertSliceModel : Base<InsertSliceModel, tensor::InsertSliceOp> {
       rule.operands.emplace_back();
     rule.results.push_back(whole);
     return rule;
-  }
-  bool commutesWithReduction(Operation *, ReductionKind,
-                             const llvm::SmallBitVector &partial) const {
-    return partial.test(0) && partial.test(1);
   }
   FailureOr<Operation *> cloneWithShapes(Operation *operation,
                                          OpBuilder &builder,
@@ -201,7 +203,7 @@ struct InsertSliceModel : Base<InsertSliceModel, tensor::InsertSliceOp> {
   }
 };
 
-struct ConcatModel : Base<ConcatModel, tensor::ConcatOp> {
+struct ConcatModel : MoveBase<ConcatModel, tensor::ConcatOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::ConcatOp>(operation);
     int64_t joined = op.getDim();
@@ -220,17 +222,13 @@ struct ConcatModel : Base<ConcatModel, tensor::ConcatOp> {
     rule.results.push_back(dims);
     return rule;
   }
-  /// Zeros are partial sums too.
+  /// Neutral elements are partial values too.
   bool commutesWithReduction(Operation *op, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
-    if (partial.none())
-      return false;
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      if (!partial.test(i) && (kind != ReductionKind::Sum ||
-                               !(matchPattern(operand, m_AnyZeroFloat()) ||
-                                 matchPattern(operand, m_Zero()))))
+      if (!partial.test(i) && !isNeutral(operand, kind))
         return false;
-    return true;
+    return partial.any();
   }
 };
 

@@ -11,11 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionContext.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Partition/Passes.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <map>
@@ -196,19 +195,6 @@ const Decision &ReshardInserter::decide(Operation *op, bool keepsPartial) {
   if (isNew)
     it->second = computeDecision(op, keepsPartial);
   return it->second;
-}
-
-/// True if `value` is filled with the element that changes nothing.
-static bool isNeutral(Value value, ReductionKind kind) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  Value scalar = fill ? fill.getInputs()[0] : value;
-  Type element = getElementTypeOrSelf(scalar.getType());
-  Attribute attr;
-  if (!element.isIntOrFloat() || !matchPattern(scalar, m_Constant(&attr)))
-    return false;
-  if (auto splat = dyn_cast<SplatElementsAttr>(attr))
-    attr = splat.getSplatValue<Attribute>();
-  return attr == getNeutralElement(element, kind);
 }
 
 /// The init of a reduction over sharded factors counts once.

@@ -394,7 +394,7 @@ Fit OpMatcher::matchVariant(const ReferenceOp &target, const ShardingRule &rule,
     return fit;
   if (Fit how = matchExpected(target, absorbed, rule); how != Fit::Yes)
     return how;
-  if (!checkSizes(rule) || !checkPadding(target, rule, absorbed) ||
+  if (!checkSizes(rule) || !checkPadding(rule, absorbed) ||
       !checkUniformSums(rule) || !findPartialAxes(rule) || !checkInits() ||
       !checkPartialOperands() || !makeResults(target, rule))
     return fit;

@@ -89,7 +89,7 @@ private:
   bool join(unsigned factor, FactorState found);
   bool checkKinds(const ShardingRule &rule,
                   const llvm::SmallBitVector &absorbed);
-  bool checkPadding(const ReferenceOp &target, const ShardingRule &rule,
+  bool checkPadding(const ShardingRule &rule,
                     const llvm::SmallBitVector &absorbed);
   bool checkSizes(const ShardingRule &rule);
   bool checkUniformSums(const ShardingRule &rule);

@@ -100,7 +100,7 @@ Fit OpMatcher::matchAlone(Operation *local,
       }
       factors[i].isUniform = false;
     }
-    if (!checkSizes(target.rule) || !checkPadding(target, target.rule, none) ||
+    if (!checkSizes(target.rule) || !checkPadding(target.rule, none) ||
         !checkUniformSums(target.rule) || !findPartialAxes(target.rule) ||
         !checkInits() || !checkPartialOperands() ||
         !makeResults(target, target.rule))

@@ -14,7 +14,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
-#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Partition/Passes.h"
 
 namespace tessera {
@@ -132,41 +132,26 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
   return operands;
 }
 
-/// An op that is linear in some operands, or says so itself, gives zeros where
-/// they are zero. All operands that have the dimension must be: zero times what
-/// stands in another one's padding need not be zero but may be no number.
+/// Where all operands that have the dimension are zero, so may be the results.
+/// The op is told of the padding first.
 void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface)
     return;
-  auto isZero = [&](unsigned factor, bool keepsZeros) {
-    llvm::SmallBitVector having(op->getNumOperands());
-    for (auto [i, operand] : llvm::enumerate(rule.operands)) {
-      std::optional<int64_t> dim = findDim(operand, factor);
-      if (dim && !isZeroPadded(op->getOperand(i), *dim))
-        return false;
-      if (dim)
-        having.set(i);
-    }
-    auto isLinearIn = [&](const llvm::SmallBitVector &operands) {
-      return iface.commutesWithReduction(ReductionKind::Sum, operands);
-    };
-    auto isLinearInOne = [&](unsigned i) {
-      llvm::SmallBitVector one(op->getNumOperands());
-      one.set(i);
-      return isLinearIn(one);
-    };
-    return keepsZeros ||
-           (having.any() && (isLinearIn(having) ||
-                             llvm::any_of(having.set_bits(), isLinearInOne)));
-  };
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     if (sizes.getPadded(op, index) == factor.size)
       continue;
-    // Those of other kinds it was told of before.
-    bool keepsZeros = factor.kind == FactorKind::Parallel &&
-                      iface.absorbPadding(index, factor.size);
-    if (!isZero(index, keepsZeros))
+    // Of those of other kinds it was told before.
+    bool absorbed = factor.kind == FactorKind::Parallel &&
+                    iface.absorbPadding(index, factor.size);
+    llvm::SmallBitVector zero(op->getNumOperands());
+    bool allZero = true;
+    for (auto [i, operand] : llvm::enumerate(rule.operands))
+      if (std::optional<int64_t> dim = findDim(operand, index)) {
+        zero.set(i);
+        allZero &= isZeroPadded(op->getOperand(i), *dim);
+      }
+    if (!allZero || (!absorbed && !keepsZeros(op, zero)))
       continue;
     for (auto [result, tensor] : llvm::zip(op->getResults(), rule.results))
       if (std::optional<int64_t> dim = findDim(tensor, index))

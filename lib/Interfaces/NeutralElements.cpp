@@ -1,0 +1,47 @@
+//===- NeutralElements.cpp - What changes nothing in a reduction ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/NeutralElements.h"
+#include "LinalgBodies.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+bool tessera::isNeutral(Value value, ReductionKind kind) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  Value scalar = fill ? fill.getInputs()[0] : value;
+  Attribute attr;
+  if (!matchPattern(scalar, m_Constant(&attr)))
+    return false;
+  if (auto splat = dyn_cast<SplatElementsAttr>(attr))
+    attr = splat.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(attr);
+      number && kind == ReductionKind::Sum)
+    return number.getValue().isZero();
+  Type element = getElementTypeOrSelf(scalar.getType());
+  return element.isIntOrIndexOrFloat() &&
+         attr == getNeutralElement(element, kind);
+}
+
+/// A linear function of zeros is zero. An op that is linear in one operand
+/// makes zeros of it and of zeros in others, too; a body may make something
+/// else of those, as in p log(q).
+bool tessera::keepsZeros(Operation *op, const llvm::SmallBitVector &zeros) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return yieldsZeros(linalgOp, zeros);
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface || zeros.none())
+    return false;
+  auto isLinearInOne = [&](unsigned i) {
+    llvm::SmallBitVector one(zeros.size());
+    one.set(i);
+    return iface.commutesWithReduction(ReductionKind::Sum, one);
+  };
+  return iface.commutesWithReduction(ReductionKind::Sum, zeros) ||
+         llvm::any_of(zeros.set_bits(), isLinearInOne);
+}
