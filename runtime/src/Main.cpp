@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InstructionSet.h"
 #include "Launcher.h"
 
 using namespace tessera::rt;
@@ -44,6 +45,9 @@ int main(int argc, char **argv) {
                          manifest.target.c_str(), targetKind.name));
   if (options.help)
     return print(helpText(argv[0], manifest));
+  error = checkIsa();
+  if (!error.empty())
+    return refuse(error);
   if (options.ranks != 0 && options.ranks != manifest.ranks)
     return refuse(format("--ranks %d, but this program was compiled for %d",
                          options.ranks, manifest.ranks));

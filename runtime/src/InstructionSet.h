@@ -1,0 +1,26 @@
+//===- InstructionSet.h - The user's choice of inner loops ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// TESSERA_RT_ISA in the environment picks lesser loops than the processor's
+// best (see kernels/HotKernels.h), for tests: baseline, avx2, avx512 (without
+// matrix units) or amx.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_INSTRUCTIONSET_H
+#define TESSERA_RT_SRC_INSTRUCTIONSET_H
+
+#include <string>
+
+namespace tessera::rt {
+
+/// A message if TESSERA_RT_ISA names no set of this processor; else empty.
+std::string checkIsa();
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_INSTRUCTIONSET_H
