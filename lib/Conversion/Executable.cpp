@@ -6,12 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/Executable.h"
+#include "KnownSymbols.h"
+#include "NarrowFloats.h"
 #include "Optimize.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -95,18 +99,27 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
   bool vectorize = options.optLevel > 1;
   tuning.LoopVectorization = tuning.SLPVectorization = vectorize;
   tuning.LoopInterleaving = tuning.LoopUnrolling = vectorize;
+  expandNarrowFloats(*code, **machine);
   optimize(*code, **machine, options.optLevel, tuning);
+  // Between casts that stay, LLVM has made some of it narrow again.
+  expandNarrowFloats(*code, **machine);
+
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream buffer(bytes);
+  llvm::legacy::PassManager backend;
+  if ((*machine)->addPassesToEmitFile(backend, buffer, nullptr,
+                                      llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("LLVM cannot write objects for this target");
+  backend.run(*code);
+  if (Error error = checkSymbols({buffer.str(), path}, options.cpu))
+    return error;
 
   std::error_code failure;
   llvm::raw_fd_ostream os(path, failure);
   if (failure)
     return llvm::createStringError(path +
                                    ": cannot be written: " + failure.message());
-  llvm::legacy::PassManager backend;
-  if ((*machine)->addPassesToEmitFile(backend, os, nullptr,
-                                      llvm::CodeGenFileType::ObjectFile))
-    return llvm::createStringError("LLVM cannot write objects for this target");
-  backend.run(*code);
+  os << buffer.str();
   os.close();
   if (os.has_error())
     return llvm::createStringError(
@@ -148,6 +161,31 @@ static std::vector<std::string> wordsAfter(StringRef library) {
   return words;
 }
 
+/// One line of a linker's log: the symbols that it lacks, or its first error.
+static std::string summarize(StringRef log) {
+  llvm::SetVector<StringRef> symbols;
+  llvm::SmallVector<StringRef> lines;
+  log.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    for (StringRef marker : {"undefined reference to ", "undefined symbol: "})
+      if (size_t at = line.find(marker); at != StringRef::npos)
+        symbols.insert(line.substr(at + marker.size()).trim("`' \r"));
+  constexpr size_t kShown = 3;
+  if (!symbols.empty()) {
+    std::string text = "undefined symbols: ";
+    text += llvm::join(llvm::ArrayRef(symbols.getArrayRef()).take_front(kShown),
+                       ", ");
+    if (symbols.size() > kShown)
+      text += " and " + std::to_string(symbols.size() - kShown) + " more";
+    return text;
+  }
+  auto *error = llvm::find_if(
+      lines, [](StringRef line) { return line.contains("error: "); });
+  if (error == lines.end())
+    error = lines.begin();
+  return error == lines.end() ? "" : error->str();
+}
+
 Error tessera::linkExecutable(StringRef object, StringRef library,
                               StringRef output) {
   std::string driver;
@@ -175,7 +213,7 @@ Error tessera::linkExecutable(StringRef object, StringRef library,
                                          redirects, 0, 0, &message);
   std::string said = message;
   if (auto text = llvm::MemoryBuffer::getFile(log))
-    said += (*text)->getBuffer().split('\n').first;
+    said += summarize((*text)->getBuffer());
   llvm::sys::fs::remove(log);
   if (status != 0)
     return llvm::createStringError(driver + " cannot link " + output + ": " +

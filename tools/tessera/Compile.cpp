@@ -27,6 +27,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <cstdlib>
 
 using namespace tessera;
 using llvm::StringRef;
@@ -52,11 +53,12 @@ constexpr OptionSpec kOwnOptions[] = {
      "with --target cuda: write the registers and spills of\n"
      "each kernel: JSON to FILE.json, else text; - is stdout"},
     {"--compile-to", "PHASE",
-     "stop after this phase and print the program; default:\n"
-     "exe, the executable"},
+     "stop after this phase and print the program; object: write\n"
+     "the object file and do not link; default: exe, the\n"
+     "executable"},
     {"--cpu", "NAME",
-     "processor to generate code for, by LLVM's name;\n"
-     "default: native, this machine's"},
+     "processor to generate code for, by LLVM's name, as\n"
+     "x86-64-v3; default: $TESSERA_CPU, or native, this machine's"},
     {"--memory", "USE",
      "shared (default), apart (no memory used twice) or\n"
      "watched (the program checks that nothing is written\n"
@@ -159,8 +161,9 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
 /// What the user wants made.
 struct Job {
   std::string input, output, name;
-  /// None: the executable.
+  /// None: the object, and the executable if it is linked.
   std::optional<Phase> last;
+  bool isLinked = true;
   PipelineOptions pipeline;
   ObjectOptions object;
   ImageOptions images;
@@ -240,6 +243,12 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
   return llvm::Error::success();
 }
 
+/// The processor to generate code for where the command line names none.
+StringRef defaultCpu() {
+  const char *value = std::getenv("TESSERA_CPU");
+  return value && *value ? value : "native";
+}
+
 llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
@@ -256,21 +265,24 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   Job job;
   job.input = parsed.positional[0].str();
   StringRef phase = parsed.get("--compile-to", "exe");
-  if (phase != "exe") {
+  job.isLinked = phase == "exe";
+  if (phase != "exe" && phase != "object") {
     job.last = parsePhase(phase);
     if (!job.last)
       return llvm::createStringError("--compile-to expects " + listPhases() +
-                                     " or exe but got '" + phase + "'");
+                                     ", object or exe but got '" + phase +
+                                     "'");
   }
   job.name = llvm::sys::path::stem(job.input).str();
   job.output = parsed.get("-o").str();
   if (!job.last) {
     if (job.output.empty())
-      job.output = job.name;
+      job.output = job.name + (job.isLinked ? "" : ".o");
     if (job.output == "-" || job.output == job.input)
-      return llvm::createStringError("-o expects a file for the executable but "
-                                     "got '" +
-                                     job.output + "'");
+      return llvm::createStringError("-o expects a file for the " +
+                                     StringRef(job.isLinked ? "executable"
+                                                            : "object") +
+                                     " but got '" + job.output + "'");
   }
   if (llvm::Error error = readPipelineOptions(parsed, job.pipeline))
     return std::move(error);
@@ -284,9 +296,9 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   // Work and collectives have an order from phase schedule on.
   if (!job.last || *job.last >= Phase::Schedule)
     job.pipeline.reportPhase = Phase::Schedule;
-  job.object.cpu = parsed.get("--cpu", "native").str();
+  job.object.cpu = parsed.get("--cpu", defaultCpu()).str();
   job.quiet = parsed.has("--quiet");
-  if (!job.last) {
+  if (!job.last && job.isLinked) {
     std::string tool = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
     auto library = findRuntimeLibrary(
         parsed.get("--runtime-library"), llvm::sys::path::parent_path(tool),
@@ -356,12 +368,17 @@ llvm::Error makeImages(mlir::ModuleOp module, const Job &job,
   });
 }
 
-/// The executable, by way of an object that does not stay.
+/// The object, or the executable by way of an object that does not stay.
 llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
                            Progress &progress) {
   if (!job.images.toolkit.empty())
     if (llvm::Error error = makeImages(module, job, progress))
       return error;
+  if (!job.isLinked) {
+    llvm::Error error = writeObject(module, job.object, job.output);
+    progress.done("object");
+    return error;
+  }
   llvm::SmallString<128> object;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("tessera", "o", object))

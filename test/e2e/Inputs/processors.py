@@ -1,0 +1,30 @@
+"""The processors that generated code is tested for, and which of them this machine
+can stand for."""
+
+import pathlib
+
+# Flags of /proc/cpuinfo that each has more than the one it is based on.
+FLAGS = {
+    "x86-64": (None, ""),
+    "x86-64-v2": ("x86-64", "cx16 lahf_lm pni popcnt sse4_1 sse4_2 ssse3"),
+    "x86-64-v3": ("x86-64-v2", "abm avx avx2 bmi1 bmi2 f16c fma movbe"),
+    "x86-64-v4": ("x86-64-v3", "avx512bw avx512cd avx512dq avx512f avx512vl"),
+    "znver3": ("x86-64-v3", "adx clzero sha_ni sse4a vaes vpclmulqdq"),
+    "znver4": ("x86-64-v4", "avx512_bf16 avx512_bitalg avx512_vbmi avx512_vbmi2 avx512_vnni "
+                            "avx512_vpopcntdq avx512ifma clzero gfni sse4a vaes vpclmulqdq"),
+    "sapphirerapids": ("x86-64-v4", "amx_bf16 amx_int8 amx_tile avx512_bf16 avx512_bitalg avx512_fp16 "
+                                    "avx512_vbmi avx512_vbmi2 avx512_vnni avx512_vpopcntdq avx512ifma "
+                                    "avx_vnni gfni serialize vaes vpclmulqdq"),
+}
+
+
+def runnable():
+    """The names of those whose programs this machine runs."""
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    here = next((set(line.split()) for line in text.splitlines() if line.startswith("flags")), set())
+
+    def runs(name):
+        base, flags = FLAGS[name]
+        return here >= set(flags.split()) and (base is None or runs(base))
+
+    return [name for name in FLAGS if runs(name)]
