@@ -5,7 +5,8 @@
 //
 // Looks for each part that a compiled program or the compiler can use, and
 // tries it: a library is loaded and asked for its version, a compiler driver
-// links a program. Nothing missing is an error: the exit status is 0.
+// links a program, a training step is compiled, linked and run at each
+// precision. Nothing missing is an error: the exit status is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,10 @@ constexpr CommandSpec kCommand = {
     "PATH; its libraries as programs do: in $TESSERA_CUDA_LIBRARY_PATH, by "
     "the\n"
     "loader, in the toolkit and in Python's nvidia packages.\n"
-    "The host target needs the linker only. The exit status is 0 in any case.",
+    "The host target needs the linker only. A small training step is "
+    "compiled,\n"
+    "linked and run at each precision, for $TESSERA_CPU or this processor.\n"
+    "The exit status is 0 in any case.",
     kOptions,
     "  tessera doctor\n  tessera doctor --json"};
 
@@ -93,10 +97,13 @@ Output execute(StringRef program, llvm::ArrayRef<StringRef> arguments) {
   argv.append(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(file),
                                           StringRef(file)};
+  std::string message;
   output.ok = llvm::sys::ExecuteAndWait(program, argv, std::nullopt, redirects,
-                                        /*SecondsToWait=*/20) == 0;
+                                        /*SecondsToWait=*/20, 0, &message) == 0;
   if (auto buffer = llvm::MemoryBuffer::getFile(file))
     output.text = (*buffer)->getBuffer().str();
+  if (output.text.empty())
+    output.text = message; // The signal that ended it, or why it did not start.
   return output;
 }
 
@@ -260,11 +267,16 @@ Finding findLinker() {
   return finding;
 }
 
+/// The path of this executable.
+std::string findSelf() {
+  return llvm::sys::fs::getMainExecutable(nullptr,
+                                          reinterpret_cast<void *>(&findSelf));
+}
+
 /// An archive that programs are linked with, beside this executable.
 Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
   Finding finding(part, purpose);
-  std::string self = llvm::sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&findRuntime));
+  std::string self = findSelf();
   StringRef root =
       llvm::sys::path::parent_path(llvm::sys::path::parent_path(self));
   llvm::SmallString<128> path(root);
@@ -274,6 +286,67 @@ Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
     finding.path = path.str().str();
   }
   return finding;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs of each precision
+//===----------------------------------------------------------------------===//
+
+/// A table, a norm, linear layers and a loss: all that differs between precisions.
+constexpr StringRef kProgram = R"mlir(
+func.func @forward(%table: tensor<32x16xf32> {nn.param = "table", nn.init = #nn.init<normal, 0.1>},
+                   %w: tensor<16x16xf32> {nn.param = "w", nn.init = #nn.init<normal, 0.1>},
+                   %gain: tensor<16xf32> {nn.param = "gain", nn.init = #nn.init<ones>},
+                   %tokens: tensor<8xi32> {nn.input = "tokens", nn.vocab = 32, nn.dims = ["batch"]},
+                   %labels: tensor<8xi32> {nn.input = "labels", nn.vocab = 32, nn.dims = ["batch"]})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %x = nn.embedding %table, %tokens : tensor<32x16xf32>, tensor<8xi32> -> tensor<8x16xf32>
+  %0 = nn.rms_norm %x, %gain eps 1.0e-5 : tensor<8x16xf32>, tensor<16xf32>
+  %1 = nn.einsum "bd,df->bf" %0, %w : tensor<8x16xf32>, tensor<16x16xf32> -> tensor<8x16xf32>
+  %2 = nn.silu %1 : tensor<8x16xf32>
+  %3 = nn.einsum "bf,vf->bv" %2, %table : tensor<8x16xf32>, tensor<32x16xf32> -> tensor<8x32xf32>
+  %4 = nn.cross_entropy %3, %labels ignore -100 : tensor<8x32xf32>, tensor<8xi32> -> tensor<8xf32>
+  %5 = nn.reduce <sum> %4 dims [0] : tensor<8xf32> -> tensor<f32>
+  return %5 : tensor<f32>
+}
+)mlir";
+
+/// Compiles, links and runs the training step of the program at `source`.
+Finding tryPrecision(StringRef part, StringRef precision, StringRef source) {
+  Finding finding(part, "a training step, compiled and run");
+  finding.status = Status::Broken;
+  llvm::SmallString<64> program;
+  if (llvm::sys::fs::createTemporaryFile("tessera-doctor", "out", program)) {
+    finding.note = "no temporary file can be made";
+    return finding;
+  }
+  llvm::FileRemover remover(program);
+  Output output = execute(findSelf(), {"compile", source, "--precision",
+                                       precision, "--quiet", "-o", program});
+  if (output.ok)
+    output = execute(program, {"--random-data", "--quiet"});
+  if (output.ok)
+    finding.status = Status::Usable;
+  else
+    finding.note = firstLine(output.text).str();
+  return finding;
+}
+
+/// A finding for each precision.
+std::vector<Finding> tryPrecisions() {
+  std::vector<Finding> findings;
+  llvm::SmallString<64> source;
+  int descriptor;
+  bool hasSource = !llvm::sys::fs::createTemporaryFile(
+      "tessera-doctor", "mlir", descriptor, source);
+  llvm::FileRemover remover(source);
+  if (hasSource)
+    llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << kProgram;
+  findings.push_back(tryPrecision("f32 program", "f32", source));
+  findings.push_back(tryPrecision("bf16 program", "bf16", source));
+  findings.push_back(tryPrecision("f16 program", "f16", source));
+  findings.push_back(tryPrecision("fp8 program", "fp8", source));
+  return findings;
 }
 
 //===----------------------------------------------------------------------===//
@@ -325,7 +398,7 @@ int tessera::runDoctor(Arguments arguments) {
     return reportError(kCommand.name,
                        "unexpected '" + parsed->positional[0] + "'");
 
-  const Finding findings[] = {
+  std::vector<Finding> findings = {
       findLinker(),
       findRuntime("runtime", "running host programs", "libtessera_rt_host.a"),
       findRuntime("CUDA runtime", "running GPU programs",
@@ -338,6 +411,7 @@ int tessera::runDoctor(Arguments arguments) {
       describe("cuDNN", "attention on GPUs", findLibrary(LibraryKind::Cudnn)),
       describe("NCCL", "collectives between GPUs",
                findLibrary(LibraryKind::Nccl))};
+  llvm::append_range(findings, tryPrecisions());
   llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
     parsed->has("--json") ? printJson(findings, os) : printTable(findings, os);
   });
