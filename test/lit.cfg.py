@@ -22,6 +22,12 @@ config.substitutions.append(("%bin", config.tessera_bin_dir))
 config.substitutions.append(("%src", config.tessera_src_root))
 config.substitutions.append(("%models", os.path.join(config.tessera_src_root, "share", "models")))
 
+# What programs are compiled for and run with, where it is not this machine's
+# processor: see docs/host-target.md.
+for variable in ["TESSERA_CPU", "TESSERA_RT_ISA"]:
+    if os.environ.get(variable):
+        config.environment[variable] = os.environ[variable]
+
 # A CUDA toolkit, as `tessera compile --target cuda` finds it.
 toolkit = None
 for variable in ["TESSERA_CUDA_PATH", "CUDA_HOME"]:
