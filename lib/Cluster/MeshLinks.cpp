@@ -48,15 +48,18 @@ static double bandwidthOf(const LevelSpec &level, int64_t size) {
 MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
   MeshLinks links;
   links.axes.resize(mesh.sizes.size());
-  int64_t stride = 1;
+  int64_t devices = 1, stride = 1;
+  for (int64_t size : mesh.sizes)
+    devices *= size;
   for (size_t axis = mesh.sizes.size(); axis-- > 0;) {
     int64_t left = mesh.sizes[axis], reach = stride;
     for (auto [index, level] : llvm::enumerate(cluster.levels)) {
       // Neighbours at distance `reach` share a group of this level if a whole
-      // number of them fills it; the outermost level takes what is left.
+      // number of them fills it, or if the whole mesh lies in one; the
+      // outermost level takes what is left.
       bool last = index + 1 == cluster.levels.size();
       int64_t inside = 1;
-      if (last)
+      if (last || devices <= level.devices)
         inside = left;
       else if (level.devices % reach == 0) {
         int64_t fits = level.devices / reach;

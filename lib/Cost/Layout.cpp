@@ -43,12 +43,32 @@ static void checkSizes(std::vector<std::string> &errors, const Layout &l) {
     errors.push_back(formatv("zero: expects 0 to 3 but got {0}", l.zero));
 }
 
+/// Which axis to change for the devices to suffice, or how many they may be.
+static std::string adviseAxes(const Layout &l) {
+  const std::pair<const char *, int64_t> axes[] = {
+      {"dp", l.dp}, {"tp", l.tp}, {"pp", l.pp}, {"cp", l.cp}};
+  double product = double(l.dp) * l.tp * l.pp * l.cp;
+  for (auto [name, size] : axes)
+    if (double others = product / size;
+        others <= double(l.gpus) && l.gpus % int64_t(others) == 0)
+      return formatv("change {0} to {1}", name, l.gpus / int64_t(others));
+  double others = product / l.dp;
+  if (others > double(l.gpus))
+    return formatv("make tp, pp or cp smaller: together they are {0:F0}",
+                   others);
+  return formatv("change dp to {0} and gpus to {1}, or tp, pp and cp to "
+                 "divisors of gpus",
+                 l.gpus / int64_t(others),
+                 l.gpus / int64_t(others) * int64_t(others));
+}
+
 static void checkAxes(std::vector<std::string> &errors, const Layout &l) {
   double product = double(l.dp) * l.tp * l.pp * l.cp;
   if (product != double(l.gpus))
     errors.push_back(formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x "
-                             "{2} x {3} = {4:F0} but got {5}",
-                             l.dp, l.tp, l.pp, l.cp, product, l.gpus));
+                             "{2} x {3} = {4:F0} but got {5}; {6}",
+                             l.dp, l.tp, l.pp, l.cp, product, l.gpus,
+                             adviseAxes(l)));
   if (l.dp % l.ep)
     errors.push_back(
         formatv("ep: expects a divisor of dp = {0} but got {1}", l.dp, l.ep));

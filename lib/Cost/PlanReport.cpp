@@ -111,9 +111,12 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
   for (const ModelWork::Run &run : work.layers) {
     const LayerWork &layer = work.kinds[run.kind];
     modelFlops += run.count * layer.modelFlops;
+    // Of attention all scores, as the model's FLOPs count it, though a causal
+    // kernel skips half of them.
     for (const OpWork &op : layer.ops)
       if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
-        flops += run.count * op.flops;
+        flops +=
+            run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
   }
   // Sums above are of one micro-batch on one device of each stage.
   double perDevice = double(layout.microBatches()) / double(layout.pp);
@@ -246,6 +249,11 @@ std::string tessera::cost::judgeConfidence(const Layout &layout,
   uncoveredIf(layout.pp > 1 && layout.schedule == "zb-v", "zb-v");
   uncoveredIf(layout.offload != Offload::None, "offload of optimizer state");
   uncoveredIf(layout.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
+  uncoveredIf(layout.precision == Precision::F32,
+              "f32, whose peak is that of TF32");
+  uncoveredIf(layout.precision == Precision::FP8 && !device.findPeak("fp8"),
+              "fp8 on a device without units for it, at the peak of bf16");
+  uncoveredIf(layout.seq > 262144, "sequences of more than 262144 tokens");
   uncoveredIf(layout.gpus > 2240, "more than 2240 devices");
   uncoveredIf(layout.cp > 2, "a context axis of more than 2");
   if (uncovered >= 2 || guesses > 3)

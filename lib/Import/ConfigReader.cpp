@@ -134,9 +134,19 @@ void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
   for (const auto &entry : object)
     keys.push_back(entry.first);
   llvm::sort(keys);
-  for (StringRef key : keys)
-    if (!llvm::is_contained(known, key))
-      return fail(escape(key), "unknown key " + where + didYouMean(key, known));
+  for (StringRef key : keys) {
+    if (llvm::is_contained(known, key))
+      continue;
+    std::string full = (path + key).str();
+    const StringRef *wanted = llvm::find(ignored.wanted, full);
+    if (wanted == ignored.wanted.end()) {
+      std::string hint = didYouMean(key, known);
+      if (hint.empty())
+        hint = "; --ignore-key " + escape(full) + " ignores it";
+      return fail(escape(key), "unknown key " + where + hint);
+    }
+    ignored.found.push_back(*wanted);
+  }
   for (StringRef key : kMustBeOff)
     if (const json::Value *value = find(key); value && !isOff(*value))
       return wrong(key, "null, false or nothing (it is not supported)", *value);

@@ -9,6 +9,7 @@
 #define TESSERA_LIB_IMPORT_CONFIGREADER_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
@@ -27,10 +28,16 @@ constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 /// an empty list or object leaves it as it is.
 inline constexpr llvm::StringRef kMustBeOff[] = {
     "add_cross_attention", "is_encoder_decoder", "pruned_heads",
-    "quantization_config"};
+    "quantization_config", "rope_interleaved"};
 
 /// A value for an error, its first 40 characters at most.
 std::string printShort(const llvm::json::Value &value);
+
+/// Unknown keys that the user wants ignored, and those of them that a file has.
+struct IgnoredKeys {
+  llvm::ArrayRef<llvm::StringRef> wanted;
+  llvm::SmallVector<llvm::StringRef> found;
+};
 
 /// Reads the values of one object and keeps the first error; after an error
 /// whatever is read is a default.
@@ -38,8 +45,10 @@ class ConfigReader {
 public:
   /// `path` goes before keys in errors: "rope_scaling.".
   ConfigReader(const llvm::json::Object &object, llvm::StringRef file,
-               llvm::Error &error, llvm::StringRef path = "")
-      : object(object), file(file), path(path), error(error) {}
+               IgnoredKeys &ignored, llvm::Error &error,
+               llvm::StringRef path = "")
+      : object(object), file(file), path(path), ignored(ignored), error(error) {
+  }
 
   void fail(llvm::StringRef key, const llvm::Twine &text);
 
@@ -68,7 +77,8 @@ public:
   void checkDivides(llvm::StringRef key, int64_t size, llvm::StringRef what,
                     int64_t by);
 
-  /// Every key must be in one of the lists. Names the nearest known key.
+  /// Every key must be in one of the lists, or among those that are ignored.
+  /// Names the nearest known key.
   void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> lists,
                  const llvm::Twine &where);
 
@@ -81,6 +91,7 @@ private:
 
   const llvm::json::Object &object;
   llvm::StringRef file, path;
+  IgnoredKeys &ignored;
   llvm::Error &error;
 };
 

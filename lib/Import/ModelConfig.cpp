@@ -37,6 +37,7 @@ constexpr int64_t kMaxLayers = 10000;
 constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
                                         "_commit_hash",
                                         "_name_or_path",
+                                        "_num_labels",
                                         "architectures",
                                         "attn_implementation",
                                         "auto_map",
@@ -89,6 +90,7 @@ constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
                                         "top_p",
                                         "torch_dtype",
                                         "torchscript",
+                                        "transformers.js_config",
                                         "transformers_version",
                                         "typical_p",
                                         "use_bfloat16",
@@ -99,6 +101,8 @@ constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
 constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
                                       "embd_pdrop",
                                       "n_ctx",
+                                      "n_special",
+                                      "predict_special_tokens",
                                       "reorder_and_upcast_attn",
                                       "resid_pdrop",
                                       "summary_activation",
@@ -108,7 +112,8 @@ constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
                                       "summary_use_proj"};
 
 /// The same for Llama. pretraining_tp splits matmuls and changes no value.
-constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "pretraining_tp"};
+constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "is_llama_config",
+                                       "pretraining_tp"};
 
 constexpr StringRef kGPT2Read[] = {"activation_function",
                                    "initializer_range",
@@ -214,7 +219,7 @@ void readRope(ConfigReader &rope, ModelConfig &config) {
 }
 
 void readLlama(ConfigReader &reader, ModelConfig &config, StringRef fileName,
-               llvm::Error &error) {
+               IgnoredKeys &ignored, llvm::Error &error) {
   reader.checkKeys({kLlamaRead, kLlamaIgnored, kCommonIgnored, kMustBeOff},
                    "of model_type llama");
   config.vocab = reader.size("vocab_size");
@@ -248,7 +253,7 @@ void readLlama(ConfigReader &reader, ModelConfig &config, StringRef fileName,
   for (StringRef key : {"rope_scaling", "rope_parameters"})
     if (const json::Object *object = reader.nested(key)) {
       std::string path = (key + ".").str();
-      ConfigReader rope(*object, fileName, error, path);
+      ConfigReader rope(*object, fileName, ignored, error, path);
       readRope(rope, config);
     }
 }
@@ -276,8 +281,9 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
   return fields(*this) == fields(other);
 }
 
-llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
-                                                      StringRef fileName) {
+llvm::Expected<ModelConfig>
+tessera::parseModelConfig(StringRef text, StringRef fileName,
+                          ArrayRef<StringRef> ignoredKeys) {
   llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError(
@@ -288,7 +294,8 @@ llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
         fileName + ": expects a JSON object but got " + printShort(*value));
 
   llvm::Error error = llvm::Error::success();
-  ConfigReader reader(*object, fileName, error);
+  IgnoredKeys ignored{ignoredKeys, {}};
+  ConfigReader reader(*object, fileName, ignored, error);
   ModelConfig config;
   config.name = modelName(fileName);
   size_t family = reader.choice("model_type", {"gpt2", "llama"});
@@ -298,19 +305,25 @@ llvm::Expected<ModelConfig> tessera::parseModelConfig(StringRef text,
   if (config.family == ModelFamily::GPT2)
     readGPT2(reader, config);
   else
-    readLlama(reader, config, fileName, error);
+    readLlama(reader, config, fileName, ignored, error);
   if (error)
     return std::move(error);
+  for (StringRef key : ignoredKeys)
+    if (!llvm::is_contained(ignored.found, key))
+      return llvm::createStringError(
+          "--ignore-key expects an unknown key of " + fileName + " but got '" +
+          key + "'");
   if (countParameters(config) == std::numeric_limits<int64_t>::max())
     return llvm::createStringError(
         fileName + ": expects fewer than 2^63 parameters but got more");
   return config;
 }
 
-llvm::Expected<ModelConfig> tessera::readModelConfig(StringRef path) {
+llvm::Expected<ModelConfig>
+tessera::readModelConfig(StringRef path, ArrayRef<StringRef> ignoredKeys) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError(
         path + ": cannot be read: " + buffer.getError().message());
-  return parseModelConfig((*buffer)->getBuffer(), path);
+  return parseModelConfig((*buffer)->getBuffer(), path, ignoredKeys);
 }

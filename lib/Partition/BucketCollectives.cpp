@@ -231,7 +231,7 @@ void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
           .value_or("waiting for the last one, or the copies, takes longer "
                     "than another collective");
   remark::missed(members[begin]->getLoc(), getOptions())
-      << remark::add("{0} done as one",
+      << remark::add("{0} begins another bucket",
                      members[begin]->getName().getStringRef().str())
       << remark::reason("{0}", why);
 }

@@ -272,6 +272,14 @@ std::string ReshardInserter::print(ArrayRef<AxisList> axes) const {
   return text.empty() ? "nothing sharded" : text;
 }
 
+/// Devices among which an op with these axes divides its work.
+static int64_t countShards(ArrayRef<AxisList> axes) {
+  int64_t shards = 1;
+  for (const AxisList &list : axes)
+    shards *= numShards(list);
+  return shards;
+}
+
 void ReshardInserter::report(Operation *op, const Decision &decision) {
   const FactorChoice &choice = decision.choice;
   if (choice.cost.bytes == 0)
@@ -285,10 +293,16 @@ void ReshardInserter::report(Operation *op, const Decision &decision) {
                         print(choice.axes))
          << remark::metric("bytes", choice.cost.bytes)
          << remark::metric("us", choice.cost.time * 1e6);
-  if (choice.hasOther())
-    remark << remark::metric("nextBest", print(choice.otherAxes))
-           << remark::metric("bytesOfNextBest", choice.otherCost.bytes)
-           << remark::metric("usOfNextBest", choice.otherCost.time * 1e6);
+  if (!choice.hasOther())
+    return;
+  remark << remark::metric("nextBest", print(choice.otherAxes))
+         << remark::metric("bytesOfNextBest", choice.otherCost.bytes)
+         << remark::metric("usOfNextBest", choice.otherCost.time * 1e6);
+  if (choice.otherCost.time < choice.cost.time)
+    remark << remark::reason(
+        "the next best moves data for a shorter time, but each device would do "
+        "{0} times the work",
+        countShards(choice.axes) / countShards(choice.otherAxes));
 }
 
 LogicalResult ReshardInserter::visit(Operation *op) {

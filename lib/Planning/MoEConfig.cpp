@@ -183,6 +183,8 @@ double MoEConfig::activeParameters() const {
 
 double MoEConfig::modelFlopsPerToken(int64_t seq) const {
   double values = isLatent() ? valueDim : headDim;
-  return 6 * activeParameters() + 6.0 * double(layers) * double(heads) *
-                                      (double(keyDim()) + values) * double(seq);
+  double lookedUp = tiedHead ? 0.0 : double(vocab) * double(hidden);
+  return 6 * (activeParameters() - lookedUp) +
+         6.0 * double(layers) * double(heads) * (double(keyDim()) + values) *
+             double(seq);
 }

@@ -30,8 +30,11 @@ using namespace tessera::cost;
 
 double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
   double parameters = countParameters(config);
+  // Tables that are only looked up; a tied one is the head's too.
   if (config.family == ModelFamily::GPT2)
     parameters -= double(config.maxPositions) * config.hidden;
+  if (!config.tiedHead)
+    parameters -= double(config.vocab) * config.hidden;
   return 6 * parameters +
          12.0 * config.layers * config.heads * config.headDim * double(seq);
 }

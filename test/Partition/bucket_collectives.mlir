@@ -56,7 +56,7 @@ func.func @unlike(%a: tensor<16xf32>, %b: tensor<16xbf16>)
 // CHECK: %[[N:.*]] = arith.negf %[[R]]#0
 // CHECK: %[[M:.*]] = math.absf %[[N]]
 // CHECK: dist.all_reduce <sum> %[[M]]
-// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="one needs the result of another", Remark="dist.all_reduce done as one"
+// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="one needs the result of another", Remark="dist.all_reduce begins another bucket"
 func.func @chain(%a: tensor<16xf32>, %b: tensor<16xf32>)
     -> (tensor<16xf32>, tensor<16xf32>) attributes {dist.local} {
   %0 = dist.all_reduce <sum> %a over <{"y"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
@@ -77,7 +77,7 @@ func.func @chain(%a: tensor<16xf32>, %b: tensor<16xf32>)
 // CHECK-LABEL: func.func @scatter_two
 // CHECK-NOT: dist.bucket
 // CHECK: return
-// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="waiting for the last one, or the copies, takes longer than another collective", Remark="dist.reduce_scatter done as one"
+// REMARK-DAG: [Missed] BucketCollectives {{.*}}Reason="waiting for the last one, or the copies, takes longer than another collective", Remark="dist.reduce_scatter begins another bucket"
 func.func @scatter(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<16xf32>)
     -> (tensor<4xf32>, tensor<8x1xf32>, tensor<4xf32>) attributes {dist.local} {
   %0 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh : tensor<16xf32> -> tensor<4xf32>

@@ -16,3 +16,10 @@ func.func @pad(%x: tensor<17x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   %0 = math.exp %x : tensor<17x4xf32>
   return %0 : tensor<17x4xf32>
 }
+
+// Why a choice is not taken that moves less: it would repeat the work.
+// CHECK-DAG: [Analysis] FactorSharding {{.*}}Reason="the next best moves data for a shorter time, but each device would do 4 times the work", Remark="nn.einsum runs with j {"x"}"
+func.func @repeated(%x: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<8x1024xf32>) -> tensor<64x1024xf32> {
+  %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<64x8xf32>, tensor<8x1024xf32> -> tensor<64x1024xf32>
+  return %0 : tensor<64x1024xf32>
+}

@@ -31,6 +31,9 @@ constexpr OptionSpec kOptions[] = {
     {"--train", "",
      "take labels, return the loss (mean, sum, and the number\n"
      "of labels) instead of logits"},
+    {"--ignore-key", "LIST",
+     "keys of the config, separated by commas, that would be an\n"
+     "error since they are not known: they change nothing"},
     {"--params-only", "",
      "print the number of parameters and stop: no graph is built"},
     {"--quiet", "", "no summary on stderr"},
@@ -143,7 +146,8 @@ int tessera::runModel(Arguments arguments) {
     return fail("expects one CONFIG.json but got " +
                 llvm::Twine(parsed->positional.size()) +
                 "; see tessera model --help");
-  auto config = readModelConfig(parsed->positional[0]);
+  auto config =
+      readModelConfig(parsed->positional[0], parsed->getList("--ignore-key"));
   if (!config)
     return fail(config.takeError());
   auto options = readOptions(*parsed, *config);

@@ -28,6 +28,12 @@ StringRef ParsedOptions::get(StringRef name, StringRef byDefault) const {
   return found == values.end() ? byDefault : found->second;
 }
 
+llvm::SmallVector<StringRef> ParsedOptions::getList(StringRef name) const {
+  llvm::SmallVector<StringRef> list;
+  get(name).split(list, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return list;
+}
+
 llvm::Expected<std::optional<int64_t>>
 ParsedOptions::getInteger(StringRef name, int64_t minimum) const {
   if (!has(name))

@@ -57,6 +57,8 @@ public:
   /// The value of an option, or `byDefault`.
   llvm::StringRef get(llvm::StringRef name,
                       llvm::StringRef byDefault = "") const;
+  /// The value's parts between commas; empty if the option is not given.
+  llvm::SmallVector<llvm::StringRef> getList(llvm::StringRef name) const;
   /// The value as an integer of at least `minimum`; none if not given.
   llvm::Expected<std::optional<int64_t>> getInteger(llvm::StringRef name,
                                                     int64_t minimum) const;

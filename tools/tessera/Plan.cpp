@@ -81,6 +81,9 @@ constexpr OptionSpec kOptions[] = {
     {"--imbalance", "X",
      "tokens of the busiest experts over an even spread, where\n"
      "nothing is dropped; default: 1"},
+    {"--ignore-key", "LIST",
+     "keys of the config, separated by commas, that would be an\n"
+     "error since they are not known: they change nothing"},
     {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
     {"--price", "X", "dollars an hour and device"},
     {"--json", "", "print JSON"},
@@ -106,11 +109,12 @@ constexpr CommandSpec kCommand = {
     "devices, and what ZeRO leaves on one. Models with experts (mixtral,\n"
     "deepseek_v2, deepseek_v3) have no graph yet: their work is written down "
     "from\n"
-    "the config. GB are 1e9 bytes, GiB 2^30.",
+    "the config. GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
+    "error, and 3 where a layout does not fit into the devices' memory.",
     kOptions,
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
-    "share/clusters/h100.json \\\n"
+    "share/clusters/h100-sxm-ib.json \\\n"
     "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
     "512\n"
     "  tessera plan --compare a.json b.json\n"
@@ -200,6 +204,9 @@ llvm::Expected<double> readNumber(const ParsedOptions &parsed, StringRef name) {
   return number;
 }
 
+/// The exit status of a plan that does not fit into memory.
+constexpr int kDoesNotFit = 3;
+
 /// True if the options say how the model is to be spread.
 bool hasLayout(const ParsedOptions &parsed) {
   for (StringRef name : {"--layout", "--dp", "--tp", "--pp", "--cp"})
@@ -258,17 +265,22 @@ struct Subject {
   }
 };
 
-llvm::Expected<Subject> readSubject(StringRef path) {
+llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
+  StringRef path = parsed.positional[0];
   Subject subject;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (buffer && isMoEConfig((*buffer)->getBuffer())) {
     auto sparse = parseMoEConfig((*buffer)->getBuffer(), path);
     if (!sparse)
       return sparse.takeError();
+    if (parsed.has("--ignore-key"))
+      return llvm::createStringError(
+          "--ignore-key expects a config of a model without experts: of the "
+          "others, unknown keys are not read");
     subject.sparse = *sparse;
     return subject;
   }
-  auto dense = readModelConfig(path);
+  auto dense = readModelConfig(path, parsed.getList("--ignore-key"));
   if (!dense)
     return dense.takeError();
   subject.dense = *dense;
@@ -305,11 +317,30 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
   });
 }
 
+/// Options that mean something without a layout.
+constexpr StringRef kWallOptions[] = {
+    "--cluster",    "--seq",       "--micro-batch", "--precision",
+    "--grad-dtype", "--optimizer", "--json",        "--f32-parameters",
+    "--ignore-key", "-o"};
+
+/// An error if an option was given that only a layout gives a meaning.
+llvm::Error checkWallOptions(const ParsedOptions &parsed) {
+  for (const OptionSpec &option : kOptions)
+    if (parsed.has(option.name) &&
+        !llvm::is_contained(kWallOptions, option.name))
+      return llvm::createStringError(
+          option.name + " expects a layout: at least one of --dp, --tp, --pp, "
+                        "--cp or --layout, with --global-batch and --cluster");
+  return llvm::Error::success();
+}
+
 llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
+  if (llvm::Error error = checkWallOptions(parsed))
+    return error;
   auto layout = readLayout(parsed, subject.maxPositions());
   if (!layout)
     return layout.takeError();
-  double capacity = 80e9;
+  double capacity = 80.0 * (int64_t(1) << 30);
   if (parsed.has("--cluster")) {
     auto cluster = readClusterSpec(parsed.get("--cluster"));
     if (!cluster)
@@ -340,12 +371,14 @@ llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
   return makeMoEWork(*subject.sparse, layout, options);
 }
 
-llvm::Error runPlan(const ParsedOptions &parsed, const Subject &subject) {
+/// Prints the report; the exit status says whether the layout fits.
+llvm::Expected<int> runPlan(const ParsedOptions &parsed,
+                            const Subject &subject) {
   auto layout = readLayout(parsed, subject.maxPositions());
   if (!layout)
     return layout.takeError();
   if (llvm::Error error = checkLayout(*layout, subject))
-    return error;
+    return std::move(error);
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
         "expects --cluster FILE, as share/clusters/*.json");
@@ -368,7 +401,9 @@ llvm::Error runPlan(const ParsedOptions &parsed, const Subject &subject) {
   auto report = makePlanReport(*work, *layout, *cluster, question, pricer);
   if (!report)
     return report.takeError();
-  return writeReport(parsed, *report);
+  if (llvm::Error error = writeReport(parsed, *report))
+    return std::move(error);
+  return report->fits() ? 0 : kDoesNotFit;
 }
 
 llvm::Error runCompare(const ParsedOptions &parsed) {
@@ -421,20 +456,26 @@ llvm::Error runCalibrate(const ParsedOptions &parsed) {
   });
 }
 
-llvm::Error run(const ParsedOptions &parsed) {
+/// The exit status of what the options ask for.
+llvm::Expected<int> run(const ParsedOptions &parsed) {
+  auto status = [](llvm::Error error) -> llvm::Expected<int> {
+    if (error)
+      return std::move(error);
+    return 0;
+  };
   if (parsed.has("--calibrate"))
-    return runCalibrate(parsed);
+    return status(runCalibrate(parsed));
   if (parsed.has("--compare"))
-    return runCompare(parsed);
+    return status(runCompare(parsed));
   if (parsed.positional.size() != 1)
     return llvm::createStringError("expects one CONFIG.json but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera plan --help");
-  auto subject = readSubject(parsed.positional[0]);
+  auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();
   return hasLayout(parsed) ? runPlan(parsed, *subject)
-                           : runWall(parsed, *subject);
+                           : status(runWall(parsed, *subject));
 }
 
 } // namespace
@@ -445,7 +486,6 @@ int tessera::runPlan(Arguments arguments) {
   llvm::Expected<ParsedOptions> parsed = parseOptions(kCommand, arguments);
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());
-  if (llvm::Error error = run(*parsed))
-    return reportError(kCommand.name, std::move(error));
-  return 0;
+  llvm::Expected<int> status = run(*parsed);
+  return status ? *status : reportError(kCommand.name, status.takeError());
 }

@@ -12,6 +12,7 @@
 #include "Options.h"
 #include "tessera/Support/Spelling.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tessera;
@@ -40,7 +41,12 @@ void printUsage(llvm::raw_ostream &os) {
         "many devices.\n\nCommands:\n";
   for (const Command &command : kCommands)
     os << llvm::formatv("  {0,-10} {1}\n", command.name, command.summary);
-  os << "\n'tessera COMMAND --help' tells more of each.\n";
+  os << "\n'tessera COMMAND --help' tells more of each, 'tessera --version' "
+        "the version.\n";
+}
+
+void printVersion(llvm::raw_ostream &os) {
+  os << "tessera " TESSERA_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
 }
 
 } // namespace
@@ -66,8 +72,10 @@ int main(int argc, char **argv) {
     return 1;
   }
   StringRef name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") {
-    llvm::Error error = writeOutput("", printUsage);
+  bool wantsVersion = name == "--version";
+  if (wantsVersion || name == "--help" || name == "-h" || name == "help") {
+    llvm::Error error =
+        writeOutput("", wantsVersion ? printVersion : printUsage);
     return error ? reportError("", std::move(error)) : 0;
   }
   for (const Command &command : kCommands)

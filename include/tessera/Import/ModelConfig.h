@@ -91,12 +91,16 @@ struct ModelConfig {
 /// the key's default where it has one. Errors are one line with the file, the
 /// key, what is expected and what is there: no JSON, an unknown model_type or
 /// key, a wrong type, a missing key, sizes that do not divide, a feature that
-/// the graph cannot express.
-llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef text,
-                                             llvm::StringRef fileName);
+/// the graph cannot express. `ignoredKeys` are unknown keys that are no error
+/// ("rope_scaling.x" of a nested one); each must be in the file.
+llvm::Expected<ModelConfig>
+parseModelConfig(llvm::StringRef text, llvm::StringRef fileName,
+                 llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
 
 /// Reads a file; also an error when it cannot be read.
-llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
+llvm::Expected<ModelConfig>
+readModelConfig(llvm::StringRef path,
+                llvm::ArrayRef<llvm::StringRef> ignoredKeys = {});
 
 /// How a parameter starts.
 enum class ParameterInit { Zeros, Ones, Normal };

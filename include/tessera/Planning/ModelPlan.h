@@ -24,9 +24,10 @@
 
 namespace tessera {
 
-/// Parameters and FLOPs of a model as publications count them: 6 N a token and
-/// 12 layers x hidden x seq for attention (Narayanan et al. 2021), N without
-/// the position table.
+/// FLOPs of a model as publications count them: 6 N a token and 12 layers x
+/// hidden x seq for attention, over the whole sequence (Narayanan et al. 2021,
+/// section 5.1), N without the tables that are only looked up: positions, and
+/// the input embedding where the head has a table of its own.
 double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
 
 /// Builds, partitions and reads models. Keeps what it has read: layouts that

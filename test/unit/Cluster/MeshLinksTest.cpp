@@ -62,6 +62,17 @@ TEST(MeshLinks, a_group_that_cuts_no_border_is_far) {
   EXPECT_EQ(links.axes[1][0].size, 6);
 }
 
+TEST(MeshLinks, a_mesh_inside_a_node_lies_on_near_links) {
+  for (int64_t size : {2, 3, 4, 5, 6, 7, 8})
+    EXPECT_EQ(makeMeshLinks(twoLevels(), mesh({size})).axes[0],
+              LinkSpans({LinkSpan{size, 1e-6, 400e9, 0}}))
+        << size;
+  // 2 x 3 devices: both axes.
+  MeshLinks links = makeMeshLinks(twoLevels(), mesh({2, 3}));
+  EXPECT_EQ(links.axes[0], LinkSpans({kNear2}));
+  EXPECT_EQ(links.axes[1], LinkSpans({LinkSpan{3, 1e-6, 400e9, 0}}));
+}
+
 TEST(MeshLinks, parts_of_axes) {
   Mesh m = mesh({8, 4});
   MeshLinks links = makeMeshLinks(twoLevels(), m);

@@ -36,6 +36,15 @@ TEST(Presets, all_are_sound_and_say_where_numbers_are_from) {
     EXPECT_TRUE(all.count(name)) << name;
   for (const auto &[name, spec] : all) {
     EXPECT_EQ(spec.name, name);
+    // "H100-SXM-80GB" has 80 x 2^30 bytes, as every data sheet means it.
+    llvm::StringRef device(spec.device.name);
+    llvm::StringRef digits =
+        device.take_front(device.rfind("GB")).rsplit('-').second;
+    int64_t gigabytes = 0;
+    EXPECT_FALSE(digits.getAsInteger(10, gigabytes)) << device.str();
+    EXPECT_EQ(spec.device.memoryBytes.value,
+              double(gigabytes) * (int64_t(1) << 30))
+        << name;
     for (const auto &[constant, quantity] : spec.device.constants)
       EXPECT_FALSE(quantity.source.empty()) << name << " " << constant;
     for (const LevelSpec &level : spec.levels)

@@ -49,7 +49,7 @@ TEST(Layout, axes_multiply_to_the_gpus) {
   Layout l = llama405b();
   l.gpus = 8192;
   EXPECT_EQ(error(l), "gpus: expects dp x tp x pp x cp = 128 x 8 x 16 x 1 = "
-                      "16384 but got 8192");
+                      "16384 but got 8192; change dp to 64");
 }
 
 TEST(Layout, batches_divide) {

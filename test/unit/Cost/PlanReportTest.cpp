@@ -189,7 +189,8 @@ TEST(PlanReport, errors) {
   Layout l = layout();
   l.gpus = 33;
   EXPECT_EQ(errorOf(l), "gpus: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 "
-                        "but got 33");
+                        "but got 33; change dp to 4 and gpus to 32, or tp, pp "
+                        "and cp to divisors of gpus");
   ClusterSpec small = cluster();
   small.levels.pop_back();
   EXPECT_EQ(errorOf(layout(), small),
@@ -215,6 +216,19 @@ TEST(PlanReport, says_how_sure_it_is) {
   Layout beyond = layout();
   beyond.schedule = "zb-v";
   EXPECT_EQ(report(beyond).confidence, "medium");
+  // What no published run has: its precision, its length.
+  Layout wide = layout();
+  wide.precision = Precision::F32;
+  EXPECT_EQ(report(wide).confidence, "medium");
+  Layout narrow = layout();
+  narrow.precision = Precision::FP8;
+  EXPECT_EQ(report(narrow).confidence, "medium");
+  ClusterSpec withUnits = cluster();
+  withUnits.device.peakFlops.push_back({"fp8", measured(2000e12)});
+  EXPECT_EQ(report(narrow, withUnits).confidence, "high");
+  Layout far = layout();
+  far.seq = 100000000;
+  EXPECT_EQ(report(far).confidence, "medium");
 }
 
 std::string comparison(const Layout &a, const Layout &b) {

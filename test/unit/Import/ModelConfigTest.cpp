@@ -173,9 +173,11 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
                                   "model_type gpt2; did you mean 'n_embd'?"},
       {llama(R"(, "flux": 3)"),
-       "m.json: key 'flux': unknown key of model_type llama"},
+       "m.json: key 'flux': unknown key of model_type llama; --ignore-key flux "
+       "ignores it"},
       {gpt2(R"(, "a\nb": 3)"), // one line, whatever the key
-       "m.json: key 'a\\0Ab': unknown key of model_type gpt2"},
+       "m.json: key 'a\\0Ab': unknown key of model_type gpt2; --ignore-key "
+       "a\\0Ab ignores it"},
       {R"({"model_type": "gpt2", "vocab_size": 11})",
        "m.json: key 'n_positions': expects a positive integer but got nothing: "
        "it is missing"},
@@ -218,7 +220,7 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "but got nothing: it is missing"},
       {llama(R"(, "rope_scaling": {"rope_type": "llama3", "beta_fast": 2.0})"),
        "m.json: key 'rope_scaling.beta_fast': unknown key of llama3 rotary "
-       "embeddings"},
+       "embeddings; --ignore-key rope_scaling.beta_fast ignores it"},
       {llama(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8,
                   "low_freq_factor": 4, "high_freq_factor": 4,
                   "original_max_position_embeddings": 64})"),

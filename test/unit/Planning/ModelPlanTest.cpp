@@ -243,6 +243,22 @@ TEST(ModelPlan, model_flops_follow_the_usual_count) {
               (6 * 174.6e9 + 12.0 * 96 * 12288 * 2048) / 1e12, 0.01);
 }
 
+TEST(ModelPlan, model_flops_do_not_count_the_input_embedding) {
+  // 72 l h^2 (1 + s / 6h + V / 12lh) a token for blocks of 12 h^2 parameters,
+  // with their biases and norms beside it.
+  ModelConfig config = llama();
+  ASSERT_FALSE(config.tiedHead);
+  double table = double(config.vocab) * double(config.hidden);
+  EXPECT_EQ(modelFlopsPerToken(config, 4096),
+            6 * (double(countParameters(config)) - table) +
+                12.0 * config.layers * config.hidden * 4096);
+  // A tied table is the head's: it is counted once.
+  config.tiedHead = true;
+  EXPECT_EQ(modelFlopsPerToken(config, 4096),
+            6 * double(countParameters(config)) +
+                12.0 * config.layers * config.hidden * 4096);
+}
+
 /// FLOPs and bytes of a kind over all passes of some layers.
 struct Totals {
   double products = 0, attention = 0, passes = 0;

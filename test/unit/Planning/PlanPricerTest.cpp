@@ -133,7 +133,8 @@ TEST(PlanPricer, errors) {
   ASSERT_FALSE(bool(price));
   EXPECT_EQ(
       llvm::toString(price.takeError()),
-      "gpus: expects dp x tp x pp x cp = 64 x 3 x 1 x 1 = 192 but got 64");
+      "gpus: expects dp x tp x pp x cp = 64 x 3 x 1 x 1 = 192 but got 64; "
+      "change tp to 1");
 }
 
 } // namespace
