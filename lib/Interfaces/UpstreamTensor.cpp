@@ -10,6 +10,7 @@
 #include "UpstreamModels.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Interfaces/NeutralElements.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -253,4 +254,5 @@ void tessera::registerUpstreamShardingRules(DialectRegistry &registry) {
   registerElementwiseModels(registry);
   registerTensorModels(registry);
   registerLinalgModels(registry);
+  registerUpstreamPadding(registry);
 }

@@ -80,17 +80,6 @@ void FactorSizes::findMinor(Operation *op) {
       });
 }
 
-/// A reduction of the op's own over padding must be one that it can be told of.
-static bool absorbs(Operation *op, unsigned factor, int64_t size) {
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!iface)
-    return false;
-  Operation *copy = op->clone();
-  bool result = cast<ShardingRuleOpInterface>(copy).absorbPadding(factor, size);
-  copy->destroy();
-  return result;
-}
-
 void FactorSizes::findFixed(Operation *op) {
   if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
     for (Value whole : accumulate.getSlices())
@@ -99,23 +88,29 @@ void FactorSizes::findFixed(Operation *op) {
     return;
   ShardingRule rule = getShardingRule(op);
   unsigned first = firstFactor.lookup(op);
-  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.kind == FactorKind::Replicated)
-      fix(first + i, "an op needs its true size");
+  for (auto [i, factor] : llvm::enumerate(rule.factors))
     // Asked only where it matters: the op is copied for it.
-    else if (factor.kind == FactorKind::Decomposed &&
-             nodes[find(first + i)].minorParts && !absorbs(op, i, factor.size))
-      fix(first + i, "an op with a reduction of its own cannot be told of "
-                     "padding");
-  }
+    if (factor.kind == FactorKind::Decomposed &&
+        nodes[find(first + i)].minorParts) {
+      llvm::SmallBitVector own(rule.factors.size());
+      own.set(i);
+      if (!absorbsPadding(op, rule, own))
+        fix(first + i, "an op with a reduction of its own cannot be told of "
+                       "padding");
+    }
+  auto it = unpaddable.find(op);
+  auto isFixed = [&](unsigned factor) {
+    return it != unpaddable.end() && it->second.test(factor);
+  };
   visitTensors(op, rule, [&](Value value, const TensorFactors &tensor) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     for (int64_t dim = 0, e = type ? type.getRank() : 0; dim < e; ++dim)
       if (dim >= static_cast<int64_t>(tensor.size()) || tensor[dim].empty())
         fix(getNode(value, dim), "an op does not say what it is made of");
       else if (tensor[dim].size() > 1)
-        for (unsigned factor : tensor[dim])
-          fix(first + factor, "it is made of several parts, or one of them");
+        fix(getNode(value, dim), "it is made of several parts");
+      else if (isFixed(tensor[dim].front()))
+        fix(getNode(value, dim), "an op needs its true size");
   });
   // What the rule says nothing of.
   auto fixRest = [&](ValueRange values, size_t known) {
@@ -128,34 +123,11 @@ void FactorSizes::findFixed(Operation *op) {
   fixRest(op->getResults(), rule.results.size());
 }
 
-void FactorSizes::fixDonated(FunctionOpInterface func) {
-  Block &block = func.getFunctionBody().front();
-  for (BlockArgument arg : block.getArguments()) {
-    auto donated = func.getArgAttrOfType<IntegerAttr>(
-        arg.getArgNumber(), dist::DistDialect::kDonateAttr);
-    auto type = dyn_cast<RankedTensorType>(arg.getType());
-    if (!donated || !type)
-      continue;
-    Value result = block.getTerminator()->getOperand(donated.getInt());
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      unsigned a = getNode(arg, dim), b = getNode(result, dim);
-      if (find(a) == find(b))
-        continue;
-      const char *why = "a result that takes an argument's place is not tied "
-                        "to it";
-      fix(a, why);
-      fix(b, why);
-    }
-  }
-}
-
-void FactorSizes::findAligned(FunctionOpInterface func,
-                              ArrayRef<Block *> blocks) {
+void FactorSizes::findAligned(ArrayRef<Block *> blocks) {
   for (Block *block : blocks)
     for (Operation &op : *block)
       findMinor(&op);
   for (Block *block : blocks)
     for (Operation &op : *block)
       findFixed(&op);
-  fixDonated(func);
 }

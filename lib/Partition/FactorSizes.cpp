@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactorSizes.h"
-#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 #include <numeric>
 
 using namespace mlir;
@@ -39,13 +39,10 @@ FactorSizes::FactorSizes(FunctionOpInterface func, const Mesh &mesh,
     if (dist::ShardingAttr attr = dist::getResultSharding(func, i))
       for (auto [dim, s] : llvm::enumerate(attr.toSharding(mesh).dims))
         addAxes(getNode(value, dim), s.axes);
+  tieDonated(func);
   if (multiple != 0)
-    findAligned(func, blocks);
+    findAligned(blocks);
   solve(multiple);
-  for (Block *each : blocks)
-    for (Operation &op : *each)
-      if (!conflict)
-        findConflict(&op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,14 +62,18 @@ unsigned FactorSizes::find(unsigned node) const {
   return node;
 }
 
-void FactorSizes::unite(unsigned a, unsigned b) {
+/// The smaller size is the root: the others are multiples of it. False: they
+/// are not, and nothing is tied.
+bool FactorSizes::unite(unsigned a, unsigned b) {
   a = find(a);
   b = find(b);
   if (a == b)
-    return;
-  // The smaller size is the root: the others are multiples of it.
+    return true;
   if (nodes[b].size < nodes[a].size)
     std::swap(a, b);
+  if (nodes[a].size != nodes[b].size &&
+      (nodes[a].size == 0 || nodes[b].size % nodes[a].size != 0))
+    return false;
   nodes[b].parent = a;
   for (const std::pair<int64_t, AxisList> &added : nodes[b].uses)
     for (const AxisRef &axis : added.second) {
@@ -91,6 +92,7 @@ void FactorSizes::unite(unsigned a, unsigned b) {
       }
     }
   nodes[b].uses.clear();
+  return true;
 }
 
 unsigned FactorSizes::getNode(Value value, int64_t dim) {
@@ -112,7 +114,22 @@ bool tessera::passesOn(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() || isa<dist::AccumulateOp>(op);
 }
 
-/// A slice has the dimensions behind the first of what it is taken from, a sum
+bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
+                             const llvm::SmallBitVector &factors) {
+  if (factors.none())
+    return true;
+  if (!isa<ShardingRuleOpInterface>(op))
+    return false;
+  Operation *copy = op->clone();
+  auto iface = cast<ShardingRuleOpInterface>(copy);
+  bool all = llvm::all_of(factors.set_bits(), [&](unsigned factor) {
+    return iface.absorbPadding(factor, rule.factors[factor].size);
+  });
+  copy->destroy();
+  return all;
+}
+
+/// A slice has the dimensions after the first of what it is taken from, a sum
 /// those of what is added up.
 void FactorSizes::addAccumulate(dist::AccumulateOp op) {
   auto tie = [&](Value a, Value b, int64_t shift) {
@@ -137,15 +154,38 @@ void FactorSizes::addOp(Operation *op) {
   unsigned first = nodes.size();
   for (const Factor &factor : rule.factors)
     add(factor.size);
+  llvm::SmallBitVector fixed = getUnpaddable(op, rule);
   auto tie = [&](Value value, const TensorFactors &tensor) {
     for (auto [dim, factors] : llvm::enumerate(tensor))
-      if (!factors.empty())
-        unite(getNode(value, dim), first + factors.front());
+      if (!factors.empty() && !fixed.test(factors.front()) &&
+          !unite(getNode(value, dim), first + factors.front()))
+        fixed.set(factors.front());
   };
   for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
     tie(value, tensor);
   for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
     tie(value, tensor);
+  if (fixed.any())
+    unpaddable[op] = std::move(fixed);
+}
+
+/// A result that takes an argument's place has its size.
+void FactorSizes::tieDonated(FunctionOpInterface func) {
+  Block &block = func.getFunctionBody().front();
+  for (BlockArgument arg : block.getArguments()) {
+    auto donated = func.getArgAttrOfType<IntegerAttr>(
+        arg.getArgNumber(), dist::DistDialect::kDonateAttr);
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    ValueRange results = block.getTerminator()->getOperands();
+    if (!donated || !type || donated.getInt() < 0 ||
+        donated.getInt() >= static_cast<int64_t>(results.size()))
+      continue;
+    Value result = results[donated.getInt()];
+    if (result.getType() != type)
+      continue;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      unite(getNode(arg, dim), getNode(result, dim));
+  }
 }
 
 void FactorSizes::solve(int64_t alignment) {
@@ -192,7 +232,60 @@ int64_t FactorSizes::getPadded(Value value, int64_t dim) const {
 }
 
 int64_t FactorSizes::getPadded(Operation *op, unsigned factor) const {
-  return getPaddedNode(firstFactor.lookup(op) + factor);
+  unsigned node = firstFactor.lookup(op) + factor;
+  auto it = unpaddable.find(op);
+  return it != unpaddable.end() && it->second.test(factor)
+             ? nodes[node].size
+             : getPaddedNode(node);
+}
+
+/// False: the op takes or makes only true elements along the dimension.
+bool FactorSizes::isTied(Operation *op, ArrayRef<TensorFactors> tensors,
+                         unsigned index, unsigned dim) const {
+  if (index >= tensors.size() || dim >= tensors[index].size() ||
+      tensors[index][dim].empty())
+    return false;
+  auto it = unpaddable.find(op);
+  return it == unpaddable.end() ||
+         !it->second.test(tensors[index][dim].front());
+}
+
+Type FactorSizes::getTypeAt(Operation *op, Value value, unsigned index,
+                            ArrayRef<TensorFactors> tensors) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return value.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (isTied(op, tensors, index, dim))
+      size = getPadded(value, dim);
+  return type.clone(shape);
+}
+
+Type FactorSizes::getTypeAt(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  Type padded = getPaddedType(operand.get());
+  if (padded == operand.get().getType())
+    return padded;
+  if (isa<dist::AccumulateOp>(op)) { // the first dimension counts
+    auto type = cast<RankedTensorType>(padded);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = cast<RankedTensorType>(operand.get().getType()).getDimSize(0);
+    return type.clone(shape);
+  }
+  if (passesOn(op))
+    return padded;
+  return getTypeAt(op, operand.get(), operand.getOperandNumber(),
+                   getShardingRule(op).operands);
+}
+
+Type FactorSizes::getTypeAt(OpResult result) const {
+  Operation *op = result.getOwner();
+  Type padded = getPaddedType(result);
+  if (padded == result.getType() || passesOn(op))
+    return padded;
+  return getTypeAt(op, result, result.getResultNumber(),
+                   getShardingRule(op).results);
 }
 
 Type FactorSizes::getPaddedType(Value value) const {
@@ -203,42 +296,4 @@ Type FactorSizes::getPaddedType(Value value) const {
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     shape.push_back(getPadded(value, dim));
   return RankedTensorType::get(shape, type.getElementType());
-}
-
-void FactorSizes::findConflict(Operation *op) {
-  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
-    for (Value whole : accumulate.getSlices())
-      if (int64_t size = cast<RankedTensorType>(whole.getType()).getDimSize(0),
-          padded = getPadded(whole, 0);
-          !conflict && size != padded)
-        conflict =
-            Conflict{op, whole, 0, size, padded, "it counts micro-batches"};
-  if (passesOn(op))
-    return;
-  ShardingRule rule = getShardingRule(op);
-  auto check = [&](Value value, const TensorFactors &tensor) {
-    for (int64_t dim = 0, e = tensor.size(); dim < e; ++dim) {
-      const DimFactors &factors = tensor[dim];
-      auto report = [&](int64_t size, int64_t padded, const char *why) {
-        if (!conflict && size != padded)
-          conflict = Conflict{op, value, dim, size, padded, why};
-      };
-      if (factors.empty())
-        report(cast<RankedTensorType>(value.getType()).getDimSize(dim),
-               getPadded(value, dim), "the op does not say what it is made of");
-      for (auto [i, factor] : llvm::enumerate(factors)) {
-        int64_t size = rule.factors[factor].size;
-        if (rule.factors[factor].kind == FactorKind::Replicated)
-          report(size, getPadded(op, factor), "the op needs its true size");
-        else if (i > 0)
-          report(size, getPadded(op, factor),
-                 "it is a minor part of a dimension, where padding would lie "
-                 "between true elements");
-      }
-    }
-  };
-  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
-    check(value, tensor);
-  for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
-    check(value, tensor);
 }

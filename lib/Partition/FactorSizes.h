@@ -9,8 +9,12 @@
 //
 // All members of a component grow by one ratio: a dimension made of heads and
 // head_dim is tied to its major factor, heads, and 12 -> 16 heads make it
-// 768 -> 1024. A minor factor cannot grow: the padding would lie between true
+// 768 -> 1024. A minor factor cannot grow: the padding would separate true
 // elements.
+//
+// A dimension that an op cannot pad is not tied to the op. Where the rest of
+// the program pads it, the op gets a slice of the true elements, and zeros are
+// put behind those that it makes.
 //
 // The minor dimension of a product's tensor may be rounded up as well, to a
 // multiple that matrix units and vectors like (FactorAlignment.cpp).
@@ -38,6 +42,10 @@ int64_t getAlignment(int64_t size, int64_t multiple, int64_t vector);
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 bool passesOn(mlir::Operation *op);
 
+/// True if the op can be told of padding of all of `factors`; asks a copy.
+bool absorbsPadding(mlir::Operation *op, const ShardingRule &rule,
+                    const llvm::SmallBitVector &factors);
+
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:
@@ -51,21 +59,16 @@ public:
   int64_t getPadded(mlir::Value value, int64_t dim) const;
   /// Padded size of a factor of an op.
   int64_t getPadded(mlir::Operation *op, unsigned factor) const;
+  /// The types of an operand and of a result as the op takes and makes them:
+  /// dimensions that are not tied to the op have their true sizes. Types that
+  /// are no ranked tensors are themselves.
+  mlir::Type getTypeAt(mlir::OpOperand &operand) const;
+  mlir::Type getTypeAt(mlir::OpResult result) const;
   /// The padded type of a tensor; any other type is itself.
   mlir::Type getPaddedType(mlir::Value value) const;
   /// True if something is padded.
   bool any() const { return anyPadded; }
 
-  /// A dimension of an op's operand or result that cannot be padded as it
-  /// would have to be.
-  struct Conflict {
-    mlir::Operation *op;
-    mlir::Value value;
-    int64_t dim;
-    /// The factor's size, and what it would be padded to.
-    int64_t size, padded;
-    const char *why;
-  };
   /// A dimension that products have as their minor one and whose size is no
   /// multiple as asked for.
   struct Unaligned {
@@ -76,8 +79,6 @@ public:
   };
   /// In order of the values they first appear with.
   llvm::ArrayRef<Unaligned> getUnaligned() const { return unaligned; }
-  /// The first conflict in program order, if any.
-  const std::optional<Conflict> &getConflict() const { return conflict; }
 
 private:
   struct Node {
@@ -98,28 +99,31 @@ private:
 
   unsigned add(int64_t size);
   unsigned find(unsigned node) const;
-  void unite(unsigned a, unsigned b);
+  bool unite(unsigned a, unsigned b);
   unsigned getNode(mlir::Value value, int64_t dim);
   void addAxes(unsigned node, llvm::ArrayRef<AxisRef> axes);
   void addOp(mlir::Operation *op);
   void addAccumulate(dist::AccumulateOp op);
-  void findAligned(mlir::FunctionOpInterface func,
-                   llvm::ArrayRef<mlir::Block *> blocks);
+  bool isTied(mlir::Operation *op, llvm::ArrayRef<TensorFactors> tensors,
+              unsigned index, unsigned dim) const;
+  mlir::Type getTypeAt(mlir::Operation *op, mlir::Value value, unsigned index,
+                       llvm::ArrayRef<TensorFactors> tensors) const;
+  void findAligned(llvm::ArrayRef<mlir::Block *> blocks);
   void findMinor(mlir::Operation *op);
   void findFixed(mlir::Operation *op);
-  void fixDonated(mlir::FunctionOpInterface func);
+  void tieDonated(mlir::FunctionOpInterface func);
   void fix(unsigned node, const char *why);
   void solve(int64_t multiple);
   int64_t getPaddedNode(unsigned node) const;
-  void findConflict(mlir::Operation *op);
 
   const Mesh &mesh;
   mutable std::vector<Node> nodes;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> dims;
   llvm::DenseMap<mlir::Operation *, unsigned> firstFactor;
+  /// Factors of an op that cannot be padded, where there are any.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> unpaddable;
   llvm::SmallVector<Unaligned, 1> unaligned;
   bool anyPadded = false;
-  std::optional<Conflict> conflict;
 };
 
 } // namespace tessera

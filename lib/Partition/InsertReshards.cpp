@@ -169,6 +169,9 @@ FactorAxes ReshardInserter::getPinned(Operation *op,
     if (factor.kind == FactorKind::Parallel ||
         factor.kind == FactorKind::Reduction)
       pinned.back() = cast<dist::AxesAttr>(axes).toAxes(context.getMesh());
+    // A factor that cannot be padded.
+    if (factor.size % numShards(pinned.back()) != 0)
+      pinned.back().clear();
   }
   return pinned;
 }

@@ -4,18 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // FactorSizes says how large everything becomes; this rewrites the types and
-// masks the padding where it would change a result. Arguments are zero-filled
-// in their padding; that a value's padding is zero is followed through linear
-// ops, so that no mask is put where none is needed.
+// masks the padding where it would change a result or where an op is not
+// defined on it. Arguments are zero-filled in their padding; that a value's
+// padding is zero is followed through linear ops, so that no mask is put where
+// none is needed. An op that cannot take padding runs on true elements.
 //
 //===----------------------------------------------------------------------===//
 
-#include "FactorSizes.h"
+#include "Padder.h"
 #include "dialects/NN/NN.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Partition/Passes.h"
+#include <deque>
 
 namespace tessera {
 #define GEN_PASS_DEF_PADFACTORSPASS
@@ -24,59 +28,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-
-/// Pads one function.
-class Padder {
-public:
-  Padder(FunctionOpInterface func, const Mesh &mesh, int64_t multiple)
-      : func(func), sizes(func, mesh, multiple) {}
-
-  LogicalResult run();
-
-private:
-  /// What the mask of a padded dimension needs to know.
-  struct Padding {
-    int64_t dim;
-    int64_t size;
-  };
-
-  LogicalResult reportConflict();
-  void remarkAlignment();
-  void setBoundaryTypes();
-  LogicalResult absorbOwnReductions(Operation *op, const ShardingRule &rule);
-  LogicalResult padOp(Operation *op);
-  LogicalResult padBlock(Block &block);
-  LogicalResult padAccumulate(dist::AccumulateOp op);
-  /// Sets the operands of a block's last op.
-  void padTerminator(Operation *op, SmallVector<Value> operands);
-  /// Gives the arguments of a block that were padded back to it, once nothing
-  /// uses the old ones.
-  void takeArguments(Block &block, unsigned numArguments);
-  /// The operands for the padded op: masked where the op reduces over padding.
-  SmallVector<Value> maskOperands(Operation *op, const ShardingRule &rule);
-  Value mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
-             Padding padding, ReductionKind kind);
-  /// Records which dimensions of the results have zeros as padding.
-  void trackZeros(Operation *op, const ShardingRule &rule);
-  bool isZeroPadded(Value value, int64_t dim) const {
-    return zeros.contains({value, dim});
-  }
-
-  FunctionOpInterface func;
-  FactorSizes sizes;
-  /// Keyed by original values; only looked up.
-  DenseMap<Value, Value> padded;
-  /// Ops that a padded copy has replaced, in order; and the blocks whose
-  /// arguments have stand-ins behind them, with their number.
-  SmallVector<Operation *> replaced;
-  SmallVector<std::pair<Block *, unsigned>> blocks;
-  llvm::DenseSet<std::pair<Value, int64_t>> zeros;
-  int64_t trueElements = 0, allElements = 0;
-};
-
-} // namespace
 
 /// The dimension of `tensor` whose major factor is `factor`.
 static std::optional<int64_t> findDim(const TensorFactors &tensor,
@@ -92,11 +43,11 @@ static std::optional<int64_t> findDim(const TensorFactors &tensor,
 //===----------------------------------------------------------------------===//
 
 Value Padder::mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
-                   Padding padding, ReductionKind kind) {
+                   Padding padding, TypedAttr element) {
   auto type = cast<RankedTensorType>(value.getType());
-  Value masked = nn::MaskPaddingOp::create(
-      builder, value.getLoc(), type, value, /*offset=*/Value(), padding.dim,
-      padding.size, getNeutralElement(type.getElementType(), kind));
+  Value masked = nn::MaskPaddingOp::create(builder, value.getLoc(), type, value,
+                                           /*offset=*/Value(), padding.dim,
+                                           padding.size, element);
   if (sharding)
     dist::setSharding(masked, sharding);
   return masked;
@@ -105,9 +56,8 @@ Value Padder::mask(OpBuilder &builder, Value value, dist::ShardingAttr sharding,
 SmallVector<Value> Padder::maskOperands(Operation *op,
                                         const ShardingRule &rule) {
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(padded.contains(operand) ? padded.lookup(operand)
-                                                : operand);
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(fit(operand.get(), sizes.getTypeAt(operand), op));
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   OpBuilder builder(op);
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
@@ -121,15 +71,35 @@ SmallVector<Value> Padder::maskOperands(Operation *op,
                      isZeroPadded(op->getOperand(i), *dim);
       if (!dim || neutral)
         continue;
-      int64_t size =
-          cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(*dim);
+      auto type = cast<RankedTensorType>(op->getOperand(i).getType());
       // The operand may be a stand-in for an argument, which carries none.
       operands[i] =
           mask(builder, operands[i], dist::getSharding(op->getOperand(i)),
-               {*dim, size}, factor.reduction);
+               {*dim, type.getDimSize(*dim)},
+               getNeutralElement(type.getElementType(), factor.reduction));
     }
   }
+  maskUndefined(op, operands);
   return operands;
+}
+
+/// Divisors are 1 in their padding. A constant that is the same everywhere is
+/// in the padding what it is elsewhere.
+void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
+  auto iface = dyn_cast<PaddingOpInterface>(op);
+  OpBuilder builder(op);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    TypedAttr safe = iface && type ? iface.getSafePadding(i) : TypedAttr();
+    SplatElementsAttr splat;
+    if (!safe || matchPattern(operand, m_Constant(&splat)))
+      continue;
+    auto paddedType = cast<RankedTensorType>(operands[i].getType());
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (paddedType.getDimSize(dim) != type.getDimSize(dim))
+        operands[i] = mask(builder, operands[i], dist::getSharding(operand),
+                           {dim, type.getDimSize(dim)}, safe);
+  }
 }
 
 /// Where all operands that have the dimension are zero, so may be the results.
@@ -163,35 +133,14 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
 // Rewrite
 //===----------------------------------------------------------------------===//
 
-/// A constant that is no splat, with zeros behind its elements.
-static FailureOr<Operation *> padConstant(OpBuilder &builder, Operation *op,
-                                          Type type) {
-  auto constant = dyn_cast<arith::ConstantOp>(op);
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements)
-    return failure();
-  auto from = cast<RankedTensorType>(elements.getType());
-  auto to = cast<RankedTensorType>(type);
-  SmallVector<Attribute> values(to.getNumElements(),
-                                builder.getZeroAttr(to.getElementType()));
-  SmallVector<int64_t> strides = computeStrides(to.getShape());
-  SmallVector<int64_t> fromStrides = computeStrides(from.getShape());
-  for (auto [i, value] : llvm::enumerate(elements.getValues<Attribute>()))
-    values[linearize(delinearize(i, fromStrides), strides)] = value;
-  auto clone = cast<arith::ConstantOp>(builder.clone(*op));
-  clone.setValueAttr(DenseElementsAttr::get(to, values));
-  clone.getResult().setType(to);
-  return clone.getOperation();
-}
-
-LogicalResult Padder::reportConflict() {
-  const FactorSizes::Conflict &c = *sizes.getConflict();
-  return c.op->emitOpError("expects dimension ")
-         << c.dim << " of " << c.value.getType()
-         << " to divide under the shardings around it but got a factor of size "
-         << c.size << ", which would be padded to " << c.padded << "; "
-         << c.why;
+Signature Padder::getSignature() {
+  Block &block = func.getFunctionBody().front();
+  Signature signature;
+  for (BlockArgument arg : block.getArguments())
+    signature.inputs.push_back(sizes.getPaddedType(arg));
+  for (Value value : block.getTerminator()->getOperands())
+    signature.outputs.push_back(sizes.getPaddedType(value));
+  return signature;
 }
 
 /// Arguments and results: their padded types, and their true shapes kept.
@@ -227,19 +176,30 @@ void Padder::setBoundaryTypes() {
 }
 
 /// A reduction of the op's own must know of padding: no mask of an operand is
-/// neutral in every such reduction.
-LogicalResult Padder::absorbOwnReductions(Operation *op,
-                                          const ShardingRule &rule) {
-  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.kind != FactorKind::Decomposed ||
-        sizes.getPadded(op, index) == factor.size ||
-        cast<ShardingRuleOpInterface>(op).absorbPadding(index, factor.size))
-      continue;
-    return op->emitOpError("expects to be decomposed before its reduction over "
-                           "a dimension of size ")
-           << factor.size << " is padded to " << sizes.getPadded(op, index);
-  }
-  return success();
+/// neutral in every such reduction. False: the op cannot be told.
+bool Padder::absorbOwnReductions(Operation *op, const ShardingRule &rule) {
+  llvm::SmallBitVector own(rule.factors.size());
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    own[index] = factor.kind == FactorKind::Decomposed &&
+                 sizes.getPadded(op, index) != factor.size;
+  if (!absorbsPadding(op, rule, own))
+    return false;
+  for (unsigned index : own.set_bits())
+    cast<ShardingRuleOpInterface>(op).absorbPadding(index,
+                                                    rule.factors[index].size);
+  return true;
+}
+
+/// `now`, which `value` has become, with zeros in its padding.
+Value Padder::maskNonZeros(OpBuilder &builder, Value value, Value now) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim)
+    if (sizes.getPadded(value, dim) != type.getDimSize(dim) &&
+        !isZeroPadded(value, dim))
+      now = mask(builder, now, dist::getSharding(value),
+                 {dim, type.getDimSize(dim)},
+                 getNeutralElement(type.getElementType(), ReductionKind::Sum));
+  return now;
 }
 
 /// What is donated is an argument of the next run, whose padding is zero.
@@ -251,73 +211,25 @@ void Padder::padTerminator(Operation *op, SmallVector<Value> operands) {
     if (!donated || op->getParentOp() != func.getOperation())
       continue;
     unsigned number = donated.getInt();
-    Value value = op->getOperand(number);
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim)
-      if (sizes.getPadded(value, dim) != type.getDimSize(dim) &&
-          !isZeroPadded(value, dim))
-        operands[number] =
-            mask(builder, operands[number], dist::getSharding(value),
-                 {dim, type.getDimSize(dim)}, ReductionKind::Sum);
+    operands[number] =
+        maskNonZeros(builder, op->getOperand(number), operands[number]);
   }
   op->setOperands(operands);
 }
 
-LogicalResult Padder::padOp(Operation *op) {
-  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
-    return padAccumulate(accumulate);
-  ShardingRule rule = getShardingRule(op);
-  if (failed(absorbOwnReductions(op, rule)))
-    return failure();
-  SmallVector<Value> operands = maskOperands(op, rule);
-  trackZeros(op, rule);
-  if (op->hasTrait<OpTrait::IsTerminator>()) {
-    padTerminator(op, operands);
-    return success();
-  }
-  SmallVector<Type> types;
-  for (Value result : op->getResults())
-    types.push_back(sizes.getPaddedType(result));
-  bool isSame = llvm::equal(types, op->getResultTypes()) &&
-                llvm::equal(operands, op->getOperands()) &&
-                llvm::all_of(op->getOperands(), [&](Value value) {
-                  return sizes.getPaddedType(value) == value.getType();
-                });
-  if (isSame)
-    return success();
-  OpBuilder builder(op);
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  FailureOr<Operation *> clone =
-      iface ? iface.cloneWithShapes(builder, operands, types)
-            : FailureOr<Operation *>(
-                  cloneWithTypes(builder, op, operands, types));
-  if (failed(clone) && op->getNumOperands() == 0)
-    clone = padConstant(builder, op, types.front());
-  if (failed(clone))
-    return op->emitOpError("expects a shape that the shardings around it "
-                           "divide: it cannot be padded from ")
-           << op->getResultTypes() << " to " << TypeRange(types);
-  for (auto [from, to] : llvm::zip(op->getResults(), (*clone)->getResults()))
-    padded[from] = to;
-  replaced.push_back(op);
-  return success();
-}
-
 /// The body is padded in its place and moves to an op of the padded types.
-LogicalResult Padder::padAccumulate(dist::AccumulateOp op) {
+void Padder::padAccumulate(dist::AccumulateOp op) {
   Block &body = op.getBody().front();
-  auto toPadded = [&](Value value) {
-    return padded.contains(value) ? padded.lookup(value) : value;
-  };
   for (auto [whole, slice] : llvm::zip(op.getSlices(), body.getArguments()))
     for (int64_t dim = 0;
          dim < cast<RankedTensorType>(slice.getType()).getRank(); ++dim)
       if (isZeroPadded(whole, dim + 1))
         zeros.insert({slice, dim});
   SmallVector<Value> yielded(op.getYield().getValues());
-  if (failed(padBlock(body)))
-    return failure();
-  SmallVector<Value> operands = llvm::map_to_vector(op.getSlices(), toPadded);
+  padBlock(body);
+  SmallVector<Value> operands;
+  for (OpOperand &slice : op.getSlicesMutable())
+    operands.push_back(fit(slice.get(), sizes.getTypeAt(slice), op));
   SmallVector<Type> types;
   for (auto [value, sum] : llvm::zip(yielded, op.getSums())) {
     types.push_back(sizes.getPaddedType(sum));
@@ -334,11 +246,10 @@ LogicalResult Padder::padAccumulate(dist::AccumulateOp op) {
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     padded[from] = to;
   replaced.push_back(op);
-  return success();
 }
 
 /// Until the ops are rewritten padded arguments stand behind the old ones.
-LogicalResult Padder::padBlock(Block &block) {
+void Padder::padBlock(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
@@ -350,9 +261,7 @@ LogicalResult Padder::padBlock(Block &block) {
       padded[arg] = block.addArgument(type, arg.getLoc());
   }
   for (Operation *op : ops)
-    if (failed(padOp(op)))
-      return failure();
-  return success();
+    padOp(op);
 }
 
 void Padder::takeArguments(Block &block, unsigned numArguments) {
@@ -387,15 +296,10 @@ void Padder::remarkAlignment() {
   }
 }
 
-LogicalResult Padder::run() {
-  remarkAlignment();
-  if (!sizes.any())
-    return success();
-  if (sizes.getConflict())
-    return reportConflict();
+void Padder::run(const Signatures &callees) {
+  signatures = &callees;
   setBoundaryTypes();
-  if (failed(padBlock(func.getFunctionBody().front())))
-    return failure();
+  padBlock(func.getFunctionBody().front());
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
   for (auto [block, numArguments] : blocks)
@@ -407,7 +311,6 @@ LogicalResult Padder::run() {
                        "for {2} true ones ({3:F1} % waste)",
                        func.getName().str(), allElements, trueElements,
                        100.0 * (allElements - trueElements) / trueElements);
-  return success();
 }
 
 namespace {
@@ -425,10 +328,21 @@ struct PadFactorsPass : tessera::impl::PadFactorsPassBase<PadFactorsPass> {
     } else if (multiple == 0) {
       return;
     }
-    for (auto func : module.getOps<FunctionOpInterface>())
-      if (!func.isExternal() &&
-          failed(Padder(func, mesh, getMultiple(func)).run()))
-        return signalPassFailure();
+    std::deque<Padder> padders;
+    Signatures signatures;
+    bool any = false;
+    for (auto func : module.getOps<FunctionOpInterface>()) {
+      if (func.isExternal())
+        continue;
+      Padder &padder = padders.emplace_back(func, mesh, getMultiple(func));
+      signatures[func] = padder.getSignature();
+      any |= padder.isPadded();
+    }
+    for (Padder &padder : padders) {
+      padder.remarkAlignment();
+      if (any)
+        padder.run(signatures);
+    }
   }
 
   /// A function of one device has the sizes that it has, one that is called

@@ -26,6 +26,11 @@ class ForOp;
 class IfOp;
 } // namespace mlir::scf
 
+namespace mlir::tensor {
+class ConcatOp;
+class ExtractSliceOp;
+} // namespace mlir::tensor
+
 namespace tessera {
 
 class PartitionProver {
@@ -69,6 +74,11 @@ private:
   bool visitOffset(dist::AxisOffsetOp op);
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);
   bool visitMask(nn::MaskPaddingOp op);
+  bool holdsAll(const ShardState &state, unsigned dim, int64_t size) const;
+  bool visitTrim(mlir::tensor::ExtractSliceOp op);
+  bool visitAppend(mlir::tensor::ConcatOp op);
+  /// True if `op` does nothing but change padding.
+  bool visitResize(mlir::Operation *op);
   bool visitAccumulate(dist::AccumulateOp op);
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
   bool visitAsSome(mlir::Operation *op,

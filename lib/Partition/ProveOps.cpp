@@ -248,6 +248,8 @@ bool PartitionProver::visitOp(Operation *op) {
   }
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
     return visitMask(mask);
+  if (visitResize(op))
+    return true;
   if (!global)
     return visitAlone(op);
   if (!where)

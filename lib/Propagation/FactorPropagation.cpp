@@ -293,10 +293,13 @@ AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
   llvm::append_range(used, sharding.replicated);
   llvm::append_range(used, sharding.unreduced);
   AxisList added = prefixWithout(dropPrefix(now, wanted), used);
-  if (position > 0) {
-    int64_t left = rule.factors[f].size / numShards(now);
-    added = exactPrefix(added, left);
-  }
+  int64_t shards = numShards(now);
+  if (position > 0)
+    added = exactPrefix(added, rule.factors[f].size / shards);
+  else if (problem.tensors[view.tensor].isExact(dim))
+    added = rule.factors[f].size % shards == 0
+                ? exactPrefix(added, rule.factors[f].size / shards)
+                : AxisList();
   return added;
 }
 

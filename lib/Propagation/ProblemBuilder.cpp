@@ -11,7 +11,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/PaddingOpInterface.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -251,9 +251,33 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
         << remark::add("{0} has no sharding rule: its operands and results "
                        "are replicated",
                        op->getName().getStringRef().str());
+  markExact(op, rule, operands, results);
   problem.addOp(problem.addRule(std::move(rule)), operands, results);
   operations.push_back(op);
   return success();
+}
+
+/// Notes which dimensions of its tensors an op cannot pad.
+void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
+                               ArrayRef<unsigned> operands,
+                               ArrayRef<unsigned> results) {
+  llvm::SmallBitVector unpaddable = getUnpaddable(op, rule);
+  auto mark = [&](unsigned tensor, const TensorFactors &dims) {
+    if (tensor == kNone)
+      return;
+    llvm::SmallBitVector &exact = problem.tensors[tensor].exactDims;
+    exact.resize(problem.tensors[tensor].shape.size());
+    if (dims.size() != exact.size()) // the op says nothing of the tensor
+      exact.set();
+    else
+      for (auto [d, dim] : llvm::enumerate(dims))
+        if (dim.empty() || unpaddable.test(dim.front()))
+          exact.set(d);
+  };
+  for (auto [tensor, dims] : llvm::zip(operands, rule.operands))
+    mark(tensor, dims);
+  for (auto [tensor, dims] : llvm::zip(results, rule.results))
+    mark(tensor, dims);
 }
 
 /// A slice is tied to the dimensions behind the first of what it is taken from,

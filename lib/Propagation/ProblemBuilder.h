@@ -46,6 +46,9 @@ public:
 
 private:
   mlir::LogicalResult addFunction(mlir::FunctionOpInterface func);
+  void markExact(mlir::Operation *op, const ShardingRule &rule,
+                 llvm::ArrayRef<unsigned> operands,
+                 llvm::ArrayRef<unsigned> results);
   mlir::LogicalResult addOperation(mlir::Operation *op,
                                    PropagatedFunction &function);
   mlir::LogicalResult addAccumulate(dist::AccumulateOp op,

@@ -34,8 +34,14 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
     multiple of the number of devices along all axes that any of them is sharded
     over. Types change, `dist.global_shape` keeps the true shape of arguments
     and results, and where padding would reach a reduction whose neutral element
-    it is not known to be, `nn.mask_padding` replaces it. An analysis remark
-    gives the waste. What cannot be padded is an error.
+    it is not known to be, or an op is not defined on it (a divisor), it is
+    replaced by `nn.mask_padding`. An analysis remark gives the waste.
+
+    An op that cannot take padding along a dimension (a slice of it, a reshape
+    that has it on the minor side, an op without a rule) gets the true elements
+    of its operands by `tensor.extract_slice`, which needs them whole on each
+    device, and zeros are put behind those that it makes by `tensor.concat`. A
+    remark names each.
 
     With `multiple` the minor dimension of a product's operand or result becomes a
     multiple of it on each device, where all ops that share the dimension can be
@@ -55,8 +61,10 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
            "that adds 1 % at most, else 8, or 16 where a product reads 8 bits, "
            "where that adds an eighth at most; 0: they stay">
   ];
-  let dependentDialects = ["::tessera::dist::DistDialect",
-                           "::tessera::nn::NNDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+    "::tessera::dist::DistDialect", "::tessera::nn::NNDialect"
+  ];
 }
 
 def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {

@@ -13,6 +13,8 @@
 //    Where tensors disagree, or one axis is wanted by two factors, the longest
 //    common part goes on; once nothing more moves, an aggressive round lets the
 //    side win that makes the other side's reshards cheapest.
+//  * A dimension that some op cannot pad gets no axes that do not divide it,
+//    but by a seed.
 //  * Seeds of a lower priority number go first: a dimension of priority p keeps
 //    its axes to itself, and gets none, before the round of p. Within a round,
 //    ops that pass their dimensions through go before those that contract some,
@@ -29,6 +31,7 @@
 
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Interfaces/ShardingRule.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -52,6 +55,13 @@ struct PropagationProblem {
     /// A dimension without axes that is open may be sharded freely. Axes in
     /// `replicated` and `unreduced` are used by no dimension.
     Sharding seed;
+    /// Dimensions that some op cannot pad: an axis that does not divide them is
+    /// not passed on to them. None where it is empty.
+    llvm::SmallBitVector exactDims;
+
+    bool isExact(unsigned dim) const {
+      return dim < exactDims.size() && exactDims.test(dim);
+    }
   };
 
   struct Op {

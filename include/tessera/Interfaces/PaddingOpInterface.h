@@ -1,0 +1,28 @@
+//===- PaddingOpInterface.h - What an op needs of padding -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERFACES_PADDINGOPINTERFACE_H
+#define TESSERA_INTERFACES_PADDINGOPINTERFACE_H
+
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+namespace tessera {
+
+/// The factors of `op`, whose rule is `rule`, that cannot be padded: those that
+/// are needed whole; those on the minor side of another one in some dimension,
+/// where padding would separate true elements; all, if the op says so.
+llvm::SmallBitVector getUnpaddable(mlir::Operation *op,
+                                   const ShardingRule &rule);
+
+/// Attaches the interface to arith, math and linalg ops.
+void registerUpstreamPadding(mlir::DialectRegistry &registry);
+
+} // namespace tessera
+
+#include "tessera/Interfaces/PaddingOpInterface.h.inc"
+
+#endif // TESSERA_INTERFACES_PADDINGOPINTERFACE_H

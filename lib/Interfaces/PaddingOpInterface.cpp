@@ -1,0 +1,128 @@
+//===- PaddingOpInterface.cpp - What an op needs of padding ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interface, and the upstream ops that have it: integer divisions, shifts
+// and powers, and linalg ops with such ops in their bodies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Interfaces/PaddingOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+#include "tessera/Interfaces/PaddingOpInterface.cpp.inc"
+
+llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
+                                            const ShardingRule &rule) {
+  llvm::SmallBitVector bits(rule.factors.size());
+  auto iface = dyn_cast<PaddingOpInterface>(op);
+  if (iface && !iface.canPad()) {
+    bits.set();
+    return bits;
+  }
+  for (auto [i, factor] : llvm::enumerate(rule.factors))
+    bits[i] = factor.kind == FactorKind::Replicated;
+  auto addMinor = [&](const TensorFactors &tensor) {
+    for (const DimFactors &dim : tensor)
+      for (unsigned factor : llvm::drop_begin(dim, dim.empty() ? 0 : 1))
+        bits.set(factor);
+  };
+  llvm::for_each(rule.operands, addMinor);
+  llvm::for_each(rule.results, addMinor);
+  return bits;
+}
+
+namespace {
+
+/// An operand in whose padding `element` must be.
+template <typename Op, unsigned number, int64_t element>
+struct IntegerModel
+    : PaddingOpInterface::ExternalModel<IntegerModel<Op, number, element>, Op> {
+  TypedAttr getSafePadding(Operation *op, unsigned operand) const {
+    if (operand != number)
+      return {};
+    Type type = getElementTypeOrSelf(op->getOperand(operand).getType());
+    return Builder(op->getContext()).getIntegerAttr(type, element);
+  }
+};
+
+template <unsigned number, int64_t element, typename... Ops>
+void attach(MLIRContext *context) {
+  (Ops::template attachInterface<IntegerModel<Ops, number, element>>(*context),
+   ...);
+}
+
+/// What the body needs its arguments to hold in padding, null where any value
+/// will do; none if it needs that of a value that it computes.
+std::optional<SmallVector<TypedAttr>> getSafeArguments(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  SmallVector<TypedAttr> safe(body->getNumArguments());
+  for (Operation &inner : body->without_terminator()) {
+    auto iface = dyn_cast<PaddingOpInterface>(inner);
+    for (auto [i, value] : llvm::enumerate(inner.getOperands())) {
+      TypedAttr needed = iface ? iface.getSafePadding(i) : TypedAttr();
+      bool isFixed =
+          value.getParentBlock() != body || matchPattern(value, m_Constant());
+      if (!needed || isFixed)
+        continue;
+      auto arg = dyn_cast<BlockArgument>(value);
+      // A running value is another one at each step.
+      bool isRunning = arg && op.getNumReductionLoops() != 0 &&
+                       arg.getArgNumber() >= op.getNumDpsInputs();
+      if (!arg || isRunning)
+        return std::nullopt;
+      TypedAttr &known = safe[arg.getArgNumber()];
+      if (known && known != needed)
+        return std::nullopt;
+      known = needed;
+    }
+  }
+  return safe;
+}
+
+template <typename Op>
+struct LinalgModel : PaddingOpInterface::ExternalModel<LinalgModel<Op>, Op> {
+  TypedAttr getSafePadding(Operation *operation, unsigned operand) const {
+    auto op = cast<linalg::LinalgOp>(operation);
+    auto safe = getSafeArguments(op);
+    BlockArgument arg =
+        op.getMatchingBlockArgument(&operation->getOpOperand(operand));
+    return safe ? (*safe)[arg.getArgNumber()] : TypedAttr();
+  }
+  bool canPad(Operation *operation) const {
+    return getSafeArguments(cast<linalg::LinalgOp>(operation)).has_value();
+  }
+};
+
+template <typename... Ops> void attachLinalg(MLIRContext *context) {
+  (Ops::template attachInterface<LinalgModel<Ops>>(*context), ...);
+}
+
+} // namespace
+
+void tessera::registerUpstreamPadding(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    using namespace arith;
+    attach<1, 1, DivSIOp, DivUIOp, RemSIOp, RemUIOp, CeilDivSIOp, CeilDivUIOp,
+           FloorDivSIOp>(context);
+    // Nothing is shifted by its width or more.
+    attach<1, 0, ShLIOp, ShRSIOp, ShRUIOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+    // 0 has no negative powers.
+    attach<0, 1, math::IPowIOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    attachLinalg<
+#define GET_OP_LIST
+#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
+        >(context);
+  });
+}

@@ -1,0 +1,96 @@
+//===- ProveResize.cpp - Slices and zeros that only move padding ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A slice that keeps all true elements where they are, and a concatenation with
+// zeros behind them, are the value that they are made of, with another padding.
+// The dimension must be whole on each device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionProver.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// True if `size` elements of a dimension of `state`, from the first one on, on
+/// each device hold all its true ones.
+bool PartitionProver::holdsAll(const ShardState &state, unsigned dim,
+                               int64_t size) const {
+  const DimState &mine = state.dims[dim];
+  const ReferenceValue &value = reference.getValue(state.value);
+  if (value.freeDims.test(dim))
+    return mine.uniform || (mine.placement == Placements::kWhole &&
+                            mine.trueSize >= 0 && size >= mine.trueSize);
+  int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(dim);
+  return (mine.uniform || mine.placement == Placements::kWhole) &&
+         size >= trueSize;
+}
+
+bool PartitionProver::visitTrim(tensor::ExtractSliceOp op) {
+  const ShardState &state = states.find(op.getSource())->second;
+  RankedTensorType from = op.getSourceType(), to = op.getType();
+  if (state.value < 0 || from.getRank() != to.getRank() ||
+      !llvm::all_of(
+          op.getStaticOffsets(), [](int64_t o) { return o == 0; }) ||
+      !op.hasUnitStride())
+    return false;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim)
+    if (from.getDimSize(dim) != to.getDimSize(dim) &&
+        !holdsAll(state, dim, to.getDimSize(dim)))
+      return false;
+  ShardState made = state;
+  states[op.getResult()] = std::move(made);
+  return true;
+}
+
+bool PartitionProver::visitAppend(tensor::ConcatOp op) {
+  Value first = op.getInputs().front();
+  const ShardState &state = states.find(first)->second;
+  unsigned dim = op.getDim();
+  int64_t size = cast<RankedTensorType>(first.getType()).getDimSize(dim);
+  auto isZero = [&](Value value) {
+    int number = states.find(value)->second.value;
+    if (number < 0)
+      return false;
+    const ConstantValue &constant = reference.getValue(number).constant;
+    if (!constant.isSplat)
+      return false;
+    auto real = dyn_cast<FloatAttr>(constant.value);
+    auto integer = dyn_cast<IntegerAttr>(constant.value);
+    return real ? real.getValue().isPosZero()
+                : integer && integer.getValue().isZero();
+  };
+  bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
+  if (state.value < 0 || (state.isPartial() && !isSum) ||
+      !holdsAll(state, dim, size) ||
+      !llvm::all_of(llvm::drop_begin(op.getInputs()), isZero))
+    return false;
+  ShardState made = state;
+  DimState &mine = made.dims[dim];
+  const ReferenceValue &value = reference.getValue(state.value);
+  bool isFree = value.freeDims.test(dim);
+  int64_t trueSize = isFree
+                         ? mine.uniform ? size : mine.trueSize
+                         : cast<RankedTensorType>(value.type).getDimSize(dim);
+  // What was uniform ends here.
+  if (isFree)
+    mine.trueSize = trueSize;
+  bool wasZero = !mine.uniform && mine.padding == PadContent::Zero;
+  mine.padding =
+      size == trueSize || wasZero ? PadContent::Zero : PadContent::Any;
+  mine.uniform = false;
+  mine.placement = Placements::kWhole;
+  states[op.getResult()] = std::move(made);
+  return true;
+}
+
+bool PartitionProver::visitResize(Operation *op) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return visitTrim(slice);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return visitAppend(concat);
+  return false;
+}
