@@ -24,7 +24,46 @@ static bool isOnlyFor(Operation *source, Operation *op) {
   return source->hasOneUse() && source->getBlock() == op->getBlock();
 }
 
-/// slice of one dimension behind the all_gather of another: before it.
+/// The axes of `cut` before those of `gathered`, which come last in it; none if
+/// they do not.
+static std::optional<AxisList> getLeading(ArrayRef<AxisRef> cut,
+                                          ArrayRef<AxisRef> gathered) {
+  if (cut.size() < gathered.size() ||
+      cut.take_back(gathered.size()) != gathered)
+    return std::nullopt;
+  return AxisList(cut.drop_back(gathered.size()));
+}
+
+/// slice of one dimension after the all_gather of another over the same axes:
+/// an all_to_all, after the slice over axes that are the slice's alone.
+static bool toAllToAll(dist::SliceOp slice, dist::AllGatherOp gather,
+                       const FusionContext &context) {
+  AxisList gathered = context.toAxes(gather.getAxes());
+  std::optional<AxisList> leading =
+      getLeading(context.toAxes(slice.getAxes()), gathered);
+  if (!leading || overlapsAny(*leading, gathered))
+    return false;
+  OpBuilder builder(slice);
+  Location loc = slice.getLoc();
+  Value value = gather.getInput();
+  dist::ShardingAttr none;
+  if (!leading->empty()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[slice.getDim()] /= numShards(*leading);
+    value = dist::SliceOp::create(builder, loc, type.clone(shape), value,
+                                  slice.getDim(), context.toAttr(*leading),
+                                  slice.getMesh(), none, none);
+  }
+  value = dist::AllToAllOp::create(
+      builder, loc, slice.getType(), value, gather.getDim(), slice.getDim(),
+      gather.getAxes(), slice.getMesh(), none, none);
+  context.passed(slice, "all_gather and slice to an all_to_all");
+  replace(slice, value);
+  return true;
+}
+
+/// slice of one dimension after the all_gather of another: before it.
 static bool sliceFirst(dist::SliceOp slice, dist::AllGatherOp gather,
                        const FusionContext &context) {
   if (!isOnlyFor(gather, slice)) {
@@ -32,21 +71,24 @@ static bool sliceFirst(dist::SliceOp slice, dist::AllGatherOp gather,
                    "the gathered value has another use");
     return false;
   }
+  if (overlapsAny(context.toAxes(gather.getAxes()),
+                  context.toAxes(slice.getAxes())))
+    return toAllToAll(slice, gather, context);
   auto type = cast<RankedTensorType>(gather.getInput().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[slice.getDim()] /= numShards(context.toAxes(slice.getAxes()));
   OpBuilder builder(slice);
-  Operation *part = cloneWithTypes(builder, slice, gather.getInput(),
-                                   type.clone(shape));
-  Operation *gathered = cloneWithTypes(builder, gather, part->getResult(0),
-                                       slice.getType());
+  Operation *part =
+      cloneWithTypes(builder, slice, gather.getInput(), type.clone(shape));
+  Operation *gathered =
+      cloneWithTypes(builder, gather, part->getResult(0), slice.getType());
   context.passed(slice, "slice before an all_gather");
   replace(slice, gathered->getResult(0));
   return true;
 }
 
-/// slice(all_gather): nothing, or a gather over fewer axes where the slice takes
-/// the major part of what was gathered.
+/// slice(all_gather): nothing, or a gather over fewer axes where the slice
+/// takes the major part of what was gathered.
 static bool cancel(dist::SliceOp slice, const FusionContext &context) {
   auto gather = slice.getInput().getDefiningOp<dist::AllGatherOp>();
   if (!gather)
@@ -88,7 +130,8 @@ static bool join(Op second, const FusionContext &context, StringRef what) {
     context.missed(second, what, "the value between has another use");
     return false;
   }
-  // A gather takes the minor axes away first, a slice adds the major ones first.
+  // A gather takes the minor axes away first, a slice adds the major ones
+  // first.
   AxisList axes = context.toAxes(second.getAxes()),
            inner = context.toAxes(first.getAxes());
   if (isa<dist::SliceOp>(second.getOperation()))
@@ -120,10 +163,11 @@ static bool follow(Operation *op, dist::AxesAttr axes, int64_t gathered,
   Location loc = op->getLoc();
   if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
     context.passed(op, "all_to_all and all_gather to all_gather");
-    replace(op, dist::AllGatherOp::create(
-                    builder, loc, gather.getType(), first.getInput(),
-                    first.getGatherDim(), axes, first.getMesh(),
-                    /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr()));
+    replace(op,
+            dist::AllGatherOp::create(
+                builder, loc, gather.getType(), first.getInput(),
+                first.getGatherDim(), axes, first.getMesh(),
+                /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr()));
     return true;
   }
   auto second = cast<dist::AllToAllOp>(op);
@@ -145,8 +189,8 @@ bool tessera::fuseMovements(Block &block, const FusionContext &context) {
   bool changed = false;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto slice = dyn_cast<dist::SliceOp>(op))
-      changed |= cancel(slice, context) ||
-                 join(slice, context, "two slices to one");
+      changed |=
+          cancel(slice, context) || join(slice, context, "two slices to one");
     else if (auto gather = dyn_cast<dist::AllGatherOp>(op))
       changed |= follow(&op, gather.getAxes(), gather.getDim(), context) ||
                  join(gather, context, "two all_gathers to one");

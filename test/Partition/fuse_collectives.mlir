@@ -103,6 +103,37 @@ func.func @slice_first(%a: tensor<2x4xf32>) -> tensor<8x2xf32> attributes {dist.
   return %1 : tensor<8x2xf32>
 }
 
+// The same axes on both: what a device keeps of one dimension it gets of the
+// other.
+// CHECK-LABEL: func.func @gather_and_slice_same_axes(
+// CHECK: %[[M:.*]] = dist.all_to_all %{{.*}} gather 0 split 1 over <{"x"}> on @mesh : tensor<2x8xf32> -> tensor<8x2xf32>
+// CHECK-NEXT: return %[[M]]
+func.func @gather_and_slice_same_axes(%a: tensor<2x8xf32>) -> tensor<8x2xf32> attributes {dist.local} {
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x8xf32> -> tensor<8x8xf32>
+  %1 = dist.slice %0 dim 1 over <{"x"}> on @mesh : tensor<8x8xf32> -> tensor<8x2xf32>
+  return %1 : tensor<8x2xf32>
+}
+
+// CHECK-LABEL: func.func @gather_and_finer_slice(
+// CHECK: %[[S:.*]] = dist.slice %{{.*}} dim 1 over <{"y"}> on @mesh : tensor<2x8xf32> -> tensor<2x4xf32>
+// CHECK-NEXT: %[[M:.*]] = dist.all_to_all %[[S]] gather 0 split 1 over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<8x1xf32>
+// CHECK-NEXT: return %[[M]]
+func.func @gather_and_finer_slice(%a: tensor<2x8xf32>) -> tensor<8x1xf32> attributes {dist.local} {
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x8xf32> -> tensor<8x8xf32>
+  %1 = dist.slice %0 dim 1 over <{"y", "x"}> on @mesh : tensor<8x8xf32> -> tensor<8x1xf32>
+  return %1 : tensor<8x1xf32>
+}
+
+// Slicing by the gathered axes first takes other elements than by the others.
+// CHECK-LABEL: func.func @gather_and_coarser_slice(
+// CHECK: dist.all_gather
+// CHECK-NEXT: dist.slice
+func.func @gather_and_coarser_slice(%a: tensor<2x8xf32>) -> tensor<8x1xf32> attributes {dist.local} {
+  %0 = dist.all_gather %a dim 0 over <{"x"}> on @mesh : tensor<2x8xf32> -> tensor<8x8xf32>
+  %1 = dist.slice %0 dim 1 over <{"x", "y"}> on @mesh : tensor<8x8xf32> -> tensor<8x1xf32>
+  return %1 : tensor<8x1xf32>
+}
+
 // CHECK-LABEL: func.func @two_gathers(
 // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over <{"x", "y"}> on @mesh : tensor<1x4xf32> -> tensor<8x4xf32>
 // CHECK-NEXT: return %[[G]]
