@@ -1,4 +1,5 @@
-//===- ReshardCost.cpp - Chooses how an op is run by what it moves ---------===//
+//===- ReshardCost.cpp - Chooses how an op is run by what it moves
+//---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,14 +68,12 @@ public:
           ArrayRef<ShardedTensor> operands, ArrayRef<ShardedTensor> results,
           ArrayRef<AxisList> pinned)
       : planner(planner), rule(rule), operands(operands), results(results),
-        pinned(pinned), candidates(rule.factors.size()),
-        resultAxes(rule.factors.size()) {}
+        pinned(pinned), candidates(rule.factors.size()) {}
 
   FactorChoice run();
 
 private:
-  void collect(const ShardedTensor &tensor, const TensorFactors &dims,
-               bool isResult);
+  void collect(const ShardedTensor &tensor, const TensorFactors &dims);
   void addCandidate(unsigned factor, ArrayRef<AxisRef> axes);
   bool isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const;
   bool isConsistent(const FactorAxes &axes) const;
@@ -90,8 +89,6 @@ private:
   ArrayRef<AxisList> pinned;
   /// Axes that a factor may take, in order of preference.
   std::vector<std::vector<AxisList>> candidates;
-  /// Axes that the results want on each factor.
-  FactorAxes resultAxes;
   /// The cheapest choice for each number of devices that share the work.
   std::vector<std::pair<int64_t, FactorChoice>> best;
 };
@@ -109,34 +106,24 @@ void Chooser::addCandidate(unsigned factor, ArrayRef<AxisRef> axes) {
   }
 }
 
-void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims,
-                      bool isResult) {
+void Chooser::collect(const ShardedTensor &tensor, const TensorFactors &dims) {
   if (!tensor.sharding || dims.size() != tensor.sharding->dims.size())
     return;
   llvm::SmallVector<AxisList, 8> projected =
       projectTensor(rule, dims, tensor.sharding->dims);
   for (const DimFactors &dim : dims)
-    for (unsigned f : dim) {
+    for (unsigned f : dim)
       addCandidate(f, projected[f]);
-      if (isResult && resultAxes[f].empty())
-        resultAxes[f] = projected[f];
-    }
 }
 
-/// An axis that a result has on another of its dimensions stays there; one that
-/// is pinned to a factor stays on it. Factors are padded to what they are
-/// sharded over in tensors; axes laid along a merged dimension may still end
-/// within a factor, and it does not divide by them.
+/// An axis that is pinned to a factor stays on it. Factors are padded to what
+/// they are sharded over in tensors; axes laid along a merged dimension may
+/// still end within a factor, and it does not divide by them.
 bool Chooser::isAllowed(unsigned factor, ArrayRef<AxisRef> axes) const {
   if (rule.factors[factor].size % numShards(axes) != 0)
     return false;
   for (auto [f, held] : llvm::enumerate(pinned))
     if (f == factor ? !isPrefix(held, axes) : overlapsAny(held, axes))
-      return false;
-  if (rule.isReduced(factor))
-    return true;
-  for (auto [f, wanted] : llvm::enumerate(resultAxes))
-    if (f != factor && overlapsAny(wanted, axes))
       return false;
   return true;
 }
@@ -175,9 +162,9 @@ TransferSum Chooser::getCost(const FactorAxes &axes) const {
           tensor.shape, tensor.elementBytes);
   for (auto [dims, tensor] : llvm::zip(rule.results, results))
     if (tensor.sharding)
-      cost += getReshardCost(planner, getResultSharding(rule, dims, axes),
-                             *tensor.sharding, tensor.shape,
-                             tensor.elementBytes);
+      cost +=
+          getReshardCost(planner, getResultSharding(rule, dims, axes),
+                         *tensor.sharding, tensor.shape, tensor.elementBytes);
   return cost;
 }
 
@@ -261,9 +248,9 @@ FactorChoice Chooser::pick() const {
 
 FactorChoice Chooser::run() {
   for (auto [dims, tensor] : llvm::zip(rule.results, results))
-    collect(tensor, dims, /*isResult=*/true);
+    collect(tensor, dims);
   for (auto [dims, tensor] : llvm::zip(rule.operands, operands))
-    collect(tensor, dims, /*isResult=*/false);
+    collect(tensor, dims);
   for (auto [f, held] : llvm::enumerate(pinned))
     addCandidate(f, held);
   size_t combinations = 1;
@@ -283,7 +270,8 @@ FactorChoice Chooser::run() {
   return pick();
 }
 
-FactorChoice tessera::chooseFactors(ReshardPlanner &planner, const ShardingRule &rule,
+FactorChoice tessera::chooseFactors(ReshardPlanner &planner,
+                                    const ShardingRule &rule,
                                     ArrayRef<ShardedTensor> operands,
                                     ArrayRef<ShardedTensor> results,
                                     ArrayRef<AxisList> pinned) {

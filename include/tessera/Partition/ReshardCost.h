@@ -76,11 +76,10 @@ struct FactorChoice {
 /// and its results shall have (wanted values: closed and whole).
 ///
 /// Each factor may take the axes, or a prefix of them, that some operand or
-/// result has on it; an axis that a result has on one of its dimensions is put
-/// on no other dimension of it. The shortest time wins among the choices that
-/// spread the work equally; a choice that repeats work on more devices must take
-/// less than a quarter of the time. Ties: the result's axes, then the operands'
-/// in order.
+/// result has on it. The time of a choice is that of the reshards of operands
+/// and results. The shortest time wins among the choices that spread the work
+/// equally; a choice that repeats work on more devices must take less than a
+/// quarter of the time. Ties: the result's axes, then the operands' in order.
 ///
 /// `pinned` is empty or has for each factor axes that it must have, of which no
 /// other factor may have a part: a seed of an earlier priority put them there.
