@@ -7,6 +7,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Interfaces/MeshLimits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -214,6 +215,14 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "(C3) expects the stage axis to be an axis of the "
                           "mesh but got "
                        << stage;
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : axes) {
+    if (axis.getSize() > kMaxDevices / devices)
+      return emitError() << "(C4) expects at most " << kMaxDevices
+                         << " devices but got more along \"" << axis.getName()
+                         << "\" of size " << axis.getSize();
+    devices *= axis.getSize();
+  }
   return success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/Strategy.h"
+#include "tessera/Interfaces/MeshLimits.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,8 +23,6 @@ static bool isName(StringRef text) {
 static std::string quoted(StringRef text) { return "'" + text.str() + "'"; }
 
 std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &error) {
-  // More devices than this are a mistake, and their number must not overflow.
-  constexpr int64_t kMaxDevices = int64_t(1) << 32;
   Mesh mesh;
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',');

@@ -10,6 +10,12 @@ dist.mesh @mesh ["x"=0]
 // expected-error @+1 {{(C3) expects the stage axis to be an axis of the mesh but got "pp"}}
 dist.mesh @mesh ["x"=2] stage "pp"
 // -----
+// expected-error @+1 {{(C4) expects at most 1048576 devices but got more along "y" of size 2049}}
+dist.mesh @mesh ["x"=512, "y"=2049]
+// -----
+// expected-error @+1 {{(C4) expects at most 1048576 devices but got more along "x" of size 4294967296}}
+dist.mesh @mesh ["x"=4294967296]
+// -----
 // Links.
 // expected-error @+1 {{dist.links: expects an array of 2 axes but got [[]]}}
 dist.mesh @mesh ["x"=4, "y"=2] {dist.links = [[]]}

@@ -58,7 +58,7 @@ TEST(Strategy, mesh_errors) {
   EXPECT_EQ(meshError("dp=2x"),
             "expects a mesh such as dp=2,tp=4 but got 'dp=2x'");
   EXPECT_EQ(meshError("dp=4000000000,tp=4000000000"),
-            "expects a mesh of at most 4294967296 devices but got "
+            "expects a mesh of at most 1048576 devices but got "
             "'dp=4000000000,tp=4000000000'");
 }
 
