@@ -9,6 +9,7 @@
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -47,61 +48,82 @@ void RTDialect::initialize() {
 
 /// One offset a result on an op, one an argument on a function; none of a value
 /// that is no tensor is negative otherwise.
-static LogicalResult verifyOffsets(Operation *op, Attribute attr) {
-  auto offsets = dyn_cast<DenseI64ArrayAttr>(attr);
-  auto func = dyn_cast<func::FuncOp>(op);
-  int64_t expected = func ? func.getNumArguments() : op->getNumResults();
+static LogicalResult verifyOffsets(const AttributePlace &place,
+                                   NamedAttribute attr) {
+  auto offsets = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  auto func = dyn_cast<func::FuncOp>(place.op);
+  int64_t expected = func ? func.getNumArguments() : place.op->getNumResults();
   if (!offsets || offsets.size() != expected)
-    return op->emitError() << "rt.offsets: expects " << expected
-                           << " offsets but got " << attr;
+    return place.op->emitError() << "rt.offsets: expects " << expected
+                                 << " offsets but got " << attr.getValue();
   return success();
 }
 
-static LogicalResult verifyReuse(func::FuncOp func, Attribute attr) {
-  auto pairs = dyn_cast<DenseI64ArrayAttr>(attr);
+static LogicalResult verifyReuse(const AttributePlace &place,
+                                 NamedAttribute attr) {
+  auto func = dyn_cast<func::FuncOp>(place.op);
+  if (!func)
+    return success();
+  auto pairs = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
   if (!pairs || pairs.size() % 2)
-    return func.emitError("rt.reuse: expects pairs but got ") << attr;
+    return func.emitError("rt.reuse: expects pairs but got ")
+           << attr.getValue();
   for (int64_t i = 0; i < pairs.size(); i += 2)
     if (pairs[i] < 0 || pairs[i] >= func.getNumResults() || pairs[i + 1] < 0 ||
         pairs[i + 1] >= func.getNumArguments())
       return func.emitError("rt.reuse: expects pairs of a result and an "
                             "argument but got ")
-             << attr;
+             << attr.getValue();
   return success();
 }
 
+static LogicalResult verifyTriples(const AttributePlace &place,
+                                   NamedAttribute attr) {
+  auto triples = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (triples && triples.size() % 3 == 0)
+    return success();
+  return place.op->emitError() << attr.getName().getValue()
+                               << ": expects triples but got "
+                               << attr.getValue();
+}
+
+static LogicalResult verifyTarget(const AttributePlace &place,
+                                  NamedAttribute attr) {
+  auto text = dyn_cast<StringAttr>(attr.getValue());
+  if (text && parseTarget(text.getValue()))
+    return success();
+  return place.op->emitError() << "rt.target: expects \"host\", \"cuda\" or "
+                                  "\"cuda-emulated\" on a module but got "
+                               << attr.getValue();
+}
+
+static LogicalResult verifyMemory(const AttributePlace &place,
+                                  NamedAttribute attr) {
+  if (isa<DictionaryAttr>(attr.getValue()))
+    return success();
+  return place.op->emitError()
+         << "rt.memory: expects a dictionary but got " << attr.getValue();
+}
+
+static constexpr KnownAttribute kKnown[] = {
+    {RTDialect::kKernelAttr, kOnFunction, expectUnit},
+    {RTDialect::kBatchAttr, kOnFunction, expectUnit},
+    {RTDialect::kRowsAttr, kOnFunction, expectInteger},
+    {RTDialect::kReuseAttr, kOnFunction, verifyReuse},
+    {RTDialect::kOffsetsAttr, kOnFunction | kOnOperation, verifyOffsets},
+    {RTDialect::kBeginsAttr, kOnFunction | kOnOperation, verifyTriples},
+    {RTDialect::kEndsAttr, kOnFunction | kOnOperation, verifyTriples},
+    {RTDialect::kSlotAttr, kOnOperation, expectInteger},
+    {RTDialect::kArenaBytesAttr, kOnFunction, expectInteger},
+    {RTDialect::kMemoryAttr, kOnFunction, verifyMemory},
+    {RTDialect::kStepAttr, kOnFunction, expectUnit},
+    {RTDialect::kTargetAttr, kOnModule, verifyTarget},
+    {RTDialect::kManifestAttr, kOnModule, expectString},
+};
+
 LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
-  StringRef name = attr.getName();
-  if (name == kOffsetsAttr)
-    return verifyOffsets(op, attr.getValue());
-  if (name == kBeginsAttr || name == kEndsAttr) {
-    auto triples = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-    if (triples && triples.size() % 3 == 0)
-      return success();
-    return op->emitError() << name << ": expects triples but got "
-                           << attr.getValue();
-  }
-  if (name == kSlotAttr || name == kManifestAttr)
-    return success();
-  if (name == kTargetAttr) {
-    auto text = dyn_cast<StringAttr>(attr.getValue());
-    if (isa<ModuleOp>(op) && text && parseTarget(text.getValue()))
-      return success();
-    return op->emitError() << "rt.target: expects \"host\", \"cuda\" or "
-                              "\"cuda-emulated\" on a module but got "
-                           << attr.getValue();
-  }
-  bool ofFunction =
-      llvm::is_contained({kKernelAttr, kBatchAttr, kRowsAttr, kReuseAttr,
-                          kArenaBytesAttr, kMemoryAttr, kStepAttr},
-                         name);
-  if (!ofFunction || !isa<FunctionOpInterface>(op))
-    return op->emitError() << "expects no attribute '" << name
-                           << "' on this operation";
-  auto func = dyn_cast<func::FuncOp>(op);
-  return func && name == kReuseAttr ? verifyReuse(func, attr.getValue())
-                                    : success();
+  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
 }
 
 //===----------------------------------------------------------------------===//

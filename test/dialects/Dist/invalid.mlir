@@ -139,6 +139,45 @@ func.func @f(%a: tensor<8xf32>) {
   return
 }
 // -----
+func.func @f(%a: tensor<8xf32>) {
+  // expected-error @+1 {{expects no attribute 'dist.sharding' on an operation; it belongs on an argument or a result; the nearest one known there is 'dist.shardings'}}
+  %0 = arith.negf %a {dist.sharding} : tensor<8xf32>
+  return
+}
+// -----
+// expected-error @+1 {{argument 1: expects no attribute 'dist.shardings' on an argument; it belongs on an operation; the nearest one known there is 'dist.sharding'}}
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32> {dist.shardings = []}) { return }
+// -----
+// expected-error @+1 {{argument 0: expects no attribute 'dist.shard' on an argument; the nearest one known there is 'dist.sharding'}}
+func.func @f(%a: tensor<8xf32> {dist.shard = []}) { return }
+// -----
+// expected-error @+1 {{result 0: expects no attribute 'dist.donate' on a result; it belongs on an argument; the nearest one known there is}}
+func.func @f(%a: tensor<8xf32>) -> (tensor<8xf32> {dist.donate = 0}) { return %a : tensor<8xf32> }
+// -----
+// expected-error @+1 {{expects no attribute 'dist.locals' on a function; the nearest one known there is 'dist.local'}}
+func.func @f() attributes {dist.locals} { return }
+// -----
+// expected-error @+1 {{expects no attribute 'dist.local' on a module; it belongs on a function}}
+module attributes {dist.local} {}
+// -----
+// expected-error @+1 {{dist.local: expects a unit attribute but got true}}
+func.func @f() attributes {dist.local = true} { return }
+// -----
+// expected-error @+1 {{dist.why: expects an array of texts but got [3]}}
+func.func @f(%a: tensor<8xf32> {dist.why = [3]}) { return }
+// -----
+// expected-error @+1 {{argument 0: dist.donate: expects the number of one of 1 results but got 1 : i64}}
+func.func @f(%a: tensor<8xf32> {dist.donate = 1}) -> tensor<8xf32> { return %a : tensor<8xf32> }
+// -----
+// expected-error @+1 {{argument 0: dist.donate: expects the number of one of 0 results but got unit}}
+func.func @f(%a: tensor<8xf32> {dist.donate}) { return }
+// -----
+// expected-error @+1 {{argument 1: dist.donate: expects a result of its own but got 0, which takes the place of argument 0}}
+func.func @f(%a: tensor<8xf32> {dist.donate = 0}, %b: tensor<8xf32> {dist.donate = 0}) -> tensor<8xf32> { return %a : tensor<8xf32> }
+// -----
+// expected-error @+1 {{argument 0: expects a global shape of sizes from 0 but got array<i64: -7>}}
+func.func @f(%a: tensor<8xf32> {dist.global_shape = array<i64: -7>}) { return }
+// -----
 // expected-error @+1 {{argument 0: expects a global shape of the tensor's rank but got array<i64: 7, 7> for 'tensor<8xf32>'}}
 func.func @f(%a: tensor<8xf32> {dist.global_shape = array<i64: 7, 7>}) { return }
 // -----

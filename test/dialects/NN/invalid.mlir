@@ -13,11 +13,23 @@ func.func @init(%w: tensor<16x4xf32> {nn.init = #nn.init<ones, 1.0 : f32>}) { re
 // expected-error @+1 {{nn.param: expects a name but got 3 : i64}}
 func.func @param(%w: tensor<16x4xf32> {nn.param = 3}) { return }
 // -----
+// expected-error @+1 {{argument 0: nn.param: expects a ranked tensor but got 'f32'}}
+func.func @scalar(%w: f32 {nn.param = "w"}) { return }
+// -----
+// expected-error @+1 {{argument 0: expects no attribute 'nn.parm' on an argument; the nearest one known there is 'nn.param'}}
+func.func @misspelt(%w: tensor<16x4xf32> {nn.parm = "w"}) { return }
+// -----
+// expected-error @+1 {{argument 1: nn.state: expects a name of its own but got "w", the name of argument 0}}
+func.func @one_name(%w: tensor<4xf32> {nn.param = "w"}, %m: tensor<4xf32> {nn.state = "w"}) { return }
+// -----
+// expected-error @+1 {{nn.tiles: expects an array of sizes from 0 but got 1 : i64}}
+func.func @tiles(%a: tensor<4xf32> {nn.tiles = 1}) { return }
+// -----
 // expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
 func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }
 // -----
 func.func @op(%x: tensor<4xf32>) {
-  // expected-error @+1 {{expects no attribute 'nn.param' on this operation}}
+  // expected-error @+1 {{expects no attribute 'nn.param' on an operation; it belongs on an argument}}
   %0 = nn.silu %x {nn.param = "w"} : tensor<4xf32>
   return
 }

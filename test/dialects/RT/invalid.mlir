@@ -254,7 +254,7 @@ func.func private @reuse(%x: tensor<8xf32>) attributes {rt.reuse = array<i64: 0,
 // -----
 
 func.func @misplaced() {
-  // expected-error @+1 {{expects no attribute 'rt.rows' on this operation}}
+  // expected-error @+1 {{expects no attribute 'rt.rows' on an operation; it belongs on a function}}
   %c = arith.constant {rt.rows = 1 : i64} 0 : index
   return
 }

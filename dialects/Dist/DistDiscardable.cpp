@@ -1,0 +1,238 @@
+//===- DistDiscardable.cpp - The attributes that other ops carry ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one table of discardable attributes of dist, with what each holds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "tessera/Interfaces/KnownAttributes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+/// "argument 2" or "result 0".
+static std::string describe(const AttributePlace &place) {
+  return ((place.holder == kOnArgument ? "argument " : "result ") +
+          Twine(place.index))
+      .str();
+}
+
+/// In a local function `type` is one device's, of the same rank.
+static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
+                                    Twine where) {
+  auto emitError = [&] { return op->emitError() << where << ": "; };
+  auto sharding = dyn_cast<ShardingAttr>(attr);
+  if (!sharding)
+    return emitError() << "expects a #dist.sharding but got " << attr;
+  return sharding.verifyFor(op, type, emitError);
+}
+
+static LogicalResult verifySharding(const AttributePlace &place,
+                                    NamedAttribute attr) {
+  return verifySharding(place.op, attr.getValue(), place.type,
+                        "sharding of " + describe(place));
+}
+
+static LogicalResult verifyShardings(const AttributePlace &place,
+                                     NamedAttribute attr) {
+  Operation *op = place.op;
+  auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!shardings || shardings.size() != op->getNumResults())
+    return op->emitError() << "dist.shardings: expects one entry a result ("
+                           << op->getNumResults() << ") but got "
+                           << attr.getValue();
+  for (auto [i, entry] : llvm::enumerate(shardings))
+    if (!isa<UnitAttr>(entry) &&
+        failed(verifySharding(op, entry, op->getResult(i).getType(),
+                              "sharding of result " + Twine(i))))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyGlobalShape(const AttributePlace &place,
+                                       NamedAttribute attr) {
+  auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  auto tensor = dyn_cast<RankedTensorType>(place.type);
+  if (!shape || !tensor || shape.size() != tensor.getRank())
+    return place.op->emitError()
+           << describe(place)
+           << ": expects a global shape of the tensor's rank but got "
+           << attr.getValue() << " for " << place.type;
+  if (llvm::any_of(shape.asArrayRef(), [](int64_t size) { return size < 0; }))
+    return place.op->emitError()
+           << describe(place) << ": expects a global shape of sizes from 0 but "
+           << "got " << attr.getValue();
+  return success();
+}
+
+/// The number of a result of the function, which takes no other argument's
+/// place.
+static LogicalResult verifyDonate(const AttributePlace &place,
+                                  NamedAttribute attr) {
+  auto func = cast<FunctionOpInterface>(place.op);
+  auto number = dyn_cast<IntegerAttr>(attr.getValue());
+  if (!number || number.getValue().getSignificantBits() > 64 ||
+      number.getInt() < 0 || number.getInt() >= func.getNumResults())
+    return place.op->emitError()
+           << describe(place) << ": dist.donate: expects the number of one of "
+           << func.getNumResults() << " results but got " << attr.getValue();
+  if (!isFirstWith(place, StringRef(DistDialect::kDonateAttr)))
+    return success();
+  llvm::DenseMap<int64_t, unsigned> owners;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto result = func.getArgAttrOfType<IntegerAttr>(i, attr.getName());
+    if (!result || result.getValue().getSignificantBits() > 64)
+      continue;
+    auto [it, isNew] = owners.try_emplace(result.getInt(), i);
+    if (!isNew)
+      return place.op->emitError()
+             << "argument " << i << ": dist.donate: expects a result of its "
+             << "own but got " << result.getInt() << ", which takes the place "
+             << "of argument " << it->second;
+  }
+  return success();
+}
+
+/// An array of spans for each axis; the devices of its spans multiply to it.
+static LogicalResult verifyLinks(const AttributePlace &place,
+                                 NamedAttribute attr) {
+  Operation *op = place.op;
+  auto mesh = dyn_cast<MeshOp>(op);
+  if (!mesh)
+    return op->emitError("dist.links: expects to be on a dist.mesh");
+  ArrayRef<MeshAxisAttr> axes = mesh.getMesh().getAxes();
+  auto links = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!links || links.size() != axes.size())
+    return op->emitError() << "dist.links: expects an array of " << axes.size()
+                           << " axes but got " << attr.getValue();
+  for (auto [axis, entry] : llvm::zip(axes, links)) {
+    auto spans = dyn_cast<ArrayAttr>(entry);
+    double devices = 1;
+    bool valid = spans && llvm::all_of(spans, [&](Attribute attr) {
+      auto span = dyn_cast<DenseF64ArrayAttr>(attr);
+      if (!span || span.size() != 3 || !(span[0] >= 1) || !(span[1] >= 0) ||
+          !(span[2] > 0))
+        return false;
+      devices *= span[0];
+      return true;
+    });
+    if (!valid)
+      return op->emitError()
+             << "dist.links: expects array<f64: devices, seconds, bytes a "
+                "second> for each level of \""
+             << axis.getName() << "\" but got " << entry;
+    if (devices != axis.getSize())
+      return op->emitError()
+             << "dist.links: expects " << axis.getSize() << " devices along \""
+             << axis.getName() << "\" but got "
+             << llvm::formatv("{0:F0}", devices).str();
+  }
+  return success();
+}
+
+/// A dictionary of limits.
+static LogicalResult verifyBudget(const AttributePlace &place,
+                                  NamedAttribute attr) {
+  Operation *op = place.op;
+  auto entries = dyn_cast<DictionaryAttr>(attr.getValue());
+  if (!entries)
+    return op->emitError() << "dist.budget: expects a dictionary on a function "
+                              "but got "
+                           << attr.getValue();
+  for (NamedAttribute entry : entries) {
+    auto number = dyn_cast<IntegerAttr>(entry.getValue());
+    bool isLimit = entry.getName() == "max_bytes" ||
+                   entry.getName() == "max_collectives";
+    bool isFlag = entry.getName() == "no_full_gather";
+    if (!isLimit && !isFlag)
+      return op->emitError()
+             << "dist.budget: expects max_bytes, max_collectives or "
+                "no_full_gather but got '"
+             << entry.getName().getValue() << "'";
+    if (isLimit ? !number || number.getInt() < 0
+                : !isa<UnitAttr>(entry.getValue()))
+      return op->emitError()
+             << "dist.budget: expects "
+             << (isLimit ? "a number of at least 0" : "no value") << " for "
+             << entry.getName() << " but got " << entry.getValue();
+  }
+  return success();
+}
+
+static LogicalResult verifyReference(const AttributePlace &place,
+                                     NamedAttribute attr) {
+  if (isa<FlatSymbolRefAttr>(attr.getValue()))
+    return success();
+  return place.op->emitError()
+         << "dist.reference: expects a function but got " << attr.getValue();
+}
+
+static LogicalResult verifyFactors(const AttributePlace &place,
+                                   NamedAttribute attr) {
+  auto factors = dyn_cast<ArrayAttr>(attr.getValue());
+  if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))
+    return success();
+  return place.op->emitError()
+         << "dist.factors: expects an array of #dist.axes but got "
+         << attr.getValue();
+}
+
+static LogicalResult verifyPlan(const AttributePlace &place,
+                                NamedAttribute attr) {
+  if (isa<PlanAttr>(attr.getValue()))
+    return success();
+  return place.op->emitError()
+         << "dist.plan: expects a #dist.plan on a module but got "
+         << attr.getValue();
+}
+
+static LogicalResult verifyWhy(const AttributePlace &place,
+                               NamedAttribute attr) {
+  auto lines = dyn_cast<ArrayAttr>(attr.getValue());
+  if (lines && llvm::all_of(lines, llvm::IsaPred<StringAttr>))
+    return success();
+  return place.op->emitError()
+         << "dist.why: expects an array of texts but got " << attr.getValue();
+}
+
+static constexpr KnownAttribute kKnown[] = {
+    {DistDialect::kShardingAttr, kOnArgument | kOnResult, verifySharding},
+    {DistDialect::kShardingsAttr, kOnOperation, verifyShardings},
+    {DistDialect::kGlobalShapeAttr, kOnArgument | kOnResult, verifyGlobalShape},
+    {DistDialect::kDonateAttr, kOnArgument, verifyDonate},
+    {DistDialect::kLocalAttr, kOnFunction, expectUnit},
+    {DistDialect::kReferenceAttr, kOnFunction, verifyReference},
+    {DistDialect::kBudgetAttr, kOnFunction, verifyBudget},
+    {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
+    {DistDialect::kBackwardAttr, kOnOperation, expectUnit},
+    {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
+    {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
+     verifyLinks},
+    {DistDialect::kPlanAttr, kOnModule, verifyPlan},
+    {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},
+};
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
+}
+
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned argument,
+                                                    NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onArgument(op, argument),
+                              attr);
+}
+
+LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                       unsigned result,
+                                                       NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onResult(op, result),
+                              attr);
+}

@@ -1,0 +1,137 @@
+//===- NNDiscardable.cpp - The attributes that other ops carry ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one table of discardable attributes of nn, with what each holds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/NN/NN.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/KnownAttributes.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+/// A name for each dimension.
+static LogicalResult verifyDims(const AttributePlace &place,
+                                NamedAttribute attr) {
+  Operation *op = place.op;
+  if (place.holder == kOnOperation && op->getNumResults() != 1)
+    return op->emitError() << "nn.dims: expects an op of one result but got "
+                           << op->getNumResults();
+  Type type = place.type ? place.type : op->getResult(0).getType();
+  auto names = dyn_cast<ArrayAttr>(attr.getValue());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (names && tensor &&
+      static_cast<int64_t>(names.size()) == tensor.getRank() &&
+      llvm::all_of(names, llvm::IsaPred<StringAttr>))
+    return success();
+  return op->emitError() << "nn.dims: expects one name for each dimension of "
+                         << type << " but got " << attr.getValue();
+}
+
+static LogicalResult verifyInit(const AttributePlace &place,
+                                NamedAttribute attr) {
+  auto init = dyn_cast<InitAttr>(attr.getValue());
+  bool takesNumber = init && (init.getKind() == InitKind::Normal ||
+                              init.getKind() == InitKind::Constant);
+  if (init && takesNumber == bool(init.getNumber()))
+    return success();
+  return place.op->emitError() << "nn.init: expects #nn.init with a number for "
+                                  "normal and constant alone but got "
+                               << attr.getValue();
+}
+
+static LogicalResult verifyVocab(const AttributePlace &place,
+                                 NamedAttribute attr) {
+  auto vocab = dyn_cast<IntegerAttr>(attr.getValue());
+  if (vocab && vocab.getValue().getSignificantBits() <= 64 &&
+      vocab.getInt() >= 1)
+    return success();
+  return place.op->emitError()
+         << "nn.vocab: expects a number of ids, at least 1, but got "
+         << attr.getValue();
+}
+
+static LogicalResult verifyShape(const AttributePlace &place,
+                                 NamedAttribute attr) {
+  auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (shape && llvm::all_of(shape.asArrayRef(),
+                            [](int64_t size) { return size >= 0; }))
+    return success();
+  return place.op->emitError()
+         << attr.getName().getValue()
+         << ": expects an array of sizes from 0 but got " << attr.getValue();
+}
+
+static constexpr StringRef kArgumentNames[] = {
+    NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
+static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
+
+/// What names an argument or a result: files and reports go by it, so no two
+/// have one name.
+static LogicalResult verifyName(const AttributePlace &place,
+                                NamedAttribute attr) {
+  if (failed(expectString(place, attr)))
+    return failure();
+  bool isTensor = isa<RankedTensorType>(place.type);
+  if (!isTensor && (attr.getName() == NNDialect::kParamAttr ||
+                    attr.getName() == NNDialect::kStateAttr))
+    return place.op->emitError()
+           << "argument " << place.index << ": " << attr.getName().getValue()
+           << ": expects a ranked tensor but got " << place.type;
+  bool ofArgument = place.holder == kOnArgument;
+  ArrayRef<StringRef> keys = ofArgument ? ArrayRef(kArgumentNames)
+                                        : ArrayRef(kResultNames);
+  if (!isFirstWith(place, keys))
+    return success();
+  auto func = cast<FunctionOpInterface>(place.op);
+  unsigned count = ofArgument ? func.getNumArguments() : func.getNumResults();
+  llvm::StringMap<unsigned> owners;
+  for (unsigned i = 0; i < count; ++i)
+    for (StringRef key : keys) {
+      auto name = dyn_cast_or_null<StringAttr>(
+          ofArgument ? func.getArgAttr(i, key) : func.getResultAttr(i, key));
+      if (!name)
+        continue;
+      auto [it, isNew] = owners.try_emplace(name.getValue(), i);
+      StringRef what = ofArgument ? "argument " : "result ";
+      if (!isNew)
+        return place.op->emitError()
+               << what << i << ": " << key
+               << ": expects a name of its own but got " << name
+               << ", the name of " << what << it->second;
+    }
+  return success();
+}
+
+static constexpr KnownAttribute kKnown[] = {
+    {NNDialect::kParamAttr, kOnArgument, verifyName},
+    {NNDialect::kStateAttr, kOnArgument, verifyName},
+    {NNDialect::kInputAttr, kOnArgument, verifyName},
+    {NNDialect::kOfAttr, kOnArgument, expectString},
+    {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
+    {NNDialect::kInitAttr, kOnArgument, verifyInit},
+    {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},
+    {NNDialect::kOutputAttr, kOnResult, verifyName},
+    // Of RestLayout.h, which this layer does not see.
+    {"nn.stored_shape", kOnArgument, verifyShape},
+    {"nn.logical_shape", kOnArgument, verifyShape},
+    {"nn.tiles", kOnArgument, verifyShape},
+};
+
+LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
+}
+
+LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                  unsigned argument,
+                                                  NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onArgument(op, argument),
+                              attr);
+}

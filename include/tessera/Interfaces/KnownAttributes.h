@@ -1,0 +1,79 @@
+//===- KnownAttributes.h - A dialect's discardable attributes ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each of our dialects has one table of the attributes that other ops may carry
+// in its name. An attribute that is not in the table, or not for the place where
+// it is, is an error: a misspelt one would be ignored otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERFACES_KNOWNATTRIBUTES_H
+#define TESSERA_INTERFACES_KNOWNATTRIBUTES_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+
+namespace tessera {
+
+/// What may carry an attribute; a set of bits.
+enum AttributeHolder : unsigned {
+  kOnModule = 1,
+  kOnFunction = 2,
+  /// An op that is neither a module nor a function.
+  kOnOperation = 4,
+  kOnArgument = 8,
+  kOnResult = 16,
+};
+
+/// Where an attribute is: on an op, or on an argument or a result of a function.
+struct AttributePlace {
+  mlir::Operation *op;
+  AttributeHolder holder;
+  /// Number of the argument or result.
+  unsigned index = 0;
+  /// Type of the argument or result; null on an op.
+  mlir::Type type;
+
+  static AttributePlace onOp(mlir::Operation *op);
+  /// None where `op` is no function.
+  static std::optional<AttributePlace> onArgument(mlir::Operation *op,
+                                                  unsigned index);
+  static std::optional<AttributePlace> onResult(mlir::Operation *op,
+                                                unsigned index);
+};
+
+/// An attribute of a dialect, with its prefix.
+struct KnownAttribute {
+  llvm::StringRef name;
+  /// Bits of AttributeHolder.
+  unsigned holders;
+  /// Checks the value and reports what is wrong with it.
+  mlir::LogicalResult (*verify)(const AttributePlace &place,
+                                mlir::NamedAttribute attr);
+};
+
+/// Reports an attribute that no entry of `known` allows at `place`, with the
+/// name that it is nearest to; checks the value of one that an entry allows.
+mlir::LogicalResult
+verifyKnownAttribute(llvm::ArrayRef<KnownAttribute> known,
+                     const std::optional<AttributePlace> &place,
+                     mlir::NamedAttribute attr);
+
+/// True for an argument (or result) before which no other has one of these
+/// attributes: there a fact of all arguments is checked, once.
+bool isFirstWith(const AttributePlace &place,
+                 llvm::ArrayRef<llvm::StringRef> names);
+
+/// For tables: values of one kind, "<name>: expects <kind> but got <value>".
+mlir::LogicalResult expectUnit(const AttributePlace &place,
+                               mlir::NamedAttribute attr);
+mlir::LogicalResult expectString(const AttributePlace &place,
+                                 mlir::NamedAttribute attr);
+mlir::LogicalResult expectInteger(const AttributePlace &place,
+                                  mlir::NamedAttribute attr);
+
+} // namespace tessera
+
+#endif // TESSERA_INTERFACES_KNOWNATTRIBUTES_H
