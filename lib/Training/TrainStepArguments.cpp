@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainStepBuilder.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -16,6 +18,32 @@ Type TrainStepBuilder::getParameterElement(Type was) const {
     return was;
   return scalesLoss() ? Type(Float16Type::get(was.getContext()))
                       : Type(BFloat16Type::get(was.getContext()));
+}
+
+/// Failure, with an error, if a group's pattern matches none of the names: it
+/// would have no effect. One that is no pattern was reported before.
+static LogicalResult checkGroups(Operation *op, dist::PlanAttr plan,
+                                 ArrayRef<StringRef> names) {
+  if (!plan.getGroups())
+    return success();
+  for (auto group : plan.getGroups().getAsRange<dist::ParametersAttr>()) {
+    llvm::Expected<llvm::GlobPattern> pattern =
+        llvm::GlobPattern::create(group.getPattern());
+    if (!pattern) {
+      llvm::consumeError(pattern.takeError());
+      continue;
+    }
+    if (llvm::none_of(names,
+                      [&](StringRef name) { return pattern->match(name); }))
+      return op->emitError("expects a parameter that the group '")
+             << group.getPattern() << "' matches but got '" << names.front()
+             << "'"
+             << (names.size() > 1
+                     ? " and " + std::to_string(names.size() - 1) + " others"
+                     : "")
+             << didYouMean(group.getPattern(), names);
+  }
+  return success();
 }
 
 LogicalResult TrainStepBuilder::collectParameters() {
@@ -45,7 +73,10 @@ LogicalResult TrainStepBuilder::collectParameters() {
       return failure();
     parameter.settings = *settings;
   }
-  return success();
+  return checkGroups(forward, plan,
+                     llvm::map_to_vector(parameters, [](auto &parameter) {
+                       return StringRef(parameter.name);
+                     }));
 }
 
 unsigned TrainStepBuilder::addArgument(Type type,

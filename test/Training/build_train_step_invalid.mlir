@@ -46,6 +46,14 @@ func.func @precision(%x: tensor<6x8xbf16>, %w: tensor<8xbf16> {nn.param = "w"}) 
 }
 }
 // -----
+module attributes {dist.plan = #dist.plan<groups = [#dist.parameters<"w", weight_decay = 0.0>, #dist.parameters<"v", weight_decay = 0.0>]>} {
+// expected-error @+1 {{expects a parameter that the group 'v' matches but got 'w'; did you mean 'w'?}}
+func.func @unmatched(%x: tensor<6x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"}) {
+  %0 = nn.reduce <sum> %w dims [0] : tensor<8xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
+}
+// -----
 module attributes {dist.plan = #dist.plan<groups = [#dist.parameters<"[w", weight_decay = 0.0>]>} {
 // expected-error @+1 {{expects a pattern of names but got '[w'}}
 func.func @pattern(%x: tensor<6x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"}) {
