@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/Passes.h"
 
@@ -16,14 +19,116 @@ namespace tessera {
 
 using namespace mlir;
 
-/// Checks one list of types of an op or a function.
-static LogicalResult verifyStatic(Operation *op, TypeRange types,
-                                  StringRef what) {
+/// Elements that every phase knows: what else there is fails late, if at all.
+static bool isKnownElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && integer.getWidth() >= 1 &&
+           integer.getWidth() <= 64;
+  if (auto real = dyn_cast<FloatType>(type))
+    return real.getWidth() <= 64;
+  return type.isIndex();
+}
+
+/// Bytes must not overflow, of padded tensors and of sums of them neither.
+static bool isTooLarge(RankedTensorType type) {
+  constexpr int64_t kMaxElements = int64_t(1) << 48;
+  int64_t elements = 1;
+  for (int64_t size : type.getShape()) {
+    if (size != 0 && elements > kMaxElements / size)
+      return true;
+    elements *= std::max<int64_t>(size, 1);
+  }
+  return false;
+}
+
+/// Checks one type of an op or a function; types of our dialects are theirs.
+static LogicalResult verifyType(Operation *op, Type type, const Twine &where) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (shaped && !shaped.hasStaticShape())
+    return op->emitError() << where << ": expects a static shape but got "
+                           << type;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getEncoding())
+    return op->emitError() << where << ": expects a tensor without an encoding "
+                              "but got "
+                           << type;
+  if (tensor && isTooLarge(tensor))
+    return op->emitError() << where
+                           << ": expects a tensor of at most 2^48 elements but "
+                              "got "
+                           << type;
+  bool isBuiltin = isa<BuiltinDialect>(type.getDialect());
+  if (isBuiltin && !isKnownElement(tensor ? tensor.getElementType() : type))
+    return op->emitError() << where
+                           << ": expects a tensor or a scalar of floats, of "
+                              "integers of 1 to 64 bits or of index but got "
+                           << type;
+  return success();
+}
+
+static LogicalResult verifyTypes(Operation *op, TypeRange types,
+                                 StringRef what) {
   for (auto [i, type] : llvm::enumerate(types))
-    if (auto shaped = dyn_cast<ShapedType>(type))
-      if (!shaped.hasStaticShape())
-        return op->emitError() << what << " " << i
-                               << ": expects a static shape but got " << type;
+    if (failed(verifyType(op, type, what + " " + Twine(i))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// The functions of the module that `func` calls, in order.
+static SmallVector<FunctionOpInterface> getCallees(FunctionOpInterface func,
+                                                   SymbolTable &symbols) {
+  SmallVector<FunctionOpInterface> callees;
+  func->walk([&](CallOpInterface call) {
+    auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+    auto callee = symbol ? symbols.lookup<FunctionOpInterface>(
+                               symbol.getLeafReference())
+                         : FunctionOpInterface();
+    if (callee)
+      callees.push_back(callee);
+  });
+  return callees;
+}
+
+/// A function that calls itself, by whatever way, is an error: bodies are
+/// inlined, interpreted and compiled call by call. Depth-first search.
+static LogicalResult verifyCalls(ModuleOp module) {
+  SymbolTable symbols(module);
+  DenseSet<Operation *> done, active;
+  struct Frame {
+    FunctionOpInterface func;
+    SmallVector<FunctionOpInterface> left;
+  };
+  for (auto root : module.getOps<FunctionOpInterface>()) {
+    std::vector<Frame> stack;
+    auto enter = [&](FunctionOpInterface func) {
+      active.insert(func);
+      stack.push_back({func, getCallees(func, symbols)});
+    };
+    if (!done.contains(root))
+      enter(root);
+    while (!stack.empty()) {
+      Frame &frame = stack.back();
+      if (frame.left.empty()) {
+        active.erase(frame.func);
+        done.insert(frame.func);
+        stack.pop_back();
+        continue;
+      }
+      FunctionOpInterface next = frame.left.pop_back_val();
+      if (active.contains(next))
+        return next.emitError("expects calls that end, but @")
+               << next.getName() << " calls itself"
+               << (next == frame.func ? ""
+                                      : " through @" +
+                                            frame.func.getName().str());
+      if (!done.contains(next))
+        enter(next);
+    }
+  }
   return success();
 }
 
@@ -32,13 +137,16 @@ struct VerifyInputPass : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](Operation *op) {
       auto func = dyn_cast<FunctionOpInterface>(op);
-      if (func && failed(verifyStatic(op, func.getArgumentTypes(), "argument")))
+      if (func &&
+          (failed(verifyTypes(op, func.getArgumentTypes(), "argument")) ||
+           failed(verifyTypes(op, func.getResultTypes(), "result"))))
         return WalkResult::interrupt();
-      return failed(verifyStatic(op, op->getResultTypes(), "result"))
+      return failed(verifyTypes(op, op->getResultTypes(), "result"))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });
-    if (result.wasInterrupted())
+    auto module = dyn_cast<ModuleOp>(getOperation());
+    if (result.wasInterrupted() || (module && failed(verifyCalls(module))))
       signalPassFailure();
   }
 };

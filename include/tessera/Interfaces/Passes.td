@@ -28,7 +28,10 @@ def VerifyInputPass : Pass<"dist-verify-input"> {
   let summary = "Checks the border behind the phase input";
   let description = [{
     Every shape is static: what a program needs of memory and of communication
-    is known before it runs.
+    is known before it runs. Values are tensors without an encoding, of at most
+    2^48 elements, or scalars; elements are floats of at most 64 bits, signless
+    integers of 1 to 64 bits, or of index. No function calls itself, by whatever
+    way.
 
     ```mlir
     func.func @f(%x: tensor<?x16xf32>)
