@@ -28,8 +28,7 @@ static void setAll(Machine &m, ResultRange results,
 }
 
 /// An integer that all ranks agree on.
-static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
-  const RankTensors &ranks = m.get(value);
+static FailureOr<int64_t> getCommon(Operation *op, const RankTensors &ranks) {
   int64_t first = (*ranks[0])[0].i;
   for (const TensorRef &tensor : ranks)
     if ((*tensor)[0].i != first)
@@ -38,6 +37,10 @@ static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
                  "all ranks but got ")
              << first << " and " << (*tensor)[0].i;
   return first;
+}
+
+static FailureOr<int64_t> getCommon(Machine &m, Operation *op, Value value) {
+  return getCommon(op, m.get(value));
 }
 
 static LogicalResult runCall(func::CallOp op, Machine &m) {
@@ -76,7 +79,16 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
   if (*step <= 0)
     return op.emitOpError("expects a positive step but got ") << *step;
   std::vector<RankTensors> carried = getAll(m, op.getInitArgs());
-  for (int64_t i = *lower; i < *upper; i += *step) {
+  // The distance may need all 64 bits.
+  uint64_t distance = static_cast<uint64_t>(*upper) - *lower;
+  bool runs = op.getUnsignedCmp()
+                  ? static_cast<uint64_t>(*lower) < static_cast<uint64_t>(*upper)
+                  : *lower < *upper;
+  uint64_t count = runs ? (distance - 1) / *step + 1 : 0;
+  if (failed(m.addIterations(op, count)))
+    return failure();
+  for (uint64_t n = 0; n < count; ++n) {
+    int64_t i = *lower + n * *step;
     Tensor counter(op.getInductionVar().getType());
     counter[0] = intCell(i);
     std::vector<RankTensors> arguments = std::move(carried);
@@ -87,6 +99,52 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
       return failure();
   }
   setAll(m, op.getResults(), std::move(carried));
+  return success();
+}
+
+static LogicalResult runWhile(scf::WhileOp op, Machine &m) {
+  std::vector<RankTensors> carried = getAll(m, op.getInits());
+  while (true) {
+    std::vector<RankTensors> passed;
+    if (failed(m.runBlock(*op.getBeforeBody(), std::move(carried), passed)))
+      return failure();
+    FailureOr<int64_t> condition = getCommon(op, passed.front());
+    if (failed(condition))
+      return failure();
+    passed.erase(passed.begin());
+    if (!*condition) {
+      setAll(m, op.getResults(), std::move(passed));
+      return success();
+    }
+    if (failed(m.addIterations(op, 1)))
+      return failure();
+    if (failed(m.runBlock(*op.getAfterBody(), std::move(passed), carried)))
+      return failure();
+  }
+}
+
+static LogicalResult runSwitch(scf::IndexSwitchOp op, Machine &m) {
+  FailureOr<int64_t> choice = getCommon(m, op, op.getArg());
+  if (failed(choice))
+    return failure();
+  Region *region = &op.getDefaultRegion();
+  for (auto [value, body] : llvm::zip(op.getCases(), op.getCaseRegions()))
+    if (value == *choice)
+      region = &body;
+  std::vector<RankTensors> results;
+  if (failed(m.runBlock(region->front(), {}, results)))
+    return failure();
+  setAll(m, op.getResults(), std::move(results));
+  return success();
+}
+
+static LogicalResult runRegion(scf::ExecuteRegionOp op, Machine &m) {
+  if (!op.getRegion().hasOneBlock())
+    return op.emitOpError("the interpreter expects a region of one block");
+  std::vector<RankTensors> results;
+  if (failed(m.runBlock(op.getRegion().front(), {}, results)))
+    return failure();
+  setAll(m, op.getResults(), std::move(results));
   return success();
 }
 
@@ -156,4 +214,7 @@ void tessera::interp::addControlHandlers(Registry &r) {
   r.addRank<func::CallOp, runCall>();
   r.addRank<scf::ForOp, runFor>();
   r.addRank<scf::IfOp, runIf>();
+  r.addRank<scf::WhileOp, runWhile>();
+  r.addRank<scf::IndexSwitchOp, runSwitch>();
+  r.addRank<scf::ExecuteRegionOp, runRegion>();
 }

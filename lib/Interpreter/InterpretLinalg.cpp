@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "InterpretRelayout.h"
 #include "ScalarRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -207,4 +208,5 @@ static LogicalResult evaluateLinalg(Evaluation &e) {
 void tessera::interp::addLinalgHandlers(Registry &registry) {
   registry.addLocalFor([](Operation *op) { return isa<linalg::LinalgOp>(op); },
                        evaluateLinalg);
+  addRelayoutHandlers(registry);
 }

@@ -251,12 +251,27 @@ LogicalResult Machine::call(func::FuncOp function,
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitError("the interpreter expects a function body of one "
                               "block");
+  if (llvm::is_contained(active, function))
+    return function.emitError("expects calls that end, but @")
+           << function.getName() << " calls itself";
+  active.push_back(function);
   llvm::DenseMap<Value, RankTensors> outer;
   std::swap(outer, values);
   LogicalResult result =
       runBlock(function.getBody().front(), std::move(arguments), results);
   std::swap(outer, values);
+  active.pop_back();
   return result;
+}
+
+LogicalResult Machine::addIterations(Operation *loop, uint64_t count) {
+  constexpr uint64_t kMaxIterations = 1 << 18;
+  if (count <= kMaxIterations - numIterations) {
+    numIterations += count;
+    return success();
+  }
+  return loop->emitOpError("expects loops that run at most ")
+         << kMaxIterations << " times in all to be interpreted but got more";
 }
 
 FailureOr<Mesh> Machine::getMesh(Operation *op, FlatSymbolRefAttr symbol) {

@@ -157,6 +157,10 @@ public:
                                 mlir::FlatSymbolRefAttr symbol);
   void count(dist::CollectiveOpInterface op, int64_t groupSize);
 
+  /// Notes `count` more runs of the body of a loop. Failure, with an error, if
+  /// all loops together run more often than an interpreter can follow.
+  mlir::LogicalResult addIterations(mlir::Operation *loop, uint64_t count);
+
   /// Values that were sent and not yet received, by axis, coordinates, tag and
   /// receiving rank, in order.
   using Channel = std::tuple<std::string, int64_t, int64_t, int64_t, int64_t>;
@@ -173,6 +177,9 @@ private:
 
   int64_t numRanks;
   Statistics *statistics;
+  uint64_t numIterations = 0;
+  /// The functions that are being run, each called by the one before it.
+  llvm::SmallVector<mlir::func::FuncOp> active;
   llvm::DenseMap<mlir::Value, RankTensors> values;
   llvm::DenseMap<mlir::Block *, LastUses> lastUses;
 };

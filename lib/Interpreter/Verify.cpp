@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interpreter/Verify.h"
+#include "Footprint.h"
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interpreter/Shards.h"
 #include "llvm/ADT/StringExtras.h"
@@ -177,6 +178,8 @@ double interp::defaultTolerance(const ElementType &type) {
 FailureOr<VerifyReport> interp::verify(func::FuncOp original,
                                        func::FuncOp compiled,
                                        const VerifyOptions &options) {
+  if (failed(checkFits(original)))
+    return failure();
   FailureOr<RankTensors> inputs = makeInputs(original, options.inputs);
   if (failed(inputs))
     return failure();
