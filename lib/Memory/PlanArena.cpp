@@ -125,6 +125,21 @@ static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
     op->setAttr(RTDialect::kEndsAttr, b.getDenseI64ArrayAttr(triples));
 }
 
+/// Only tensors have places in the arena.
+static LogicalResult checkBoundary(func::FuncOp func) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitError("expects a function of one block but got ")
+           << func.getBody().getBlocks().size();
+  for (TypeRange types :
+       {TypeRange(func.getArgumentTypes()), TypeRange(func.getResultTypes())})
+    for (Type type : types)
+      if (!isa<RankedTensorType>(type))
+        return func.emitError("expects tensors as arguments and results but "
+                              "got ")
+               << type;
+  return success();
+}
+
 namespace {
 struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
   using PlanArenaPassBase::PlanArenaPassBase;
@@ -132,6 +147,8 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(RTDialect::kKernelAttr))
       return;
+    if (failed(checkBoundary(func)))
+      return signalPassFailure();
     StepBlocks blocks(func, reuse, check ? kCanaryBytes : 0);
     if (failed(blocks.build()))
       return signalPassFailure();

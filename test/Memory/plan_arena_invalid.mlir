@@ -44,3 +44,18 @@ func.func @swap(%p: tensor<16xf32> {nn.param = "p", dist.donate = 1 : i64}, %q: 
   // expected-note @+1 {{written here}}
   return %p, %q : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expects tensors as arguments and results but got 'index'}}
+func.func @scalar(%a: index, %x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects tensors as arguments and results but got 'f32'}}
+func.func @scalar_result(%x: tensor<8xf32>) -> f32 {
+  %0 = arith.constant 1.0 : f32
+  return %0 : f32
+}
