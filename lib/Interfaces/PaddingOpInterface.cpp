@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "tessera/Interfaces/RuleInputs.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -23,7 +24,11 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
                                             const ShardingRule &rule) {
   llvm::SmallBitVector bits(rule.factors.size());
   auto iface = dyn_cast<PaddingOpInterface>(op);
-  if (iface && !iface.canPad()) {
+  // A body that takes elements out of a tensor must not be run on positions that
+  // are none.
+  bool takesElements =
+      op->getNumRegions() != 0 && !getCapturedTensors(op).empty();
+  if (takesElements || (iface && !iface.canPad())) {
     bits.set();
     return bits;
   }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Interfaces/RuleInputs.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -35,7 +37,13 @@ static TensorFactors addDims(ShardingRule &rule, RankedTensorType type,
 
 ShardingRule tessera::getElementwiseRule(Operation *op) {
   ShardingRule rule;
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type) {
+    // On scalars: nothing is tied.
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(op->getNumResults());
+    return rule;
+  }
   TensorFactors dims = addDims(rule, type, FactorKind::Parallel);
   for (Value operand : op->getOperands()) {
     auto tensor = dyn_cast<RankedTensorType>(operand.getType());
@@ -46,11 +54,25 @@ ShardingRule tessera::getElementwiseRule(Operation *op) {
   return rule;
 }
 
-ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
-  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
-    return iface.getShardingRule();
-  if (hasRule)
-    *hasRule = false;
+SmallVector<Value> tessera::getCapturedTensors(Operation *op) {
+  SetVector<Value> captured;
+  for (Region &region : op->getRegions())
+    visitUsedValuesDefinedAbove(region, region, [&](OpOperand *operand) {
+      if (isa<RankedTensorType>(operand->get().getType()))
+        captured.insert(operand->get());
+    });
+  return captured.takeVector();
+}
+
+SmallVector<Value> tessera::getRuleInputs(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  if (op->getNumRegions() != 0)
+    llvm::append_range(inputs, getCapturedTensors(op));
+  return inputs;
+}
+
+/// The rule of an op that says nothing of itself.
+static ShardingRule getReplicatedRule(Operation *op) {
   ShardingRule rule;
   auto dimsOf = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -61,6 +83,20 @@ ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
     rule.operands.push_back(dimsOf(type));
   for (Type type : op->getResultTypes())
     rule.results.push_back(dimsOf(type));
+  return rule;
+}
+
+ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface && hasRule)
+    *hasRule = false;
+  ShardingRule rule =
+      iface ? iface.getShardingRule() : getReplicatedRule(op);
+  if (op->getNumRegions() != 0)
+    for (Value captured : getCapturedTensors(op))
+      rule.operands.push_back(
+          addDims(rule, cast<RankedTensorType>(captured.getType()),
+                  FactorKind::Replicated));
   return rule;
 }
 

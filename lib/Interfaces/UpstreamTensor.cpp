@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "UpstreamModels.h"
+#include "UpstreamPad.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
@@ -253,6 +254,7 @@ void tessera::registerTensorModels(DialectRegistry &registry) {
 void tessera::registerUpstreamShardingRules(DialectRegistry &registry) {
   registerElementwiseModels(registry);
   registerTensorModels(registry);
+  registerPadModels(registry);
   registerLinalgModels(registry);
   registerUpstreamPadding(registry);
 }

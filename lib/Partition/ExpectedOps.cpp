@@ -53,7 +53,7 @@ const ExpectedOp &ExpectedOps::get(Operation *op, const ShardingRule &rule,
     iface.setPositionOffset(factor, token);
   }
   // A body that looks at its position is positional from now on.
-  expected.rule = iface.getShardingRule();
+  expected.rule = getShardingRule(expected.op);
   return expected;
 }
 
@@ -76,11 +76,12 @@ bool ExpectedOps::hasPropertiesOf(Operation *local, Operation *expected) {
   return same;
 }
 
-bool tessera::isSameRegion(Region &local, Region &expected,
-                           llvm::function_ref<bool(Value, Value)> sameOutside) {
+/// The same of two regions within bodies; `mapping` says what of the one is what
+/// of the other.
+static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
+                       llvm::function_ref<bool(Value, Value)> sameOutside) {
   if (!llvm::hasNItems(local, 1) || !llvm::hasNItems(expected, 1))
     return local.empty() && expected.empty();
-  IRMapping mapping;
   Block &a = local.front(), &b = expected.front();
   if (a.getNumArguments() != b.getNumArguments() ||
       a.getOperations().size() != b.getOperations().size())
@@ -98,14 +99,23 @@ bool tessera::isSameRegion(Region &local, Region &expected,
   for (auto [left, right] : llvm::zip(a, b)) {
     if (left.getName() != right.getName() ||
         left.getNumOperands() != right.getNumOperands() ||
+        left.getNumRegions() != right.getNumRegions() ||
         left.getResultTypes() != right.getResultTypes() ||
-        left.getNumRegions() != 0 || right.getNumRegions() != 0 ||
         !haveSameProperties(&left, &right))
       return false;
     for (auto [x, y] : llvm::zip(left.getOperands(), right.getOperands()))
       if (!isSame(x, y))
         return false;
+    for (auto [x, y] : llvm::zip(left.getRegions(), right.getRegions()))
+      if (!isSameBody(x, y, mapping, sameOutside))
+        return false;
     mapping.map(left.getResults(), right.getResults());
   }
   return true;
+}
+
+bool tessera::isSameRegion(Region &local, Region &expected,
+                           llvm::function_ref<bool(Value, Value)> sameOutside) {
+  IRMapping mapping;
+  return isSameBody(local, expected, mapping, sameOutside);
 }

@@ -15,6 +15,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "tessera/Interfaces/NeutralElements.h"
+#include "tessera/Interfaces/RuleInputs.h"
 #include "tessera/Partition/Passes.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <map>
@@ -57,6 +58,7 @@ private:
   Decision computeDecision(Operation *op, bool keepsPartial);
   void fitOperands(Operation *op, const Decision &decision,
                    const Sharding &partial);
+  void fitCaptured(Operation *op, ArrayRef<Value> captured);
   void fitInits(Operation *op, const Decision &decision);
   void fitResult(OpResult result, const Sharding &actual);
   Value reshardTo(Value value, const Sharding &target, Operation *user);
@@ -144,8 +146,8 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
     }
     return ShardedTensor{sharding, type.getShape(), getElementBytes(type)};
   };
-  for (Value operand : op->getOperands())
-    operands.push_back(describe(operand));
+  for (Value input : getRuleInputs(op))
+    operands.push_back(describe(input));
   for (Value result : op->getResults()) {
     ShardedTensor tensor = describe(result);
     if (result.use_empty())
@@ -241,6 +243,18 @@ void ReshardInserter::fitOperands(Operation *op, const Decision &decision,
   }
 }
 
+/// Every device needs the whole of what the regions use.
+void ReshardInserter::fitCaptured(Operation *op, ArrayRef<Value> captured) {
+  for (Value value : captured) {
+    int64_t rank = getTensorType(value).getRank();
+    Value whole = reshardTo(value, context.getReplicated(rank), op);
+    if (whole != value)
+      value.replaceUsesWithIf(whole, [&](OpOperand &use) {
+        return op->isProperAncestor(use.getOwner());
+      });
+  }
+}
+
 /// Notes that the op makes `actual`, and hands on what is wanted.
 void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
   const Sharding &wanted = context.getSharding(result);
@@ -312,24 +326,14 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   bool hasTensors =
       llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  SmallVector<Value> captured;
+  if (op->getNumRegions() != 0)
+    captured = getCapturedTensors(op);
   if (isa<dist::ReshardOp>(op) || (!hasTensors && op->getNumRegions() == 0))
     return success();
   if (isa<dist::CollectiveOpInterface, dist::GroupOp>(op))
     return op->emitError("partition: expects no ")
            << op->getName() << " before reshards are inserted";
-  if (!isa<ShardingRuleOpInterface>(op) && op->getNumRegions() != 0)
-    return op->emitError("partition: expects a sharding rule for an op with "
-                         "regions but got ")
-           << op->getName();
-
-  if (Value captured = findCapturedTensor(op, [&](Value value) {
-        return !context.getSharding(value).isFullyReplicated();
-      }))
-    return op->emitError("partition: expects a replicated tensor inside the "
-                         "body but got ")
-           << captured.getType() << " sharded as "
-           << context.print(context.getSharding(captured));
-
   Sharding partial;
   if (std::optional<llvm::SmallBitVector> bits = getPartialOperands(op))
     partial = context.getSharding(op->getOperand(bits->find_first()));
@@ -346,6 +350,7 @@ LogicalResult ReshardInserter::visit(Operation *op) {
   // Wanted shardings are read before the operands change; the decision holds
   // on.
   fitOperands(op, *decision, partial);
+  fitCaptured(op, captured);
   fitInits(op, *decision);
   for (OpResult result : op->getResults()) {
     if (!getTensorType(result))

@@ -306,6 +306,14 @@ Fit OpMatcher::compareOperand(Value local, Value wanted,
   return Fit::Yes;
 }
 
+/// Every device has all of a tensor, `value` in the reference, and no padding.
+static bool isWhole(Value local, const ShardState &state, Value value) {
+  return local.getType() == value.getType() && !state.isPartial() &&
+         state.share == 1 && llvm::all_of(state.dims, [](const DimState &dim) {
+           return dim.uniform || dim.placement == Placements::kWhole;
+         });
+}
+
 /// Operands of type index and bodies; the other operands were looked up by.
 Fit OpMatcher::compare(const ExpectedOp &expectedOp) {
   Operation *wanted = expectedOp.op;
@@ -326,6 +334,9 @@ Fit OpMatcher::compare(const ExpectedOp &expectedOp) {
     Fit how = Fit::Yes;
     bool same = isSameRegion(a, b, [&](Value local, Value value) {
       how = compareOperand(local, value, expectedOp, "a value in its body");
+      if (how == Fit::Yes && tensorOf(local) &&
+          !isWhole(local, states.find(local)->second, value))
+        how = fail(Fit::Wrong, "its body uses a tensor that is not whole");
       return how == Fit::Yes;
     });
     if (how != Fit::Yes)
@@ -355,9 +366,22 @@ Fit OpMatcher::matchExpected(const ReferenceOp &target,
   llvm::SmallBitVector cutOrOpen = cut;
   cutOrOpen |= open;
   SmallVector<llvm::SmallBitVector, 3> choices{cutOrOpen};
-  for (const llvm::SmallBitVector &choice : {cut, all})
+  auto add = [&](const llvm::SmallBitVector &choice) {
     if (!llvm::is_contained(choices, choice))
       choices.push_back(choice);
+  };
+  add(cut);
+  add(all);
+  // Nothing but an offset says which of the others is cut.
+  constexpr unsigned kMaxOpen = 4;
+  unsigned subsets = open.count() <= kMaxOpen ? 1u << open.count() : 0;
+  for (unsigned some = 1; some + 1 < subsets; ++some) {
+    llvm::SmallBitVector choice = cut;
+    for (auto [bit, factor] : llvm::enumerate(open.set_bits()))
+      if (some >> bit & 1)
+        choice.set(factor);
+    add(choice);
+  }
   SmallVector<FactorState, 8> saved = factors;
   Fit best = Fit::OtherOp;
   std::string reason;

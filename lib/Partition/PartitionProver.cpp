@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionProver.h"
+#include "ReplicatedOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -234,6 +235,11 @@ bool PartitionProver::visit(Operation *op) {
     return visitConstant(op, constant);
   if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
     return visitAccumulate(accumulate);
+  if (auto made = matchReplicated(op, reference, states, !global)) {
+    for (auto [result, state] : llvm::zip(op->getResults(), *made))
+      states[result] = std::move(state);
+    return true;
+  }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -55,6 +55,7 @@ static void buildTrain(OpPassManager &pm) {
 }
 
 static void buildPropagate(OpPassManager &pm) {
+  pm.addPass(createPrepareRegionsPass());
   pm.addPass(createRaiseArgReductionsPass());
   pm.addPass(createPropagateShardingsPass());
 }
@@ -206,6 +207,7 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   switch (phase) {
   case Phase::Input:
     pm.addPass(createVerifyInputPass());
+    pm.addPass(createPrepareRegionsPass());
     return;
   case Phase::Plan:
     return buildPlan(pm, options);

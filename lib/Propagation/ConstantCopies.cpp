@@ -10,6 +10,7 @@
 
 #include "ProblemBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Interfaces/RuleInputs.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -22,7 +23,7 @@ static bool makesConstant(Operation *op,
       !isa<RankedTensorType>(op->getResult(0).getType()))
     return false;
   bool hasTensors = false;
-  for (Value operand : op->getOperands()) {
+  for (Value operand : getRuleInputs(op)) {
     if (!isa<RankedTensorType>(operand.getType()))
       continue;
     hasTensors = true;

@@ -10,8 +10,8 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
+#include "tessera/Interfaces/RuleInputs.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -223,8 +223,11 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
     }
     return success();
   };
-  if (failed(add(op->getOperands(), operands)) ||
-      failed(add(op->getResults(), results)))
+  // The body of a dist.accumulate has tensors of its own.
+  bool isOpen = isa<dist::AccumulateOp>(op);
+  SmallVector<Value> inputs =
+      isOpen ? SmallVector<Value>(op->getOperands()) : getRuleInputs(op);
+  if (failed(add(inputs, operands)) || failed(add(op->getResults(), results)))
     return failure();
   if (op->hasTrait<OpTrait::ReturnLike>())
     return addReturn(op, function);
@@ -236,20 +239,17 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
     calls.push_back(call);
     return success();
   }
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (isa<RankedTensorType>(value.getType()))
-      return op->emitOpError("expects tensors as operands but its region uses "
-                             "one that is defined outside");
   bool hasRule = true;
   ShardingRule rule = getShardingRule(op, &hasRule);
   if (!hasRule && withoutRule.insert(op->getName().getStringRef()).second)
     remark::missed(
         op->getLoc(),
         remark::RemarkOpts::name("NoShardingRule").category("propagation"))
-        << remark::add("{0} has no sharding rule: its operands and results "
-                       "are replicated",
+        << remark::add(op->getNumRegions() == 0
+                           ? "{0} has no sharding rule: its operands and "
+                             "results are replicated"
+                           : "{0} has no sharding rule: its operands, what its "
+                             "regions use and its results are replicated",
                        op->getName().getStringRef().str());
   markExact(op, rule, operands, results);
   problem.addOp(problem.addRule(std::move(rule)), operands, results);

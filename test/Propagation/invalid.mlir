@@ -44,15 +44,3 @@ func.func @branches(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %a : tensor<8xf32>
 }
 
-// -----
-
-dist.mesh @mesh ["x"=4]
-func.func @captured(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
-  // expected-error @+1 {{expects tensors as operands but its region uses one that is defined outside}}
-  %0 = scf.if %c -> tensor<8xf32> {
-    scf.yield %a : tensor<8xf32>
-  } else {
-    scf.yield %b : tensor<8xf32>
-  }
-  return %0 : tensor<8xf32>
-}

@@ -5,6 +5,7 @@ dist.mesh @mesh ["x"=4]
 // One remark for each kind of op that has no rule, not one for each op; the
 // values at it are replicated where nothing else says otherwise.
 // CHECK-COUNT-1: remark: {{.*}}tensor.reshape has no sharding rule: its operands and results are replicated
+// CHECK-COUNT-1: remark: {{.*}}scf.if has no sharding rule: its operands, what its regions use and its results are replicated
 // CHECK-NOT: remark
 // CHECK-LABEL: func @reshape
 // CHECK: tensor.reshape
@@ -15,4 +16,20 @@ func.func @reshape(
   %0 = tensor.reshape %a(%shape) : (tensor<8xf32>, tensor<2xi64>) -> tensor<2x4xf32>
   %1 = tensor.reshape %a(%shape) : (tensor<8xf32>, tensor<2xi64>) -> tensor<2x4xf32>
   return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// One with regions, which use what they like.
+// CHECK-LABEL: func @branch
+// CHECK: scf.if
+// CHECK: dist.shardings = [#dist.sharding<@mesh, [{}]>]
+func.func @branch(
+    %a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
+    %c: i1) -> tensor<8xf32> {
+  %0 = scf.if %c -> tensor<8xf32> {
+    scf.yield %a : tensor<8xf32>
+  } else {
+    %1 = arith.negf %a : tensor<8xf32>
+    scf.yield %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
 }

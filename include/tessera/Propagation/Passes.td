@@ -40,6 +40,30 @@ def PropagateShardingsPass
   ];
 }
 
+def PrepareRegionsPass : Pass<"dist-prepare-regions", "::mlir::ModuleOp"> {
+  let summary = "makes the regions of loops and branches run by themselves";
+  let description = [{
+    An op with regions and no sharding rule (`scf.for`, `scf.if`, `scf.while`)
+    runs whole on every device. Calls in its regions are inlined, since a callee
+    may be sharded. A `dist.constraint` and `dist.shardings` in them say nothing
+    that could be done: they are dropped, with a remark.
+
+    ```mlir
+    %0 = scf.if %c -> tensor<4xf32> {
+      %1 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %1 : tensor<4xf32>
+    } else { ... }
+    ```
+    becomes, where @f is a tanh,
+    ```mlir
+    %0 = scf.if %c -> tensor<4xf32> {
+      %1 = math.tanh %x : tensor<4xf32>
+      scf.yield %1 : tensor<4xf32>
+    } else { ... }
+    ```
+  }];
+}
+
 def ExplainShardingsPass : Pass<"dist-explain-shardings", "::mlir::ModuleOp"> {
   let summary = "propagates shardings and says where each axis came from";
   let description = [{

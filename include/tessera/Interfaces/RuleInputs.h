@@ -1,0 +1,28 @@
+//===- RuleInputs.h - What a rule's operands are ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries `operands` of getShardingRule(op) stand for the operands of the op
+// and, behind them, for the tensors that its regions use from outside, of which
+// every device needs the whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_INTERFACES_RULEINPUTS_H
+#define TESSERA_INTERFACES_RULEINPUTS_H
+
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+
+namespace tessera {
+
+/// The ranked tensors from outside that the regions of `op` use, in order of
+/// their first use.
+llvm::SmallVector<mlir::Value> getCapturedTensors(mlir::Operation *op);
+
+/// The operands of `op`, then its captured tensors.
+llvm::SmallVector<mlir::Value> getRuleInputs(mlir::Operation *op);
+
+} // namespace tessera
+
+#endif // TESSERA_INTERFACES_RULEINPUTS_H
