@@ -8,6 +8,7 @@
 #include "UpstreamPad.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
@@ -104,8 +105,8 @@ struct RegionPadding : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> 
   }
 };
 
-/// Sharded or padded along the dimension that it sums over it is what linalg
-/// decomposes it to.
+/// Sharded or padded along the dimension that it sums over it is a maximum, a
+/// sum, and elementwise ops.
 struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<linalg::SoftmaxOp>(operation);
@@ -119,11 +120,51 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
     rule.results.assign(operation->getNumResults(), dims);
     return rule;
   }
+  /// Not linalg's own: its maximum passes over NaN and begins with a finite
+  /// number.
   FailureOr<SmallVector<Value>>
-  decompose(Operation *op, OpBuilder &builder,
+  decompose(Operation *operation, OpBuilder &builder,
             const llvm::SmallBitVector &) const {
-    OpBuilder::InsertionGuard guard(builder);
-    return cast<linalg::SoftmaxOp>(op).decomposeOperation(builder);
+    auto op = cast<linalg::SoftmaxOp>(operation);
+    auto type = dyn_cast<RankedTensorType>(op.getInputOperandType());
+    if (!type || !isa<FloatType>(type.getElementType()))
+      return failure();
+    Location loc = op.getLoc();
+    int64_t dim = op.getDimension();
+    SmallVector<int64_t> rows(type.getShape());
+    rows.erase(rows.begin() + dim);
+    auto reduce = [&](Value x, ReductionKind kind) -> Value {
+      auto made = RankedTensorType::get(rows, type.getElementType());
+      auto neutral = DenseElementsAttr::get(
+          made, getNeutralElement(type.getElementType(), kind));
+      Value init = arith::ConstantOp::create(builder, loc, neutral);
+      auto combine = [&](OpBuilder &b, Location at, ValueRange values) {
+        Value both = kind == ReductionKind::Sum
+                         ? arith::AddFOp::create(b, at, values[0], values[1])
+                               .getResult()
+                         : arith::MaximumFOp::create(b, at, values[0],
+                                                     values[1])
+                               .getResult();
+        linalg::YieldOp::create(b, at, both);
+      };
+      return linalg::ReduceOp::create(builder, loc, ValueRange(x),
+                                      ValueRange(init), ArrayRef<int64_t>(dim),
+                                      combine)
+          ->getResult(0);
+    };
+    auto along = [&](Value rowValue) -> Value {
+      Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType());
+      return linalg::BroadcastOp::create(builder, loc, rowValue, empty,
+                                         ArrayRef<int64_t>(dim))
+          ->getResult(0);
+    };
+    Value x = op.getInput();
+    Value shifted = arith::SubFOp::create(
+        builder, loc, x, along(reduce(x, ReductionKind::Max)));
+    Value exp = math::ExpOp::create(builder, loc, shifted);
+    Value sum = along(reduce(exp, ReductionKind::Sum));
+    return SmallVector<Value>{arith::DivFOp::create(builder, loc, exp, sum)};
   }
 };
 
