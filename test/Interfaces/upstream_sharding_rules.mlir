@@ -109,3 +109,28 @@ func.func @unknown(%a: tensor<8xf32>) {
   %0 = func.call @callee(%a) : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// What is padded is needed whole, the rest passes through; a sum passes where
+// zeros are put. Positions count where they are used.
+func.func @pads(%x: tensor<4x8xf32>, %one: f32) {
+  %zero = arith.constant 0.0 : f32
+  // expected-remark @+1 {{([i,k])->([j,k]) {i=4 replicated, j=6 replicated, k=8}; partial sum in {0}; partial max in {0}; partial min in {0}}}
+  %0 = tensor.pad %x low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<4x8xf32> to tensor<6x8xf32>
+  // expected-remark @+1 {{([i,j])->([i,k]) {i=4, j=8 replicated, k=9 replicated}; partial max in {0}; partial min in {0}}}
+  %1 = tensor.pad %x low[0, 0] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<4x8xf32> to tensor<4x9xf32>
+  // expected-remark @+1 {{()->([i,j]) {i=4, j=8 positional}}}
+  %2 = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %n = arith.index_cast %j : index to i32
+    tensor.yield %n : i32
+  } : tensor<4x8xi32>
+  // expected-remark @+1 {{([i,j],[i,j])->([i,j]) {i=4, j=8 decomposed}}}
+  %3 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}

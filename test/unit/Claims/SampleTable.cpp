@@ -247,6 +247,35 @@ static void addLinalgOps(Strings &all) {
       "  return %r : tensor<2x2xf32>\n}\n");
 }
 
+/// A pad with a constant and with positions, elements by position, and softmax.
+static void addPads(Strings &all) {
+  std::string position = "    %n = arith.index_cast %j : index to i32\n"
+                         "    %v = arith.sitofp %n : i32 to f32\n";
+  for (const char *value : {"0.0", "1.5", ""}) {
+    std::string made =
+        *value ? "    %v = arith.constant " + std::string(value) + " : f32\n"
+               : position;
+    all.push_back("func.func @f(%a0: tensor<2x3xf32>) -> tensor<5x3xf32> {\n"
+                  "  %r = tensor.pad %a0 low[1, 0] high[2, 0] {\n"
+                  "  ^bb0(%i: index, %j: index):\n" +
+                  made +
+                  "    tensor.yield %v : f32\n"
+                  "  } : tensor<2x3xf32> to tensor<5x3xf32>\n"
+                  "  return %r : tensor<5x3xf32>\n}\n");
+  }
+  all.push_back("func.func @f() -> tensor<2x3xf32> {\n"
+                "  %r = tensor.generate {\n"
+                "  ^bb0(%i: index, %j: index):\n" +
+                position +
+                "    tensor.yield %v : f32\n  } : tensor<2x3xf32>\n"
+                "  return %r : tensor<2x3xf32>\n}\n");
+  all.push_back("func.func @f(%a0: tensor<2x3xf32>, %a1: tensor<2x3xf32>) -> "
+                "tensor<2x3xf32> {\n"
+                "  %r = linalg.softmax dimension(1) ins(%a0 : "
+                "tensor<2x3xf32>) outs(%a1 : tensor<2x3xf32>) -> "
+                "tensor<2x3xf32>\n  return %r : tensor<2x3xf32>\n}\n");
+}
+
 Strings tessera::claims::getSampleTable() {
   Strings all;
   addProducts(all);
@@ -258,5 +287,6 @@ Strings tessera::claims::getSampleTable() {
   addOptimizers(all);
   addTensorOps(all);
   addLinalgOps(all);
+  addPads(all);
   return all;
 }
