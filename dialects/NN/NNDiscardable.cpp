@@ -72,11 +72,35 @@ static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
 
+/// Whether NAME.npy is a file of the folder that it is written to.
+static bool isFileName(StringRef name) {
+  constexpr size_t kLongest = 255 - StringLiteral(".npy").size();
+  return !name.empty() && name.size() <= kLongest && name != "." &&
+         name != ".." && llvm::none_of(name, [](unsigned char c) {
+           return c == '/' || c < ' ' || c == 0x7f;
+         });
+}
+
+/// Names become those of files.
+static LogicalResult verifyFileName(const AttributePlace &place,
+                                    NamedAttribute attr) {
+  if (failed(expectString(place, attr)))
+    return failure();
+  if (isFileName(cast<StringAttr>(attr.getValue()).getValue()))
+    return success();
+  return place.op->emitError()
+         << (place.holder == kOnArgument ? "argument " : "result ")
+         << place.index << ": " << attr.getName().getValue()
+         << ": expects a name for a file, of 1 to 251 bytes without '/' and "
+            "control characters, but got "
+         << attr.getValue();
+}
+
 /// What names an argument or a result: files and reports go by it, so no two
 /// have one name.
 static LogicalResult verifyName(const AttributePlace &place,
                                 NamedAttribute attr) {
-  if (failed(expectString(place, attr)))
+  if (failed(verifyFileName(place, attr)))
     return failure();
   bool isTensor = isa<RankedTensorType>(place.type);
   if (!isTensor && (attr.getName() == NNDialect::kParamAttr ||
@@ -113,7 +137,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kParamAttr, kOnArgument, verifyName},
     {NNDialect::kStateAttr, kOnArgument, verifyName},
     {NNDialect::kInputAttr, kOnArgument, verifyName},
-    {NNDialect::kOfAttr, kOnArgument, expectString},
+    {NNDialect::kOfAttr, kOnArgument, verifyFileName},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},

@@ -19,6 +19,19 @@ func.func @scalar(%w: f32 {nn.param = "w"}) { return }
 // expected-error @+1 {{argument 0: expects no attribute 'nn.parm' on an argument; the nearest one known there is 'nn.param'}}
 func.func @misspelt(%w: tensor<16x4xf32> {nn.parm = "w"}) { return }
 // -----
+// Names become those of files.
+// expected-error @+1 {{argument 0: nn.param: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got "../w"}}
+func.func @outside(%w: tensor<16x4xf32> {nn.param = "../w"}) { return }
+// -----
+// expected-error @+1 {{argument 0: nn.state: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got ".."}}
+func.func @above(%w: tensor<16x4xf32> {nn.state = ".."}) { return }
+// -----
+// expected-error @+1 {{argument 0: nn.input: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got ""}}
+func.func @empty(%w: tensor<16x4xf32> {nn.input = ""}) { return }
+// -----
+// expected-error @+1 {{argument 0: nn.of: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got "a/b"}}
+func.func @of(%w: tensor<16x4xf32> {nn.state = "w", nn.of = "a/b"}) { return }
+// -----
 // expected-error @+1 {{argument 1: nn.state: expects a name of its own but got "w", the name of argument 0}}
 func.func @one_name(%w: tensor<4xf32> {nn.param = "w"}, %m: tensor<4xf32> {nn.state = "w"}) { return }
 // -----
