@@ -326,9 +326,10 @@ LogicalResult ConcatOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// The kernel that `op` names; null, with an error (C1), if there is none.
-static func::FuncOp lookupKernel(Operation *op, SymbolTableCollection &tables,
-                                 FlatSymbolRefAttr name) {
-  auto func = tables.lookupNearestSymbolFrom<func::FuncOp>(op, name);
+template <typename Func>
+static Func lookupKernel(Operation *op, SymbolTableCollection &tables,
+                         FlatSymbolRefAttr name) {
+  auto func = dyn_cast_or_null<Func>(tables.lookupNearestSymbolFrom(op, name));
   if (func && func->hasAttr(RTDialect::kKernelAttr))
     return func;
   op->emitOpError("(C1) expects a function marked rt.kernel but got ") << name;
@@ -336,7 +337,7 @@ static func::FuncOp lookupKernel(Operation *op, SymbolTableCollection &tables,
 }
 
 LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &tables) {
-  func::FuncOp func = lookupKernel(*this, tables, getCalleeAttr());
+  auto func = lookupKernel<func::FuncOp>(*this, tables, getCalleeAttr());
   if (!func)
     return failure();
   auto type =
@@ -361,7 +362,8 @@ bool KernelOp::mayReuse(unsigned result, unsigned operand) {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  func::FuncOp func = lookupKernel(*this, tables, getKernelAttr());
+  // Of any dialect: kernels become LLVM functions before the step does.
+  auto func = lookupKernel<FunctionOpInterface>(*this, tables, getKernelAttr());
   if (!func)
     return failure();
   size_t words = getOffsets().size() + getScalars().size();

@@ -3,16 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The step first, by hand, because each call's status is checked; then kernels
-// and scalars by upstream conversions with bare pointers; then the entries of
-// kernels, which unpack the words that the runtime passes.
+// Kernels and scalars by upstream conversions with bare pointers; then the
+// step, by hand, because each call's status is checked: it may have some
+// hundred thousand ops, so it is expanded where no further pass reads it. Then
+// the entries of kernels, which unpack the words that the runtime passes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DeviceProgram.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -46,7 +47,7 @@ namespace {
 
 class StepToLLVM {
 public:
-  explicit StepToLLVM(func::FuncOp step)
+  explicit StepToLLVM(LLVM::LLVMFuncOp step)
       : step(step), module(step->getParentOfType<ModuleOp>()),
         b(step.getLoc(), step.getContext()),
         pointer(LLVM::LLVMPointerType::get(step.getContext())) {}
@@ -58,8 +59,10 @@ private:
   Value constant(int64_t value) {
     return LLVM::ConstantOp::create(b, b.getI64Type(), value);
   }
+  /// What an index has become; its cast goes with the others.
   Value toInt64(Value index) {
-    return arith::IndexCastOp::create(b, b.getI64Type(), index);
+    return UnrealizedConversionCastOp::create(b, b.getI64Type(), index)
+        .getResult(0);
   }
   Value address(int64_t offset);
   Value store(ArrayRef<Value> words);
@@ -67,7 +70,7 @@ private:
   void lower(rt::RuntimeCallOpInterface op);
   void lower(rt::AxisOffsetOp op);
 
-  func::FuncOp step;
+  LLVM::LLVMFuncOp step;
   ModuleOp module;
   ImplicitLocOpBuilder b;
   Type pointer;
@@ -76,27 +79,30 @@ private:
   Value words;
   /// Returns a status that is not 0; null if nothing can fail.
   Block *failed = nullptr;
-  llvm::MapVector<ArrayAttr, StringRef> tables;
+  llvm::StringMap<LLVM::LLVMFuncOp> declared;
+  llvm::MapVector<Attribute, StringRef> tables;
 };
 
 } // namespace
 
 LLVM::LLVMFuncOp StepToLLVM::declare(StringRef name, Type result,
                                      TypeRange arguments) {
-  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return known;
+  LLVM::LLVMFuncOp &function = declared[name];
+  if (function || (function = module.lookupSymbol<LLVM::LLVMFuncOp>(name)))
+    return function;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(module.getBody());
   SmallVector<Type> types(arguments);
-  return LLVM::LLVMFuncOp::create(b, name,
-                                  LLVM::LLVMFunctionType::get(result, types));
+  return function = LLVM::LLVMFuncOp::create(
+             b, name, LLVM::LLVMFunctionType::get(result, types));
 }
 
 /// A constant array; equal ones are one.
 Value StepToLLVM::table(ArrayRef<int64_t> values) {
   if (values.empty())
     return LLVM::ZeroOp::create(b, pointer);
-  auto [it, isNew] = tables.insert({b.getI64ArrayAttr(values), StringRef()});
+  auto [it, isNew] =
+      tables.insert({b.getDenseI64ArrayAttr(values), StringRef()});
   if (isNew) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
@@ -178,12 +184,9 @@ void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
       declare(op.getCallee(), b.getI32Type(), ValueRange(arguments).getTypes());
   Value status = LLVM::CallOp::create(b, callee, arguments).getResult();
   Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
-  Value good = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, status, zero);
-  Block *block = op->getBlock();
-  Block *next = block->splitBlock(op);
-  b.setInsertionPointToEnd(block);
-  cf::CondBranchOp::create(b, good, next, ValueRange(), failed,
-                           ValueRange(status));
+  Value good = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, status, zero);
+  LLVM::CondBrOp::create(b, good, op->getBlock()->getNextNode(), ValueRange(),
+                         failed, ValueRange(status));
   op.erase();
 }
 
@@ -198,8 +201,8 @@ void StepToLLVM::lower(rt::AxisOffsetOp op) {
   LLVM::LLVMFuncOp callee = declare("tessera_rt_axis_offset", b.getI64Type(),
                                     ValueRange(arguments).getTypes());
   Value value = LLVM::CallOp::create(b, callee, arguments).getResult();
-  Value index = arith::IndexCastOp::create(b, b.getIndexType(), value);
-  op.replaceAllUsesWith(index);
+  auto index = UnrealizedConversionCastOp::create(b, b.getIndexType(), value);
+  op.replaceAllUsesWith(index.getResult(0));
   op.erase();
 }
 
@@ -218,8 +221,12 @@ void StepToLLVM::run() {
                                                     argument.scalars.size()));
     }
   });
+  // A block ends behind each call; from the last on, so that little moves.
+  for (Operation *op : llvm::reverse(ops))
+    if (isa<rt::RuntimeCallOpInterface>(op))
+      op->getBlock()->splitBlock(op->getNextNode());
   step.setName(kStepName);
-  step.setType(b.getFunctionType({pointer}, {b.getI32Type()}));
+  step.setFunctionType(LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer}));
   Block &entry = step.front();
   context = entry.addArgument(pointer, step.getLoc());
   b.setInsertionPointToStart(&entry);
@@ -235,14 +242,14 @@ void StepToLLVM::run() {
     step.getBody().push_back(failed);
     failed->addArgument(b.getI32Type(), step.getLoc());
     b.setInsertionPointToEnd(failed);
-    func::ReturnOp::create(b, failed->getArgument(0));
+    LLVM::ReturnOp::create(b, failed->getArgument(0));
   }
-  step.walk([&](func::ReturnOp op) {
+  step.walk([&](LLVM::ReturnOp op) {
     if (op.getNumOperands())
       return;
     b.setInsertionPoint(op);
     Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
-    func::ReturnOp::create(b, zero);
+    LLVM::ReturnOp::create(b, zero);
     op.erase();
   });
   for (Operation *op : ops) {
@@ -378,17 +385,9 @@ struct ConvertRTToLLVMPass
     : tessera::impl::ConvertRTToLLVMPassBase<ConvertRTToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    OpPassManager toBranches(ModuleOp::getOperationName());
-    toBranches.addPass(createLowerAffinePass());
-    toBranches.addPass(createSCFToControlFlowPass());
-    if (failed(approximateMath(module)) ||
-        failed(runPipeline(toBranches, module)))
-      return signalPassFailure();
-    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (func->hasAttr(RTDialect::kStepAttr))
-        StepToLLVM(func).run();
-
     OpPassManager toLLVM(ModuleOp::getOperationName());
+    toLLVM.addPass(createLowerAffinePass());
+    toLLVM.addPass(createSCFToControlFlowPass());
     if (rt::getTarget(module) == rt::Target::CudaEmulated)
       toLLVM.addPass(createConvertVectorToLLVMPass());
     toLLVM.addPass(createConvertMathToLLVMPass());
@@ -399,8 +398,15 @@ struct ConvertRTToLLVMPass
     bare.useBarePtrCallConv = true;
     toLLVM.addPass(createConvertFuncToLLVMPass(bare));
     toLLVM.addPass(createConvertControlFlowToLLVMPass());
-    toLLVM.addPass(createReconcileUnrealizedCastsPass());
-    if (failed(runPipeline(toLLVM, module)))
+    if (failed(approximateMath(module)) || failed(runPipeline(toLLVM, module)))
+      return signalPassFailure();
+    for (auto func :
+         llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
+      if (func->hasAttr(RTDialect::kStepAttr))
+        StepToLLVM(func).run();
+    OpPassManager finish(ModuleOp::getOperationName());
+    finish.addPass(createReconcileUnrealizedCastsPass());
+    if (failed(runPipeline(finish, module)))
       return signalPassFailure();
     finishKernels(module);
     finishStep(module);

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/Executable.h"
+#include "CompileParts.h"
 #include "KnownSymbols.h"
-#include "NarrowFloats.h"
-#include "Optimize.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -16,17 +15,12 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace tessera;
 using llvm::Error;
@@ -44,38 +38,56 @@ void tessera::registerExecutableTranslations(mlir::DialectRegistry &registry) {
 // Object
 //===----------------------------------------------------------------------===//
 
-static Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(const ObjectOptions &options) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  std::string message;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, message);
-  if (!target)
-    return llvm::createStringError(message);
-  std::string cpu = options.cpu, features;
-  if (cpu == "native") {
-    cpu = llvm::sys::getHostCPUName().str();
-    llvm::SmallVector<std::string> names;
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      names.push_back((feature.second ? "+" : "-") + feature.first().str());
-    // A StringMap has no order.
-    llvm::sort(names);
-    features = llvm::join(names, ",");
+/// Runs a C++ compiler driver found on PATH to make `output`.
+static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output);
+
+static Error writeFile(StringRef path, StringRef bytes) {
+  std::error_code failure;
+  llvm::raw_fd_ostream os(path, failure);
+  if (failure)
+    return llvm::createStringError(path +
+                                   ": cannot be written: " + failure.message());
+  os << bytes;
+  os.close();
+  if (!os.has_error())
+    return Error::success();
+  failure = os.error();
+  os.clear_error();
+  return llvm::createStringError(path +
+                                 ": cannot be written: " + failure.message());
+}
+
+/// One relocatable object of several.
+static Expected<ObjectBytes> merge(llvm::ArrayRef<ObjectBytes> objects) {
+  std::vector<std::unique_ptr<llvm::FileRemover>> removers;
+  std::vector<std::string> paths;
+  auto addFile = [&]() -> Error {
+    llvm::SmallString<128> path;
+    if (std::error_code failure =
+            llvm::sys::fs::createTemporaryFile("tessera-part", "o", path))
+      return llvm::createStringError("no temporary file: " + failure.message());
+    removers.push_back(std::make_unique<llvm::FileRemover>(path));
+    paths.push_back(path.str().str());
+    return Error::success();
+  };
+  if (Error error = addFile())
+    return error;
+  for (const ObjectBytes &object : objects) {
+    if (Error error = addFile())
+      return error;
+    if (Error error = writeFile(paths.back(), {object.data(), object.size()}))
+      return error;
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(triple, "", ""));
-  if (!info->isCPUStringValid(cpu))
-    return llvm::createStringError("expects a cpu that LLVM knows for " +
-                                   triple.getArchName() + " but got '" + cpu +
-                                   "'");
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_));
-  machine->setOptLevel(options.optLevel == 0
-                           ? llvm::CodeGenOptLevel::None
-                           : llvm::CodeGenOptLevel::Aggressive);
-  return machine;
+  llvm::SmallVector<StringRef> arguments = {"-r", "-nostdlib"};
+  arguments.append(paths.begin() + 1, paths.end());
+  if (Error error = runDriver(arguments, paths.front()))
+    return error;
+  auto merged = llvm::MemoryBuffer::getFile(paths.front());
+  if (!merged)
+    return llvm::createStringError(
+        paths.front() + ": cannot be read: " + merged.getError().message());
+  StringRef bytes = (*merged)->getBuffer();
+  return ObjectBytes(bytes.begin(), bytes.end());
 }
 
 Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
@@ -90,41 +102,17 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
     return llvm::createStringError("the module does not translate to LLVM IR");
   code->setTargetTriple((*machine)->getTargetTriple());
   code->setDataLayout((*machine)->createDataLayout());
-  // Kernels stream through rows: the widest vectors that there are.
-  if ((*machine)->getMCSubtargetInfo()->checkFeatures("+avx512f"))
-    for (llvm::Function &function : *code)
-      if (!function.isDeclaration())
-        function.addFnAttr("prefer-vector-width", "512");
-  llvm::PipelineTuningOptions tuning;
-  bool vectorize = options.optLevel > 1;
-  tuning.LoopVectorization = tuning.SLPVectorization = vectorize;
-  tuning.LoopInterleaving = tuning.LoopUnrolling = vectorize;
-  expandNarrowFloats(*code, **machine);
-  optimize(*code, **machine, options.optLevel, tuning);
-  // Between casts that stay, LLVM has made some of it narrow again.
-  expandNarrowFloats(*code, **machine);
-
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream buffer(bytes);
-  llvm::legacy::PassManager backend;
-  if ((*machine)->addPassesToEmitFile(backend, buffer, nullptr,
-                                      llvm::CodeGenFileType::ObjectFile))
-    return llvm::createStringError("LLVM cannot write objects for this target");
-  backend.run(*code);
-  if (Error error = checkSymbols({buffer.str(), path}, options.cpu))
+  auto objects = compileParts(std::move(code), options);
+  if (!objects)
+    return objects.takeError();
+  Expected<ObjectBytes> object =
+      objects->size() == 1 ? std::move(objects->front()) : merge(*objects);
+  if (!object)
+    return object.takeError();
+  StringRef bytes(object->data(), object->size());
+  if (Error error = checkSymbols({bytes, path}, options.cpu))
     return error;
-
-  std::error_code failure;
-  llvm::raw_fd_ostream os(path, failure);
-  if (failure)
-    return llvm::createStringError(path +
-                                   ": cannot be written: " + failure.message());
-  os << buffer.str();
-  os.close();
-  if (os.has_error())
-    return llvm::createStringError(
-        path + ": cannot be written: " + os.error().message());
-  return Error::success();
+  return writeFile(path, bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,8 +174,7 @@ static std::string summarize(StringRef log) {
   return error == lines.end() ? "" : error->str();
 }
 
-Error tessera::linkExecutable(StringRef object, StringRef library,
-                              StringRef output) {
+static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output) {
   std::string driver;
   for (StringRef name : {"clang++-22", "clang++", "c++", "g++"})
     if (auto found = llvm::sys::findProgramByName(name)) {
@@ -202,21 +189,28 @@ Error tessera::linkExecutable(StringRef object, StringRef library,
   if (std::error_code failure =
           llvm::sys::fs::createTemporaryFile("tessera-link", "txt", log))
     return llvm::createStringError("no temporary file: " + failure.message());
+  llvm::FileRemover remover(log);
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
-  llvm::SmallVector<StringRef> arguments = {driver, object, library};
-  std::vector<std::string> more = wordsAfter(library);
-  arguments.append(more.begin(), more.end());
-  arguments.append({"-o", output, "-pthread", "-lm"});
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(driver, arguments, std::nullopt,
-                                         redirects, 0, 0, &message);
-  std::string said = message;
+  llvm::SmallVector<StringRef> words = {driver};
+  words.append(arguments.begin(), arguments.end());
+  words.append({"-o", output});
+  std::string said;
+  int status = llvm::sys::ExecuteAndWait(driver, words, std::nullopt, redirects,
+                                         0, 0, &said);
+  if (status == 0)
+    return Error::success();
   if (auto text = llvm::MemoryBuffer::getFile(log))
     said += summarize((*text)->getBuffer());
-  llvm::sys::fs::remove(log);
-  if (status != 0)
-    return llvm::createStringError(driver + " cannot link " + output + ": " +
-                                   said);
-  return Error::success();
+  return llvm::createStringError(driver + " cannot link " + output + ": " +
+                                 said);
+}
+
+Error tessera::linkExecutable(StringRef object, StringRef library,
+                              StringRef output) {
+  std::vector<std::string> more = wordsAfter(library);
+  llvm::SmallVector<StringRef> arguments = {object, library};
+  arguments.append(more.begin(), more.end());
+  arguments.append({"-pthread", "-lm"});
+  return runDriver(arguments, output);
 }

@@ -3,11 +3,12 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Upstream's fusion of linalg.generic, under a rule of ours for what may be
-// computed twice. Afterwards generics that only move data become rt.copy.
+// Producers move into their consumers, under a rule for what may be computed
+// twice. Afterwards generics that only move data become rt.copy.
 //
 //===----------------------------------------------------------------------===//
 
+#include "FuseProducers.h"
 #include "GenericBuilder.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -151,6 +152,16 @@ static void materialize(func::FuncOp func) {
   }
 }
 
+/// Upstream's patterns but for the fusion itself, which takes time in the
+/// square of an op's size: fills and splats become scalars of bodies, what
+/// nothing reads goes.
+static LogicalResult simplify(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns, [](OpOperand *) { return false; });
+  return applyPatternsGreedily(func, std::move(patterns));
+}
+
 namespace {
 struct FuseElementwisePass
     : tessera::impl::FuseElementwisePassBase<FuseElementwisePass> {
@@ -158,9 +169,10 @@ struct FuseElementwisePass
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
-    RewritePatternSet patterns(&getContext());
-    linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
-    if (failed(applyPatternsGreedily(func, std::move(patterns))))
+    if (failed(simplify(func)))
+      return signalPassFailure();
+    fuseProducers(func, mayFuse);
+    if (failed(simplify(func)))
       return signalPassFailure();
     SmallVector<linalg::GenericOp> generics;
     func.walk([&](linalg::GenericOp op) { generics.push_back(op); });

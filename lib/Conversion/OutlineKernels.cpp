@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel's identity is its text without locations: equal kernels of different
-// layers are one function.
+// Kernels that are equal but for locations are one function: those of different
+// layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -54,7 +53,9 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   bool onGPU;
-  llvm::StringMap<func::FuncOp> kernels;
+  /// By their hash.
+  llvm::DenseMap<llvm::hash_code, SmallVector<func::FuncOp, 1>> kernels;
+  unsigned count = 0;
 };
 
 } // namespace
@@ -219,16 +220,38 @@ DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
   return DenseI64ArrayAttr::get(func.getContext(), pairs);
 }
 
+/// Of all but locations, the name, and which value an operand is.
+static llvm::hash_code hashKernel(func::FuncOp func) {
+  llvm::hash_code hash = hash_value(func.getFunctionType());
+  func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+static bool areEqual(func::FuncOp lhs, func::FuncOp rhs) {
+  return lhs.getFunctionType() == rhs.getFunctionType() &&
+         lhs->getDiscardableAttrDictionary() ==
+             rhs->getDiscardableAttrDictionary() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &lhs.getBody(), &rhs.getBody(),
+             OperationEquivalence::IgnoreLocations);
+}
+
 func::FuncOp Outliner::unify(func::FuncOp func) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  func->print(os, OpPrintingFlags().useLocalScope());
-  auto [it, isNew] = kernels.try_emplace(text, func);
-  if (!isNew) {
+  SmallVector<func::FuncOp, 1> &known = kernels[hashKernel(func)];
+  auto *equal = llvm::find_if(
+      known, [&](func::FuncOp other) { return areEqual(func, other); });
+  if (equal != known.end()) {
     func.erase();
-    return it->second;
+    return *equal;
   }
-  func.setName("kernel_" + std::to_string(kernels.size() - 1));
+  known.push_back(func);
+  func.setName("kernel_" + std::to_string(count++));
   symbols.insert(func, module.getBody()->end());
   return func;
 }

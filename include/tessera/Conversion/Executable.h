@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM at O3 in this process makes an object; a C++ compiler driver found on
+// LLVM at O2 in this process makes an object; a C++ compiler driver found on
 // PATH links it with the runtime, which brings `main`. The program needs
 // neither MLIR nor LLVM to run.
 //
@@ -22,16 +22,18 @@ namespace tessera {
 struct ObjectOptions {
   /// A name that LLVM knows; "native" is this machine's.
   std::string cpu = "native";
-  /// 0 to 3.
-  unsigned optLevel = 3;
+  /// Of kernels, 0 to 3. Level 3 takes three times as long, for kernels that
+  /// are no faster: it unrolls the short loops of small models.
+  unsigned optLevel = 2;
 };
 
 /// Registers what the translation of LLVM dialect needs.
 void registerExecutableTranslations(mlir::DialectRegistry &registry);
 
 /// Writes an object file for this machine's architecture at `path`. Errors:
-/// an unknown cpu, a module that does not translate, a file that cannot be
-/// written.
+/// an unknown cpu, a module that does not translate, no C++ compiler driver on
+/// PATH where the module is large (it is compiled in parts, which the driver
+/// merges), a file that cannot be written.
 llvm::Error writeObject(mlir::ModuleOp module, const ObjectOptions &options,
                         llvm::StringRef path);
 

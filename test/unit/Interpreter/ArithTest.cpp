@@ -395,15 +395,14 @@ TEST(ControlTest, loops_calls_and_branches) {
 }
 
 TEST(ControlTest, unknown_op_is_an_error) {
-  TestProgram p(R"(func.func @f(%c: i1) -> i32 {
-    %0 = scf.execute_region -> i32 {
-      %1 = arith.constant 1 : i32
-      scf.yield %1 : i32
-    }
-    return %0 : i32
+  TestProgram p(R"(func.func @f(%x: tensor<4xi32>, %i: tensor<2x1xi32>)
+      -> tensor<2xi32> {
+    %0 = tensor.gather %x[%i] gather_dims([0])
+      : (tensor<4xi32>, tensor<2x1xi32>) -> tensor<2xi32>
+    return %0 : tensor<2xi32>
   })");
-  EXPECT_TRUE(failed(p.run({{{1}}})));
-  EXPECT_EQ(p.error, "the interpreter does not know 'scf.execute_region'");
+  EXPECT_TRUE(failed(p.run({{{1, 2, 3, 4}, {0, 1}}})));
+  EXPECT_EQ(p.error, "the interpreter does not know 'tensor.gather'");
 }
 
 } // namespace
