@@ -13,33 +13,14 @@
 #ifndef TESSERA_TEST_HOSTILE_MANGLER_H
 #define TESSERA_TEST_HOSTILE_MANGLER_H
 
+#include "../random/Random.h"
 #include "llvm/ADT/StringRef.h"
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tessera::hostile {
 
-/// Numbers by SplitMix64 (Steele, Lea, Flood 2014).
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed) {}
-  uint64_t bits() {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// In [0, n).
-  size_t below(size_t n) { return n ? bits() % n : 0; }
-  bool oneIn(size_t n) { return below(n) == 0; }
-  template <typename List> auto &pick(List &list) {
-    return list[below(list.size())];
-  }
-
-private:
-  uint64_t state;
-};
+using test::Random;
 
 /// A word, a number, a string, a type of one word or a sign of a program.
 struct Token {

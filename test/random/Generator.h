@@ -1,0 +1,92 @@
+//===- Generator.h - Draws a program ----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each family of ops is a list of functions that try to add an op to a block:
+// they draw operands among its values, and make what is missing. A new op is
+// one such function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RANDOM_GENERATOR_H
+#define TESSERA_TEST_RANDOM_GENERATOR_H
+
+#include "Program.h"
+#include "Random.h"
+#include <set>
+
+namespace tessera::test {
+
+class Generator {
+public:
+  /// `program` is null in the block of a region, where nothing is an argument
+  /// of the function.
+  Generator(Random &random, Block &block, Program *program, int &names)
+      : random(random), block(block), program(program), names(names) {}
+
+  Random &random;
+  Block &block;
+  std::vector<int64_t> sizes{2, 3, 4};
+  std::vector<Elem> elems{Elem::F32};
+
+  bool isTopLevel() const { return program != nullptr; }
+  const Type &typeOf(int value) const { return block.types[value]; }
+
+  /// A value, mostly a late one, of those that `accepts` takes; -1: none.
+  int pick(const std::function<bool(const Type &)> &accepts);
+  int pickTensor(const std::function<bool(const Type &)> &accepts);
+  /// A value of this type: one there is, an argument or a constant.
+  int get(const Type &type);
+  int addArgument(const Type &type, int64_t bound = 0);
+  int addConstant(const Type &type);
+  int addConstant(const Type &type, std::vector<Number> numbers);
+  /// A scalar.
+  int addIndex(int64_t value);
+
+  /// An op with one result; `$A` stands in front of the types.
+  int add(const std::string &text, std::vector<int> operands, Type result,
+          Meaning meaning);
+  std::vector<int> add(const std::string &text, std::vector<int> operands,
+                       std::vector<Type> results, Meaning meaning);
+
+  /// No op that is drawn takes it: what it holds is not defined.
+  void hide(int value) { hidden.insert(value); }
+
+  int64_t drawSize() { return random.pick(sizes); }
+  Elem drawElem() { return random.pick(elems); }
+  /// A rank up to `most` and sizes.
+  Shape drawShape(int64_t most);
+  /// A number that a literal holds.
+  Number drawNumber(Elem elem);
+  /// `%r3_`: in front of names in a region.
+  std::string drawPrefix() { return "%r" + std::to_string(names++) + "_"; }
+
+  /// Adds ops of random families until there are so many more.
+  void addOps(int count);
+  /// A generator of the block of a region of an op of this one's.
+  Generator makeInner(Block &inner);
+
+private:
+  Program *program;
+  int &names;
+  std::set<int> hidden;
+};
+
+using Family = bool (*)(Generator &);
+/// How often a function is drawn beside the others.
+struct Weighted {
+  Family add;
+  int weight;
+  bool onlyTopLevel = false;
+};
+
+std::vector<Weighted> getElementwiseFamilies();
+std::vector<Weighted> getGenericFamilies();
+
+/// The program of a seed.
+Program drawProgram(uint64_t seed);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RANDOM_GENERATOR_H

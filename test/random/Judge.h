@@ -1,0 +1,45 @@
+//===- Judge.h - Data, and what is right ------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RANDOM_JUDGE_H
+#define TESSERA_TEST_RANDOM_JUDGE_H
+
+#include "Program.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Interpreter/Tensor.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace tessera::test {
+
+enum class DataKind {
+  /// Of both signs, with zeros and larger numbers.
+  Ordinary,
+  /// And some NaN, infinities, the largest and the least numbers.
+  Extreme
+};
+
+/// The arguments of a program, by its seed.
+std::vector<Data> drawData(const Program &program, uint64_t seed,
+                           DataKind kind);
+
+/// A tensor of the type of a value of the compiler's program.
+interp::TensorRef toTensor(const Data &data, mlir::Type type);
+
+struct Judgement {
+  /// Empty: right.
+  std::string difference;
+  /// Elements that were compared, of how many.
+  int64_t judged = 0, total = 0;
+};
+
+/// Compares results with what they may be.
+Judgement judge(llvm::ArrayRef<Data> expected,
+                llvm::ArrayRef<interp::TensorRef> actual);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RANDOM_JUDGE_H

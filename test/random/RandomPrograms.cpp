@@ -1,0 +1,241 @@
+//===- RandomPrograms.cpp - Programs drawn at random, judged --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Draws a program for each seed, partitions it, and compares what the
+// interpreter computes, before and after, with an evaluation of its own
+// (Number.h, Program.h) that shares no code with the compiler. Programs run in
+// processes of their own, many in each, so that a crash is one finding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+#include "Trial.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "tessera/Registration/Registration.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tessera;
+using namespace tessera::test;
+namespace cl = llvm::cl;
+
+static cl::opt<uint64_t> seed("seed", cl::init(0), cl::desc("the first seed"));
+static cl::opt<uint64_t> programs("programs", cl::init(1000),
+                                  cl::desc("how many programs"));
+static cl::opt<unsigned> jobs("jobs", cl::init(1), cl::desc("at a time"));
+static cl::opt<unsigned> timeout("timeout", cl::init(20),
+                                 cl::desc("seconds that one program may take"));
+static cl::opt<bool> print("print",
+                           cl::desc("only print the program of --seed"));
+static cl::opt<bool> verbose("verbose",
+                             cl::desc("print every program that is refused"));
+
+namespace {
+
+/// What a child says; in memory that the parent sees.
+struct Shared {
+  volatile uint64_t current;
+  uint64_t counts[kNumOutcomes];
+  uint64_t judged, total;
+};
+
+/// Seeds from `next` to `end`, in a process.
+struct Chunk {
+  uint64_t next = 0, end = 0;
+  Shared *shared = nullptr;
+  int pipe = -1;
+};
+
+class Runner {
+public:
+  explicit Runner(mlir::MLIRContext &context) : context(context) {}
+  int run();
+
+private:
+  void start(Chunk chunk);
+  void work(const Chunk &chunk, int output);
+  void finish();
+  void note(Outcome outcome, uint64_t seed, const std::string &message);
+  int report();
+
+  mlir::MLIRContext &context;
+  std::map<pid_t, Chunk> children;
+  std::vector<uint64_t> counts = std::vector<uint64_t>(kNumOutcomes, 0);
+  uint64_t judged = 0, total = 0;
+  std::map<std::string, uint64_t> messages;
+  /// For each message the first seed.
+  std::map<std::string, uint64_t> examples;
+};
+
+} // namespace
+
+/// A message without names, numbers and types: what rule it is of.
+static std::string generalize(llvm::StringRef message) {
+  std::string general;
+  for (size_t i = 0; i < message.size(); ++i) {
+    bool starts = llvm::isDigit(message[i]);
+    if (!starts) {
+      general += message[i];
+      continue;
+    }
+    while (i + 1 < message.size() &&
+           (llvm::isDigit(message[i + 1]) || message[i + 1] == 'x'))
+      ++i;
+    general += '#';
+  }
+  return general.substr(0, 160);
+}
+
+/// One line: outcome, seed, message.
+void Runner::work(const Chunk &chunk, int output) {
+  for (uint64_t each = chunk.next; each < chunk.end; ++each) {
+    chunk.shared->current = each;
+    alarm(timeout);
+    TrialResult result = test::run(drawProgram(each), each, context);
+    ++chunk.shared->counts[static_cast<int>(result.outcome)];
+    chunk.shared->judged += result.judged;
+    chunk.shared->total += result.total;
+    if (result.outcome == Outcome::Right)
+      continue;
+    std::string message =
+        llvm::StringRef(result.message).split('\n').first.str();
+    std::string line = std::to_string(static_cast<int>(result.outcome)) + " " +
+                       std::to_string(each) + " " + message + "\n";
+    if (write(output, line.data(), line.size()) < 0)
+      _exit(2);
+  }
+}
+
+void Runner::start(Chunk chunk) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    exit(2);
+  if (!chunk.shared)
+    chunk.shared = static_cast<Shared *>(
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  pid_t pid = fork();
+  if (pid == 0) {
+    rlimit memory{rlim_t(4) << 30, rlim_t(4) << 30};
+    setrlimit(RLIMIT_AS, &memory);
+    rlimit core{0, 0};
+    setrlimit(RLIMIT_CORE, &core);
+    if (!verbose && !freopen("/dev/null", "w", stderr))
+      _exit(2);
+    work(chunk, ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  chunk.pipe = ends[0];
+  children[pid] = chunk;
+}
+
+void Runner::note(Outcome outcome, uint64_t seed, const std::string &message) {
+  if (isDefect(outcome) || verbose) {
+    llvm::outs() << stringify(outcome) << ": seed " << seed
+                 << (message.empty() ? "" : ": ") << message << "\n";
+    llvm::outs().flush();
+    return;
+  }
+  std::string general =
+      std::string(stringify(outcome)) + ": " + generalize(message);
+  ++messages[general];
+  examples.try_emplace(general, seed);
+}
+
+/// Reads to the end of one child's lines, then asks how it ended.
+void Runner::finish() {
+  auto it = children.begin();
+  auto [pid, chunk] = *it;
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(chunk.pipe, buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, n);
+  close(chunk.pipe);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  children.erase(it);
+  llvm::StringRef rest = text;
+  while (!rest.empty()) {
+    auto [line, next] = rest.split('\n');
+    auto [outcome, behind] = line.split(' ');
+    auto [number, message] = behind.split(' ');
+    note(static_cast<Outcome>(std::stoi(outcome.str())),
+         std::stoull(number.str()), message.str());
+    rest = next;
+  }
+  bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  if (failed) {
+    bool hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    Outcome outcome = hangs ? Outcome::Hang : Outcome::Crash;
+    ++chunk.shared->counts[static_cast<int>(outcome)];
+    note(outcome, chunk.shared->current, "");
+    chunk.next = chunk.shared->current + 1;
+    if (chunk.next < chunk.end)
+      return start(chunk);
+  }
+  for (int i = 0; i < kNumOutcomes; ++i)
+    counts[i] += chunk.shared->counts[i];
+  judged += chunk.shared->judged;
+  total += chunk.shared->total;
+  munmap(chunk.shared, sizeof(Shared));
+}
+
+int Runner::report() {
+  uint64_t defects = 0;
+  llvm::outs() << programs << " programs from seed " << seed << "\n";
+  for (int i = 0; i < kNumOutcomes; ++i) {
+    Outcome outcome = static_cast<Outcome>(i);
+    defects += isDefect(outcome) ? counts[i] : 0;
+    llvm::outs() << "  " << stringify(outcome) << ": " << counts[i] << "\n";
+  }
+  std::vector<std::pair<uint64_t, std::string>> rules;
+  for (auto &[message, number] : messages)
+    rules.push_back({number, message});
+  std::sort(rules.rbegin(), rules.rend());
+  for (auto &[number, message] : rules)
+    llvm::outs() << "  " << number << " of " << message << " (seed "
+                 << examples[message] << ")\n";
+  llvm::outs() << "  " << (total ? 100 * judged / total : 0)
+               << " % of the elements judged\n"
+               << "  print a program: tessera-random --print --seed SEED\n";
+  return defects != 0;
+}
+
+int Runner::run() {
+  constexpr uint64_t kChunk = 250;
+  for (uint64_t first = 0; first < programs; first += kChunk) {
+    while (children.size() >= jobs)
+      finish();
+    Chunk chunk;
+    chunk.next = seed + first;
+    chunk.end = seed + std::min<uint64_t>(programs, first + kChunk);
+    start(chunk);
+  }
+  while (!children.empty())
+    finish();
+  return report();
+}
+
+int main(int argc, char **argv) {
+  cl::ParseCommandLineOptions(argc, argv,
+                              "programs drawn at random, and judged\n");
+  if (print) {
+    llvm::outs() << drawProgram(seed).print();
+    return 0;
+  }
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  registerPasses();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  return Runner(context).run();
+}
