@@ -172,9 +172,13 @@ struct ConvertSplat : OpRewritePattern<tensor::SplatOp> {
   LogicalResult matchAndRewrite(tensor::SplatOp op,
                                 PatternRewriter &rewriter) const override {
     Attribute value;
-    if (!matchPattern(op.getInput(), m_Constant(&value)))
-      return failure();
     auto type = cast<RankedTensorType>(op.getType());
+    if (!matchPattern(op.getInput(), m_Constant(&value))) {
+      Value empty = tensor::EmptyOp::create(
+          rewriter, op.getLoc(), type.getShape(), type.getElementType());
+      rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), empty);
+      return success();
+    }
     rewriter.replaceOpWithNewOp<arith::ConstantOp>(
         op, DenseElementsAttr::get(type, value));
     return success();

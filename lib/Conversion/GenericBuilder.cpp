@@ -161,8 +161,6 @@ Value GenericBuilder::combine(Combiner combiner, Value a, Value b) {
   bool isBool = a.getType().isInteger(1);
   switch (combiner) {
   case Combiner::Sum:
-    if (isBool)
-      return arith::OrIOp::create(*this, a, b);
     return isFloat ? Value(arith::AddFOp::create(*this, a, b))
                    : Value(arith::AddIOp::create(*this, a, b));
   case Combiner::Max:
@@ -183,9 +181,12 @@ TypedAttr GenericBuilder::neutral(Combiner combiner, Type element) {
   bool isMax = combiner == Combiner::Max;
   if (combiner == Combiner::Sum)
     return getZeroAttr(element);
-  if (auto type = dyn_cast<FloatType>(element))
-    return FloatAttr::get(
-        type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+  if (auto type = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    return FloatAttr::get(type, APFloat::semanticsHasInf(semantics)
+                                    ? APFloat::getInf(semantics, isMax)
+                                    : APFloat::getLargest(semantics, isMax));
+  }
   unsigned bits = element.getIntOrFloatBitWidth();
   if (bits == 1)
     return getIntegerAttr(element, isMax ? 0 : 1);

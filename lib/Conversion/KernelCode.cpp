@@ -88,6 +88,10 @@ Value KernelCode::linear(ArrayRef<Value> indices, ArrayRef<int64_t> strides) {
 Value KernelCode::startValue(OpOperand &init) {
   if (auto fill = init.get().getDefiningOp<linalg::FillOp>())
     return scalars.lookup(fill.getInputs()[0]);
+  // Nothing is known of it: any value is right.
+  if (init.get().getDefiningOp<tensor::EmptyOp>())
+    return arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(getElementTypeOrSelf(init.get()))));
   return load(init);
 }
 

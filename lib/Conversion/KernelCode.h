@@ -51,7 +51,8 @@ protected:
   virtual mlir::Value loopIndex(unsigned loop) = 0;
   /// What the op that is lowered reads at the loops' place.
   virtual mlir::Value load(mlir::OpOperand &operand) = 0;
-  /// What an accumulator starts with: the value of a fill, or what is there.
+  /// What an accumulator starts with: the value of a fill, or what is there; 0
+  /// where that may be anything.
   mlir::Value startValue(mlir::OpOperand &init);
   /// The body of `op` at the loops' place; gives what it yields. What
   /// accumulates gets the flag `reassoc` too where `reassociates`.

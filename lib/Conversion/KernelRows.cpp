@@ -103,3 +103,16 @@ bool tessera::readsByIndex(linalg::GenericOp op, Value tensor) {
       })
       .wasInterrupted();
 }
+
+bool tessera::hasPlainResults(linalg::GenericOp op) {
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    return map.isProjectedPermutation() &&
+           map.getNumResults() == op.getNumParallelLoops() &&
+           llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+             return iterators[cast<AffineDimExpr>(expr).getPosition()] ==
+                    utils::IteratorType::parallel;
+           });
+  });
+}

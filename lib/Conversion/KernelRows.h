@@ -40,6 +40,11 @@ bool staysInRow(mlir::AffineMap map, unsigned rowLoops);
 /// True if the body of `op` reads `tensor` at computed places.
 bool readsByIndex(mlir::linalg::GenericOp op, mlir::Value tensor);
 
+/// Whether each element of a result belongs to one iteration of the parallel
+/// loops: maps are these loops, in some order. Of a scan, or a sum over
+/// diagonals, results are read and written at each iteration instead.
+bool hasPlainResults(mlir::linalg::GenericOp op);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_CONVERSION_KERNELROWS_H

@@ -58,6 +58,9 @@ private:
   void nest(ArrayRef<unsigned> dims, llvm::function_ref<void()> body);
   void storeResults(ValueRange values);
   void lowerColumns();
+  void copyStart(OpOperand &init, Value result);
+  void accumulateInMemory(ArrayRef<unsigned> order, bool reassociates);
+  void lowerInMemory();
   void endBeforePadding();
   SmallVector<Value> reductionNest(unsigned depth, ValueRange accumulators);
   void lower(linalg::GenericOp op);
@@ -264,6 +267,14 @@ void KernelLowering::lowerColumns() {
   });
   SmallVector<unsigned> order(loops.reductions);
   llvm::append_range(order, loops.parallel);
+  accumulateInMemory(order, /*reassociates=*/true);
+}
+
+/// The loops `order`, with accumulators that are read and written at each
+/// iteration.
+void KernelLowering::accumulateInMemory(ArrayRef<unsigned> order,
+                                        bool reassociates) {
+  linalg::GenericOp op = loops.op;
   nest(order, [&] {
     SmallVector<Value> accumulators;
     for (auto [result, init] :
@@ -272,8 +283,48 @@ void KernelLowering::lowerColumns() {
       Value index = address(op.getMatchingIndexingMap(&init), place);
       accumulators.push_back(memref::LoadOp::create(b, place.memref, index));
     }
-    storeResults(body(loops.op, accumulators, /*reassociates=*/true));
+    storeResults(body(loops.op, accumulators, reassociates));
   });
+}
+
+/// Writes what a result starts with to all of its row.
+void KernelLowering::copyStart(OpOperand &init, Value result) {
+  if (init.get().getDefiningOp<tensor::EmptyOp>())
+    return;
+  auto type = cast<RankedTensorType>(result.getType());
+  int64_t size =
+      ShapedType::getNumElements(type.getShape().drop_front(loops.rowLoops));
+  auto loop =
+      scf::ForOp::create(b, index(0), index(size), index(1), ValueRange());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto at = [&](const Storage &place) {
+    Value within = loop.getInductionVar();
+    return place.dropped || !loops.rowLoops ? within
+                                            : add(scale(row, size), within);
+  };
+  Value start;
+  if (auto fill = init.get().getDefiningOp<linalg::FillOp>()) {
+    start = scalars.lookup(fill.getInputs()[0]);
+  } else {
+    const Storage &from = storage.find(init.get())->second;
+    start = memref::LoadOp::create(b, from.memref, at(from));
+  }
+  const Storage &to = storage.find(result)->second;
+  memref::StoreOp::create(b, start, to.memref, at(to));
+}
+
+/// An op whose results depend on more than its parallel loops: iteration after
+/// iteration, in order, on memory.
+void KernelLowering::lowerInMemory() {
+  linalg::GenericOp op = loops.op;
+  for (auto [result, init] :
+       llvm::zip(op->getResults(), op.getDpsInitsMutable()))
+    copyStart(init, result);
+  SmallVector<unsigned> order;
+  for (unsigned i = loops.rowLoops; i < loops.sizes.size(); ++i)
+    order.push_back(i);
+  accumulateInMemory(order, /*reassociates=*/false);
 }
 
 /// Of a reduction whose padding is masked the loop ends before it.
@@ -304,6 +355,8 @@ void KernelLowering::lower(linalg::GenericOp op) {
     (kind == IteratorType::parallel ? loops.parallel : loops.reductions)
         .push_back(i);
   }
+  if (!hasPlainResults(op))
+    return lowerInMemory();
   unsigned last = loops.sizes.size() - 1;
   if (!loops.reductions.empty() && llvm::is_contained(loops.parallel, last))
     return lowerColumns();

@@ -33,15 +33,17 @@ using utils::IteratorType;
 /// Fewer iterations are done before a second thread is awake.
 static constexpr int64_t kWorthThreads = 16 * 1024;
 
-/// True if the body knows where it stands.
+/// True if it matters in which order the loops run, or the body knows where it
+/// stands.
 static bool dependsOnPlace(linalg::GenericOp op) {
-  return op.getBody()
-      ->walk([](Operation *inner) {
-        return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return !hasPlainResults(op) ||
+         op.getBody()
+             ->walk([](Operation *inner) {
+               return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             })
+             .wasInterrupted();
 }
 
 /// A row of a tensor of `size` elements that is seen as rows of equal length, a

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedSums.h"
 #include "KernelRows.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
@@ -93,6 +94,11 @@ static LogicalResult verifyKernel(func::FuncOp func) {
     }
     if (!getRowLoops(generic, rows.getInt()))
       return op.emitError("expects an op of ") << rows.getInt() << " rows";
+    if (rt::getTarget(func) != rt::Target::Host && !getCarriedSum(generic) &&
+        !hasPlainResults(generic))
+      return op.emitError("expects results with one element for each iteration "
+                          "of the parallel loops: a scan is done in order, and "
+                          "for the host alone");
   }
   return success();
 }

@@ -133,6 +133,7 @@ ReferenceValues::findEqual(const ReferenceOp &op,
     const ReferenceOp &other = ops[index];
     if (other.op->getName() != op.op->getName() ||
         other.operands != op.operands ||
+        other.rule.factors.size() != op.rule.factors.size() ||
         !(isMemoryEffectFree(op.op) || isa<CallOpInterface>(op.op)) ||
         !haveSameProperties(other.op, op.op))
       continue;

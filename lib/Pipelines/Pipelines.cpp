@@ -159,12 +159,15 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
     target.target = options.target;
     pm.addPass(createSetTargetPass(target));
   }
+  pm.addPass(createInlineCallsPass());
+  pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
   pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
   ConvertNNPassOptions conversion;
   conversion.widenF8 = options.widenF8;
   pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));
+  pm.addNestedPass<func::FuncOp>(createIsolateGenericsPass());
   pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   if (options.epilogues)

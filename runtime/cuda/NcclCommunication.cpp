@@ -46,6 +46,7 @@ private:
   Status enqueue(const Operation &op, Channel &channel);
   Status gather(const Operation &op, Channel &channel);
   Status scatter(const Operation &op, Channel &channel);
+  Status keepLastBits(const Operation &op, Channel &channel);
   Status allToAll(const Operation &op, Channel &channel);
   Status permute(const Operation &op, Channel &channel);
   Status copyAlone(const Operation &op);
@@ -285,10 +286,19 @@ static int typeOf(int32_t dtype) {
 static int reductionOf(const Header &header) {
   if (header.reduction == TESSERA_RT_MIN)
     return nccl::Min;
-  // The sum of I1, 0 or 1, is "or".
-  bool isMax =
-      header.reduction == TESSERA_RT_MAX || header.dtype == TESSERA_RT_I1;
-  return isMax ? nccl::Max : nccl::Sum;
+  return header.reduction == TESSERA_RT_MAX ? nccl::Max : nccl::Sum;
+}
+
+/// Of a sum of I1, which the library adds as bytes, the last bits.
+Status NcclCommunication::keepLastBits(const Operation &op, Channel &channel) {
+  if (op.header.dtype != TESSERA_RT_I1 ||
+      op.header.reduction != TESSERA_RT_SUM)
+    return TESSERA_RT_OK;
+  const void *sum = destination(op);
+  int64_t count = op.header.count;
+  return place.check(place.kernels.reduce(
+      channel.stream, {op.header.dtype, op.header.reduction, &sum, 1, 1, count,
+                       count, destination(op)}));
 }
 
 Status NcclCommunication::reorder(const Operation &op, Channel &channel,
@@ -322,11 +332,13 @@ Status NcclCommunication::scatter(const Operation &op, Channel &channel) {
       return status;
     from = channel.staging;
   }
-  return library.check(
-      channel, "reduce_scatter",
-      api().reduceScatter(from, destination(op), size_t(op.header.count),
-                          typeOf(op.header.dtype), reductionOf(op.header),
-                          channel.comm, channel.stream.handle));
+  if (Status status = library.check(
+          channel, "reduce_scatter",
+          api().reduceScatter(from, destination(op), size_t(op.header.count),
+                              typeOf(op.header.dtype), reductionOf(op.header),
+                              channel.comm, channel.stream.handle)))
+    return status;
+  return keepLastBits(op, channel);
 }
 
 Status NcclCommunication::copyPieces(const Operation &op, Channel &channel,
@@ -431,10 +443,12 @@ Status NcclCommunication::enqueue(const Operation &op, Channel &channel) {
   case OpKind::ReduceScatter:
     return scatter(op, channel);
   case OpKind::AllReduce:
-    return library.check(channel, "all_reduce",
-                         api().allReduce(source(op), destination(op), count,
-                                         type, reductionOf(op.header),
-                                         channel.comm, stream));
+    if (Status status = library.check(
+            channel, "all_reduce",
+            api().allReduce(source(op), destination(op), count, type,
+                            reductionOf(op.header), channel.comm, stream)))
+      return status;
+    return keepLastBits(op, channel);
   case OpKind::AllToAll:
     return allToAll(op, channel);
   case OpKind::Permute:

@@ -87,7 +87,7 @@ enum tessera_rt_dtype {
 };
 
 /// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For
-/// I1, SUM and MAX are "or", MIN is "and". MAX and MIN of floats pass on a NaN.
+/// I1, SUM is modulo 2, MAX is "or", MIN is "and". MAX and MIN of floats pass on a NaN.
 enum tessera_rt_reduction {
   TESSERA_RT_SUM = 0,
   TESSERA_RT_MAX = 1,

@@ -77,8 +77,8 @@ int64_t get(const uint8_t *base, int32_t dtype, int64_t i) {
 }
 
 int64_t combine(int32_t dtype, int32_t reduction, int64_t a, int64_t b) {
-  if (dtype == TESSERA_RT_I1)
-    return reduction == TESSERA_RT_MIN ? a & b : a | b;
+  if (dtype == TESSERA_RT_I1 && reduction == TESSERA_RT_SUM)
+    return a ^ b;
   if (reduction == TESSERA_RT_MAX)
     return std::max(a, b);
   return reduction == TESSERA_RT_MIN ? std::min(a, b) : a + b;

@@ -113,6 +113,81 @@ def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def InlineCallsPass : Pass<"rt-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "callees become part of the step";
+  let description = [{
+    Functions that are called are gone afterwards; one that calls itself is an
+    error.
+
+    ```mlir
+    %0 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes, where @f is a tanh,
+    ```mlir
+    %0 = math.tanh %x : tensor<4xf32>
+    ```
+  }];
+}
+
+def ReduceBoundaryPass : Pass<"rt-reduce-boundary", "::mlir::func::FuncOp"> {
+  let summary = "arguments and results of a step are whole values";
+  let description = [{
+    On a local program. An unreduced argument comes whole, as an input does, and
+    is made partial; an unreduced result is reduced.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ], unreduced={"x"}>})
+        -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ], unreduced={"x"}>}) {
+      %0 = arith.negf %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ]>})
+        -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ]>}) {
+      %p = dist.to_partial <sum> %x over <{"x"}> on @mesh : tensor<4xf32>
+      %0 = arith.negf %p : tensor<4xf32>
+      %r = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def IsolateGenericsPass
+    : Pass<"rt-isolate-generics", "::mlir::func::FuncOp"> {
+  let summary = "generics say what they read, and which loops reduce";
+  let description = [{
+    An elementwise op reads no outs, and a body takes nothing from outside but
+    constants, indices that depend on no tensor, and elements of tensors.
+
+    ```mlir
+    %s = tensor.extract %t[%c0] : tensor<4xf32>
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %1 = arith.mulf %b, %s : f32
+      linalg.yield %1 : f32
+    } -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+        ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = tensor.extract %t[%c0] : tensor<4xf32>
+      %1 = arith.mulf %b, %s : f32
+      linalg.yield %1 : f32
+    } -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AccumulateSumsPass : Pass<"rt-accumulate-sums", "::mlir::func::FuncOp"> {
   let summary = "products that are only added to a value begin with it";
   let description = [{

@@ -32,11 +32,11 @@ template <typename T> struct Number {
 template <typename T> struct Whole : Number<T> {
   static TESSERA_DEVICE T add(T a, T b) { return T(uint64_t(a) + uint64_t(b)); }
 };
-/// 0 and 1; their sum is "or".
+/// 0 and 1; their sum is modulo 2. Of a byte with another number the last bit
+/// counts.
 struct Truth : Number<uint8_t> {
-  static TESSERA_DEVICE uint8_t add(uint8_t a, uint8_t b) {
-    return a > b ? a : b;
-  }
+  static TESSERA_DEVICE uint8_t read(uint8_t value) { return value & 1; }
+  static TESSERA_DEVICE uint8_t add(uint8_t a, uint8_t b) { return a ^ b; }
 };
 struct BFloat {
   using Stored = uint16_t;

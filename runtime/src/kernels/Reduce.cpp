@@ -23,6 +23,14 @@ template <typename T> struct Plain {
   static T widen(T value) { return value; }
   static T narrow(T value) { return value; }
 };
+/// 0 and 1; their sum is modulo 2. Of a byte with another number the last bit
+/// counts.
+struct Truth {
+  using Stored = uint8_t;
+  using Accumulated = uint8_t;
+  static uint8_t widen(uint8_t value) { return value & 1; }
+  static uint8_t narrow(uint8_t value) { return value & 1; }
+};
 struct BFloat {
   using Stored = uint16_t;
   using Accumulated = float;
@@ -108,10 +116,8 @@ void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
     return reduceWith<Plain<double>>(reduction, sources, numSources,
                                      destination, count);
   case TESSERA_RT_I1:
-    // Sum and max are "or", which is the maximum of 0 and 1.
-    return reduceWith<Plain<uint8_t>>(
-        reduction == TESSERA_RT_SUM ? int32_t(TESSERA_RT_MAX) : reduction,
-        sources, numSources, destination, count);
+    return reduceWith<Truth>(reduction, sources, numSources, destination,
+                             count);
   case TESSERA_RT_I8:
     return reduceWith<Plain<int8_t>>(reduction, sources, numSources,
                                      destination, count);
