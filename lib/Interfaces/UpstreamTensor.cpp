@@ -104,7 +104,8 @@ struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
 };
 
 /// Dimensions of a slice and of the tensor it is cut from: tied where the
-/// slice takes all of a dimension, else replicated.
+/// slice takes all of a dimension, else replicated. One that is dropped cannot be
+/// padded.
 template <typename Op>
 static std::pair<TensorFactors, TensorFactors>
 sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
@@ -113,7 +114,7 @@ sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
   TensorFactors wholeDims, partDims;
   for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
     int64_t size = op.getStaticSizes()[dim];
-    bool full = size == whole.getDimSize(dim) &&
+    bool full = !dropped.test(dim) && size == whole.getDimSize(dim) &&
                 op.getStaticOffsets()[dim] == 0 &&
                 op.getStaticStrides()[dim] == 1;
     unsigned factor =

@@ -135,7 +135,9 @@ ReferenceValues::findEqual(const ReferenceOp &op,
         other.operands != op.operands ||
         other.rule.factors.size() != op.rule.factors.size() ||
         !(isMemoryEffectFree(op.op) || isa<CallOpInterface>(op.op)) ||
-        !haveSameProperties(other.op, op.op))
+        !haveSameProperties(other.op, op.op) ||
+        // Of what their regions use from outside there are factors too.
+        other.rule.factors.size() != op.rule.factors.size())
       continue;
     bool same = true;
     llvm::SmallBitVector freeFactors(op.rule.factors.size());

@@ -253,3 +253,22 @@ func.func @pack(%a: tensor<4x7xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   %s = arith.addf %r, %a : tensor<4x7xf32>
   return %s : tensor<4x7xf32>
 }
+
+// A branch on what another made, beside the same that uses one value less.
+// CHECK-LABEL: @branches_in_a_row
+// CHECK: yes
+// CHECK: partition proven
+func.func @branches_in_a_row(%a: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}, %c: i1) -> tensor<6xi32> {
+  %0 = scf.if %c -> tensor<6xi32> {
+    %one = arith.constant dense<1> : tensor<6xi32>
+    scf.yield %one : tensor<6xi32>
+  } else {
+    scf.yield %a : tensor<6xi32>
+  }
+  %1 = scf.if %c -> tensor<6xi32> {
+    scf.yield %a : tensor<6xi32>
+  } else {
+    scf.yield %0 : tensor<6xi32>
+  }
+  return %1 : tensor<6xi32>
+}

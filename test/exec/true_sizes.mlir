@@ -106,3 +106,13 @@ func.func @divisors(%a: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"
   } -> tensor<6xi32>
   return %g : tensor<6xi32>
 }
+
+// A dimension of one element that the slice drops is not padded to one on each
+// device.
+// CHECK-LABEL: @dropped_dimension
+// CHECK: yes
+// CHECK: partition proven
+func.func @dropped_dimension(%a: tensor<1x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> tensor<6xf32> {
+  %0 = tensor.extract_slice %a[0, 0] [1, 6] [1, 1] : tensor<1x6xf32> to tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

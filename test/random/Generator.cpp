@@ -150,7 +150,8 @@ Generator Generator::makeInner(Block &inner) {
 static const std::vector<Weighted> &getFamilies() {
   static const std::vector<Weighted> all = [] {
     std::vector<Weighted> families;
-    for (auto get : {getElementwiseFamilies, getGenericFamilies})
+    for (auto get : {getElementwiseFamilies, getGenericFamilies,
+                     getLinalgFamilies, getMoveFamilies, getControlFamilies})
       for (const Weighted &each : get())
         families.push_back(each);
     return families;
@@ -200,6 +201,8 @@ static void chooseResults(Random &random, Block &block) {
           (!used.count(result) || random.oneIn(12)))
         block.results.push_back(result);
     }
+  if (block.results.empty())
+    block.results.push_back(block.arguments[0]);
 }
 
 Program tessera::test::drawProgram(uint64_t seed) {

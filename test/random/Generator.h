@@ -83,6 +83,9 @@ struct Weighted {
 
 std::vector<Weighted> getElementwiseFamilies();
 std::vector<Weighted> getGenericFamilies();
+std::vector<Weighted> getLinalgFamilies();
+std::vector<Weighted> getMoveFamilies();
+std::vector<Weighted> getControlFamilies();
 
 /// The program of a seed.
 Program drawProgram(uint64_t seed);

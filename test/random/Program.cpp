@@ -7,6 +7,7 @@
 
 #include "Program.h"
 #include <cctype>
+#include <set>
 
 using namespace tessera::test;
 
@@ -66,6 +67,21 @@ void tessera::test::forEachIndex(const Shape &shape,
 int Block::addValue(Type type) {
   types.push_back(std::move(type));
   return static_cast<int>(types.size()) - 1;
+}
+
+void Block::dropUnused() {
+  std::set<int> used(results.begin(), results.end());
+  std::vector<Op> kept;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    bool isUsed = false;
+    for (int result : op->results)
+      isUsed |= used.count(result) > 0;
+    if (!isUsed)
+      continue;
+    used.insert(op->operands.begin(), op->operands.end());
+    kept.push_back(std::move(*op));
+  }
+  ops.assign(kept.rbegin(), kept.rend());
 }
 
 bool Block::evaluate(const Inputs &inputs, std::vector<Data> &out) const {

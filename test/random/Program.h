@@ -79,6 +79,8 @@ struct Block {
   std::vector<int> results;
 
   int addValue(Type type);
+  /// Drops ops that no result needs.
+  void dropUnused();
   /// All values, of the block's results. False: see Meaning.
   bool evaluate(const Inputs &inputs, std::vector<Data> &results) const;
 };

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "Reduce.h"
 #include "Trial.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "tessera/Registration/Registration.h"
@@ -35,6 +36,10 @@ static cl::opt<unsigned> timeout("timeout", cl::init(20),
                                  cl::desc("seconds that one program may take"));
 static cl::opt<bool> print("print",
                            cl::desc("only print the program of --seed"));
+static cl::opt<bool>
+    reduces("reduce",
+            cl::desc("print the smallest program that ends as that of "
+                     "--seed does"));
 static cl::opt<bool> verbose("verbose",
                              cl::desc("print every program that is refused"));
 
@@ -225,6 +230,49 @@ int Runner::run() {
   return report();
 }
 
+//===----------------------------------------------------------------------===//
+// One program made smaller
+//===----------------------------------------------------------------------===//
+
+/// How a program ends, run by a child: its outcome and rule.
+static std::string runApart(const Program &program,
+                            mlir::MLIRContext &context) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    exit(2);
+  pid_t pid = fork();
+  if (pid == 0) {
+    alarm(timeout);
+    if (!freopen("/dev/null", "w", stderr))
+      _exit(2);
+    TrialResult result = test::run(program, seed, context);
+    bool differs = result.outcome == Outcome::WrongButProven ||
+                   result.outcome == Outcome::OriginalWrong;
+    std::string text =
+        stringify(result.outcome) + (differs ? "" : generalize(result.message));
+    _exit(write(ends[1], text.data(), text.size()) < 0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, n);
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return text;
+}
+
+static void printReduced(mlir::MLIRContext &context) {
+  Program program = drawProgram(seed);
+  std::string end = runApart(program, context);
+  program = reduce(program, [&](const Program &smaller) {
+    return runApart(smaller, context) == end;
+  });
+  llvm::outs() << "// " << (end.empty() ? "crash or hang" : end) << "\n"
+               << program.print();
+}
+
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv,
                               "programs drawn at random, and judged\n");
@@ -237,5 +285,9 @@ int main(int argc, char **argv) {
   registerPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  if (reduces) {
+    printReduced(context);
+    return 0;
+  }
   return Runner(context).run();
 }
