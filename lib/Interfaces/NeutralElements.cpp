@@ -12,9 +12,19 @@
 using namespace mlir;
 using namespace tessera;
 
+Value tessera::getFilledScalar(Operation *op) {
+  auto fill = dyn_cast_or_null<linalg::FillOp>(op);
+  if (!fill)
+    return {};
+  Block *body = fill.getBlock();
+  bool isPlain = llvm::hasSingleElement(*body) &&
+                 body->getTerminator()->getOperand(0) == body->getArgument(0);
+  return isPlain ? fill.getInputs()[0] : Value();
+}
+
 bool tessera::isNeutral(Value value, ReductionKind kind) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  Value scalar = fill ? fill.getInputs()[0] : value;
+  Value filled = getFilledScalar(value.getDefiningOp());
+  Value scalar = filled ? filled : value;
   Attribute attr;
   if (!matchPattern(scalar, m_Constant(&attr)))
     return false;

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
+#include "tessera/Interfaces/PartRules.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -109,8 +110,7 @@ struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
 template <typename Op>
 static std::pair<TensorFactors, TensorFactors>
 sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
-             RankedTensorType part) {
-  llvm::SmallBitVector dropped = op.getDroppedDims();
+             const llvm::SmallBitVector &dropped) {
   TensorFactors wholeDims, partDims;
   for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
     int64_t size = op.getStaticSizes()[dim];
@@ -127,6 +127,45 @@ sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
         {full ? factor : rule.addFactor(size, FactorKind::Replicated)});
   }
   return {wholeDims, partDims};
+}
+
+static ShardingRule getSliceRule(tensor::ExtractSliceOp op,
+                                 const llvm::SmallBitVector &dropped) {
+  ShardingRule rule;
+  auto [whole, part] = sliceFactors(rule, op, op.getSourceType(), dropped);
+  rule.operands.assign(op->getNumOperands(), {});
+  rule.operands[0] = whole;
+  rule.results.push_back(part);
+  return rule;
+}
+
+static ShardingRule getSliceRule(tensor::InsertSliceOp op,
+                                 const llvm::SmallBitVector &dropped) {
+  ShardingRule rule;
+  auto [whole, part] = sliceFactors(rule, op, op.getDestType(), dropped);
+  rule.operands.assign(op->getNumOperands(), {});
+  rule.operands[0] = part;
+  rule.operands[1] = whole;
+  rule.results.push_back(whole);
+  return rule;
+}
+
+/// The rule of a slice that leaves out the dimensions which `whole` does; none
+/// if they are not all of size 1.
+template <typename Op>
+static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
+                                                  Operation *whole) {
+  auto mine = dyn_cast<Op>(part), theirs = dyn_cast<Op>(whole);
+  if (!mine || !theirs)
+    return std::nullopt;
+  llvm::SmallBitVector dropped = theirs.getDroppedDims();
+  if (dropped.size() != mine.getStaticSizes().size() ||
+      dropped.count() != mine.getDroppedDims().count() ||
+      llvm::any_of(dropped.set_bits(), [&](unsigned dim) {
+        return mine.getStaticSizes()[dim] != 1;
+      }))
+    return std::nullopt;
+  return getSliceRule(mine, dropped);
 }
 
 /// The sizes of a slice for other shapes; failure where a cut dimension
@@ -150,14 +189,7 @@ struct ExtractSliceModel
     : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::ExtractSliceOp>(operation);
-    ShardingRule rule;
-    auto [whole, part] =
-        sliceFactors(rule, op, op.getSourceType(), op.getType());
-    rule.operands.push_back(whole);
-    for (unsigned i = 1; i < op->getNumOperands(); ++i)
-      rule.operands.emplace_back();
-    rule.results.push_back(part);
-    return rule;
+    return getSliceRule(op, op.getDroppedDims());
   }
   FailureOr<Operation *> cloneWithShapes(Operation *operation,
                                          OpBuilder &builder,
@@ -179,15 +211,7 @@ struct ExtractSliceModel
 struct InsertSliceModel : MoveBase<InsertSliceModel, tensor::InsertSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::InsertSliceOp>(operation);
-    ShardingRule rule;
-    auto [whole, part] =
-        sliceFactors(rule, op, op.getDestType(), op.getSourceType());
-    rule.operands.push_back(part);
-    rule.operands.push_back(whole);
-    for (unsigned i = 2; i < op->getNumOperands(); ++i)
-      rule.operands.emplace_back();
-    rule.results.push_back(whole);
-    return rule;
+    return getSliceRule(op, op.getDroppedDims());
   }
   FailureOr<Operation *> cloneWithShapes(Operation *operation,
                                          OpBuilder &builder,
@@ -236,6 +260,14 @@ struct ConcatModel : MoveBase<ConcatModel, tensor::ConcatOp> {
 };
 
 } // namespace
+
+ShardingRule tessera::getPartRule(Operation *part, Operation *whole) {
+  if (auto rule = getSliceRuleAs<tensor::ExtractSliceOp>(part, whole))
+    return *rule;
+  if (auto rule = getSliceRuleAs<tensor::InsertSliceOp>(part, whole))
+    return *rule;
+  return getShardingRule(part);
+}
 
 void tessera::registerTensorModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/Passes.h"
@@ -72,6 +74,26 @@ static LogicalResult verifyTypes(Operation *op, TypeRange types,
     if (failed(verifyType(op, type, what + " " + Twine(i))))
       return failure();
   return success();
+}
+
+/// The generic form of a linalg op with a name may have any body, which its own
+/// form does not show: what it does must be what its name says.
+static LogicalResult verifyBody(linalg::LinalgOp op) {
+  auto build = op.getRegionBuilder();
+  if (!build || op->getNumRegions() != 1)
+    return success();
+  Region expected;
+  Block &block = expected.emplaceBlock();
+  for (Value operand : op->getOperands())
+    block.addArgument(getElementTypeOrSelf(operand.getType()), op.getLoc());
+  ImplicitLocOpBuilder builder(op.getLoc(), op.getContext());
+  builder.setInsertionPointToStart(&block);
+  build(builder, block, op->getAttrs(), [&] { return op->emitError(); });
+  if (OperationEquivalence::isRegionEquivalentTo(
+          &op->getRegion(0), &expected, OperationEquivalence::IgnoreLocations))
+    return success();
+  return op->emitError("expects the body of ")
+         << op->getName() << " to be its own";
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,7 +163,9 @@ struct VerifyInputPass : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
           (failed(verifyTypes(op, func.getArgumentTypes(), "argument")) ||
            failed(verifyTypes(op, func.getResultTypes(), "result"))))
         return WalkResult::interrupt();
-      return failed(verifyTypes(op, op->getResultTypes(), "result"))
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      return failed(verifyTypes(op, op->getResultTypes(), "result")) ||
+                     (linalgOp && failed(verifyBody(linalgOp)))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

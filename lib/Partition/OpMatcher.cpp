@@ -11,6 +11,7 @@
 
 #include "OpMatcher.h"
 #include "ScalarNumbers.h"
+#include "tessera/Interfaces/PartRules.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -445,7 +446,7 @@ Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
       reason = "its results have other types";
       return Fit::OtherOp;
     }
-  localRule = getShardingRule(op);
+  localRule = getPartRule(op, target.op);
   llvm::SmallBitVector none(target.rule.factors.size());
   Fit how = matchVariant(target, target.rule, none);
   // The op may know of the padding itself.

@@ -48,11 +48,14 @@ bool OpMatcher::isNeutral(const ShardState &state,
 bool OpMatcher::checkKinds(const ShardingRule &rule,
                            const llvm::SmallBitVector &absorbed) {
   for (auto [i, factor] : llvm::enumerate(rule.factors)) {
-    const FactorState &state = factors[i];
+    FactorState &state = factors[i];
     bool needsWhole = factor.kind == FactorKind::Replicated ||
                       factor.kind == FactorKind::Decomposed;
     if (!needsWhole)
       continue;
+    // What the op makes of elements that are equal along a dimension need not
+    // be, where it does not treat them alike.
+    state.isUniform = false;
     std::string where = ("dimension " + Twine(state.dim) + " of operand " +
                          Twine(state.operand))
                             .str();
@@ -316,37 +319,40 @@ bool OpMatcher::checkPartialAxis(const AxisRef &axis) {
       return wrong("its operands are partial by different reductions");
     mine = state.reduction;
   }
+  if (sharing.any() && *mine != ::tessera::ReductionKind::Sum)
+    return wrong("its operands are partial by different reductions");
   if (!checkLinear(partial, *mine, " over " + printAxes(axis)))
     return false;
   passedAxes.push_back(axis);
   return true;
 }
 
-/// Operands that are equal parts of a sum: beside operands that are partial
-/// over as many devices they are parts over the same axes.
+/// Operands that are equal parts of a sum: over the axes that others are
+/// partial over and they are not, if those are of as many devices.
 bool OpMatcher::checkShares(ArrayRef<AxisRef> axes) {
   sharing.clear();
   sharing.resize(op->getNumOperands());
-  int64_t parts = 1;
+  // Parts that no axes account for.
+  std::optional<int64_t> left;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     if (!isTensor(op->getOperand(i)) || getState(i).share == 1)
       continue;
-    if (parts != 1 && parts != getState(i).share) {
+    const ShardState &state = getState(i);
+    int64_t parts = 1;
+    for (const AxisRef &axis : axes)
+      if (!overlapsAny(state.unreduced, axis))
+        parts *= axis.size;
+    int64_t mine = parts == 1 ? state.share : 1;
+    if ((parts != 1 && parts != state.share) || (left && *left != mine)) {
       fail(Fit::Unknown, "its operands are different parts of sums");
       return false;
     }
-    parts = getState(i).share;
+    left = mine;
     sharing.set(i);
   }
-  if (parts == 1)
+  if (!left || *left == 1)
     return true;
-  if (!axes.empty()) {
-    if (numShards(axes) == parts)
-      return true;
-    fail(Fit::Unknown, "its operands are different parts of sums");
-    return false;
-  }
-  share *= parts;
+  share *= *left;
   return checkLinear(sharing, ::tessera::ReductionKind::Sum, "");
 }
 

@@ -35,13 +35,26 @@ namespace tessera {
 
 class PartitionProver {
 public:
+  /// `decomposesAll`: ops of the reference that have a reduction of their own
+  /// are decomposed though the local function seems to have all of them.
   PartitionProver(mlir::FunctionOpInterface local, const Mesh &mesh,
-                  mlir::FunctionOpInterface global)
-      : local(local), global(global), placements(mesh),
-        expected(local.getContext()),
+                  mlir::FunctionOpInterface global, bool decomposesAll = false)
+      : local(local), global(global), decomposesAll(decomposesAll),
+        placements(mesh), expected(local.getContext()),
         matcher(placements, reference, expected, states) {}
 
   PartitionVerdict run();
+
+  /// A local function that is called and the function of the reference that is
+  /// called there. What the one does is what the other does, if that is proven.
+  struct Call {
+    mlir::FunctionOpInterface local;
+    mlir::FlatSymbolRefAttr reference;
+  };
+  /// Of the calls of a function that is proven, in order.
+  llvm::ArrayRef<Call> getCalls() const { return calls; }
+  /// Ops that were visited: how far the proof came.
+  int64_t getNumVisited() const { return numVisited; }
 
   /// Axis, coordinates and tag of a message.
   using Channel = std::tuple<std::string, int64_t, int64_t, int64_t>;
@@ -56,6 +69,9 @@ private:
                     ShardState &state,
                     llvm::SmallVectorImpl<int64_t> &trueShape,
                     const llvm::Twine &name);
+  bool checkDeclared(mlir::Operation *where, mlir::DictionaryAttr mine,
+                     mlir::DictionaryAttr theirs, const ShardState &state,
+                     const llvm::Twine &name);
   bool checkPlace(mlir::Operation *op, const ShardState &got,
                   const ShardState &needed, const llvm::Twine &name);
   bool checkResults(mlir::Operation *terminator);
@@ -104,6 +120,7 @@ private:
   bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
 
   mlir::FunctionOpInterface local, global;
+  bool decomposesAll;
   Placements placements;
   ReferenceValues reference;
   ExpectedOps expected;
@@ -113,8 +130,10 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 4> active;
   /// What was sent and not received yet, in order.
   std::map<Channel, std::deque<mlir::Value>> mail;
+  llvm::SmallVector<Call> calls;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
+  int64_t numVisited = 0;
   PartitionVerdict verdict;
 };
 

@@ -178,13 +178,24 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// A call of a local function, which is verified by itself: what counts are the
-/// shardings that it declares.
+/// The function of the reference that `callee` is a part of.
+static FlatSymbolRefAttr getReferenceOf(FunctionOpInterface callee) {
+  if (auto named = callee->getAttrOfType<FlatSymbolRefAttr>(
+          dist::DistDialect::kReferenceAttr))
+    return named;
+  return FlatSymbolRefAttr::get(callee->getContext(), callee.getName());
+}
+
+/// A call of a local function: what counts here are the shardings that it
+/// declares. Its body is held against that of the function which is called in
+/// the reference.
 bool PartitionProver::visitCall(CallOpInterface call) {
   Operation *op = call;
   auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
-  if (!callee || !callee->hasAttr(dist::DistDialect::kLocalAttr))
+  if (!callee || callee.isExternal() ||
+      !callee->hasAttr(dist::DistDialect::kLocalAttr))
     return giveUp(op, "a call of a function that is not local");
+  FlatSymbolRefAttr calleeOfReference = getReferenceOf(callee);
   SmallVector<int, 4> numbers;
   SmallVector<int64_t> shape;
   for (auto [i, operand] : llvm::enumerate(call.getArgOperands())) {
@@ -203,10 +214,13 @@ bool PartitionProver::visitCall(CallOpInterface call) {
        reference.find(op->getName(), op->getOperands(), numbers))
     if (const ReferenceOp &other = reference.getOp(index);
         !target && other.op->getName() == op->getName() &&
-        haveSameProperties(other.op, op))
+        cast<CallOpInterface>(other.op).getCallableForCallee() ==
+            CallInterfaceCallable(SymbolRefAttr(calleeOfReference)))
       target = &other;
   if (!target && global)
     return explainUnknownOp(op, numbers);
+  if (target)
+    calls.push_back({callee, calleeOfReference});
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     ShardState state;
     shape.clear();

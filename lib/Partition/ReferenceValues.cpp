@@ -13,6 +13,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Propagation/RaiseArgReductions.h"
 
 using namespace mlir;
@@ -22,8 +23,9 @@ ConstantValue tessera::getConstantValue(Operation *op) {
   // A fill of a constant is a constant.
   if (auto fill = dyn_cast<linalg::FillOp>(op)) {
     Attribute scalar;
-    if (fill.hasPureTensorSemantics() &&
-        matchPattern(fill.getInputs()[0], m_Constant(&scalar)))
+    Value filled = getFilledScalar(fill);
+    if (fill.hasPureTensorSemantics() && filled &&
+        matchPattern(filled, m_Constant(&scalar)))
       return {scalar, true};
     return {};
   }

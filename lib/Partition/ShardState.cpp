@@ -100,9 +100,8 @@ public:
     return move(sources);
   }
   bool applyToPartial(::tessera::ReductionKind kind) {
-    if (state.share != 1)
-      return fail("is still to be reduced");
-    if (state.isPartial() && state.reduction != kind)
+    bool isShared = state.share != 1 && kind != ::tessera::ReductionKind::Sum;
+    if (isShared || (state.isPartial() && state.reduction != kind))
       return fail("is partial by another reduction already");
     if (!keepParts("are partial already") || !checkEqual(/*except=*/-1))
       return false;
@@ -168,31 +167,38 @@ private:
     return true;
   }
 
+  /// Over the axes that the value is partial over, and over others: of equal
+  /// shares a sum takes any axes of as many devices, and a maximum of equal
+  /// values is that value.
   bool reduce(::tessera::ReductionKind kind) {
-    std::optional<AxisList> left = subtractAxes(state.unreduced, axes);
-    if (!left) {
-      // A maximum of equal values is that value.
-      bool idempotent = kind != ::tessera::ReductionKind::Sum;
-      if (idempotent && !overlapsAny(state.unreduced, axes))
-        return checkEqual(/*except=*/-1);
-      if (!idempotent && state.share % numShards(axes) == 0 &&
-          !overlapsAny(state.unreduced, axes)) {
-        state.share /= numShards(axes);
-        return checkEqual(/*except=*/-1);
-      }
+    const Mesh &mesh = placements.getMesh();
+    AxisList all = state.unreduced, own, others, left;
+    all.append(axes);
+    for (const AxisRef &axis : refineAxes(mesh, all)) {
+      bool isPartial = overlapsAny(state.unreduced, axis);
+      AxisList &list = !overlapsAny(axes, axis) ? left
+                       : isPartial              ? own
+                                                : others;
+      list.push_back(axis);
+    }
+    bool isSum = kind == ::tessera::ReductionKind::Sum;
+    bool isKind = !state.isPartial() || state.reduction == kind;
+    bool isRight = others.empty() ||
+                   (isKind && (!isSum || state.share % numShards(others) == 0));
+    if (!isRight)
       return fail("is not partial over " + name() +
                   (state.isPartial()
-                       ? ", only over " +
-                             printAxes(placements.getMesh(), state.unreduced)
+                       ? ", only over " + printAxes(mesh, state.unreduced)
                        : std::string()) +
                   ": it would be reduced once more");
-    }
-    if (state.reduction != kind)
+    if (!isKind)
       return fail("is to be reduced by " + stringifyReduction(state.reduction) +
                   ", not by " + stringifyReduction(kind));
     if (!checkEqual(/*except=*/-1))
       return false;
-    state.unreduced = normalizeAxes(placements.getMesh(), *left);
+    if (isSum)
+      state.share /= numShards(others);
+    state.unreduced = normalizeAxes(mesh, left);
     return true;
   }
 

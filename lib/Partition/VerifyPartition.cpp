@@ -52,20 +52,17 @@ private:
     FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
     if (failed(mesh))
       return failure();
-    OwningOpRef<Operation *> copy;
     FunctionOpInterface reference;
     if (program && program->module)
       reference = findGlobal(*program->module, func.getName());
     if (auto name =
             func->getAttrOfType<FlatSymbolRefAttr>(DistDialect::kReferenceAttr);
         name && !reference) {
-      FunctionOpInterface named = findGlobal(getOperation(), name.getValue());
-      if (!named)
+      reference = findGlobal(getOperation(), name.getValue());
+      if (!reference)
         return func.emitError("expects ")
                << DistDialect::kReferenceAttr
                << " to name a function on global types but got " << name;
-      copy = named->clone();
-      reference = cast<FunctionOpInterface>(*copy);
     }
     return verifyPartition(func, mesh->getMesh().toMesh(), reference).report();
   }
@@ -73,30 +70,7 @@ private:
   std::shared_ptr<ReferenceProgram> kept;
 };
 
-class KeepReferencePass
-    : public PassWrapper<KeepReferencePass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepReferencePass)
-
-  explicit KeepReferencePass(std::shared_ptr<ReferenceProgram> reference)
-      : reference(std::move(reference)) {}
-  StringRef getName() const override { return "KeepReferencePass"; }
-
-  void runOnOperation() override {
-    reference->module = getOperation().clone();
-    markAllAnalysesPreserved();
-  }
-
-private:
-  std::shared_ptr<ReferenceProgram> reference;
-};
-
 } // namespace
-
-std::unique_ptr<Pass>
-tessera::createKeepReferencePass(std::shared_ptr<ReferenceProgram> reference) {
-  return std::make_unique<KeepReferencePass>(std::move(reference));
-}
 
 std::unique_ptr<Pass> tessera::createVerifyPartitionPass(
     std::shared_ptr<ReferenceProgram> reference) {

@@ -150,6 +150,8 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
   reportAt(Phase::Partition, pm, options);
+  if (options.keepReference)
+    pm.addPass(createAddReferencePass(reference));
 }
 
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
@@ -159,6 +161,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
     target.target = options.target;
     pm.addPass(createSetTargetPass(target));
   }
+  pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
   pm.addPass(createExpandCollectiveMatmulPass());

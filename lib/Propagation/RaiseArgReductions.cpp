@@ -16,6 +16,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Propagation/Passes.h"
 
 namespace tessera {
@@ -133,8 +134,8 @@ static std::optional<Search> matchBody(linalg::GenericOp op, unsigned dim) {
 
 /// The one element of a constant or filled tensor.
 static Attribute getSplat(Value value) {
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    value = fill.getInputs().front();
+  if (Value filled = getFilledScalar(value.getDefiningOp()))
+    value = filled;
   Attribute attr;
   if (!matchPattern(value, m_Constant(&attr)))
     return {};

@@ -72,3 +72,27 @@ func.func @pong(%a: tensor<4xf32>) -> tensor<4xf32> {
   %r = func.call @ping(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// The own form of a named op does not show its body.
+func.func @hidden_body(%x: f32, %o: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expects the body of linalg.fill to be its own}}
+  %0 = "linalg.fill"(%x, %o) <{operandSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %in, %out : f32
+    linalg.yield %1 : f32
+  }) : (f32, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @own_bodies(%x: tensor<4x6xi8>, %w: tensor<6x2xi8>, %o: tensor<4x2xi32>, %f: tensor<4x6xf32>) -> (tensor<4x2xi32>, tensor<4x6xf32>) {
+  %0 = linalg.matmul ins(%x, %w : tensor<4x6xi8>, tensor<6x2xi8>) outs(%o : tensor<4x2xi32>) -> tensor<4x2xi32>
+  %1 = linalg.matmul {cast = #linalg.type_fn<cast_unsigned>} ins(%x, %w : tensor<4x6xi8>, tensor<6x2xi8>) outs(%0 : tensor<4x2xi32>) -> tensor<4x2xi32>
+  %2 = linalg.exp ins(%f : tensor<4x6xf32>) outs(%f : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %3 = linalg.elementwise kind=#linalg.elementwise_kind<add> ins(%2, %f : tensor<4x6xf32>, tensor<4x6xf32>) outs(%f : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %t = linalg.map { math.tanh } ins(%3 : tensor<4x6xf32>) outs(%f : tensor<4x6xf32>)
+  return %1, %t : tensor<4x2xi32>, tensor<4x6xf32>
+}

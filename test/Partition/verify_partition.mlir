@@ -665,3 +665,79 @@ func.func @own_maximum(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>
   %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
   return %v, %i : tensor<4xf32>, tensor<4xi32>
 }
+
+// -----
+
+// What is put into equal elements is not equal to them: its parts differ.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @insert(%a: tensor<2xf32>) -> tensor<8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = tensor.insert_slice %a into %zeros[4] [2] [1] : tensor<2xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @other_part(%a: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @insert} {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = tensor.insert_slice %a into %zeros[4] [2] [1] : tensor<2xf32> into tensor<8xf32>
+  %1 = dist.slice %0 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 1 of 2 but needs block 0}}
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Parts of a sum are not the parts of its maximum, whoever holds which.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @greatest_part(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // The devices with y = 1 have the parts the other way round.
+  %1 = dist.permute %0 targets [0, 3, 2, 1] over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"y"}, only over {"x"}: it would be reduced once more}}
+  %2 = dist.all_reduce <max> %1 over <{"y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+// A sum over parts and shares at once, each of which counts.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @squares(%a: tensor<4x4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %1 = nn.reduce <sum> %a dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  %2 = nn.reduce <sum> %0 dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  %3 = arith.addf %1, %2 : tensor<f32>
+  return %3 : tensor<f32>
+}
+func.func @parts_and_shares(%a: tensor<2x2xf32> {dist.global_shape = array<i64: 4, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
+    %b: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @squares} {
+  %0 = nn.broadcast %b dims [1] : tensor<2xf32> -> tensor<2x2xf32>
+  %1 = nn.reduce <sum> %a dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %2 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %3 = arith.addf %1, %2 : tensor<f32>
+  %4 = dist.all_reduce <sum> %3 over <{"x", "y"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%b: tensor<4xf32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+func.func @shares_left(%b: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.broadcast %b dims [1] : tensor<2xf32> -> tensor<2x2xf32>
+  %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
+  return %2 : tensor<f32>
+}

@@ -75,12 +75,6 @@ private:
 
 } // namespace
 
-static PartitionVerdict verify(func::FuncOp func, const Mesh &mesh,
-                               func::FuncOp reference) {
-  OwningOpRef<func::FuncOp> copy = reference.clone();
-  return verifyPartition(func, mesh, *copy);
-}
-
 bool Mutants::prepare() {
   FailureOr<Mesh> found = getMeshOf(local);
   if (failed(found))
@@ -98,7 +92,7 @@ bool Mutants::prepare() {
     inputs.push_back(*in);
     expected.push_back(*out);
   }
-  return succeeded(verify(local, mesh, reference).report()) &&
+  return succeeded(verifyPartition(local, mesh, reference).report()) &&
          getEffect(local) != Effect::Changed;
 }
 
@@ -174,7 +168,7 @@ void Mutants::tryMutation(unsigned index, const Mutation &mutation) {
     return;
   }
   Effect effect = getEffect(mutant);
-  PartitionVerdict verdict = verify(mutant, mesh, reference);
+  PartitionVerdict verdict = verifyPartition(mutant, mesh, reference);
   bool proven = verdict.answer == PartitionAnswer::Proven;
   bool refuted = verdict.answer == PartitionAnswer::Refuted;
   if (verbose)

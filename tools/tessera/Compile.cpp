@@ -56,6 +56,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "stop after this phase and print the program; object: write\n"
      "the object file and do not link; default: exe, the\n"
      "executable"},
+    {"--keep-reference", "",
+     "with --compile-to partition: print the program before it\n"
+     "along, for tessera-opt --dist-verify-partition"},
     {"--cpu", "NAME",
      "processor to generate code for, by LLVM's name, as\n"
      "x86-64-v3; default: $TESSERA_CPU, or native, this machine's"},
@@ -296,6 +299,10 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   // Work and collectives have an order from phase schedule on.
   if (!job.last || *job.last >= Phase::Schedule)
     job.pipeline.reportPhase = Phase::Schedule;
+  job.pipeline.keepReference = parsed.has("--keep-reference");
+  if (job.pipeline.keepReference && job.last != Phase::Partition)
+    return llvm::createStringError(
+        "--keep-reference expects --compile-to=partition");
   job.object.cpu = parsed.get("--cpu", defaultCpu()).str();
   job.quiet = parsed.has("--quiet");
   if (!job.last && job.isLinked) {

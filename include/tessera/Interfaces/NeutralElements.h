@@ -16,6 +16,10 @@
 
 namespace tessera {
 
+/// What a linalg.fill puts everywhere; null if `op` is none, or has a body that
+/// does something else.
+mlir::Value getFilledScalar(mlir::Operation *op);
+
 /// True if `value` is a constant, a splat or a linalg.fill of the element that
 /// changes nothing in a reduction, either zero in a sum.
 bool isNeutral(mlir::Value value, ReductionKind kind);

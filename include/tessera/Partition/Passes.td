@@ -415,7 +415,8 @@ def VerifyPartitionPass : Pass<"dist-verify-partition", "::mlir::ModuleOp"> {
 
     The reference of a local function is the function that its `dist.reference`
     names; when phases are run, the program before them. Without one, the
-    devices must agree on some global program whose results are as declared.
+    devices must agree on some global program whose results are as declared;
+    where they do not seem to, the program is not provable.
 
     ```mlir
     func.func @f(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 8, 4>,
@@ -430,6 +431,14 @@ def VerifyPartitionPass : Pass<"dist-verify-partition", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tessera::dist::DistDialect",
                            "::tessera::nn::NNDialect"];
+}
+
+def DropReferencesPass : Pass<"dist-drop-references", "::mlir::ModuleOp"> {
+  let summary = "Drops what local functions were kept to be compared with";
+  let description = [{
+    Removes `dist.reference` from local functions, and the private functions
+    that it names: only a proof needs them.
+  }];
 }
 
 #endif // TESSERA_PARTITION_PASSES_TD

@@ -47,9 +47,9 @@ struct PartitionVerdict {
   mlir::LogicalResult report() const;
 };
 
-/// Checks `local`, which is marked `dist.local`, on `mesh`. `reference` is the
-/// global function that it should compute, on true sizes; it is changed (ops
-/// are decomposed beside themselves), so it must be a copy. Null: only that all
+/// Checks `local`, which is marked `dist.local`, on `mesh`, and the functions
+/// that it calls. `reference` is the global function that it should compute, on
+/// true sizes; what it calls is looked up in its module. Null: only that all
 /// devices agree on some global program whose results are as declared.
 PartitionVerdict verifyPartition(mlir::FunctionOpInterface local,
                                  const Mesh &mesh,
@@ -63,6 +63,11 @@ struct ReferenceProgram {
 /// Keeps a copy of the module in `reference`.
 std::unique_ptr<mlir::Pass>
 createKeepReferencePass(std::shared_ptr<ReferenceProgram> reference);
+
+/// Puts the functions in `reference` beside the local ones that were made of
+/// them, private, and names them by dist.reference. The last use of it.
+std::unique_ptr<mlir::Pass>
+createAddReferencePass(std::shared_ptr<ReferenceProgram> reference);
 
 /// `dist-verify-partition` with the functions in `reference`, by name.
 std::unique_ptr<mlir::Pass>

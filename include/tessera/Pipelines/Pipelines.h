@@ -116,6 +116,9 @@ struct PipelineOptions {
     return padMultiple > 0 ||
            (padMultiple < 0 && !target.empty() && target != "host");
   }
+  /// Behind phase partition the functions before it stand beside those that
+  /// were made of them, named by dist.reference, until phase kernels.
+  bool keepReference = false;
   /// Name of the program in its manifest.
   std::string program = "program";
 };
