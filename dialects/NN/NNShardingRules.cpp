@@ -25,10 +25,12 @@ ShardingRule EinsumOp::getShardingRule() {
     TensorFactors dims;
     for (auto [c, size] : llvm::zip(text, type.getShape())) {
       auto [it, isNew] = factors.try_emplace(c, 0);
-      if (isNew)
+      if (isNew) {
         it->second = rule.addFactor(size, letters.result.contains(c)
                                               ? FactorKind::Parallel
                                               : FactorKind::Reduction);
+        rule.factors.back().letter = c;
+      }
       dims.push_back({it->second});
     }
     return dims;

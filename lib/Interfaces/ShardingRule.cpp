@@ -27,15 +27,17 @@ bool ShardingRule::isReducedIn(unsigned factor, unsigned result) const {
          !hasFactor(results[result], factor);
 }
 
-/// i, j, k, ... z, then f18, f19, ...
-void tessera::printFactorName(llvm::raw_ostream &os, unsigned factor) {
-  if (factor < 18)
+/// Without a letter of the op's own: i, j, k, ... z, then f18, f19, ...
+void ShardingRule::printName(llvm::raw_ostream &os, unsigned factor) const {
+  if (char letter = factors[factor].letter)
+    os << letter;
+  else if (factor < 18)
     os << char('i' + factor);
   else
     os << 'f' << factor;
 }
 
-static void printTensors(llvm::raw_ostream &os,
+static void printTensors(llvm::raw_ostream &os, const ShardingRule &rule,
                          llvm::ArrayRef<TensorFactors> tensors) {
   os << '(';
   llvm::interleave(
@@ -48,7 +50,7 @@ static void printTensors(llvm::raw_ostream &os,
               if (dim.empty())
                 os << '1';
               for (unsigned f : dim)
-                printFactorName(os, f);
+                rule.printName(os, f);
             },
             ",");
         os << ']';
@@ -58,13 +60,13 @@ static void printTensors(llvm::raw_ostream &os,
 }
 
 void ShardingRule::print(llvm::raw_ostream &os) const {
-  printTensors(os, operands);
+  printTensors(os, *this, operands);
   os << "->";
-  printTensors(os, results);
+  printTensors(os, *this, results);
   os << " {";
   for (auto [i, f] : llvm::enumerate(factors)) {
     os << (i ? ", " : "");
-    printFactorName(os, i);
+    printName(os, i);
     os << '=' << f.size;
     if (f.kind == FactorKind::Reduction)
       os << ' ' << stringifyReduction(f.reduction);

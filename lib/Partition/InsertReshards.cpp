@@ -63,7 +63,7 @@ private:
   void fitResult(OpResult result, const Sharding &actual);
   Value reshardTo(Value value, const Sharding &target, Operation *user);
   Value &lookupReshard(Value value, dist::ShardingAttr to, Block *block);
-  std::string print(ArrayRef<AxisList> axes) const;
+  std::string print(const ShardingRule &rule, ArrayRef<AxisList> axes) const;
   void report(Operation *op, const Decision &decision);
 
   PartitionContext &context;
@@ -275,15 +275,16 @@ void ReshardInserter::fitResult(OpResult result, const Sharding &actual) {
       reshard.getResult();
 }
 
-/// `i {"x"}, k {"y"}`; "nothing sharded" where no factor has axes.
-std::string ReshardInserter::print(ArrayRef<AxisList> axes) const {
+/// `m {"x"}, n {"y"}`; "nothing sharded" where no factor has axes.
+std::string ReshardInserter::print(const ShardingRule &rule,
+                                   ArrayRef<AxisList> axes) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (auto [f, list] : llvm::enumerate(axes)) {
     if (list.empty())
       continue;
     os << (text.empty() ? "" : ", ");
-    printFactorName(os, f);
+    rule.printName(os, f);
     os << ' ' << context.print(list);
   }
   return text.empty() ? "nothing sharded" : text;
@@ -307,19 +308,19 @@ void ReshardInserter::report(Operation *op, const Decision &decision) {
   if (!remark)
     return;
   remark << remark::add("{0} runs with {1}", op->getName().getStringRef(),
-                        print(choice.axes))
+                        print(decision.rule, choice.axes))
          << remark::metric("bytes", choice.cost.bytes)
          << remark::metric("us", choice.cost.time * 1e6);
   if (!choice.hasOther())
     return;
-  remark << remark::metric("nextBest", print(choice.otherAxes))
+  remark << remark::metric("nextBest", print(decision.rule, choice.otherAxes))
          << remark::metric("bytesOfNextBest", choice.otherCost.bytes)
          << remark::metric("usOfNextBest", choice.otherCost.time * 1e6);
   if (choice.otherCost.time < choice.cost.time)
     remark << remark::reason(
-        "the next best moves data for a shorter time, but each device would do "
-        "{0} times the work",
-        countShards(choice.axes) / countShards(choice.otherAxes));
+        "the next best moves data for a shorter time, but divides the work by "
+        "{0} and not by {1}",
+        countShards(choice.otherAxes), countShards(choice.axes));
 }
 
 LogicalResult ReshardInserter::visit(Operation *op) {

@@ -107,13 +107,13 @@ std::string StepBuilder::getCause(const ReshardStep &step) {
       for (auto [f, factor] : llvm::enumerate(rule.factors))
         if (factor.kind == FactorKind::Reduction &&
             overlapsAny(axes[f], step.axes))
-          printFactorName(os << " factor ", f);
+          rule.printName(os << " factor ", f);
     } else {
       OpOperand &use = *reshard->use_begin();
       const TensorFactors &dims = rule.operands[use.getOperandNumber()];
       if (step.dim < static_cast<int64_t>(dims.size()))
         for (unsigned f : dims[step.dim])
-          printFactorName(os << " factor ", f);
+          rule.printName(os << " factor ", f);
     }
   }
   if (!reduces)

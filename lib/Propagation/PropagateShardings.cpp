@@ -153,14 +153,14 @@ std::string SolutionWriter::describe(const PropagationStep &step) const {
   }
   const PropagationProblem::Op &op = problem.ops[step.op];
   os << ": " << builder.operations[step.op]->getName() << " factor ";
-  printFactorName(os, step.factor);
+  problem.rules[op.rule].printName(os, step.factor);
   os << " from " << getPosition(op, step.from) << " ("
      << builder.describe(step.from) << ')';
   if (step.origin != step.from)
     os << ", seed of " << builder.describe(step.origin);
   if (step.byCost)
-    os << ", by " << llvm::formatv("{0:F2}", step.cost * 1e6)
-       << " us against " << llvm::formatv("{0:F2}", step.otherCost * 1e6);
+    os << ", by " << llvm::formatv("{0:F2}", step.cost * 1e6) << " us against "
+       << llvm::formatv("{0:F2}", step.otherCost * 1e6);
   return text;
 }
 

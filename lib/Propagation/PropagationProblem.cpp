@@ -12,12 +12,21 @@
 using namespace tessera;
 using llvm::ArrayRef;
 
+/// Equal also in the letters that say why a sharding was chosen.
+static bool readsAs(const ShardingRule &rule, const ShardingRule &other) {
+  return rule == other &&
+         llvm::equal(rule.factors, other.factors,
+                     [](const Factor &factor, const Factor &otherFactor) {
+                       return factor.letter == otherFactor.letter;
+                     });
+}
+
 unsigned PropagationProblem::addRule(ShardingRule rule) {
   // The rules of a model's layers repeat; the newest are the likeliest.
   constexpr size_t kWindow = 64;
   size_t end = rules.size(), begin = end > kWindow ? end - kWindow : 0;
   for (size_t i = end; i > begin; --i)
-    if (rules[i - 1] == rule)
+    if (readsAs(rules[i - 1], rule))
       return i - 1;
   rules.push_back(std::move(rule));
   return end;

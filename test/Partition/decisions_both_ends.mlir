@@ -8,7 +8,7 @@ dist.mesh @mesh ["x"=4, "y"=2]
 // Both ends count: the product is computed where its operands are, and its
 // result moves, 48 MiB a device. To move the operands to where the result is
 // wanted would take 192 MiB.
-// REMARK: nn.einsum runs with i {"x"}, k {"y"}", bytes=50331648
+// REMARK: nn.einsum runs with m {"x"}, n {"y"}", bytes=50331648
 // CHECK-LABEL: func.func @swapped
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -22,7 +22,7 @@ func.func @swapped(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@me
 }
 
 // The same with the result transposed.
-// REMARK: nn.einsum runs with i {"x"}, k {"y"}", bytes=50331648
+// REMARK: nn.einsum runs with m {"x"}, n {"y"}", bytes=50331648
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
 // CHECK-NEXT: nn.einsum "mk,kn->nm" %[[X]], %[[W]]
@@ -36,7 +36,7 @@ func.func @transposed(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<
 
 // The batch takes x from the operands though the result wants it on m: 6 MiB of
 // the result against 88 MiB of operands.
-// REMARK: nn.einsum runs with i {"x"}, j {"y"}", bytes=6291456
+// REMARK: nn.einsum runs with b {"x"}, m {"y"}", bytes=6291456
 // CHECK-LABEL: func.func @batched
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x512x4096xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<2x4096x1024xf32>
 // CHECK-NEXT: nn.einsum "bmk,bkn->bmn" %[[X]], %[[W]]
@@ -50,7 +50,7 @@ func.func @batched(%x: tensor<8x1024x4096xf32> {dist.sharding = #dist.sharding<@
 
 // A large contracted dimension and a small result, in the four ways in which it
 // may be wanted: the result moves, half a MiB and not 16 of an operand.
-// REMARK: nn.einsum runs with i {"y"}, j {"x"}", bytes=524288
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=524288
 // CHECK-LABEL: func.func @contracted_to_both
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -63,7 +63,7 @@ func.func @contracted_to_both(%x: tensor<512x65536xf32> {dist.sharding = #dist.s
   return %0 : tensor<512x512xf32>
 }
 
-// REMARK: nn.einsum runs with j {"x"}, k {"y"}", bytes=901120
+// REMARK: nn.einsum runs with k {"x"}, n {"y"}", bytes=901120
 // CHECK-LABEL: func.func @contracted_to_m
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<512x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x256xf32>
 // CHECK-NEXT: nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -73,7 +73,7 @@ func.func @contracted_to_m(%x: tensor<512x65536xf32> {dist.sharding = #dist.shar
   return %0 : tensor<512x512xf32>
 }
 
-// REMARK: nn.einsum runs with i {"y"}, j {"x"}", bytes=901120
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=901120
 // CHECK-LABEL: func.func @contracted_to_n
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
 // CHECK-NEXT: nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -83,7 +83,7 @@ func.func @contracted_to_n(%x: tensor<512x65536xf32> {dist.sharding = #dist.shar
   return %0 : tensor<512x512xf32>
 }
 
-// REMARK: nn.einsum runs with i {"y"}, j {"x"}", bytes=786432
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=786432
 // CHECK-LABEL: func.func @contracted_to_replicated
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -96,7 +96,7 @@ func.func @contracted_to_replicated(%x: tensor<512x65536xf32> {dist.sharding = #
 }
 
 // The operands have the contracted dimension on different axes: one of them moves.
-// REMARK: nn.einsum runs with j {"x"}, k {"y"}", bytes=17170432
+// REMARK: nn.einsum runs with k {"x"}, n {"y"}", bytes=17170432
 // CHECK-LABEL: func.func @contracted_two_ways
 // CHECK: dist.permute
 // CHECK: nn.einsum
@@ -105,4 +105,31 @@ func.func @contracted_two_ways(%x: tensor<512x65536xf32> {dist.sharding = #dist.
     -> (tensor<512x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
   %0 = nn.einsum "mk,kn->mn" %x, %w : tensor<512x65536xf32>, tensor<65536x512xf32> -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
+}
+
+// What is reduced lands where it is wanted, with the other axis as it is: 384 KiB
+// a device, where to move the operands would take 48 MiB.
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=393216
+// CHECK-LABEL: func.func @contracted_to_columns
+// CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" {{.*}} : tensor<256x16384xf32>, tensor<16384x512xf32> -> tensor<256x512xf32>
+// CHECK-NEXT: %[[R:.*]] = dist.reduce_scatter <sum> %[[Y]] dim 1 over <{"x"}>
+// CHECK-NEXT: return %[[R]]
+func.func @contracted_to_columns(%x: tensor<512x65536xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}, %w: tensor<65536x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<512x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}) {
+  %0 = nn.einsum "mk,kn->mn" %x, %w : tensor<512x65536xf32>, tensor<65536x512xf32> -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+// A user's own layout of the product leads to the same.
+// CHECK-LABEL: func.func @swapped_by_hand
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
+// CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
+// CHECK-NEXT: %[[P:.*]] = dist.permute %[[Y]]
+// CHECK-NEXT: %[[A:.*]] = dist.all_to_all %[[P]]
+// CHECK-NEXT: return %[[A]]
+func.func @swapped_by_hand(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>})
+    -> (tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}) {
+  %0 = nn.einsum "mk,kn->mn" %x, %w : tensor<8192x8192xf32>, tensor<8192x8192xf32> -> tensor<8192x8192xf32>
+  %1 = dist.constraint %0 <@mesh, [{"x"}, {"y"}]> : tensor<8192x8192xf32>
+  return %1 : tensor<8192x8192xf32>
 }

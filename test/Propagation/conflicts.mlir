@@ -33,7 +33,7 @@ func.func @common_prefix(
 // cheaper than reducing the large result.
 // Gathering 16x8 f32 over 4 devices takes 384 bytes; exchanging 64x16 takes 768
 // and reducing 64x8 takes 3072.
-// REMARK: remark: {{.*}}result of nn.einsum gets dim 0 "x": nn.einsum factor i from operand 0 (argument 0), by 384.00 us against 3840.00", us=3.840000e+02, usOfNextBest=3.840000e+03
+// REMARK: remark: {{.*}}result of nn.einsum gets dim 0 "x": nn.einsum factor b from operand 0 (argument 0), by 384.00 us against 3840.00", us=3.840000e+02, usOfNextBest=3.840000e+03
 // CHECK-LABEL: func @gather_small_weight
 // CHECK-SAME: -> (tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
 func.func @gather_small_weight(

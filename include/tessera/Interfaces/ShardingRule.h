@@ -46,15 +46,15 @@ struct Factor {
   /// The op's value depends on the position along this factor: where it is
   /// sharded, `setPositionOffset` gives the op the offset of a device's part.
   bool positional = false;
+  /// The letter that the op's own text has for it; 0 without one. Says nothing
+  /// of how the op may be spread: factors of other letters are equal.
+  char letter = 0;
 
   bool operator==(const Factor &o) const {
     return size == o.size && kind == o.kind && reduction == o.reduction &&
            positional == o.positional;
   }
 };
-
-/// Prints the letter that stands for a factor in a printed rule.
-void printFactorName(llvm::raw_ostream &os, unsigned factor);
 
 /// The factors of one dimension, major to minor. A dimension of size 1 or one
 /// that nothing ties may have none: it cannot be sharded.
@@ -76,7 +76,7 @@ struct ShardingRule {
   /// Appends a factor and returns its number.
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::Parallel,
                      ReductionKind reduction = ReductionKind::Sum) {
-    factors.push_back({size, kind, reduction, /*positional=*/false});
+    factors.push_back({size, kind, reduction});
     return factors.size() - 1;
   }
   /// True if no dimension of `factor` occurs in any result.
@@ -88,6 +88,8 @@ struct ShardingRule {
     return factors == o.factors && operands == o.operands &&
            results == o.results;
   }
+  /// Prints the factor's letter: the op's own, else one of i, j, ... by number.
+  void printName(llvm::raw_ostream &os, unsigned factor) const;
   /// Prints `([i,k],[k,j])->([i,j]) {i=8, j=4, k=16 sum}`.
   void print(llvm::raw_ostream &os) const;
 };

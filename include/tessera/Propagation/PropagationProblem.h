@@ -80,7 +80,8 @@ struct PropagationProblem {
   /// Bytes received where it is empty.
   TransferCost transferCost;
 
-  /// Appends a rule, or finds an equal one, and returns its number.
+  /// Appends a rule, or finds one that is equal, and has the same letters, and
+  /// returns its number.
   unsigned addRule(ShardingRule rule);
   unsigned addTensor(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                      Sharding seed);

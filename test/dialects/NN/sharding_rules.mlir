@@ -1,11 +1,11 @@
 // RUN: tessera-opt %s --dist-print-sharding-rules -verify-diagnostics -o /dev/null
 
 func.func @einsum(%x: tensor<2x8x16xf32>, %w: tensor<16x4x6xf32>, %v: tensor<2x8x16xf32>) {
-  // expected-remark @+1 {{([i,j,k],[k,l,m])->([i,j,l,m]) {i=2, j=8, k=16 sum, l=4, m=6}; partial sum in {0} {1}}}
+  // expected-remark @+1 {{([b,s,d],[d,h,k])->([b,s,h,k]) {b=2, s=8, d=16 sum, h=4, k=6}; partial sum in {0} {1}}}
   %0 = nn.einsum "bsd,dhk->bshk" %x, %w
       : tensor<2x8x16xf32>, tensor<16x4x6xf32> -> tensor<2x8x4x6xf32>
   // A batch factor, and one that contracts two dimensions.
-  // expected-remark @+1 {{([i,j,k],[i,j,k])->([i]) {i=2, j=8 sum, k=16 sum}; partial sum in {0} {1}}}
+  // expected-remark @+1 {{([b,s,d],[b,s,d])->([b]) {b=2, s=8 sum, d=16 sum}; partial sum in {0} {1}}}
   %1 = nn.einsum "bsd,bsd->b" %x, %v
       : tensor<2x8x16xf32>, tensor<2x8x16xf32> -> tensor<2xf32>
   return
@@ -71,7 +71,7 @@ func.func @shapes(%x: tensor<8x16xf32>) {
 func.func @quantized(%x: tensor<2x16xbf16>, %w: tensor<16x8xf8E4M3FN>, %amax: tensor<bf16>) {
   // expected-remark @+1 {{([i,j],[])->([i,j],[]) {i=2, j=16}}}
   %q, %s = nn.quantize %x by %amax : tensor<2x16xbf16>, tensor<bf16> -> tensor<2x16xf8E4M3FN>
-  // expected-remark @+1 {{([i,j],[j,k],[],[])->([i,k]) {i=2, j=16 sum, k=8}}}
+  // expected-remark @+1 {{([b,d],[d,f],[],[])->([b,f]) {b=2, d=16 sum, f=8}}}
   %0 = nn.einsum "bd,df->bf" %q, %w scales %s, %s
       : tensor<2x16xf8E4M3FN>, tensor<16x8xf8E4M3FN> -> tensor<2x8xbf16>
   return

@@ -572,7 +572,7 @@ std::vector<std::string> claims::checkClaims(const Sample &sample) {
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
     std::string name;
     llvm::raw_string_ostream os(name);
-    printFactorName(os, f);
+    rule.printName(os, f);
     os << " in ";
     rule.print(os);
     note("factor " + name, checkFactor(sample, f));
