@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Single changes to a local function: each communication, offset, mask and
-// constant in it deleted, doubled or altered.
+// constant in it deleted, doubled or altered; operands, attributes and bodies
+// of what it computes; donations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,8 @@ struct Mutation {
   /// Does it at an op equal to the one that it was made for; gives the op that
   /// stands for the changed one, null if it cannot be done there.
   std::function<mlir::Operation *(mlir::Operation *)> apply;
+  /// How often the function must run until the change can show.
+  unsigned steps = 1;
 };
 
 /// Something local of a type in the place of a collective's result: the
@@ -42,7 +45,10 @@ mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
 /// All changes at a bucket: of one member, of two, of what they share.
 std::vector<Mutation> getBucketMutations(mlir::Operation *op, const Mesh &mesh);
 
-/// All changes at `op`; none if there is nothing to change.
+/// All changes at `op` that are not of communication.
+std::vector<Mutation> getOpMutations(mlir::Operation *op);
+
+/// All changes of communication at `op`; none if there is nothing to change.
 std::vector<Mutation> getMutations(mlir::Operation *op, const Mesh &mesh);
 
 } // namespace tessera
