@@ -13,9 +13,9 @@
 
 namespace tessera {
 
-/// What one fused generic may grow to. A chain of any length is then fused in
-/// linear time, and no kernel takes longer to compile than it saves.
-constexpr unsigned kMaxFusedInputs = 64, kMaxFusedOps = 512;
+/// What one fused generic may grow to: a chain of any length is then fused, and
+/// its kernels are compiled, in linear time.
+constexpr unsigned kMaxFusedInputs = 64, kMaxFusedOps = 128;
 
 /// Moves parallel linalg.generic ops into the generics that read them, in
 /// program order, wherever `mayFuse` holds for the reading operand: the

@@ -23,8 +23,9 @@ namespace {
 constexpr int64_t kParallelRows = 64, kParallelRowsOfGPU = 4096;
 /// A value that is first read so many ops later is not made early.
 constexpr unsigned kFar = 48;
-/// Ops in one kernel, at most.
-constexpr size_t kMaxOps = 48;
+/// Ops in one kernel, and in their bodies together, at most: LLVM's register
+/// allocation takes time in more than the square of a loop's length.
+constexpr size_t kMaxOps = 48, kMaxBodyOps = 256;
 
 class Planner {
 public:
@@ -40,6 +41,7 @@ private:
     /// Row counts that all ops and all values between them allow, ascending.
     SmallVector<int64_t> counts;
     int64_t preferred = 1;
+    size_t bodyOps = 0;
     /// Rows that one part of a carried sum adds; 0 without one.
     int64_t steps = 0;
   };
@@ -226,7 +228,8 @@ bool Planner::wouldHold(unsigned number, linalg::GenericOp op) const {
 
 bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   Group &group = groups[number];
-  if (group.ops.size() >= kMaxOps)
+  size_t bodyOps = group.bodyOps + op.getBody()->getOperations().size();
+  if (group.ops.size() >= kMaxOps || bodyOps > kMaxBodyOps)
     return false;
   std::optional<CarriedSum> sum = getCarriedSum(op);
   if (sum && group.steps && group.steps != sum->steps)
@@ -245,6 +248,7 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   group.ops.push_back(op);
   group.counts = counts;
   group.preferred = preferred;
+  group.bodyOps = bodyOps;
   if (sum)
     group.steps = sum->steps;
   groupOf[op] = number;
@@ -312,6 +316,7 @@ void Planner::place(linalg::GenericOp op) {
   groups.push_back({{op},
                     getRowCounts(op),
                     getPreferredRows(op, onGPU),
+                    op.getBody()->getOperations().size(),
                     sum ? sum->steps : 0});
 }
 

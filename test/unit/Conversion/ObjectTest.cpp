@@ -87,8 +87,7 @@ static void expectNoCalls(std::string type) {
     for (std::string op : {"fadd", "fsub", "fmul", "fdiv"})
       add(op + suffix, t, t, "llvm." + op + " %a, %b : " + t);
     add("neg" + suffix, t, t, "llvm.fneg %a : " + t);
-    add("less" + suffix, t, shaped("i1"),
-        "llvm.fcmp \"olt\" %a, %b : " + t);
+    add("less" + suffix, t, shaped("i1"), "llvm.fcmp \"olt\" %a, %b : " + t);
     for (std::string op : {"maximum", "minnum", "copysign"})
       add(op + suffix, t, t,
           "llvm.intr." + op + "(%a, %b) : (" + t + ", " + t + ") -> " + t);
