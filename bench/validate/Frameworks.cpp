@@ -66,8 +66,9 @@ void tessera::validate::applyFrameworkModel(const RowFields &f,
 void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
   StringRef framework = f.text("framework");
   Layout &l = row.layout;
-  bool megatron = framework.contains("Megatron") && !framework.contains("NeMo");
-  bool nemo = framework.contains("NeMo");
+  // Megatron-Bridge runs what NeMo ran before it.
+  bool nemo = framework.contains("NeMo") || framework == "Megatron-Bridge";
+  bool megatron = framework.contains("Megatron") && !nemo;
   bool nanotron = framework == "nanotron";
   bool torchtitan = framework == "torchtitan";
   StringRef attention = f.text("attention");

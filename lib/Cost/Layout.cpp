@@ -43,23 +43,61 @@ static void checkSizes(std::vector<std::string> &errors, const Layout &l) {
     errors.push_back(formatv("zero: expects 0 to 3 but got {0}", l.zero));
 }
 
-/// Which axis to change for the devices to suffice, or how many they may be.
+/// The largest divisor of `number` below `size`; 0 if there is none.
+static int64_t divisorBelow(int64_t number, int64_t size) {
+  int64_t best = 0;
+  for (int64_t low = 1; low * low <= number; ++low)
+    if (number % low == 0)
+      for (int64_t divisor : {low, number / low})
+        if (divisor < size)
+          best = std::max(best, divisor);
+  return best;
+}
+
+/// Which axis to change for the devices to suffice, or how many they may be. dp
+/// fills what the others leave; of those the one that changes least is made
+/// smaller, tp and cp by a whole number, since heads and sequences divide so.
 static std::string adviseAxes(const Layout &l) {
-  const std::pair<const char *, int64_t> axes[] = {
-      {"dp", l.dp}, {"tp", l.tp}, {"pp", l.pp}, {"cp", l.cp}};
-  double product = double(l.dp) * l.tp * l.pp * l.cp;
-  for (auto [name, size] : axes)
-    if (double others = product / size;
-        others <= double(l.gpus) && l.gpus % int64_t(others) == 0)
-      return formatv("change {0} to {1}", name, l.gpus / int64_t(others));
-  double others = product / l.dp;
-  if (others > double(l.gpus))
+  struct Axis {
+    const char *name;
+    int64_t size;
+    bool divides;
+  };
+  const Axis axes[] = {
+      {"tp", l.tp, true}, {"pp", l.pp, false}, {"cp", l.cp, true}};
+  double others = double(l.tp) * l.pp * l.cp;
+  bool enough = others <= double(l.gpus);
+  if (enough && l.gpus % int64_t(others) == 0)
+    return formatv("change dp to {0}", l.gpus / int64_t(others));
+  const char *axis = nullptr;
+  int64_t to = 0, dp = 0;
+  double kept = 0;
+  for (const auto &[name, size, divides] : axes) {
+    double rest = others / size;
+    if (rest > double(l.gpus) || l.gpus % int64_t(rest) != 0)
+      continue;
+    int64_t left = l.gpus / int64_t(rest);
+    int64_t divisor = divisorBelow(divides ? std::gcd(left, size) : left, size);
+    if (divisor <= kept * size)
+      continue;
+    axis = name;
+    to = divisor;
+    dp = left / divisor;
+    kept = double(divisor) / size;
+  }
+  if (axis && dp == l.dp)
+    return formatv("change {0} to {1}", axis, to);
+  if (axis)
+    return formatv("change {0} to {1} and dp to {2}", axis, to, dp);
+  if (!enough)
     return formatv("make tp, pp or cp smaller: together they are {0:F0}",
                    others);
-  return formatv("change dp to {0} and gpus to {1}, or tp, pp and cp to "
-                 "divisors of gpus",
-                 l.gpus / int64_t(others),
-                 l.gpus / int64_t(others) * int64_t(others));
+  int64_t fits = l.gpus / int64_t(others);
+  std::string change;
+  if (fits != l.dp)
+    change = formatv("dp to {0} and ", fits);
+  return formatv("change {0}gpus to {1}, or tp, pp and cp to divisors of gpus",
+                 change, fits * int64_t(others));
 }
 
 static void checkAxes(std::vector<std::string> &errors, const Layout &l) {

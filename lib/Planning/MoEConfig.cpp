@@ -184,7 +184,9 @@ double MoEConfig::activeParameters() const {
 double MoEConfig::modelFlopsPerToken(int64_t seq) const {
   double values = isLatent() ? valueDim : headDim;
   double lookedUp = tiedHead ? 0.0 : double(vocab) * double(hidden);
-  return 6 * (activeParameters() - lookedUp) +
+  double ofLatents = isLatent() ? double(queryRank) + double(kvRank) : 0.0;
+  double norms = double(layers) * (2.0 * hidden + ofLatents) + hidden;
+  return 6 * (activeParameters() - lookedUp - norms) +
          6.0 * double(layers) * double(heads) * (double(keyDim()) + values) *
              double(seq);
 }

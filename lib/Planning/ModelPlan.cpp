@@ -29,7 +29,11 @@ using namespace tessera;
 using namespace tessera::cost;
 
 double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
-  double parameters = countParameters(config);
+  // Entries of matrices: norms and biases multiply nothing.
+  double parameters = 0;
+  for (const Parameter &parameter : listParameters(config))
+    if (parameter.init == ParameterInit::Normal)
+      parameters += double(parameter.numElements());
   // Tables that are only looked up; a tied one is the head's too.
   if (config.family == ModelFamily::GPT2)
     parameters -= double(config.maxPositions) * config.hidden;

@@ -55,8 +55,8 @@ struct MoEConfig {
   /// uses.
   double parameters() const;
   double activeParameters() const;
-  /// 6 for each active parameter but those of the input embedding, and
-  /// attention over the whole sequence, as for dense models.
+  /// 6 for each active parameter but those of norms and of the input embedding,
+  /// and attention over the whole sequence, as for dense models.
   double modelFlopsPerToken(int64_t seq) const;
 };
 

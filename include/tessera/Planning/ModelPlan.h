@@ -26,8 +26,9 @@ namespace tessera {
 
 /// FLOPs of a model as publications count them: 6 N a token and 12 layers x
 /// hidden x seq for attention, over the whole sequence (Narayanan et al. 2021,
-/// section 5.1), N without the tables that are only looked up: positions, and
-/// the input embedding where the head has a table of its own.
+/// section 5.1). N are the entries of matrices: without norms and biases, and
+/// without the tables that are only looked up, which are positions and, where
+/// the head has a table of its own, the input embedding.
 double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
 
 /// Builds, partitions and reads models. Keeps what it has read: layouts that

@@ -189,8 +189,8 @@ TEST(PlanReport, errors) {
   Layout l = layout();
   l.gpus = 33;
   EXPECT_EQ(errorOf(l), "gpus: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 "
-                        "but got 33; change dp to 4 and gpus to 32, or tp, pp "
-                        "and cp to divisors of gpus");
+                        "but got 33; change gpus to 32, or tp, pp and cp to "
+                        "divisors of gpus");
   ClusterSpec small = cluster();
   small.levels.pop_back();
   EXPECT_EQ(errorOf(layout(), small),
