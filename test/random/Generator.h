@@ -86,6 +86,7 @@ std::vector<Weighted> getGenericFamilies();
 std::vector<Weighted> getLinalgFamilies();
 std::vector<Weighted> getMoveFamilies();
 std::vector<Weighted> getControlFamilies();
+std::vector<Weighted> getTransformerFamilies();
 
 /// The program of a seed.
 Program drawProgram(uint64_t seed);

@@ -1,0 +1,506 @@
+//===- Transformer.cpp - Ops of the nn dialect ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops with a reduction of their own are computed step by step, each rounded to
+// the element type: an implementation that rounds less often is within that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generic.h"
+#include "Moves.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera::test;
+
+static Number call(const char *name, const Number &x, Elem elem) {
+  return findScalarOp(name).fn(&x, elem, elem);
+}
+
+static int pickFloats(Generator &g, int64_t least, int64_t most) {
+  return g.pickTensor([&](const Type &type) {
+    return isFloat(type.elem) && type.rank() >= least && type.rank() <= most;
+  });
+}
+
+/// A row of a tensor: all elements along `dim` at an index, whose entry there
+/// counts for nothing.
+static std::vector<Number> rowAt(const Data &x, Shape index, size_t dim) {
+  std::vector<Number> row;
+  for (index[dim] = 0; index[dim] < x.type.shape[dim]; ++index[dim])
+    row.push_back(x.at(index));
+  return row;
+}
+
+static Number sum(const std::vector<Number> &numbers, Elem elem) {
+  Number total = makeFloat(0);
+  for (const Number &number : numbers)
+    total = add(total, number, elem);
+  return loosenSum(total, numbers.size(), elem);
+}
+
+static Number largest(const std::vector<Number> &numbers) {
+  Number result = numbers[0];
+  for (const Number &number : numbers)
+    result = extremum(result, number, /*isMax=*/true);
+  return result;
+}
+
+/// Exponentials, less the largest, and their sum.
+static std::vector<Number> exponentials(const std::vector<Number> &row,
+                                        Elem elem, Number &total) {
+  Number most = largest(row);
+  std::vector<Number> powers;
+  for (const Number &number : row)
+    powers.push_back(call("math.exp", subtract(number, most, elem), elem));
+  total = sum(powers, elem);
+  return powers;
+}
+
+/// What is not finite is not judged: no formula says what becomes of it.
+static bool isFiniteNumber(const Number &number) {
+  return number.isKnown() && std::isfinite(number.v);
+}
+
+//===----------------------------------------------------------------------===//
+// Along one dimension
+//===----------------------------------------------------------------------===//
+
+static bool addSoftmax(Generator &g) {
+  int value = pickFloats(g, 1, 3);
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value);
+  size_t dim = g.random.below(type.shape.size());
+  bool ours = g.random.oneIn(2);
+  std::vector<int> operands{value};
+  std::string text =
+      "nn.softmax $0 dim " + std::to_string(dim) + "$A : " + type.print();
+  if (!ours) {
+    operands.push_back(addEmpty(g, type));
+    text = "linalg.softmax$A dimension(" + std::to_string(dim) +
+           ") ins($0 : " + type.print() + ") outs($1 : " + type.print() +
+           ") -> " + type.print();
+  }
+  g.add(text, operands, type,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          forEachIndex(type.shape, [&](const Shape &index) {
+            if (index[dim] != 0)
+              return;
+            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+            Number total;
+            std::vector<Number> powers = exponentials(row, type.elem, total);
+            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
+            Shape place = index;
+            for (size_t i = 0; i < row.size(); ++i) {
+              place[dim] = i;
+              made[0].at(place) =
+                  plain ? divide(powers[i], total, type.elem) : makeUnknown();
+            }
+          });
+          return true;
+        });
+  return true;
+}
+
+/// layer_norm and rms_norm.
+static bool addNorm(Generator &g) {
+  int value = pickFloats(g, 1, 3);
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value), weight{type.elem, true, {type.shape.back()}};
+  bool centered = g.random.oneIn(2);
+  std::vector<int> operands{value, g.get(weight)};
+  std::string text = "nn.rms_norm $0, $1 eps 1.0e-2$A : " + type.print() +
+                     ", " + weight.print();
+  if (centered) {
+    operands.push_back(g.get(weight));
+    text = "nn.layer_norm $0, $1, $2 eps 1.0e-2$A : " + type.print() + ", " +
+           weight.print() + ", " + weight.print();
+  }
+  g.add(text, operands, type,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          Elem elem = type.elem;
+          size_t dim = type.shape.size() - 1;
+          Number count = makeFloat(type.shape.back());
+          forEachIndex(type.shape, [&](const Shape &index) {
+            if (index[dim] != 0)
+              return;
+            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
+            if (centered) {
+              Number mean = divide(sum(row, elem), count, elem);
+              for (Number &number : row)
+                number = subtract(number, mean, elem);
+            }
+            std::vector<Number> squares;
+            for (const Number &number : row)
+              squares.push_back(multiply(number, number, elem));
+            Number variance = divide(sum(squares, elem), count, elem);
+            Number root =
+                call("math.sqrt", add(variance, makeFloat(0.01L), elem), elem);
+            Shape place = index;
+            for (size_t i = 0; i < row.size(); ++i) {
+              place[dim] = i;
+              Number scaled =
+                  multiply(divide(row[i], root, elem), (*inputs[1])[i], elem);
+              if (centered)
+                scaled = add(scaled, (*inputs[2])[i], elem);
+              made[0].at(place) = plain ? scaled : makeUnknown();
+            }
+          });
+          return true;
+        });
+  return true;
+}
+
+/// Where the first of the largest or least elements is; not known where two
+/// may be exchanged.
+static bool addArgReduce(Generator &g) {
+  int value = g.pickTensor([](const Type &type) {
+    return type.elem != Elem::Index && type.elem != Elem::I1 &&
+           type.rank() >= 1;
+  });
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value), least = type, place;
+  size_t dim = g.random.below(type.shape.size());
+  bool isMax = g.random.oneIn(2);
+  least.shape.erase(least.shape.begin() + dim);
+  place = least;
+  place.elem = Elem::I32;
+  g.add(std::string("nn.arg_reduce <") + (isMax ? "max" : "min") + "> $0 dim " +
+            std::to_string(dim) + "$A : " + type.print() + " -> " +
+            least.print() + ", " + place.print(),
+        {value}, {least, place},
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          forEachIndex(type.shape, [&](const Shape &index) {
+            if (index[dim] != 0)
+              return;
+            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+            Number best = row[0], at = makeInt(0, Elem::I32);
+            for (size_t i = 1; i < row.size(); ++i) {
+              bool real = isFloat(type.elem);
+              bool isKnown = row[i].isKnown() && best.isKnown();
+              int order = real                ? compare(row[i], best)
+                          : !isKnown          ? 3
+                          : row[i].i < best.i ? -1
+                                              : row[i].i > best.i;
+              bool bestIsNaN = real && best.isKnown() && std::isnan(best.v);
+              bool better = order == 2 ? !bestIsNaN : order == (isMax ? 1 : -1);
+              if (order == 3) {
+                at = makeUnknown();
+                best = real ? extremum(row[i], best, isMax) : makeUnknown();
+              } else if (better) {
+                best = row[i];
+                at = at.isKnown() ? makeInt(i, Elem::I32) : at;
+              }
+            }
+            Shape to = index;
+            to.erase(to.begin() + dim);
+            made[0].at(to) = best;
+            made[1].at(to) = at;
+          });
+          return true;
+        });
+  return true;
+}
+
+static bool addReduce(Generator &g) {
+  int value = pickRanked(g, 1, 4);
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value), result = type;
+  result.shape.clear();
+  Shape dims;
+  Map all, kept;
+  Loops loops;
+  for (int d = 0; d < static_cast<int>(type.rank()); ++d) {
+    bool reduced = g.random.oneIn(2);
+    all.push_back(d);
+    loops.isReduction.push_back(reduced);
+    if (reduced) {
+      dims.push_back(d);
+    } else {
+      kept.push_back(d);
+      result.shape.push_back(type.shape[d]);
+    }
+  }
+  if (dims.empty())
+    return false;
+  static const char *kinds[] = {"sum", "max", "min"};
+  static const char *ofFloats[] = {"arith.addf", "arith.maximumf",
+                                   "arith.minimumf"};
+  static const char *ofInts[] = {"arith.addi", "arith.maxsi", "arith.minsi"};
+  size_t kind = g.random.below(3);
+  // Booleans are 0 and 1 here.
+  if (type.elem == Elem::I1)
+    return false;
+  const ScalarOp &op =
+      findScalarOp((isFloat(type.elem) ? ofFloats : ofInts)[kind]);
+  Number start = getNeutral(op, type.elem);
+  loops.sizes = type.shape;
+  loops.maps = {all, kept};
+  loops.numInputs = 1;
+  Body body("");
+  body.addArgument(type.elem);
+  body.addArgument(type.elem);
+  loops.yields = {body.add(op, {1, 0}, g.random)};
+  g.add(std::string("nn.reduce <") + kinds[kind] + "> $0 dims " +
+            printInts(dims) + "$A : " + type.print() + " -> " + result.print(),
+        {value}, result, [=](const Inputs &inputs, std::vector<Data> &made) {
+          Data initial(result);
+          for (Number &number : initial.numbers)
+            number = start;
+          return runLoops(loops, body, {inputs[0], &initial}, made);
+        });
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static bool addEinsum(Generator &g) {
+  int value = g.pickTensor([](const Type &type) {
+    return type.elem != Elem::Index && type.elem != Elem::I1 &&
+           type.rank() >= 1 && type.rank() <= 3;
+  });
+  if (value < 0)
+    return false;
+  Type lhs = g.typeOf(value);
+  Loops loops;
+  loops.sizes = lhs.shape;
+  Map left, right, kept;
+  for (int d = 0; d < static_cast<int>(lhs.rank()); ++d) {
+    left.push_back(d);
+    // Of one operand, or of both: then it may be summed.
+    bool shared = g.random.percent(60);
+    bool isSummed = shared && g.random.percent(70);
+    if (shared)
+      right.push_back(d);
+    if (!isSummed)
+      kept.push_back(d);
+    loops.isReduction.push_back(isSummed);
+  }
+  if (g.random.oneIn(2)) {
+    int d = static_cast<int>(loops.sizes.size());
+    loops.sizes.push_back(g.drawSize());
+    loops.isReduction.push_back(false);
+    right.push_back(d);
+    kept.push_back(d);
+  }
+  if (kept.size() > 1 && g.random.oneIn(3))
+    std::swap(kept[0], kept[kept.size() - 1]);
+  if (right.size() > 1 && g.random.oneIn(3))
+    std::swap(right[0], right[right.size() - 1]);
+  auto typeOf = [&](const Map &map) {
+    Type type{lhs.elem, true, {}};
+    for (int dim : map)
+      type.shape.push_back(loops.sizes[dim]);
+    return type;
+  };
+  auto letters = [](const Map &map) {
+    std::string text;
+    for (int dim : map)
+      text += static_cast<char>('a' + dim);
+    return text;
+  };
+  Type rhs = typeOf(right), result = typeOf(kept);
+  loops.maps = {left, right, kept};
+  loops.numInputs = 2;
+  Body body("");
+  for (int i = 0; i < 3; ++i)
+    body.addArgument(lhs.elem);
+  bool real = isFloat(lhs.elem);
+  int product = body.add(findScalarOp(real ? "arith.mulf" : "arith.muli"),
+                         {0, 1}, g.random);
+  loops.yields = {body.add(findScalarOp(real ? "arith.addf" : "arith.addi"),
+                           {2, product}, g.random)};
+  g.add("nn.einsum \"" + letters(left) + "," + letters(right) + "->" +
+            letters(kept) + "\" $0, $1$A : " + lhs.print() + ", " +
+            rhs.print() + " -> " + result.print(),
+        {value, g.get(rhs)}, result,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          Data initial(result);
+          for (Number &number : initial.numbers)
+            number = real ? makeFloat(0) : makeInt(0, result.elem);
+          return runLoops(loops, body, {inputs[0], inputs[1], &initial}, made);
+        });
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+static long double gelu(long double x) { return x / 2 * erfcl(-x / sqrtl(2)); }
+static long double geluByTanh(long double x) {
+  long double inner = sqrtl(2 / M_PIl) * (x + 0.044715L * x * x * x);
+  return x / (1 + expl(-2 * inner));
+}
+static long double silu(long double x) { return x / (1 + expl(-x)); }
+
+static bool addActivation(Generator &g) {
+  static const std::pair<const char *, long double (*)(long double)> all[] = {
+      {"nn.gelu <erf> $0", gelu},
+      {"nn.gelu <tanh> $0", geluByTanh},
+      {"nn.silu $0", silu}};
+  int value = pickFloats(g, 0, 4);
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value);
+  const auto &[text, fn] = all[g.random.below(3)];
+  g.add(std::string(text) + "$A : " + type.print(), {value}, type,
+        [type, fn = fn](const Inputs &inputs, std::vector<Data> &made) {
+          for (int64_t i = 0, n = type.size(); i < n; ++i) {
+            const Number &x = (*inputs[0])[i];
+            if (!isFiniteNumber(x)) {
+              bool isNaN = x.isKnown() && std::isnan(x.v);
+              made[0][i] = isNaN ? x : makeUnknown();
+              continue;
+            }
+            // Far from 0 on the left it is a difference of larger numbers.
+            double reach = std::fabs(static_cast<double>(x.v)) + x.error;
+            made[0][i] =
+                finish(fn(x.v), 1.2 * x.error, reach, false, type.elem, 8);
+          }
+          return true;
+        });
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+static bool addIota(Generator &g) {
+  Type result{Elem::I32, true, {g.drawSize()}};
+  g.add("nn.iota$A : " + result.print(), {}, result,
+        [](const Inputs &, std::vector<Data> &made) {
+          for (size_t i = 0; i < made[0].numbers.size(); ++i)
+            made[0][i] = makeInt(i, Elem::I32);
+          return true;
+        });
+  return true;
+}
+
+static bool addMaskPadding(Generator &g) {
+  int value = pickFloats(g, 1, 3);
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value);
+  size_t dim = g.random.below(type.shape.size());
+  int64_t size = g.random.between(1, type.shape[dim]);
+  Number filler = g.drawNumber(type.elem);
+  g.add("nn.mask_padding $0 dim " + std::to_string(dim) + " size " +
+            std::to_string(size) + " value " + printLiteral(filler, type.elem) +
+            " : " + getInfo(type.elem).name + "$A : " + type.print(),
+        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
+          forEachIndex(type.shape, [&](const Shape &index) {
+            made[0].at(index) =
+                index[dim] < size ? inputs[0]->at(index) : filler;
+          });
+          return true;
+        });
+  return true;
+}
+
+/// The element of a row that an index names, 0 where it names none.
+static bool addPick(Generator &g) {
+  int value = g.isTopLevel() ? pickFloats(g, 1, 3) : -1;
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value), result = type;
+  int64_t size = type.shape.back();
+  result.shape.pop_back();
+  Type index = result;
+  index.elem = Elem::I32;
+  int where = g.addArgument(index, size);
+  g.add("nn.pick $0, $1$A : " + type.print() + ", " + index.print() + " -> " +
+            result.print(),
+        {value, where}, result,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          for (int64_t i = 0, n = result.size(); i < n; ++i)
+            made[0][i] = (*inputs[0])[i * size + (*inputs[1])[i].i];
+          return true;
+        });
+  return true;
+}
+
+static bool addEmbedding(Generator &g) {
+  int table = g.isTopLevel() ? pickFloats(g, 2, 2) : -1;
+  if (table < 0)
+    return false;
+  Type type = g.typeOf(table);
+  Type ids{Elem::I32, true, g.drawShape(2)}, result{type.elem, true, ids.shape};
+  int64_t width = type.shape[1];
+  result.shape.push_back(width);
+  int which = g.addArgument(ids, type.shape[0]);
+  g.add("nn.embedding $0, $1$A : " + type.print() + ", " + ids.print() +
+            " -> " + result.print(),
+        {table, which}, result,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          for (int64_t i = 0, n = result.size(); i < n; ++i)
+            made[0][i] =
+                (*inputs[0])[(*inputs[1])[i / width].i * width + i % width];
+          return true;
+        });
+  return true;
+}
+
+static bool addCrossEntropy(Generator &g) {
+  int value = g.isTopLevel() ? pickFloats(g, 2, 3) : -1;
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value), result = type;
+  size_t dim = type.shape.size() - 1;
+  int64_t size = type.shape.back();
+  result.shape.pop_back();
+  result.elem = type.elem == Elem::F64 ? Elem::F64 : Elem::F32;
+  Type labels = result;
+  labels.elem = Elem::I32;
+  // The last class is ignored, now and then.
+  int64_t ignored = g.random.oneIn(2) ? size - 1 : -100;
+  int which = g.addArgument(labels, size);
+  g.add("nn.cross_entropy $0, $1 ignore " + std::to_string(ignored) + "$A : " +
+            type.print() + ", " + labels.print() + " -> " + result.print(),
+        {value, which}, result,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          int64_t next = 0;
+          forEachIndex(type.shape, [&](const Shape &index) {
+            if (index[dim] != 0)
+              return;
+            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
+            int64_t label = (*inputs[1])[next].i;
+            Elem elem = result.elem;
+            Number total;
+            exponentials(row, elem, total);
+            Number loss =
+                add(call("math.log", total, elem), largest(row), elem);
+            loss = subtract(loss, row[label], elem);
+            if (label == ignored)
+              loss = makeFloat(0);
+            made[0][next++] = plain ? loss : makeUnknown();
+          });
+          return true;
+        });
+  return true;
+}
+
+std::vector<Weighted> tessera::test::getTransformerFamilies() {
+  return {{addSoftmax, 2},
+          {addNorm, 2},
+          {addArgReduce, 2},
+          {addReduce, 3},
+          {addEinsum, 6},
+          {addActivation, 2},
+          {addIota, 1},
+          {addMaskPadding, 1},
+          {addPick, 1, true},
+          {addEmbedding, 1, true},
+          {addCrossEntropy, 1, true}};
+}
