@@ -138,6 +138,7 @@ ReferenceValues::findEqual(const ReferenceOp &op,
         other.rule.factors.size() != op.rule.factors.size() ||
         !(isMemoryEffectFree(op.op) || isa<CallOpInterface>(op.op)) ||
         !haveSameProperties(other.op, op.op) ||
+        other.op->getNumResults() != op.op->getNumResults() ||
         // Of what their regions use from outside there are factors too.
         other.rule.factors.size() != op.rule.factors.size())
       continue;

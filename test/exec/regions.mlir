@@ -270,5 +270,10 @@ func.func @branches_in_a_row(%a: tensor<6xi32> {dist.sharding = #dist.sharding<@
   } else {
     scf.yield %0 : tensor<6xi32>
   }
-  return %1 : tensor<6xi32>
+  %2, %3 = scf.if %c -> (tensor<6xi32>, tensor<6xi32>) {
+    scf.yield %a, %1 : tensor<6xi32>, tensor<6xi32>
+  } else {
+    scf.yield %0, %1 : tensor<6xi32>, tensor<6xi32>
+  }
+  return %3 : tensor<6xi32>
 }

@@ -114,39 +114,41 @@ static std::string describe(const Number &number, bool isFloat) {
   return text;
 }
 
-static std::string printShape(llvm::ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-  return text;
+Data tessera::test::fromTensor(const interp::Tensor &tensor, const Type &type) {
+  Data data;
+  data.type = type;
+  data.type.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
+    Number number = isFloat(type.elem) ? makeFloat(tensor[i].f) : Number();
+    if (!isFloat(type.elem))
+      number.i = tensor[i].i;
+    data.numbers.push_back(number);
+  }
+  return data;
 }
 
 Judgement tessera::test::judge(llvm::ArrayRef<Data> expected,
-                               llvm::ArrayRef<interp::TensorRef> actual) {
+                               llvm::ArrayRef<Data> actual) {
   Judgement judgement;
   for (size_t r = 0; r < expected.size(); ++r) {
-    const Data &data = expected[r];
-    const interp::Tensor &tensor = *actual[r];
-    if (tensor.getShape() != llvm::ArrayRef<int64_t>(data.type.shape)) {
-      judgement.difference = "result " + std::to_string(r) + ": shape " +
-                             printShape(tensor.getShape()) + ", expected " +
-                             printShape(data.type.shape);
+    const Data &data = expected[r], &got = actual[r];
+    std::string where = "result " + std::to_string(r);
+    if (!(got.type == data.type)) {
+      judgement.difference =
+          where + ": " + got.type.print() + ", expected " + data.type.print();
       return judgement;
     }
     bool ofFloats = isFloat(data.type.elem);
-    for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
+    for (size_t i = 0; i < data.numbers.size(); ++i) {
       const Number &number = data[i];
       ++judgement.total;
       judgement.judged += number.state != Number::Unknown;
-      bool right = ofFloats ? isRight(number, tensor[i].f)
-                            : !number.isKnown() || number.i == tensor[i].i;
+      bool right = ofFloats ? isRight(number, static_cast<double>(got[i].v))
+                            : !number.isKnown() || number.i == got[i].i;
       if (right || !judgement.difference.empty())
         continue;
-      Number got = ofFloats ? makeFloat(tensor[i].f) : Number();
-      got.i = ofFloats ? 0 : tensor[i].i;
-      judgement.difference = "result " + std::to_string(r) + ", element " +
-                             std::to_string(i) + ": " +
-                             describe(got, ofFloats) + ", expected " +
+      judgement.difference = where + ", element " + std::to_string(i) + ": " +
+                             describe(got[i], ofFloats) + ", expected " +
                              describe(number, ofFloats);
     }
   }

@@ -36,9 +36,11 @@ struct Judgement {
   int64_t judged = 0, total = 0;
 };
 
+/// What a tensor holds, as values of this type.
+Data fromTensor(const interp::Tensor &tensor, const Type &type);
+
 /// Compares results with what they may be.
-Judgement judge(llvm::ArrayRef<Data> expected,
-                llvm::ArrayRef<interp::TensorRef> actual);
+Judgement judge(llvm::ArrayRef<Data> expected, llvm::ArrayRef<Data> actual);
 
 } // namespace tessera::test
 

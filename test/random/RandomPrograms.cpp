@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Executables.h"
 #include "Generator.h"
 #include "Reduce.h"
 #include "Trial.h"
@@ -17,6 +18,7 @@
 #include "tessera/Registration/Registration.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 #include <sys/mman.h>
@@ -34,6 +36,13 @@ static cl::opt<uint64_t> programs("programs", cl::init(1000),
 static cl::opt<unsigned> jobs("jobs", cl::init(1), cl::desc("at a time"));
 static cl::opt<unsigned> timeout("timeout", cl::init(20),
                                  cl::desc("seconds that one program may take"));
+static cl::opt<uint64_t> executables(
+    "executables", cl::init(0),
+    cl::desc("how many of them become executables, for host and for "
+             "cuda-emulated"));
+static cl::opt<std::string>
+    folder("folder", cl::init("tessera-random.files"),
+           cl::desc("where executables and their data are put"));
 static cl::opt<bool> print("print",
                            cl::desc("only print the program of --seed"));
 static cl::opt<bool>
@@ -50,6 +59,7 @@ struct Shared {
   volatile uint64_t current;
   uint64_t counts[kNumOutcomes];
   uint64_t judged, total;
+  uint64_t executables;
 };
 
 /// Seeds from `next` to `end`, in a process.
@@ -68,13 +78,15 @@ private:
   void start(Chunk chunk);
   void work(const Chunk &chunk, int output);
   void finish();
+  TrialResult tryProgram(uint64_t number);
   void note(Outcome outcome, uint64_t seed, const std::string &message);
   int report();
 
   mlir::MLIRContext &context;
   std::map<pid_t, Chunk> children;
   std::vector<uint64_t> counts = std::vector<uint64_t>(kNumOutcomes, 0);
-  uint64_t judged = 0, total = 0;
+  uint64_t judged = 0, total = 0, made = 0;
+  uint64_t *numExecutables = nullptr;
   std::map<std::string, uint64_t> messages;
   /// For each message the first seed.
   std::map<std::string, uint64_t> examples;
@@ -99,12 +111,37 @@ static std::string generalize(llvm::StringRef message) {
   return general.substr(0, 160);
 }
 
+/// Judges a program, and where it is one of those its executables.
+TrialResult Runner::tryProgram(uint64_t number) {
+  Program program = drawProgram(number);
+  TrialResult result = test::run(program, number, context);
+  uint64_t every =
+      executables ? std::max<uint64_t>(programs / executables, 1) : 0;
+  if (!every || number % every || result.outcome != Outcome::Right ||
+      !mayBeExecutable(program))
+    return result;
+  for (const char *target : {"host", "cuda-emulated"}) {
+    alarm(timeout + 200);
+    std::string place = folder + "/" + std::to_string(number) + "." + target;
+    TrialResult made = runExecutable(program, number, target, place, context);
+    if (made.outcome == Outcome::Right) {
+      llvm::sys::fs::remove_directories(place);
+      ++*numExecutables;
+      continue;
+    }
+    made.message = std::string(target) + ": " + made.message;
+    return made;
+  }
+  return result;
+}
+
 /// One line: outcome, seed, message.
 void Runner::work(const Chunk &chunk, int output) {
+  numExecutables = &chunk.shared->executables;
   for (uint64_t each = chunk.next; each < chunk.end; ++each) {
     chunk.shared->current = each;
     alarm(timeout);
-    TrialResult result = test::run(drawProgram(each), each, context);
+    TrialResult result = tryProgram(each);
     ++chunk.shared->counts[static_cast<int>(result.outcome)];
     chunk.shared->judged += result.judged;
     chunk.shared->total += result.total;
@@ -191,6 +228,7 @@ void Runner::finish() {
     counts[i] += chunk.shared->counts[i];
   judged += chunk.shared->judged;
   total += chunk.shared->total;
+  made += chunk.shared->executables;
   munmap(chunk.shared, sizeof(Shared));
 }
 
@@ -209,6 +247,8 @@ int Runner::report() {
   for (auto &[number, message] : rules)
     llvm::outs() << "  " << number << " of " << message << " (seed "
                  << examples[message] << ")\n";
+  if (executables)
+    llvm::outs() << "  " << made << " executables are right\n";
   llvm::outs() << "  " << (total ? 100 * judged / total : 0)
                << " % of the elements judged\n"
                << "  print a program: tessera-random --print --seed SEED\n";

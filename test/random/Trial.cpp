@@ -88,7 +88,10 @@ std::optional<std::string> Trial::compare(func::FuncOp function,
     auto actual = interp::interpretGlobal(function, sample.inputs);
     if (failed(actual))
       return std::nullopt;
-    Judgement judgement = judge(sample.expected, *actual);
+    std::vector<Data> made;
+    for (auto [tensor, data] : llvm::zip_equal(*actual, sample.expected))
+      made.push_back(fromTensor(*tensor, data.type));
+    Judgement judgement = judge(sample.expected, made);
     result.judged += judgement.judged;
     result.total += judgement.total;
     if (!judgement.difference.empty())

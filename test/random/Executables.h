@@ -1,0 +1,28 @@
+//===- Executables.h - Programs as executables ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_RANDOM_EXECUTABLES_H
+#define TESSERA_TEST_RANDOM_EXECUTABLES_H
+
+#include "Trial.h"
+
+namespace tessera::test {
+
+/// False for a program that no executable can be made of: one with scalars at
+/// its boundary.
+bool mayBeExecutable(const Program &program);
+
+/// Compiles a program by the `tessera` beside this tool for host or
+/// cuda-emulated, runs it on the ranks of its mesh and judges what it saves.
+/// Files are left in `folder`, which is made.
+TrialResult runExecutable(const Program &program, uint64_t seed,
+                          const std::string &target, const std::string &folder,
+                          mlir::MLIRContext &context);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RANDOM_EXECUTABLES_H
