@@ -377,7 +377,9 @@ static LogicalResult approximateMath(ModuleOp module) {
   populateMathF32ExpansionPatterns(patterns, always);
   populateMathPolynomialApproximationPatterns(patterns, always);
   math::populateExpansionPatterns(patterns, {"rsqrt"});
-  return applyPatternsGreedily(module, std::move(patterns));
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return applyPatternsGreedily(module, std::move(patterns), config);
 }
 
 namespace {

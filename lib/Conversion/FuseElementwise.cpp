@@ -155,11 +155,11 @@ static void materialize(func::FuncOp func) {
 /// Upstream's patterns but for the fusion itself, which takes time in the
 /// square of an op's size: fills and splats become scalars of bodies, what
 /// nothing reads goes.
-static LogicalResult simplify(func::FuncOp func) {
-  RewritePatternSet patterns(func.getContext());
+static FrozenRewritePatternSet getSimplifications(MLIRContext *context) {
+  RewritePatternSet patterns(context);
   linalg::populateElementwiseOpsFusionPatterns(
       patterns, [](OpOperand *) { return false; });
-  return applyPatternsGreedily(func, std::move(patterns));
+  return patterns;
 }
 
 namespace {
@@ -169,10 +169,13 @@ struct FuseElementwisePass
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
-    if (failed(simplify(func)))
+    FrozenRewritePatternSet simplify = getSimplifications(&getContext());
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(func, simplify, config)))
       return signalPassFailure();
-    fuseProducers(func, mayFuse);
-    if (failed(simplify(func)))
+    SmallVector<Operation *> fused = fuseProducers(func, mayFuse);
+    if (failed(applyOpPatternsGreedily(fused, simplify, config)))
       return signalPassFailure();
     SmallVector<linalg::GenericOp> generics;
     func.walk([&](linalg::GenericOp op) { generics.push_back(op); });

@@ -22,11 +22,16 @@ public:
         result(cast<OpResult>(consumer.getDpsInputs()[number])),
         producer(cast<linalg::GenericOp>(result.getOwner())) {}
 
-  /// False, with nothing changed, if the fused op cannot be built.
-  bool run() {
+  /// False, with nothing changed, if the fused op cannot be built. A producer
+  /// that nothing else reads is erased, from `changed` too.
+  bool run(llvm::SmallPtrSetImpl<Operation *> &changed) {
     if (!plan())
       return false;
     apply();
+    if (producer->use_empty()) {
+      changed.erase(producer);
+      producer->erase();
+    }
     return true;
   }
 
@@ -165,19 +170,27 @@ void Fusion::apply() {
 
   consumer.getInputsMutable().assign(inputs);
   consumer.setIndexingMapsAttr(OpBuilder(consumer).getAffineMapArrayAttr(maps));
-  if (producer->use_empty())
-    producer->erase();
 }
 
-void tessera::fuseProducers(func::FuncOp func,
-                            llvm::function_ref<bool(OpOperand *)> mayFuse) {
+SmallVector<Operation *>
+tessera::fuseProducers(func::FuncOp func,
+                       llvm::function_ref<bool(OpOperand *)> mayFuse) {
   SmallVector<linalg::GenericOp> consumers;
   func.walk([&](linalg::GenericOp op) { consumers.push_back(op); });
+  llvm::SmallPtrSet<Operation *, 32> changed;
   for (linalg::GenericOp consumer : consumers)
     for (unsigned i = 0; i < unsigned(consumer.getNumDpsInputs());) {
+      OpOperand *input = consumer.getDpsInputOperand(i);
       // What takes the place of an input may be fused in turn.
-      if (!mayFuse(consumer.getDpsInputOperand(i)) ||
-          !Fusion(consumer, i).run())
+      if (!mayFuse(input) || !Fusion(consumer, i).run(changed)) {
         ++i;
+        continue;
+      }
+      changed.insert(consumer);
     }
+  SmallVector<Operation *> remaining;
+  for (linalg::GenericOp consumer : consumers)
+    if (changed.contains(consumer.getOperation()))
+      remaining.push_back(consumer);
+  return remaining;
 }

@@ -21,9 +21,10 @@ constexpr unsigned kMaxFusedInputs = 64, kMaxFusedOps = 128;
 /// program order, wherever `mayFuse` holds for the reading operand: the
 /// consumer changes in place, and a producer that others read as well is
 /// copied. As upstream's fusion of elementwise ops, but linear in the number of
-/// ops.
-void fuseProducers(mlir::func::FuncOp func,
-                   llvm::function_ref<bool(mlir::OpOperand *)> mayFuse);
+/// ops. Returns the ops that changed.
+llvm::SmallVector<mlir::Operation *>
+fuseProducers(mlir::func::FuncOp func,
+              llvm::function_ref<bool(mlir::OpOperand *)> mayFuse);
 
 } // namespace tessera
 
