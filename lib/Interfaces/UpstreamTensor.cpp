@@ -150,8 +150,15 @@ static ShardingRule getSliceRule(tensor::InsertSliceOp op,
   return rule;
 }
 
+static RankedTensorType getSliceType(tensor::ExtractSliceOp op) {
+  return op.getType();
+}
+static RankedTensorType getSliceType(tensor::InsertSliceOp op) {
+  return op.getSourceType();
+}
+
 /// The rule of a slice that leaves out the dimensions which `whole` does; none
-/// if they are not all of size 1.
+/// if those are not of size 1, or leave another shape.
 template <typename Op>
 static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
                                                   Operation *whole) {
@@ -159,11 +166,17 @@ static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
   if (!mine || !theirs)
     return std::nullopt;
   llvm::SmallBitVector dropped = theirs.getDroppedDims();
-  if (dropped.size() != mine.getStaticSizes().size() ||
-      dropped.count() != mine.getDroppedDims().count() ||
-      llvm::any_of(dropped.set_bits(), [&](unsigned dim) {
-        return mine.getStaticSizes()[dim] != 1;
-      }))
+  ArrayRef<int64_t> sizes = mine.getStaticSizes();
+  if (dropped.size() != sizes.size())
+    return std::nullopt;
+  SmallVector<int64_t> left;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (!dropped.test(dim))
+      left.push_back(size);
+    else if (size != 1)
+      return std::nullopt;
+  }
+  if (ArrayRef(left) != getSliceType(mine).getShape())
     return std::nullopt;
   return getSliceRule(mine, dropped);
 }

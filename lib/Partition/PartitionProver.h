@@ -74,6 +74,10 @@ private:
                      const llvm::Twine &name);
   bool checkPlace(mlir::Operation *op, const ShardState &got,
                   const ShardState &needed, const llvm::Twine &name);
+  bool checkZeroPadding(mlir::Operation *op, mlir::Type type,
+                        const ShardState &got, const ShardState &needed,
+                        llvm::ArrayRef<int64_t> trueShape,
+                        const llvm::Twine &name);
   bool checkResults(mlir::Operation *terminator);
   bool checkResult(mlir::Operation *terminator, unsigned index);
   bool checkDonation(mlir::Operation *terminator, unsigned argument,

@@ -198,6 +198,29 @@ bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
   return true;
 }
 
+/// What is given to an argument has zeros in its padding where the argument is
+/// taken to have them.
+bool PartitionProver::checkZeroPadding(Operation *op, Type type,
+                                       const ShardState &got,
+                                       const ShardState &needed,
+                                       ArrayRef<int64_t> trueShape,
+                                       const Twine &name) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return true;
+  for (auto [dim, s] : llvm::enumerate(needed.dims)) {
+    int64_t held = tensor.getDimSize(dim) * placements.getCount(s.placement);
+    const DimState &mine = got.dims[dim];
+    bool isPadded = trueShape[dim] < held && s.padding == PadContent::Zero;
+    if (isPadded && (mine.uniform || mine.padding != PadContent::Zero))
+      return refute(op, name +
+                            " is not known to have zeros in the padding of "
+                            "dimension " +
+                            Twine(dim));
+  }
+  return true;
+}
+
 bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
   Value value = terminator->getOperand(i);
   const ShardState &got = states.find(value)->second;
@@ -261,18 +284,8 @@ bool PartitionProver::checkDonation(Operation *terminator, unsigned argument,
   const ShardState &needed = states.find(local.getArgument(argument))->second;
   if (!checkPlace(terminator, got, needed, name))
     return false;
-  auto tensor = dyn_cast<RankedTensorType>(value.getType());
   auto shape = local.getArgAttrOfType<DenseI64ArrayAttr>(
       argument, dist::DistDialect::kGlobalShapeAttr);
-  for (auto [dim, s] : llvm::enumerate(needed.dims)) {
-    int64_t held = tensor.getDimSize(dim) * placements.getCount(s.placement);
-    bool isPadded = shape && shape[dim] < held;
-    const DimState &mine = got.dims[dim];
-    if (isPadded && (mine.uniform || mine.padding != PadContent::Zero))
-      return refute(terminator, name +
-                                    ", is not known to have zeros in the "
-                                    "padding of dimension " +
-                                    Twine(dim));
-  }
-  return true;
+  return !shape || checkZeroPadding(terminator, value.getType(), got, needed,
+                                    shape.asArrayRef(), name + ",");
 }

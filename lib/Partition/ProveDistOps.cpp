@@ -206,8 +206,11 @@ bool PartitionProver::visitCall(CallOpInterface call) {
                       dist::getSharding(callee.getArgument(i)),
                       callee.getArgAttr(i, dist::DistDialect::kGlobalShapeAttr),
                       needed, shape, "argument " + Twine(i)) ||
-        !checkPlace(op, got, needed, ("operand " + Twine(i)).str()))
+        !checkPlace(op, got, needed, ("operand " + Twine(i)).str()) ||
+        !checkZeroPadding(op, operand.getType(), got, needed, shape,
+                          "operand " + Twine(i)))
       return false;
+    shape.clear();
   }
   const ReferenceOp *target = nullptr;
   for (unsigned index :

@@ -300,3 +300,30 @@ func.func @no_names(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.s
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @named} {
   return %a : tensor<2xf32>
 }
+
+// -----
+
+// The function that is called takes zeros in its padding for granted.
+dist.mesh @mesh ["x"=2]
+func.func private @sum(%a: tensor<5x6xf32>) -> tensor<6xf32> {
+  %0 = nn.reduce <sum> %a dims [0] : tensor<5x6xf32> -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @sum_of_exp(%a: tensor<5x6xf32>) -> tensor<6xf32> {
+  %0 = math.exp %a : tensor<5x6xf32>
+  %1 = func.call @sum(%0) : (tensor<5x6xf32>) -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+func.func private @sum_of_parts(%a: tensor<3x6xf32> {dist.global_shape = array<i64: 5, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %a dims [0] : tensor<3x6xf32> -> tensor<6xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<6xf32> -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+func.func @padding_of_exp(%a: tensor<3x6xf32> {dist.global_shape = array<i64: 5, 6>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_exp} {
+  %0 = math.exp %a : tensor<3x6xf32>
+  // expected-error @below {{refuted: func.call: operand 0 is not known to have zeros in the padding of dimension 0}}
+  %1 = func.call @sum_of_parts(%0) : (tensor<3x6xf32>) -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}

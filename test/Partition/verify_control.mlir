@@ -472,3 +472,41 @@ func.func @in_a_loop(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.
   }
   return
 }
+
+// -----
+
+// A loop on scalars alone is known by its body, too.
+dist.mesh @mesh ["x"=2]
+func.func @doubled_until(%a: tensor<4xf32>, %n: tensor<f32>) -> tensor<4xf32> {
+  %ten = arith.constant 10.0 : f32
+  %e = tensor.extract %n[] : tensor<f32>
+  %r = scf.while (%i = %e) : (f32) -> f32 {
+    %t = arith.cmpf olt, %i, %ten : f32
+    scf.condition(%t) %i : f32
+  } do {
+  ^bb0(%i: f32):
+    %j = arith.addf %i, %ten : f32
+    scf.yield %j : f32
+  }
+  %s = tensor.splat %r : tensor<4xf32>
+  %m = arith.mulf %a, %s : tensor<4xf32>
+  return %m : tensor<4xf32>
+}
+func.func @other_body(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
+    %n: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @doubled_until} {
+  %ten = arith.constant 10.0 : f32
+  %e = tensor.extract %n[] : tensor<f32>
+  // expected-error @below {{not provable: scf.while: the reference has no such region on these values}}
+  %r = scf.while (%i = %e) : (f32) -> f32 {
+    %t = arith.cmpf olt, %i, %ten : f32
+    scf.condition(%t) %i : f32
+  } do {
+  ^bb0(%i: f32):
+    %j = arith.subf %ten, %i : f32
+    scf.yield %j : f32
+  }
+  %s = tensor.splat %r : tensor<2xf32>
+  %m = arith.mulf %a, %s : tensor<2xf32>
+  return %m : tensor<2xf32>
+}

@@ -84,6 +84,20 @@ public:
         addArray(name, array);
       } else if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
         addDense(name, dense);
+      } else if (auto list = dyn_cast<ArrayAttr>(value)) {
+        // Indexing maps, iterators.
+        SmallVector<Attribute> turned(list.getValue());
+        if (turned.size() > 1 && turned.front() != turned.back()) {
+          std::swap(turned.front(), turned.back());
+          addAttribute(name, b.getArrayAttr(turned));
+        }
+      } else if (auto text = dyn_cast<StringAttr>(value)) {
+        // The letters of an einsum's result.
+        std::string turned = text.str();
+        if (turned.size() > 1)
+          std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+        if (turned != text)
+          addAttribute(name, b.getStringAttr(turned));
       }
     }
   }
@@ -101,6 +115,18 @@ public:
           op->erase();
           return made;
         });
+  }
+
+  /// What is done in one case is done in the other.
+  void addRegions() {
+    if (op->getNumRegions() == 2)
+      add("regions exchanged", [](Operation *op) {
+        Region first;
+        first.takeBody(op->getRegion(0));
+        op->getRegion(0).takeBody(op->getRegion(1));
+        op->getRegion(1).takeBody(first);
+        return op;
+      });
   }
 
   /// Results take other arguments' places, or none.
@@ -233,6 +259,7 @@ std::vector<Mutation> tessera::getOpMutations(Operation *op) {
     return {};
   maker.addOperands();
   maker.addAlike();
+  maker.addRegions();
   if (!isa_and_nonnull<dist::DistDialect>(op->getDialect()))
     maker.addAttributes();
   return maker.take();

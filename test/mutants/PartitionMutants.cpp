@@ -129,6 +129,9 @@ Mutants::Effect Mutants::getEffect(func::FuncOp mutant, unsigned steps) {
 /// How far from the changed op the named one is, along uses.
 void Mutants::countPlace(Operation *changed, Operation *named,
                          const Twine &what) {
+  // What stands in it is changed as well.
+  if (changed->isProperAncestor(named) && !isa<func::FuncOp>(changed))
+    named = changed;
   llvm::DenseMap<Operation *, unsigned> distance{{changed, 0}};
   std::deque<Operation *> queue{changed};
   auto reach = [&](Operation *op, unsigned d) {

@@ -55,11 +55,42 @@ func.func @step(%w: tensor<8x4xf32> {dist.donate = 0 : i64, dist.sharding = #dis
   %n1 = arith.muli %n, %o2 : tensor<6x4xi32>
   %7 = linalg.reduce { arith.addi } ins(%n1 : tensor<6x4xi32>) outs(%f3 : tensor<4xi32>) dimensions = [0]
 
+  // Loops and branches: on tensors, and on a scalar alone.
+  %lo = arith.constant 0 : index
+  %hi = arith.constant 3 : index
+  %one = arith.constant 1 : index
+  %8 = scf.for %i = %lo to %hi step %one iter_args(%r = %5) -> tensor<6x4xf32> {
+    %t = arith.mulf %r, %4 : tensor<6x4xf32>
+    %u = arith.subf %t, %5 : tensor<6x4xf32>
+    scf.yield %u : tensor<6x4xf32>
+  }
+  %total = nn.reduce <max> %5 dims [0, 1] : tensor<6x4xf32> -> tensor<f32>
+  %first = tensor.extract %total[] : tensor<f32>
+  %9 = scf.while (%i = %first) : (f32) -> f32 {
+    %t = arith.cmpf olt, %i, %half : f32
+    scf.condition(%t) %i : f32
+  } do {
+  ^bb0(%i: f32):
+    %two = arith.constant 2.0 : f32
+    %t = arith.addf %i, %two : f32
+    scf.yield %t : f32
+  }
+  %is_less = arith.cmpf olt, %first, %zero : f32
+  %10 = scf.if %is_less -> f32 {
+    %t = arith.subf %9, %half : f32
+    scf.yield %t : f32
+  } else {
+    %t = arith.addf %9, %half : f32
+    scf.yield %t : f32
+  }
+  %scales = tensor.splat %10 : tensor<6x4xf32>
+  %11 = arith.mulf %8, %scales : tensor<6x4xf32>
+
   // The state changes in two ways.
   %g = nn.einsum "ik,ij->kj" %1, %5 : tensor<6x8xf32>, tensor<6x4xf32> -> tensor<8x4xf32>
   %w1 = arith.subf %w, %g : tensor<8x4xf32>
   %rate = arith.constant dense<0.125> : tensor<8x4xf32>
   %d = arith.mulf %v, %rate : tensor<8x4xf32>
   %v1 = arith.addf %d, %g : tensor<8x4xf32>
-  return %w1, %v1, %6, %7, %5 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<6x4xf32>
+  return %w1, %v1, %6, %7, %11 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<6x4xf32>
 }
