@@ -249,7 +249,16 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
                        global.getResultAttrDict(i), needed, name))
       return false;
   }
-  return checkPlace(terminator, got, needed, name);
+  if (!checkPlace(terminator, got, needed, name))
+    return false;
+  for (auto [dim, s] : llvm::enumerate(got.dims))
+    if (s.trueSize >= 0 && s.trueSize != shape[dim])
+      return refute(terminator, name + ", dimension " + Twine(dim) +
+                                    ", is masked from element " +
+                                    Twine(s.trueSize) +
+                                    " on but its true size is " +
+                                    Twine(shape[dim]));
+  return true;
 }
 
 bool PartitionProver::checkResults(Operation *terminator) {

@@ -21,9 +21,10 @@ bool PartitionProver::holdsAll(const ShardState &state, unsigned dim,
                                int64_t size) const {
   const DimState &mine = state.dims[dim];
   const ReferenceValue &value = reference.getValue(state.value);
+  // What says no size of its own may end anywhere, unless something ended it.
   if (value.freeDims.test(dim))
-    return mine.uniform || (mine.placement == Placements::kWhole &&
-                            mine.trueSize >= 0 && size >= mine.trueSize);
+    return mine.uniform ||
+           (mine.placement == Placements::kWhole && size >= mine.trueSize);
   int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(dim);
   return (mine.uniform || mine.placement == Placements::kWhole) &&
          size >= trueSize;
@@ -72,9 +73,9 @@ bool PartitionProver::visitAppend(tensor::ConcatOp op) {
   DimState &mine = made.dims[dim];
   const ReferenceValue &value = reference.getValue(state.value);
   bool isFree = value.freeDims.test(dim);
-  int64_t trueSize = isFree
-                         ? mine.uniform ? size : mine.trueSize
-                         : cast<RankedTensorType>(value.type).getDimSize(dim);
+  int64_t trueSize =
+      isFree ? mine.uniform || mine.trueSize < 0 ? size : mine.trueSize
+             : cast<RankedTensorType>(value.type).getDimSize(dim);
   // What was uniform ends here.
   if (isFree)
     mine.trueSize = trueSize;

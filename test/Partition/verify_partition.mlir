@@ -741,3 +741,18 @@ func.func @shares_left(%b: tensor<2xf32> {dist.global_shape = array<i64: 4>, dis
   // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
   return %2 : tensor<f32>
 }
+
+// -----
+
+// Positions are masked in the middle of the result.
+dist.mesh @mesh ["x"=2]
+func.func @positions() -> tensor<4xi32> {
+  %0 = nn.iota : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+func.func @masked_positions() -> (tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @positions} {
+  %0 = nn.iota : tensor<4xi32>
+  %1 = nn.mask_padding %0 dim 0 size 2 value 0 : i32 : tensor<4xi32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0, is masked from element 2 on but its true size is 4}}
+  return %1 : tensor<4xi32>
+}

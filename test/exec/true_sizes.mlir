@@ -116,3 +116,20 @@ func.func @dropped_dimension(%a: tensor<1x6xf32> {dist.sharding = #dist.sharding
   %0 = tensor.extract_slice %a[0, 0] [1, 6] [1, 1] : tensor<1x6xf32> to tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// What counts positions, or is the same all along, says no size of its own: its
+// true elements are those that are asked for.
+// CHECK-LABEL: @positions: 4 ranks
+// CHECK: yes
+// CHECK: partition proven
+func.func @positions() -> (tensor<2xi32>, tensor<7xi32>) {
+  %0 = nn.iota {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<5xi32>
+  %1 = tensor.extract_slice %0[2] [2] [1] : tensor<5xi32> to tensor<2xi32>
+  %2 = tensor.generate {
+  ^bb0(%i: index):
+    %c = arith.index_cast %i : index to i32
+    tensor.yield %c : i32
+  } {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<2xi32>
+  %3 = tensor.concat dim(0) %0, %2 : (tensor<5xi32>, tensor<2xi32>) -> tensor<7xi32>
+  return %1, %3 : tensor<2xi32>, tensor<7xi32>
+}
