@@ -83,12 +83,15 @@ std::optional<PadContent> OpMatcher::getOperandPadding(unsigned operand,
     if (list.empty() || list.front() != factor)
       continue;
     const ShardState &state = getState(operand);
+    // A mask, or zeros put behind, stand where a constant would go on.
+    if (!state.dims[dim].uniform)
+      return state.dims[dim].padding;
     for (auto reduction :
          {::tessera::ReductionKind::Sum, ::tessera::ReductionKind::Max,
           ::tessera::ReductionKind::Min})
       if (isNeutral(state, reduction, op->getOperand(operand).getType()))
         return getNeutralContent(reduction);
-    return state.dims[dim].uniform ? PadContent::Any : state.dims[dim].padding;
+    return PadContent::Any;
   }
   return std::nullopt;
 }

@@ -756,3 +756,21 @@ func.func @masked_positions() -> (tensor<4xi32> {dist.global_shape = array<i64: 
   // expected-error @below {{refuted: func.return: result 0, dimension 0, is masked from element 2 on but its true size is 4}}
   return %1 : tensor<4xi32>
 }
+
+// -----
+
+// A constant that is neutral in a maximum is masked with what is not.
+dist.mesh @mesh ["x"=2]
+func.func @lowest(%a: tensor<4xf32>) -> tensor<f32> {
+  %0 = arith.constant dense<0xFF800000> : tensor<3xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = nn.reduce <max> %0 dims [0] : tensor<3xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+func.func @masked_lowest(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @lowest} {
+  %0 = arith.constant dense<0xFF800000> : tensor<4xf32>
+  %m = nn.mask_padding %0 dim 0 size 3 value 5.0 : f32 : tensor<4xf32>
+  // expected-error @below {{refuted: nn.reduce: operand 0 is reduced with its padding, 4 elements for 3, which is not known to be neutral in a max}}
+  %1 = nn.reduce <max> %m dims [0] : tensor<4xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -131,3 +131,17 @@ func.func @key_sharded(%q: tensor<2x5x4x1x8xf32>,
   %o = nn.attention scale 0.35 %q, %k, %v : tensor<2x5x4x1x8xf32>, tensor<2x9x4x8xf32>, tensor<2x9x4x8xf32> -> tensor<2x5x4x1x8xf32>
   return %o : tensor<2x5x4x1x8xf32>
 }
+
+// What is neutral in a maximum is masked before it is summed, and before a
+// minimum.
+// CHECK-LABEL: @lowest: 8 ranks
+// CHECK: yes
+// CHECK: partition proven
+func.func @lowest(%a: tensor<3x5xi32>) -> (tensor<i32>, tensor<5xi32>) {
+  %c = arith.constant dense<-2147483648> : tensor<3xi32>
+  %0 = arith.constant dense<-2147483648> : tensor<3xi32>
+  %f = dist.constraint %0 <@mesh, [{"x"}]> : tensor<3xi32>
+  %1 = nn.reduce <min> %f dims [0] : tensor<3xi32> -> tensor<i32>
+  %2 = nn.einsum "a,ab->b" %f, %a : tensor<3xi32>, tensor<3x5xi32> -> tensor<5xi32>
+  return %1, %2 : tensor<i32>, tensor<5xi32>
+}
