@@ -153,7 +153,10 @@ bool OpMatcher::checkPadding(const ShardingRule &rule,
       if (!content)
         continue;
       having.set(operand);
-      if (*content != needed)
+      bool isLowest =
+          *content == PadContent::Zero && needed == PadContent::Lowest &&
+          getElementTypeOrSelf(op->getOperand(operand)).isInteger(1);
+      if (*content != needed && !isLowest)
         return wrong("operand " + Twine(operand) +
                      " is reduced with its padding, " +
                      Twine(factors[i].localSize *

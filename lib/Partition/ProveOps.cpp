@@ -66,10 +66,12 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   for (auto kind :
        {::tessera::ReductionKind::Sum, ::tessera::ReductionKind::Max,
         ::tessera::ReductionKind::Min})
-    if (op.getValue() == getNeutralElement(element, kind))
+    // The lowest boolean is zero as well: zero says more.
+    if (dim.padding == PadContent::Any &&
+        op.getValue() == getNeutralElement(element, kind))
       dim.padding = getNeutralContent(kind);
   bool isPartial = made.isPartial() || made.share != 1;
-  if (isPartial && dim.padding != getNeutralContent(made.reduction))
+  if (isPartial && op.getValue() != getNeutralElement(element, made.reduction))
     return refute(op, "the operand is still to be reduced, and the mask is not "
                       "neutral in that");
   states[op.getResult()] = std::move(made);

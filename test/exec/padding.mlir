@@ -145,3 +145,17 @@ func.func @lowest(%a: tensor<3x5xi32>) -> (tensor<i32>, tensor<5xi32>) {
   %2 = nn.einsum "a,ab->b" %f, %a : tensor<3xi32>, tensor<3x5xi32> -> tensor<5xi32>
   return %1, %2 : tensor<i32>, tensor<5xi32>
 }
+
+// Booleans that a callee takes with zeros in the padding, and their maximum.
+// CHECK-LABEL: @booleans: 8 ranks
+// CHECK: yes
+// CHECK: partition proven
+func.func private @same(%a: tensor<17x3xi1>) -> tensor<17x3xi1> {
+  return %a : tensor<17x3xi1>
+}
+func.func @booleans(%x: tensor<17x3xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> tensor<3xi1> {
+  %c = arith.cmpi uge, %x, %x : tensor<17x3xi32>
+  %0 = func.call @same(%c) : (tensor<17x3xi1>) -> tensor<17x3xi1>
+  %1 = nn.reduce <max> %0 dims [0] : tensor<17x3xi1> -> tensor<3xi1>
+  return %1 : tensor<3xi1>
+}
