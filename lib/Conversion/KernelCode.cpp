@@ -95,6 +95,17 @@ Value KernelCode::startValue(OpOperand &init) {
   return load(init);
 }
 
+/// arith.maxnumf or arith.minnumf as comparisons: LLVM makes vectors of a loop
+/// over them that leave out its last iterations.
+static Value expandNumber(ImplicitLocOpBuilder &b, Operation *op, Value x,
+                          Value y) {
+  auto closer = isa<arith::MaxNumFOp>(op) ? arith::CmpFPredicate::OGT
+                                          : arith::CmpFPredicate::OLT;
+  Value isX = arith::CmpFOp::create(b, closer, x, y);
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, y, y);
+  return arith::SelectOp::create(b, arith::OrIOp::create(b, isX, isNaN), x, y);
+}
+
 void KernelCode::cloneInBody(Operation *op, IRMapping &mapping,
                              bool reassociates) {
   if (auto place = dyn_cast<linalg::IndexOp>(op)) {
@@ -114,6 +125,12 @@ void KernelCode::cloneInBody(Operation *op, IRMapping &mapping,
   if (isEightBitCast(op)) {
     Value value = mapping.lookupOrDefault(op->getOperand(0));
     mapping.map(op->getResult(0), expandEightBitCast(b, op, value));
+    return;
+  }
+  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op)) {
+    mapping.map(op->getResult(0),
+                expandNumber(b, op, mapping.lookupOrDefault(op->getOperand(0)),
+                             mapping.lookupOrDefault(op->getOperand(1))));
     return;
   }
   Operation *clone = b.clone(*op, mapping);

@@ -18,6 +18,7 @@
 #include "tessera/Interfaces/ElementwiseBuilder.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Propagation/Passes.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_RAISEARGREDUCTIONSPASS
@@ -155,6 +156,35 @@ static bool startsNeutral(const Search &search, Value value, Value index) {
              getNeutralElement(getElementTypeOrSelf(value.getType()), kind);
 }
 
+/// Elements of `x` in front of the first NaN along `dim`, `passed` from there
+/// on; and for each search whether there is a NaN.
+static std::pair<Value, Value> passFromNaN(ElementwiseBuilder &b, Value x,
+                                           unsigned dim, Value passed,
+                                           Type valueType, Type indexType) {
+  Value isNaN = b.compare(arith::CmpFPredicate::UNO, x, x);
+  Value marks = b.select(isNaN, b.splat(x, 1), b.splat(x, 0));
+  auto first = nn::ArgReduceOp::create(b.b, b.loc, valueType, indexType,
+                                       nn::ReduceKind::Max, marks, dim);
+  auto type = cast<RankedTensorType>(x.getType());
+  SmallVector<int64_t> others;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != dim)
+      others.push_back(i);
+  Type element = getElementTypeOrSelf(indexType);
+  RankedTensorType places = type.clone(element);
+  Value line = b.make<nn::IotaOp>(
+      RankedTensorType::get({type.getDimSize(dim)}, element), Value());
+  Value place = b.make<nn::BroadcastOp>(places, line, ArrayRef<int64_t>{dim});
+  Value end = b.make<nn::BroadcastOp>(places, first.getIndex(), others);
+  Value hasNaN = b.compare(arith::CmpFPredicate::OGT, first.getValue(),
+                           b.splat(first.getValue(), 0));
+  Value none = b.compare(
+      arith::CmpFPredicate::OEQ,
+      b.make<nn::BroadcastOp>(type, first.getValue(), others), b.splat(x, 0));
+  Value before = b.make<arith::CmpIOp>(arith::CmpIPredicate::slt, place, end);
+  return {b.select(b.make<arith::OrIOp>(none, before), x, passed), hasNaN};
+}
+
 /// The value and index of `op` by nn.arg_reduce, followed by a comparison with
 /// what the search starts with. Null values where that cannot be told.
 static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
@@ -169,32 +199,38 @@ static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
   auto start = dyn_cast_or_null<FloatAttr>(getSplat(value));
   if (search.keepsNaN && !neutral && (!start || start.getValue().isNaN()))
     return {};
-  if (isFloat && !search.keepsNaN) {
+  // A value that keeps NaN compares with nothing any more: what stands behind
+  // the first one is not searched.
+  Value hasNaN;
+  if (isFloat) {
     auto kind = static_cast<ReductionKind>(search.kind);
     Value passed = b.make<arith::ConstantOp>(SplatElementsAttr::get(
         type, Attribute(getNeutralElement(type.getElementType(), kind))));
-    x = b.select(b.compare(arith::CmpFPredicate::UNO, x, x), passed, x);
+    if (search.keepsNaN)
+      std::tie(x, hasNaN) = passFromNaN(b, x, search.dim, passed,
+                                        value.getType(), index.getType());
+    else
+      x = b.select(b.compare(arith::CmpFPredicate::UNO, x, x), passed, x);
   }
   auto found =
       nn::ArgReduceOp::create(builder, op.getLoc(), value.getType(),
                               index.getType(), search.kind, x, search.dim);
+  auto withNaN = [&](Value best) {
+    return hasNaN ? b.select(hasNaN, b.splat(best, NAN), best) : best;
+  };
   if (neutral)
-    return {found.getValue(), found.getIndex()};
+    return {withNaN(found.getValue()), found.getIndex()};
   bool isMax = search.kind == nn::ReduceKind::Max;
   Value better;
   if (!isFloat)
     better = b.make<arith::CmpIOp>(isMax ? arith::CmpIPredicate::sgt
                                          : arith::CmpIPredicate::slt,
                                    found.getValue(), value);
-  else if (search.keepsNaN)
-    better =
-        b.compare(isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT,
-                  found.getValue(), value);
   else
     better =
         b.compare(isMax ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
                   found.getValue(), value);
-  return {b.select(better, found.getValue(), value),
+  return {withNaN(b.select(better, found.getValue(), value)),
           b.select(better, found.getIndex(), index)};
 }
 

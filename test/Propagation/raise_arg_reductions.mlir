@@ -9,11 +9,18 @@
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>
 
-// From minus infinity and position 0 the op alone.
+// From minus infinity and position 0. A value that keeps NaN compares with
+// nothing any more: the search ends in front of the first one.
 // CHECK-LABEL: func.func @max
-// CHECK: %[[V:.*]], %[[I:.*]] = nn.arg_reduce <max> %arg0 dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi64>
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %arg0, %arg0
+// CHECK: %[[MARKS:.*]] = arith.select %[[NAN]]
+// CHECK: %[[ANY:.*]], %[[END:.*]] = nn.arg_reduce <max> %[[MARKS]] dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi64>
+// CHECK: %[[HAS:.*]] = arith.cmpf ogt, %[[ANY]]
+// CHECK: %[[X:.*]] = arith.select %{{.*}}, %arg0
+// CHECK: %[[V:.*]], %[[I:.*]] = nn.arg_reduce <max> %[[X]] dim 1 : tensor<8x16xf32> -> tensor<8xf32>, tensor<8xi64>
 // CHECK-NOT: linalg.generic
-// CHECK: return %[[V]], %[[I]]
+// CHECK: %[[R:.*]] = arith.select %[[HAS]], %{{.*}}, %[[V]]
+// CHECK: return %[[R]], %[[I]]
 func.func @max(%x: tensor<8x16xf32>) -> (tensor<8xf32>, tensor<8xi64>) {
   %low = arith.constant 0xFF800000 : f32
   %zero = arith.constant 0 : i64

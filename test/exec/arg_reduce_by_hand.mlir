@@ -10,7 +10,7 @@ dist.mesh @mesh ["x"=2, "y"=4]
 // As torch-mlir lowers max along a dimension; 17 on 8.
 // CHECK-LABEL: @torch
 // CHECK-COUNT-2: yes
-// CHECK: all_reduce 2 112
+// CHECK: all_reduce 4 224
 // CHECK-NEXT: proven
 func.func @torch(%x: tensor<8x17xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x", "y"}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>},
