@@ -82,9 +82,9 @@ static LogicalResult verifyTriples(const AttributePlace &place,
   auto triples = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
   if (triples && triples.size() % 3 == 0)
     return success();
-  return place.op->emitError() << attr.getName().getValue()
-                               << ": expects triples but got "
-                               << attr.getValue();
+  return place.op->emitError()
+         << attr.getName().getValue() << ": expects triples but got "
+         << attr.getValue();
 }
 
 static LogicalResult verifyTarget(const AttributePlace &place,
@@ -151,6 +151,8 @@ std::optional<int32_t> rt::getRuntimeType(Type type) {
     return 8;
   if (isa<Float8E5M2Type>(type))
     return 9;
+  if (type.isInteger(16))
+    return 10;
   return std::nullopt;
 }
 
@@ -178,7 +180,8 @@ Target rt::getTarget(Operation *op) {
 }
 
 int64_t rt::getElementBytes(Type type) {
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  // As LLVM lays them out: 24 bits take 4 bytes.
+  return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
 }
 
 int64_t rt::getTensorBytes(RankedTensorType type) {

@@ -32,26 +32,6 @@ void dropDiscardableAttrs(func::FuncOp func) {
   });
 }
 
-/// A tensor without elements has no rows, and the runtime no such matrix.
-LogicalResult verifyNotEmpty(func::FuncOp func) {
-  auto isEmpty = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && llvm::is_contained(tensor.getShape(), 0);
-  };
-  for (Type type : func.getArgumentTypes())
-    if (isEmpty(type))
-      return func.emitError("expects tensors with elements but got ") << type;
-  WalkResult result = func.getBody().walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (isEmpty(type)) {
-        op->emitError("expects tensors with elements but got ") << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
 /// One dist.axis_offset for each group of axes and size, at the beginning: what
 /// depends on nothing else can then be made once.
 void mergeAxisOffsets(func::FuncOp func) {
@@ -78,8 +58,6 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     func::FuncOp func = getOperation();
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
-    if (failed(verifyNotEmpty(func)))
-      return signalPassFailure();
     dropDiscardableAttrs(func);
     RewritePatternSet patterns(&getContext());
     populateMatmulPatterns(patterns);

@@ -141,11 +141,13 @@ std::optional<LinearAccess> GPUThreadCode::access(OpOperand &operand,
 // Reading and writing
 //===----------------------------------------------------------------------===//
 
-/// Elements of one access of at most 16 bytes; 1 if single ones are read.
+/// Elements of one access of at most 16 bytes; 1 if single ones are read: those
+/// that fill their bytes lie in a vector as in memory, others do not.
 static int64_t pieceOf(Type element, int64_t vector) {
-  if (element.isInteger(1))
+  int64_t bytes = rt::getElementBytes(element);
+  if (element.getIntOrFloatBitWidth() != 8 * bytes)
     return 1;
-  return std::min<int64_t>(vector, 16 / rt::getElementBytes(element));
+  return std::min<int64_t>(vector, 16 / bytes);
 }
 
 GPUThreadCode::Elements GPUThreadCode::loadVector(OpOperand &operand,

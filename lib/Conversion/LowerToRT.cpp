@@ -59,8 +59,8 @@ LogicalResult StepLowering::recordOffsets() {
 
 LogicalResult StepLowering::lower(Operation *op) {
   b.setLoc(op->getLoc());
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, func::ReturnOp,
-          scf::YieldOp>(op))
+  if (isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          func::ReturnOp, scf::YieldOp>(op))
     return success();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return lowerLoop(loop);

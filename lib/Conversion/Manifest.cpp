@@ -37,8 +37,8 @@ FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
 /// Nothing for what no argument or result may be: numbers of 8 bits are for the
 /// program itself.
 static StringRef getTypeName(Type type) {
-  static constexpr StringLiteral names[] = {"f32", "bf16", "f16", "f64",
-                                            "i1",  "i8",   "i32", "i64"};
+  static constexpr StringLiteral names[] = {
+      "f32", "bf16", "f16", "f64", "i1", "i8", "i32", "i64", "", "", "i16"};
   std::optional<int32_t> number = rt::getRuntimeType(type);
   return number && size_t(*number) < std::size(names)
              ? StringRef(names[*number])

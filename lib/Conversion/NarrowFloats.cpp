@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rewrites scalars and vectors of LLVM IR before the middle end runs, so that
-// it vectorizes the arithmetic. Loads, stores, selects and the like only move
-// bits and are left alone.
+// it vectorizes the arithmetic. Loads, stores, selects and phis, which only
+// move bits, do so as integers: LLVM moves vectors of bf16 by way of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,6 +71,7 @@ private:
 
   Value *expandCast(llvm::CastInst &op);
   Value *expandCall(llvm::IntrinsicInst &call);
+  Value *expandMove(llvm::Instruction &op);
   Value *expand(llvm::Instruction &op);
 
   llvm::IRBuilder<> b;
@@ -122,26 +123,25 @@ Value *Expander::roundHalf(Value *wide) {
   Value *magnitude = b.CreateAnd(bits, constant(bits, kMagnitude));
   Value *odd =
       b.CreateAnd(b.CreateLShr(magnitude, kHalfShift), constant(bits, 1));
-  Value *normal = b.CreateAdd(
-      magnitude, constant(bits, (1u << (kHalfShift - 1)) - 1 -
-                                    (kHalfBias << 23)));
+  Value *normal =
+      b.CreateAdd(magnitude, constant(bits, (1u << (kHalfShift - 1)) - 1 -
+                                                (kHalfBias << 23)));
   normal = b.CreateLShr(b.CreateAdd(normal, odd), kHalfShift);
   Value *half = llvm::ConstantFP::get(wide->getType(), 0.5);
   Value *small =
       b.CreateFAdd(b.CreateBitCast(magnitude, wide->getType()), half);
   small = b.CreateSub(toBits(small), toBits(half));
-  Value *isSmall = b.CreateICmpULT(
-      magnitude, constant(bits, (kHalfBias + 1) << 23));
+  Value *isSmall =
+      b.CreateICmpULT(magnitude, constant(bits, (kHalfBias + 1) << 23));
   Value *code = b.CreateSelect(isSmall, small, normal);
   code = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, code,
                                  constant(bits, kHalfInfinity));
-  Value *payload = b.CreateAnd(b.CreateLShr(magnitude, kHalfShift),
-                               constant(bits, 0x3ff));
+  Value *payload =
+      b.CreateAnd(b.CreateLShr(magnitude, kHalfShift), constant(bits, 0x3ff));
   Value *isNaN = b.CreateICmpUGT(magnitude, constant(bits, kInfinity));
   code = b.CreateSelect(
       isNaN, b.CreateOr(payload, constant(bits, kHalfInfinity | 0x200)), code);
-  Value *sign =
-      b.CreateAnd(b.CreateLShr(bits, 16), constant(bits, 0x8000));
+  Value *sign = b.CreateAnd(b.CreateLShr(bits, 16), constant(bits, 0x8000));
   return b.CreateOr(code, sign);
 }
 
@@ -160,8 +160,7 @@ Value *Expander::extendHalf(Value *code) {
                                 constant(code, kInfinity));
   Value *isFinite = b.CreateICmpULT(magnitude, constant(code, kHalfInfinity));
   bits = b.CreateSelect(isFinite, bits, b.CreateOr(shifted, quiet));
-  Value *sign =
-      b.CreateShl(b.CreateAnd(code, constant(code, 0x8000)), 16);
+  Value *sign = b.CreateShl(b.CreateAnd(code, constant(code, 0x8000)), 16);
   return b.CreateBitCast(b.CreateOr(bits, sign), type);
 }
 
@@ -241,9 +240,44 @@ Value *Expander::expandCall(llvm::IntrinsicInst &call) {
   return isNarrow(call.getType()) ? narrow(wide, call.getType()) : wide;
 }
 
+/// What only moves bits, as integers: LLVM knows how to move those, whatever
+/// the processor. Null for any other instruction.
+Value *Expander::expandMove(llvm::Instruction &op) {
+  Type *type = op.getType();
+  Type *bits = withShape(b.getInt16Ty(), type);
+  if (auto *load = dyn_cast<llvm::LoadInst>(&op)) {
+    llvm::LoadInst *made = b.CreateAlignedLoad(
+        bits, load->getPointerOperand(), load->getAlign(), load->isVolatile());
+    made->copyMetadata(*load);
+    return b.CreateBitCast(made, type);
+  }
+  if (auto *select = dyn_cast<llvm::SelectInst>(&op))
+    return b.CreateBitCast(b.CreateSelect(select->getCondition(),
+                                          toBits(select->getTrueValue()),
+                                          toBits(select->getFalseValue())),
+                           type);
+  auto *phi = dyn_cast<llvm::PHINode>(&op);
+  if (!phi)
+    return nullptr;
+  llvm::PHINode *made = b.CreatePHI(bits, phi->getNumIncomingValues());
+  for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
+    llvm::BasicBlock *from = phi->getIncomingBlock(i);
+    b.SetInsertPoint(from->getTerminator());
+    made->addIncoming(toBits(phi->getIncomingValue(i)), from);
+  }
+  b.SetInsertPoint(phi->getParent(), phi->getParent()->getFirstInsertionPt());
+  return b.CreateBitCast(made, type);
+}
+
 /// What replaces the instruction; null where it stays.
 Value *Expander::expand(llvm::Instruction &op) {
   Type *type = op.getType();
+  if (auto *store = dyn_cast<llvm::StoreInst>(&op)) {
+    store->setOperand(0, toBits(store->getValueOperand()));
+    return nullptr;
+  }
+  if (Value *moved = expandMove(op))
+    return moved;
   if (auto *conversion = dyn_cast<llvm::CastInst>(&op))
     return expandCast(*conversion);
   if (auto *call = dyn_cast<llvm::IntrinsicInst>(&op))
@@ -257,8 +291,7 @@ Value *Expander::expand(llvm::Instruction &op) {
     return b.CreateBitCast(b.CreateXor(bits, constant(bits, 0x8000)), type);
   }
   if (auto *binary = dyn_cast<llvm::BinaryOperator>(&op))
-    return narrow(b.CreateBinOpFMF(binary->getOpcode(),
-                                   widen(op.getOperand(0)),
+    return narrow(b.CreateBinOpFMF(binary->getOpcode(), widen(op.getOperand(0)),
                                    widen(op.getOperand(1)), binary),
                   type);
   return nullptr;

@@ -30,6 +30,9 @@ static bool belongsInStep(Operation *op) {
     return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,
                dist::RecvOp, dist::StartOp, dist::WaitOp>(op) &&
            !isa<dist::SliceOp>(op);
+  // What has no elements needs no kernel.
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    return llvm::is_contained(empty.getType().getShape(), 0);
   return llvm::none_of(op->getResultTypes(),
                        [](Type type) { return isa<ShapedType>(type); });
 }

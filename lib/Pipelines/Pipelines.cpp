@@ -163,10 +163,13 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   }
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
+  pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
   pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());
+  pm.addNestedPass<func::FuncOp>(createFoldEmptyPass());
+  pm.addNestedPass<func::FuncOp>(createWidenCollectivesPass());
   ConvertNNPassOptions conversion;
   conversion.widenF8 = options.widenF8;
   pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));

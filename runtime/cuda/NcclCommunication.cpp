@@ -269,6 +269,7 @@ static int typeOf(int32_t dtype) {
   case TESSERA_RT_BF16:
     return nccl::Bfloat16;
   case TESSERA_RT_F16:
+  case TESSERA_RT_I16: // Moved, never reduced.
     return nccl::Float16;
   case TESSERA_RT_F64:
     return nccl::Float64;

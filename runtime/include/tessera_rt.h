@@ -83,7 +83,8 @@ enum tessera_rt_dtype {
   TESSERA_RT_I32 = 6,
   TESSERA_RT_I64 = 7,
   TESSERA_RT_F8E4M3 = 8,
-  TESSERA_RT_F8E5M2 = 9
+  TESSERA_RT_F8E5M2 = 9,
+  TESSERA_RT_I16 = 10
 };
 
 /// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For

@@ -47,6 +47,8 @@ static void convertFloats(const float *source, int32_t dtype, void *out,
       static_cast<int32_t *>(out)[i] = int32_t(x);
     else if (dtype == TESSERA_RT_I64)
       static_cast<int64_t *>(out)[i] = int64_t(x);
+    else if (dtype == TESSERA_RT_I16)
+      static_cast<int16_t *>(out)[i] = int16_t(x);
     else
       static_cast<int8_t *>(out)[i] = int8_t(x);
   }

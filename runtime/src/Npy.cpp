@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,12 +58,13 @@ std::string MappedFile::open(const std::string &path, int folder,
   return error;
 }
 
-/// NumPy's names of our types; bf16 has none.
-static const char *const npyNames[] = {"<f4", nullptr, "<f2", "<f8",
-                                       "|b1", "|i1",   "<i4", "<i8"};
+/// NumPy's names of our types; bf16 and those of 8 bits have none.
+static const char *const npyNames[] = {"<f4",   nullptr, "<f2", "<f8",
+                                       "|b1",   "|i1",   "<i4", "<i8",
+                                       nullptr, nullptr, "<i2"};
 
 static int32_t dtypeFromNpy(const std::string &descr) {
-  for (int32_t i = 0; i < 8; ++i)
+  for (int32_t i = 0; i < int32_t(std::size(npyNames)); ++i)
     if (npyNames[i] && descr == npyNames[i])
       return i;
   return -1;

@@ -84,6 +84,8 @@ double tessera::rt::readElement(int32_t dtype, const uint8_t *data,
     return double(load(int64_t()));
   case TESSERA_RT_I8:
     return load(int8_t());
+  case TESSERA_RT_I16:
+    return load(int16_t());
   default:
     return load(uint8_t());
   }

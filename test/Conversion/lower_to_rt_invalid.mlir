@@ -9,9 +9,9 @@ func.func @unplanned(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 // A type that the runtime does not have.
-// expected-error @+1 {{expects a type that the runtime has for "arg0" but got 'tensor<8xi16>'}}
-func.func @type(%x: tensor<8xi16>) -> tensor<8xi16> attributes {rt.offsets = array<i64: 0>, rt.arena_bytes = 64 : i64} {
-  return %x : tensor<8xi16>
+// expected-error @+1 {{expects a type that the runtime has for "arg0" but got 'tensor<8xi24>'}}
+func.func @type(%x: tensor<8xi24>) -> tensor<8xi24> attributes {rt.offsets = array<i64: 0>, rt.arena_bytes = 64 : i64} {
+  return %x : tensor<8xi24>
 }
 
 // -----

@@ -156,6 +156,70 @@ def ReduceBoundaryPass : Pass<"rt-reduce-boundary", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def TensorizeBoundaryPass
+    : Pass<"rt-tensorize-boundary", "::mlir::func::FuncOp"> {
+  let summary = "scalars are passed as tensors of rank 0";
+  let description = [{
+    ```mlir
+    func.func @f(%s: f32) -> f32 {
+      %0 = arith.mulf %s, %s : f32
+      return %0 : f32
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%t: tensor<f32>) -> tensor<f32> {
+      %s = tensor.extract %t[] : tensor<f32>
+      %0 = arith.mulf %s, %s : f32
+      %e = tensor.empty() : tensor<f32>
+      %1 = linalg.fill ins(%0 : f32) outs(%e : tensor<f32>) -> tensor<f32>
+      return %1 : tensor<f32>
+    }
+    ```
+    An index is passed as a tensor of i64.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FoldEmptyPass : Pass<"rt-fold-empty", "::mlir::func::FuncOp"> {
+  let summary = "tensors without elements are made by nothing";
+  let description = [{
+    What makes such a tensor becomes `tensor.empty`; what reads one gives what it
+    does without: a reduction its start, a concatenation its other parts.
+
+    ```mlir
+    %0 = tensor.concat dim(0) %x, %none : (tensor<4xf32>, tensor<0xf32>) -> tensor<4xf32>
+    %1 = nn.reduce <sum> %none dims [0] : tensor<0xf32> -> tensor<f32>
+    ```
+    becomes %x and
+    ```mlir
+    %1 = arith.constant dense<0.0> : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def WidenCollectivesPass
+    : Pass<"rt-widen-collectives", "::mlir::func::FuncOp"> {
+  let summary = "integers that the runtime lacks travel as wider ones";
+  let description = [{
+    On a local program without buckets.
+
+    ```mlir
+    %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xi16> -> tensor<4xi16>
+    ```
+    becomes
+    ```mlir
+    %w = arith.extsi %0 : tensor<4xi16> to tensor<4xi32>
+    %r = dist.all_reduce <sum> %w over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+    %1 = arith.trunci %r : tensor<4xi32> to tensor<4xi16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def IsolateGenericsPass
     : Pass<"rt-isolate-generics", "::mlir::func::FuncOp"> {
   let summary = "generics say what they read, and which loops reduce";

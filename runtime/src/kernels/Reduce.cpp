@@ -121,6 +121,9 @@ void reduce(int32_t dtype, int32_t reduction, const void *const *sources,
   case TESSERA_RT_I8:
     return reduceWith<Plain<int8_t>>(reduction, sources, numSources,
                                      destination, count);
+  case TESSERA_RT_I16:
+    return reduceWith<Plain<int16_t>>(reduction, sources, numSources,
+                                      destination, count);
   case TESSERA_RT_I32:
     return reduceWith<Plain<int32_t>>(reduction, sources, numSources,
                                       destination, count);
