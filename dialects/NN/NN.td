@@ -32,11 +32,13 @@ def NN_Dialect : Dialect {
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
     on ops that stand at a seam (the residual stream); and `nn.init`. State of
     training carries `nn.state`, its own name, and `nn.of`, the name of the
-    parameter that it belongs to.
+    parameter that it belongs to. Names become those of files: a name has
+    1 to 251 bytes, no `/` and no control characters, and is not `..`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];

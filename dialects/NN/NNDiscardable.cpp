@@ -159,3 +159,10 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return verifyKnownAttribute(kKnown, AttributePlace::onArgument(op, argument),
                               attr);
 }
+
+LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                     unsigned result,
+                                                     NamedAttribute attr) {
+  return verifyKnownAttribute(kKnown, AttributePlace::onResult(op, result),
+                              attr);
+}

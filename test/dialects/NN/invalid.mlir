@@ -32,6 +32,15 @@ func.func @empty(%w: tensor<16x4xf32> {nn.input = ""}) { return }
 // expected-error @+1 {{argument 0: nn.of: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got "a/b"}}
 func.func @of(%w: tensor<16x4xf32> {nn.state = "w", nn.of = "a/b"}) { return }
 // -----
+// expected-error @+1 {{result 0: nn.output: expects a name for a file, of 1 to 251 bytes without '/' and control characters, but got "/y"}}
+func.func @result(%w: f32) -> (f32 {nn.output = "/y"}) { return %w : f32 }
+// -----
+// expected-error @+1 {{result 1: nn.output: expects a name of its own but got "y", the name of result 0}}
+func.func @results(%w: f32) -> (f32 {nn.output = "y"}, f32 {nn.output = "y"}) { return %w, %w : f32, f32 }
+// -----
+// expected-error @+1 {{result 0: expects no attribute 'nn.outputs' on a result; the nearest one known there is 'nn.output'}}
+func.func @misspelt_result(%w: f32) -> (f32 {nn.outputs = "y"}) { return %w : f32 }
+// -----
 // expected-error @+1 {{argument 1: nn.state: expects a name of its own but got "w", the name of argument 0}}
 func.func @one_name(%w: tensor<4xf32> {nn.param = "w"}, %m: tensor<4xf32> {nn.state = "w"}) { return }
 // -----
