@@ -6,13 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Footprint.h"
-#include "tessera/Interpreter/Tensor.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tessera/Interpreter/Verify.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <sys/resource.h>
 
 using namespace mlir;
+using namespace tessera;
 using namespace tessera::interp;
 
 static double bytesOf(Type type) {
@@ -23,17 +26,128 @@ static double bytesOf(Type type) {
   return bytes;
 }
 
-static double bytesOf(TypeRange types) {
-  double bytes = 0;
-  for (Type type : types)
-    bytes += bytesOf(type);
-  return bytes;
+//===----------------------------------------------------------------------===//
+// Devices that hold one value
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The axes of the mesh along which a value may differ, a bit each.
+using AxisSet = uint64_t;
+
+/// Estimates one function.
+class Estimator {
+public:
+  explicit Estimator(func::FuncOp function);
+  double getPeak(Block &block);
+
+private:
+  double bytesOnAll(Value value) const;
+  AxisSet axesOf(ArrayRef<AxisRef> axes, bool wholeOnly) const;
+  AxisSet axesOf(ValueRange values) const;
+  AxisSet getArgumentAxes(func::FuncOp function, BlockArgument argument) const;
+  /// Sets the axes of what an op without regions gives.
+  void enter(Operation &op);
+  /// Those of an op with regions, whose body has been looked at.
+  void leave(Operation &op);
+
+  Mesh mesh;
+  AxisSet all = 0;
+  llvm::DenseMap<Value, AxisSet> varies;
+};
+} // namespace
+
+Estimator::Estimator(func::FuncOp function) {
+  if (!function->hasAttr(dist::DistDialect::kLocalAttr))
+    return;
+  FailureOr<Mesh> found = getMeshOf(function);
+  if (failed(found))
+    return;
+  mesh = *found;
+  // Further axes, if there ever are so many, are in no set: they count once.
+  size_t count = std::min<size_t>(mesh.sizes.size(), 63);
+  all = (AxisSet(1) << count) - 1;
+  for (BlockArgument argument : function.getArguments())
+    varies[argument] = getArgumentAxes(function, argument);
 }
+
+/// Bytes of a value on all ranks, with the table of who holds what.
+double Estimator::bytesOnAll(Value value) const {
+  double copies = 1, ranks = 1;
+  AxisSet axes = varies.lookup(value);
+  for (auto [i, size] : llvm::enumerate(mesh.sizes)) {
+    ranks *= static_cast<double>(size);
+    if (axes >> i & 1)
+      copies *= static_cast<double>(size);
+  }
+  return bytesOf(value.getType()) * copies + ranks * sizeof(TensorRef);
+}
+
+/// Of parts of axes: the axes, or only those that are there as a whole.
+AxisSet Estimator::axesOf(ArrayRef<AxisRef> axes, bool wholeOnly) const {
+  AxisSet set = 0;
+  for (const AxisRef &axis : axes)
+    if (!wholeOnly || axis.size == mesh.sizes[axis.axis])
+      set |= AxisSet(1) << axis.axis;
+  return set & all;
+}
+
+AxisSet Estimator::axesOf(ValueRange values) const {
+  AxisSet set = 0;
+  for (Value value : values)
+    set |= varies.lookup(value);
+  return set;
+}
+
+AxisSet Estimator::getArgumentAxes(func::FuncOp function,
+                                   BlockArgument argument) const {
+  dist::ShardingAttr attr = dist::getSharding(argument);
+  if (!attr)
+    return 0;
+  Sharding sharding = attr.toSharding(mesh);
+  return axesOf(sharding.dimAxes(), /*wholeOnly=*/false) |
+         axesOf(sharding.unreduced, /*wholeOnly=*/false);
+}
+
+void Estimator::enter(Operation &op) {
+  AxisSet axes = axesOf(op.getOperands());
+  if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))
+    axes |= axesOf(offset.getAxes().toAxes(mesh), /*wholeOnly=*/false);
+  else if (isa<dist::AllGatherOp, dist::AllReduceOp, dist::BroadcastOp>(op))
+    axes &=
+        ~axesOf(cast<dist::CollectiveOpInterface>(op).getAxes().toAxes(mesh),
+                /*wholeOnly=*/true);
+  else if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+    axes |= axesOf(collective.getAxes().toAxes(mesh), /*wholeOnly=*/false);
+  else if (isa<dist::RecvOp, dist::CollectiveMatmulOp, func::CallOp>(op))
+    axes = all;
+  for (Value result : op.getResults())
+    varies[result] = axes;
+  // Which operand is which argument differs from op to op.
+  for (Region &region : op.getRegions())
+    for (BlockArgument argument : region.getArguments())
+      varies[argument] = axes;
+}
+
+void Estimator::leave(Operation &op) {
+  for (Region &region : op.getRegions())
+    for (Block &block : region) {
+      ValueRange yielded = block.getTerminator()->getOperands();
+      bool isAlike = yielded.size() == op.getNumResults();
+      for (auto [i, result] : llvm::enumerate(op.getResults()))
+        varies[result] = axesOf(isAlike ? yielded.slice(i, 1) : yielded) |
+                         (isAlike ? 0 : axesOf(op.getOperands()));
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// What is alive
+//===----------------------------------------------------------------------===//
 
 /// The most that is alive in a block, with what it is given. A value is alive
 /// from its op to the last op of the block that uses it, itself or in a region.
-static double getPeak(Block &block) {
+double Estimator::getPeak(Block &block) {
   llvm::DenseMap<Operation *, double> freed;
+  double live = 0;
   auto add = [&](Value value, Operation *def) {
     Operation *last = def;
     for (Operation *user : value.getUsers()) {
@@ -41,21 +155,25 @@ static double getPeak(Block &block) {
       if (here && (!last || last->isBeforeInBlock(here)))
         last = here;
     }
+    double bytes = bytesOnAll(value);
+    live += bytes;
     if (last)
-      freed[last] += bytesOf(value.getType());
+      freed[last] += bytes;
   };
   for (BlockArgument argument : block.getArguments())
     add(argument, nullptr);
-  double live = bytesOf(block.getArgumentTypes()), peak = live;
+  double peak = live;
   for (Operation &op : block) {
     double inner = 0;
+    enter(op);
     // Bodies of scalars are small; the others run one at a time.
     for (Region &region : op.getRegions())
       for (Block &body : region)
         inner = std::max(inner, getPeak(body));
+    if (op.getNumRegions() && !isa<linalg::LinalgOp>(op))
+      leave(op);
     for (Value result : op.getResults())
       add(result, &op);
-    live += bytesOf(op.getResultTypes());
     peak = std::max(peak, live + inner);
     live -= freed.lookup(&op);
   }
@@ -65,11 +183,16 @@ static double getPeak(Block &block) {
 double tessera::interp::estimateBytes(func::FuncOp function) {
   if (function.isExternal())
     return 0;
+  Estimator estimator(function);
   double peak = 0;
   for (Block &block : function.getBody())
-    peak = std::max(peak, getPeak(block));
+    peak = std::max(peak, estimator.getPeak(block));
   return peak;
 }
+
+//===----------------------------------------------------------------------===//
+// What there is
+//===----------------------------------------------------------------------===//
 
 std::optional<double> tessera::interp::getFreeBytes() {
   std::optional<double> least;
@@ -86,6 +209,13 @@ std::optional<double> tessera::interp::getFreeBytes() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     add(static_cast<double>(limit.rlim_cur));
   return least;
+}
+
+static double bytesOf(TypeRange types) {
+  double bytes = 0;
+  for (Type type : types)
+    bytes += bytesOf(type);
+  return bytes;
 }
 
 LogicalResult tessera::interp::checkFits(func::FuncOp function) {

@@ -12,9 +12,11 @@
 
 namespace tessera::interp {
 
-/// Bytes of the values that are alive together at most while a function runs on
-/// one rank, its arguments and results included. Callees count as if each call
-/// kept what it returns only. Infinite where it does not fit a double.
+/// Bytes of the values that are alive together at most while a function runs,
+/// its arguments and results included: a global one on one rank, a local one on
+/// all devices of its mesh, where those that hold one value share it. Callees
+/// count as if each call kept what it returns only. Infinite where it does not
+/// fit a double.
 double estimateBytes(mlir::func::FuncOp function);
 
 /// Bytes of memory that are free on this machine and that this process may use;

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interpreter/InputData.h"
+#include "InputDomain.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include <cmath>
 
 using namespace mlir;
@@ -79,80 +79,57 @@ private:
   uint64_t key;
 };
 
-/// Which values an integer argument may have.
-struct IndexBound {
-  /// Exclusive.
-  std::optional<int64_t> limit;
-  std::optional<int64_t> ignored;
-
-  void restrict(int64_t size) { limit = limit ? std::min(*limit, size) : size; }
-};
 } // namespace
-
-/// True if every element of the results is one of the operands', or the same
-/// number under another integer type.
-static bool movesElements(Operation *op) {
-  return isa<tensor::TensorDialect, dist::DistDialect>(op->getDialect()) ||
-         isa<nn::TransposeOp, nn::BroadcastOp, linalg::TransposeOp,
-             linalg::BroadcastOp, linalg::CopyOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(op);
-}
-
-static void findBound(Value value, IndexBound &bound,
-                      llvm::SmallPtrSetImpl<Operation *> &visited) {
-  auto lastSize = [](Value tensor) {
-    return cast<RankedTensorType>(tensor.getType()).getShape().back();
-  };
-  for (OpOperand &use : value.getUses()) {
-    Operation *op = use.getOwner();
-    if (!visited.insert(op).second)
-      continue;
-    if (auto embedding = dyn_cast<nn::EmbeddingOp>(op)) {
-      bound.restrict(embedding.getTable().getType().getDimSize(0));
-    } else if (auto loss = dyn_cast<nn::CrossEntropyOp>(op)) {
-      bound.restrict(loss.getClasses().value_or(lastSize(loss.getLogits())));
-      bound.ignored = static_cast<int64_t>(loss.getIgnore());
-    } else if (auto pick = dyn_cast<nn::PickOp>(op)) {
-      bound.restrict(lastSize(pick.getX()));
-    } else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op)) {
-      bound.restrict(rows.getType().getDimSize(0));
-    } else if (auto loss = dyn_cast<nn::CrossEntropyBackwardOp>(op)) {
-      bound.restrict(loss.getClasses().value_or(lastSize(loss.getLogits())));
-      bound.ignored = static_cast<int64_t>(loss.getIgnore());
-    } else if (auto pick = dyn_cast<nn::PickBackwardOp>(op)) {
-      bound.restrict(lastSize(pick.getResult()));
-    } else if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
-      findBound(accumulate.getBody().getArgument(use.getOperandNumber()), bound,
-                visited);
-    } else if (auto call = dyn_cast<func::CallOp>(op)) {
-      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-          call, call.getCalleeAttr());
-      if (callee && !callee.isExternal())
-        findBound(callee.getArgument(use.getOperandNumber()), bound, visited);
-    } else if (movesElements(op)) {
-      for (Value result : op->getResults())
-        findBound(result, bound, visited);
-    }
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
+/// An integer of any magnitude and sign that `width` bits hold.
+static int64_t anyInteger(uint64_t bits, unsigned width) {
+  unsigned shift = 64 - std::min(width, 1 + static_cast<unsigned>(bits % 64));
+  return static_cast<int64_t>(bits) >> shift;
+}
+
+/// An integer of an argument whose uses set no domain.
+static int64_t freeInteger(uint64_t kind, uint64_t bits,
+                           const ElementType &type, IntegerData data) {
+  constexpr uint64_t kSmall = 8;
+  int64_t small = bits % kSmall;
+  if (data == IntegerData::Positive)
+    return 1 + bits % (kSmall - 1);
+  if (data == IntegerData::Small || isa<IndexType>(type.getType()))
+    return small;
+  switch (kind % 8) {
+  case 0:
+    return 0;
+  case 1:
+    return anyInteger(bits, type.getWidth());
+  default:
+    return kind & 8 ? small : small - static_cast<int64_t>(kSmall);
+  }
+}
+
 static void fillIntegers(Tensor &tensor, const Random &random,
-                         BlockArgument argument) {
-  constexpr int64_t kDefaultLimit = 8, kIgnoredOneIn = 8;
-  IndexBound bound;
-  llvm::SmallPtrSet<Operation *, 8> visited;
-  findBound(argument, bound, visited);
+                         BlockArgument argument, const InputOptions &options) {
+  constexpr int64_t kIgnoredOneIn = 8;
+  IntegerDomain domain = findDomain(argument);
   const ElementType &type = tensor.getElementType();
-  uint64_t limit =
-      type.getWidth() == 1 ? 2 : bound.limit.value_or(kDefaultLimit);
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
-    bool ignored = bound.ignored && random.bits(i, 1) % kIgnoredOneIn == 0;
-    int64_t value = ignored ? *bound.ignored
-                            : static_cast<int64_t>(random.bits(i, 0) % limit);
+    uint64_t bits = random.bits(i, 0), kind = random.bits(i, 1);
+    int64_t value;
+    if (type.getWidth() == 1)
+      value = static_cast<int64_t>(bits % 2);
+    else if (domain.ignored && kind % kIgnoredOneIn == 0)
+      value = *domain.ignored;
+    else if (domain.limit)
+      value = domain.least +
+              static_cast<int64_t>(
+                  bits % std::max<int64_t>(*domain.limit - domain.least, 1));
+    else
+      value = freeInteger(kind, bits, type, options.whole);
+    if (domain.isDivisor && type.round(intCell(value)).i == 0)
+      value = 1 + kind % 3;
     tensor[i] = type.round(intCell(value));
   }
 }
@@ -163,6 +140,8 @@ struct FloatInit {
   double mean = 0, deviation = 1;
   /// Moments of gradients: the second is a mean of squares.
   bool isPositive = false;
+  /// Of an argument that is no parameter or state.
+  bool isFree = false;
 };
 } // namespace
 
@@ -171,6 +150,7 @@ static FloatInit getFloatInit(func::FuncOp function, unsigned index,
   FloatInit result;
   auto init =
       function.getArgAttrOfType<nn::InitAttr>(index, nn::NNDialect::kInitAttr);
+  result.isFree = !init;
   if (!init)
     return result;
   constexpr double kAroundConstants = 0.1;
@@ -190,15 +170,39 @@ static FloatInit getFloatInit(func::FuncOp function, unsigned index,
   return result;
 }
 
+/// One of a few elements of special value; none for the others.
+static std::optional<double> specialFloat(uint64_t kind, int64_t numElements) {
+  // However large the tensor, most rows and columns have none: a NaN in each
+  // would leave nothing to compare.
+  constexpr int64_t kPerTensor = 6;
+  constexpr double kLargest = 65504, kLeast = 0x1p-24;
+  if ((kind >> 8) % std::max<int64_t>(numElements, kPerTensor) >= kPerTensor)
+    return std::nullopt;
+  constexpr double kSpecial[] = {NAN,      INFINITY,  -INFINITY, -0.0,
+                                 kLargest, -kLargest, kLeast,    -kLeast};
+  return kSpecial[kind % std::size(kSpecial)];
+}
+
 static void fillFloats(Tensor &tensor, const Random &random,
-                       const FloatInit &init, const InputOptions &options) {
+                       const Random &kinds, const FloatInit &init,
+                       const InputOptions &options) {
   const ElementType &type = tensor.getElementType();
-  for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
+  int64_t n = tensor.getNumElements();
+  for (int64_t i = 0; i < n; ++i) {
     double value = options.integers && init.deviation != 0
                        ? static_cast<double>(random.bits(i, 0) % 5) - 2
                        : init.mean + init.deviation * random.normal(i);
-    tensor[i] =
-        type.round(floatCell(init.isPositive ? std::fabs(value) : value));
+    if (init.isPositive)
+      value = std::fabs(value);
+    uint64_t kind = kinds.bits(i, 0);
+    if (init.isFree && options.floats != FloatData::Plain && !options.integers)
+      value *= kind % 16 == 0   ? 0
+               : kind % 16 == 1 ? 8
+               : kind % 16 == 2 ? 0x1p-10
+                                : 1;
+    if (options.floats == FloatData::Extreme && init.deviation != 0)
+      value = specialFloat(kinds.bits(i, 1), n).value_or(value);
+    tensor[i] = type.round(floatCell(value));
   }
 }
 
@@ -232,9 +236,10 @@ FailureOr<RankTensors> interp::makeInputs(func::FuncOp function,
     Random random(options.seed, getRandomName(function, i));
     if (tensor->getElementType().isFloat())
       fillFloats(*tensor, random,
+                 Random(options.seed, getRandomName(function, i) + ".kind"),
                  getFloatInit(function, i, tensor->getNumElements()), options);
     else
-      fillIntegers(*tensor, random, argument);
+      fillIntegers(*tensor, random, argument, options);
     inputs.push_back(tensor);
   }
   return inputs;

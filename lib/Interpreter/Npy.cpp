@@ -9,7 +9,10 @@
 
 #include "tessera/Interpreter/Npy.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera::interp;
@@ -98,4 +101,135 @@ llvm::Error tessera::interp::writeNpy(StringRef path, const Tensor &tensor) {
     return llvm::createStringError(path +
                                    ": cannot be written: " + code.message());
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static llvm::Error errorAt(StringRef path, const llvm::Twine &text) {
+  return llvm::createStringError(path + ": " + text);
+}
+
+namespace {
+/// What the header of a file says; views of its text.
+struct Header {
+  StringRef descriptor, order, shape;
+  /// The bytes of the elements, and of whatever follows.
+  StringRef elements;
+};
+} // namespace
+
+/// What follows `'key':` in a dictionary of Python, up to `end`.
+static StringRef fieldOf(StringRef dictionary, StringRef key, char end) {
+  size_t at = dictionary.find(("'" + key + "'").str());
+  if (at == StringRef::npos)
+    return "";
+  StringRef rest = dictionary.drop_front(at + key.size() + 2).ltrim();
+  if (!rest.consume_front(":"))
+    return "";
+  size_t length = rest.find(end);
+  return length == StringRef::npos ? "" : rest.take_front(length).trim();
+}
+
+static llvm::Expected<Header> readHeader(StringRef path, StringRef bytes) {
+  StringRef rest = bytes;
+  if (!rest.consume_front("\x93NUMPY") || rest.size() < 6)
+    return errorAt(path, "expects a .npy file");
+  uint8_t version = rest[0];
+  if (version < 1 || version > 3)
+    return errorAt(path, "expects a .npy file of version 1 to 3 but got " +
+                             llvm::Twine(version));
+  size_t length = version == 1
+                      ? llvm::support::endian::read16le(rest.data() + 2)
+                      : llvm::support::endian::read32le(rest.data() + 2);
+  rest = rest.drop_front(version == 1 ? 4 : 6);
+  if (length > rest.size())
+    return errorAt(path, "expects a header of " + llvm::Twine(length) +
+                             " bytes but the file is cut");
+  StringRef dictionary = rest.take_front(length);
+  Header header;
+  header.descriptor = fieldOf(dictionary, "descr", ',').trim('\'');
+  header.order = fieldOf(dictionary, "fortran_order", ',');
+  header.shape = fieldOf(dictionary, "shape", ')');
+  header.elements = rest.drop_front(length);
+  if (header.descriptor.empty() || !header.shape.consume_front("("))
+    return errorAt(path, "expects a header with 'descr', 'fortran_order' and "
+                         "'shape'");
+  return header;
+}
+
+/// "2, 3" or "2,"; none if it is no shape.
+static std::optional<llvm::SmallVector<int64_t>> readShape(StringRef text) {
+  llvm::SmallVector<int64_t> shape;
+  while (!(text = text.ltrim()).empty()) {
+    uint64_t size;
+    if (text.consumeInteger(10, size) || size > INT64_MAX)
+      return std::nullopt;
+    shape.push_back(static_cast<int64_t>(size));
+    text = text.ltrim();
+    if (!text.empty() && !text.consume_front(","))
+      return std::nullopt;
+  }
+  return shape;
+}
+
+/// The element that `size` bytes are.
+static Cell cellAt(const ElementType &type, const char *bytes, unsigned size) {
+  uint64_t bits = 0;
+  for (unsigned byte = 0; byte < size; ++byte)
+    bits |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[byte]))
+            << (8 * byte);
+  if (!type.isFloat())
+    return type.round(intCell(static_cast<int64_t>(bits)));
+  llvm::APFloat value(size == 8   ? llvm::APFloat::IEEEdouble()
+                      : size == 4 ? llvm::APFloat::IEEEsingle()
+                                  : llvm::APFloat::IEEEhalf(),
+                      llvm::APInt(8 * size, bits));
+  bool ignored;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
+                &ignored);
+  return type.round(floatCell(value.convertToDouble()));
+}
+
+llvm::Expected<Tensor> tessera::interp::readNpy(StringRef path,
+                                                const ElementType &type,
+                                                llvm::ArrayRef<int64_t> shape) {
+  // Opening a pipe would wait for somebody who writes to it.
+  llvm::sys::fs::file_status status;
+  std::error_code code = llvm::sys::fs::status(path, status);
+  if (!code && !llvm::sys::fs::is_regular_file(status))
+    return errorAt(path, "expects a file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return errorAt(path, "cannot be read: " + buffer.getError().message());
+  auto header = readHeader(path, (*buffer)->getBuffer());
+  if (!header)
+    return header.takeError();
+  StringRef descriptor = descriptorOf(type);
+  if (descriptor.empty() || header->descriptor != descriptor)
+    return errorAt(path, "expects elements of type '" + descriptor +
+                             "' but got '" + header->descriptor + "'");
+  if (header->order != "False")
+    return errorAt(path, "expects C order");
+  auto found = readShape(header->shape);
+  if (!found || llvm::ArrayRef(*found) != shape)
+    return errorAt(path,
+                   "expects shape (" +
+                       llvm::join(llvm::map_range(shape,
+                                                  [](int64_t size) {
+                                                    return std::to_string(size);
+                                                  }),
+                                  ", ") +
+                       ") but got (" + header->shape + ")");
+  Tensor tensor(type, shape);
+  unsigned size = descriptor.back() - '0';
+  if (header->elements.size() / size <
+      static_cast<size_t>(tensor.getNumElements()))
+    return errorAt(path, "expects " + llvm::Twine(tensor.getNumElements()) +
+                             " elements but the file is cut");
+  for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i)
+    tensor[i] = cellAt(type, header->elements.data() + i * size, size);
+  return tensor;
 }

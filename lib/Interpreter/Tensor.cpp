@@ -42,6 +42,25 @@ ElementType::ElementType(Type elementType) : type(elementType) {
   }
 }
 
+/// In [0, 1), by SplitMix64 (Steele, Lea, Flood 2014).
+static double drawUniform(uint64_t &state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+RandomRounding::RandomRounding(uint64_t seed)
+    : wasRandom(ElementType::isRandom), formerState(ElementType::randomState) {
+  ElementType::isRandom = true;
+  ElementType::randomState = seed;
+}
+
+RandomRounding::~RandomRounding() {
+  ElementType::isRandom = wasRandom;
+  ElementType::randomState = formerState;
+}
+
 Cell ElementType::roundSlow(Cell value) const {
   if (kind == Kind::Integer) {
     if (width == 64)
@@ -59,7 +78,10 @@ Cell ElementType::roundSlow(Cell value) const {
   // a multiple of it is exact in double and ties to even.
   int exponent = std::max(std::ilogb(x), minExponent);
   double spacing = std::ldexp(1.0, exponent - mantissaBits);
-  double rounded = std::nearbyint(x / spacing) * spacing;
+  double steps = x / spacing;
+  double rounded = (isRandom ? std::floor(steps + drawUniform(randomState))
+                             : std::nearbyint(steps)) *
+                   spacing;
   if (std::fabs(rounded) > largest)
     return floatCell(hasInfinity ? std::copysign(INFINITY, x) : NAN);
   return floatCell(rounded);

@@ -7,6 +7,7 @@
 
 #include "tessera/Interpreter/Verify.h"
 #include "Footprint.h"
+#include "RoundingSpread.h"
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interpreter/Shards.h"
 #include "llvm/ADT/StringExtras.h"
@@ -142,62 +143,129 @@ FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
 // Comparison
 //===----------------------------------------------------------------------===//
 
-double interp::relativeDifference(const Tensor &actual,
-                                  const Tensor &expected) {
-  double difference = 0, largest = 0;
-  for (int64_t i = 0, n = expected.getNumElements(); i < n; ++i) {
-    if (!expected.getElementType().isFloat()) {
-      difference =
-          std::max(difference, std::fabs(static_cast<double>(actual[i].i) -
-                                         static_cast<double>(expected[i].i)));
-      continue;
-    }
-    double a = actual[i].f, b = expected[i].f;
-    if (std::isinf(a) && a == b)
-      continue;
-    if (!std::isfinite(a) || !std::isfinite(b))
-      return INFINITY;
-    difference = std::max(difference, std::fabs(a - b));
-    largest = std::max(largest, std::fabs(b));
+/// Fails with the errors of the first of several tries, where none went well.
+namespace {
+class Tries {
+public:
+  explicit Tries(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (isFirst)
+            first.push_back(std::move(diagnostic));
+          return success();
+        }) {}
+  /// What comes now is another try.
+  void next() { isFirst = false; }
+  /// The first error on one line: "'arith.divsi' op divides by zero".
+  std::string getReason() const {
+    for (const Diagnostic &diagnostic : first)
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        return diagnostic.str();
+    return "";
   }
-  return largest > 0 ? difference / largest : difference;
+  std::vector<Diagnostic> takeFirst() { return std::move(first); }
+
+private:
+  bool isFirst = true;
+  std::vector<Diagnostic> first;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+static StringRef describe(IntegerData data) {
+  switch (data) {
+  case IntegerData::Any:
+    return "any";
+  case IntegerData::Small:
+    return "from 0 to 7";
+  case IntegerData::Positive:
+    return "from 1 to 7";
+  }
+  return "";
 }
 
-double interp::defaultTolerance(const ElementType &type) {
-  if (!type.isFloat())
-    return 0;
-  if (type.getWidth() == 64)
-    return 1e-12;
-  if (type.getWidth() == 32)
-    return 1e-5;
-  if (type.getType().isF16())
-    return 4e-3;
-  return type.getWidth() == 16 ? 2e-2 : 0.1;
+/// The data, with those of files, and what the original computes from them.
+static LogicalResult runOn(func::FuncOp original, const VerifyOptions &options,
+                           VerifyReport &report) {
+  FailureOr<RankTensors> inputs = makeInputs(original, options.inputs);
+  if (failed(inputs))
+    return failure();
+  for (auto [i, given] : llvm::enumerate(options.given))
+    if (given)
+      (*inputs)[i] = given;
+  FailureOr<RankTensors> expected =
+      interpretGlobal(original, *inputs, /*statistics=*/nullptr, options.steps);
+  if (failed(expected))
+    return failure();
+  report.inputs = std::move(*inputs);
+  report.expected = std::move(*expected);
+  return success();
+}
+
+/// Runs the original on data that it is defined for: integers of no known
+/// domain become smaller where it is not.
+static FailureOr<InputOptions> runOriginal(func::FuncOp original,
+                                           const VerifyOptions &options,
+                                           VerifyReport &report) {
+  constexpr IntegerData kTries[] = {IntegerData::Any, IntegerData::Small,
+                                    IntegerData::Positive};
+  MLIRContext *context = original.getContext();
+  std::vector<Diagnostic> errors;
+  {
+    Tries tries(context);
+    VerifyOptions tried = options;
+    for (IntegerData data : kTries) {
+      if (data < options.inputs.whole)
+        continue;
+      tried.inputs.whole = data;
+      if (succeeded(runOn(original, tried, report))) {
+        if (data != options.inputs.whole)
+          report.notes.push_back(
+              llvm::formatv("data: integers {0}, since with others {1}",
+                            describe(data), tries.getReason()));
+        return tried.inputs;
+      }
+      tries.next();
+    }
+    errors = tries.takeFirst();
+  }
+  for (Diagnostic &diagnostic : errors)
+    context->getDiagEngine().emit(std::move(diagnostic));
+  return failure();
+}
+
+/// Says where NaN is compared with NaN.
+static void noteNaN(const Tensor &expected, StringRef name,
+                    VerifyReport &report) {
+  int64_t count = 0, n = expected.getNumElements();
+  if (expected.getElementType().isFloat())
+    for (int64_t i = 0; i < n; ++i)
+      count += std::isnan(expected[i].f);
+  if (count)
+    report.notes.push_back(llvm::formatv(
+        "{0}: {1} of {2} elements are NaN in the original{3}", name, count, n,
+        count == n ? ": nothing else is compared" : ""));
 }
 
 FailureOr<VerifyReport> interp::verify(func::FuncOp original,
                                        func::FuncOp compiled,
                                        const VerifyOptions &options) {
-  if (failed(checkFits(original)))
-    return failure();
-  FailureOr<RankTensors> inputs = makeInputs(original, options.inputs);
-  if (failed(inputs))
+  if (failed(checkFits(original)) || failed(checkFits(compiled)))
     return failure();
   VerifyReport report;
-  report.inputs = *inputs;
-  FailureOr<RankTensors> expected =
-      interpretGlobal(original, *inputs, /*statistics=*/nullptr, options.steps);
-  if (failed(expected))
+  FailureOr<InputOptions> used = runOriginal(original, options, report);
+  if (failed(used))
     return failure();
-  report.expected = *expected;
-  FailureOr<RankTensors> actual =
-      interpretGlobal(compiled, *inputs, &report.statistics, options.steps);
+  FailureOr<RankTensors> actual = interpretGlobal(
+      compiled, report.inputs, &report.statistics, options.steps);
   if (failed(actual))
     return failure();
-  if (actual->size() != expected->size())
+  if (actual->size() != report.expected.size())
     return compiled.emitError("expects ")
-           << expected->size() << " results but got " << actual->size();
-  for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected))) {
+           << report.expected.size() << " results but got " << actual->size();
+  RoundingSpread spread(original, report.inputs, report.expected,
+                        options.steps);
+  for (auto [i, pair] :
+       llvm::enumerate(llvm::zip_equal(*actual, report.expected))) {
     auto [a, b] = pair;
     if (a->getShape() != b->getShape() ||
         !(a->getElementType() == b->getElementType()))
@@ -209,12 +277,29 @@ FailureOr<VerifyReport> interp::verify(func::FuncOp original,
     output.name = getResultName(original, i);
     output.type = original.getResultTypes()[i];
     output.difference = relativeDifference(*a, *b);
-    output.tolerance = defaultTolerance(b->getElementType());
-    if (options.tolerance && b->getElementType().isFloat())
-      output.tolerance = *options.tolerance;
+    bool isFixed = options.tolerance && b->getElementType().isFloat();
+    output.tolerance = isFixed ? *options.tolerance
+                               : std::max(defaultTolerance(b->getElementType()),
+                                          options.leastTolerance);
+    if (!isFixed)
+      output.tolerance = spread.widen(i, output.difference, output.tolerance);
+    noteNaN(*b, output.name, report);
     report.outputs.push_back(output);
   }
   return report;
+}
+
+void VerifyReport::keepWorse(const VerifyReport &other) {
+  for (auto [mine, theirs] : llvm::zip_equal(outputs, other.outputs)) {
+    // Without division: a bound may be 0.
+    double scaled = mine.difference * theirs.tolerance,
+           otherScaled = theirs.difference * mine.tolerance;
+    if (mine.ok() != theirs.ok() ? mine.ok() : otherScaled > scaled)
+      mine = theirs;
+  }
+  for (const std::string &note : other.notes)
+    if (!llvm::is_contained(notes, note))
+      notes.push_back(note);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,6 +341,8 @@ void interp::printReport(const VerifyReport &report, llvm::raw_ostream &os) {
                     printed(output.tolerance), output.ok() ? "yes" : "NO"});
   }
   printTable(rows, os);
+  for (const std::string &note : report.notes)
+    os << "  " << note << '\n';
   if (report.statistics.collectives.empty()) {
     os << "  no collectives\n";
     return;

@@ -11,17 +11,15 @@
 #include "Options.h"
 #include "Programs.h"
 #include "TrainingOptions.h"
+#include "VerifyData.h"
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "tessera/Interpreter/Npy.h"
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
-#include "tessera/Training/RestLayout.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tessera;
@@ -49,11 +47,18 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--steps", "N",
      "run N times, each with the parameters and state of the\n"
      "one before; default: 1"},
+    {"--data", "KIND",
+     "ordinary (default): both signs, zeros, large and small\n"
+     "integers; extreme: NaN, infinities and the largest\n"
+     "numbers of 16 bits, too"},
+    {"--inputs", "DIR",
+     "take arguments from DIR/NAME.npy, as for tessera run;\n"
+     "those without a file get data as without this"},
     {"--integers", "", "floats are small integers: linear parts are exact"},
     {"--tolerance", "X",
      "largest allowed max|a-b| / max|b| of a float output;\n"
-     "default: by type, 1e-5 for f32, 2e-2 for bf16; of a\n"
-     "training step that of its precision"},
+     "default: 1e-5 for f32, two roundings of a narrower type,\n"
+     "and more where the program's roundings make more of it"},
     {"--no-proof", "",
      "only compare outputs; of passes behind phase partition,\n"
      "which leave other ops than the original's"},
@@ -79,7 +84,7 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/11),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/13),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -226,23 +231,18 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
   return llvm::Error::success();
 }
 
-/// The bound of f32 outputs of a program that computes in a narrower type: that
-/// type's.
-std::optional<double> getPlannedTolerance(mlir::ModuleOp module) {
+/// What outputs of a program that computes in a narrower type than theirs may
+/// differ at least: as outputs of that type. Products in 8 bits have results of
+/// 16.
+double getPlannedTolerance(mlir::ModuleOp module) {
   auto plan =
       module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
   if (!plan || plan.getPrecision() == dist::Precision::F32)
-    return std::nullopt;
+    return 0;
   mlir::Builder builder(module.getContext());
-  switch (plan.getPrecision()) {
-  case dist::Precision::F16:
-    return defaultTolerance(ElementType(builder.getF16Type()));
-  case dist::Precision::FP8:
-    return defaultTolerance(
-        ElementType(builder.getType<mlir::Float8E4M3FNType>()));
-  default:
-    return defaultTolerance(ElementType(builder.getBF16Type()));
-  }
+  bool isF16 = plan.getPrecision() == dist::Precision::F16;
+  return defaultTolerance(ElementType(isF16 ? mlir::Type(builder.getF16Type())
+                                            : builder.getBF16Type()));
 }
 
 /// The program that `original` became.
@@ -268,49 +268,6 @@ llvm::Error checkConflicts(const ParsedOptions &options) {
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +
                                      " but got both");
-  return llvm::Error::success();
-}
-
-/// What argument `i` has, as files have it: in its logical shape.
-Tensor toLogical(mlir::func::FuncOp function, unsigned i,
-                 const Tensor &tensor) {
-  auto indices = getRestIndices(function, i);
-  if (!indices)
-    return tensor;
-  Tensor logical(
-      tensor.getElementType(),
-      function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(i, kLogicalShapeAttr)
-          .asArrayRef());
-  for (auto [number, index] : llvm::enumerate(*indices))
-    logical[number] = tensor[index];
-  return logical;
-}
-
-llvm::Error dump(mlir::func::FuncOp original, const VerifyReport &report,
-                 StringRef directory) {
-  std::string expected = (directory + "/expected").str();
-  if (std::error_code code = llvm::sys::fs::create_directories(expected))
-    return llvm::createStringError(expected +
-                                   ": cannot be made: " + code.message());
-  for (auto [i, tensor] : llvm::enumerate(report.inputs))
-    if (llvm::Error error = writeNpy(
-            (directory + "/" + getArgumentName(original, i) + ".npy").str(),
-            toLogical(original, i, *tensor)))
-      return error;
-  llvm::DenseMap<int64_t, unsigned> places;
-  for (unsigned i = 0; i < original.getNumArguments(); ++i)
-    if (auto donated = original.getArgAttrOfType<mlir::IntegerAttr>(
-            i, dist::DistDialect::kDonateAttr))
-      places[donated.getInt()] = i;
-  for (auto [i, tensor] : llvm::enumerate(report.expected)) {
-    auto place = places.find(i);
-    if (llvm::Error error =
-            writeNpy(expected + "/" + getResultName(original, i) + ".npy",
-                     place == places.end()
-                         ? *tensor
-                         : toLogical(original, place->second, *tensor)))
-      return error;
-  }
   return llvm::Error::success();
 }
 
@@ -344,13 +301,12 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
     if (failed(report))
       return llvm::make_error<Reported>();
     if (seed == 0 && !dumpDirectory.empty())
-      if (llvm::Error error = dump(original, *report, dumpDirectory))
+      if (llvm::Error error = writeData(original, *report, dumpDirectory))
         return std::move(error);
     if (!worst)
       worst = std::move(*report);
     else
-      for (auto [w, output] : llvm::zip_equal(worst->outputs, report->outputs))
-        w.difference = std::max(w.difference, output.difference);
+      worst->keepWorse(*report);
   }
   auto mesh = getMeshOf(compiled);
   if (failed(mesh))
@@ -378,6 +334,11 @@ llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
     return steps.takeError();
   options.steps = steps->value_or(1);
   options.inputs.integers = parsed.has("--integers");
+  auto data = parsed.getChoice("--data", {"ordinary", "extreme"}, "ordinary");
+  if (!data)
+    return data.takeError();
+  if (*data == 1)
+    options.inputs.floats = FloatData::Extreme;
   if (parsed.has("--tolerance")) {
     double tolerance;
     if (parsed.get("--tolerance").getAsDouble(tolerance) || !(tolerance >= 0))
@@ -401,15 +362,21 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return std::move(error);
   if (llvm::Error error = prepare(original, parsed))
     return std::move(error);
-  if (!options->tolerance)
-    options->tolerance = getPlannedTolerance(original);
+  options->leastTolerance = getPlannedTolerance(original);
   auto functions = selectFunctions(original, parsed);
   if (!functions)
     return functions.takeError();
-  if (parsed.has("--dump") && functions->size() > 1)
-    return llvm::createStringError("--dump expects one function but got " +
-                                   llvm::Twine(functions->size()) +
-                                   "; choose it by --function");
+  for (StringRef option : {"--dump", "--inputs"})
+    if (parsed.has(option) && functions->size() > 1)
+      return llvm::createStringError(option + " expects one function but got " +
+                                     llvm::Twine(functions->size()) +
+                                     "; choose it by --function");
+  if (parsed.has("--inputs")) {
+    auto given = readInputs(functions->front(), parsed.get("--inputs"));
+    if (!given)
+      return given.takeError();
+    options->given = std::move(*given);
+  }
   auto compiled = makeCompiled(original, parsed);
   if (!compiled)
     return compiled.takeError();

@@ -17,10 +17,35 @@
 
 namespace tessera::interp {
 
+/// Floats of an argument that is no parameter or state.
+enum class FloatData {
+  /// Normal with deviation 1.
+  Plain,
+  /// Plain, but of 16 elements one is 0, one is 8 times as large and one 2^-10
+  /// times.
+  Ordinary,
+  /// Ordinary, but a few are NaN, infinite, -0, or the largest or least of 16
+  /// bits; of a parameter, too.
+  Extreme
+};
+
+/// Integers of an argument whose uses set no domain.
+enum class IntegerData {
+  /// Of 8 elements one is 0, one of any magnitude, the others from -8 to 7; an
+  /// index is from 0 to 7.
+  Any,
+  /// From 0 to 7.
+  Small,
+  /// From 1 to 7.
+  Positive
+};
+
 struct InputOptions {
   uint64_t seed = 0;
   /// Floats are integers from -2 to 2: sums and products of them are exact.
   bool integers = false;
+  FloatData floats = FloatData::Ordinary;
+  IntegerData whole = IntegerData::Any;
 };
 
 /// Name of an argument: its `nn.param`, `nn.state` or `nn.input`, else "arg<index>".
@@ -34,11 +59,12 @@ std::string getResultName(mlir::func::FuncOp function, unsigned index);
 /// Floats are normal: of a parameter with the deviation of its `nn.init`, but
 /// at least n^(-1/4) for n elements, so that the layers of a small model pass
 /// something on; around 0 and 1 with deviation 0.1 for `zeros` and `ones`,
-/// which would hide a bias added twice; of other arguments with deviation 1.
+/// which would hide a bias added twice; of other arguments as `floats` says.
 /// State that starts as zeros is not negative; state of no parameter (a count)
 /// is what its `nn.init` says.
-/// Integers are below the bound that their uses as ids, labels or indices set
-/// (one label in eight is the ignored one), else below 8; booleans are even.
+/// Integers are in the domain that their uses set: ids, labels (one in eight is
+/// the ignored one), indices, bounds and steps of loops, divisors, distances of
+/// shifts. Others are as `whole` says; booleans are even.
 mlir::FailureOr<RankTensors> makeInputs(mlir::func::FuncOp function,
                                         const InputOptions &options);
 

@@ -19,6 +19,13 @@ namespace tessera::interp {
 /// integer's width is not 1, 8, 16, 32 or 64.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 
+/// Reads a tensor of a float, integer or index type, or of a scalar one, from a
+/// .npy file of format 1.0 to 3.0 in C order. The file has the type that
+/// `writeNpy` writes and the shape; bf16 and smaller floats are rounded from
+/// f32. Error: anything else, with the path.
+llvm::Expected<Tensor> readNpy(llvm::StringRef path, const ElementType &type,
+                               llvm::ArrayRef<int64_t> shape);
+
 } // namespace tessera::interp
 
 #endif // TESSERA_INTERPRETER_NPY_H

@@ -57,11 +57,13 @@ public:
   /// Bits of an integer; 64 for index.
   unsigned getWidth() const { return width; }
   mlir::Type getType() const { return type; }
+  /// Bits of the significand of a float, with the one that is not stored.
+  unsigned getPrecision() const { return mantissaBits + 1; }
 
   /// The nearest value of this type: ties to even, infinity beyond the range
-  /// (NaN where the type has none), integers wrap.
+  /// (NaN where the type has none), integers wrap. See RandomRounding.
   Cell round(Cell value) const {
-    if (kind == Kind::F32)
+    if (kind == Kind::F32 && !isRandom)
       return floatCell(static_cast<float>(value.f));
     if (kind == Kind::F64)
       return value;
@@ -75,8 +77,13 @@ public:
   bool operator==(const ElementType &o) const { return type == o.type; }
 
 private:
+  friend class RandomRounding;
   enum class Kind { Invalid, Integer, F64, F32, SmallFloat };
   Cell roundSlow(Cell value) const;
+
+  /// Of this thread: whether, and from which state of a generator.
+  inline static thread_local bool isRandom = false;
+  inline static thread_local uint64_t randomState = 0;
 
   Kind kind = Kind::Invalid;
   unsigned width = 0;
@@ -86,6 +93,21 @@ private:
   int minExponent = 0;
   double largest = 0;
   bool hasInfinity = true;
+};
+
+/// While one lives, this thread rounds floats of up to 32 bits at random: to one
+/// of the two nearest values, to either with the probability that makes the mean
+/// exact. What a type has is not changed. Numbers follow from the seed.
+class RandomRounding {
+public:
+  explicit RandomRounding(uint64_t seed);
+  ~RandomRounding();
+  RandomRounding(const RandomRounding &) = delete;
+  RandomRounding &operator=(const RandomRounding &) = delete;
+
+private:
+  bool wasRandom;
+  uint64_t formerState;
 };
 
 /// A dense tensor, row-major. A scalar is a tensor of rank 0.

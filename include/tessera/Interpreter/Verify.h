@@ -34,18 +34,26 @@ mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              int64_t steps = 1);
 
 /// Largest difference of two tensors of one shape, relative to the largest
-/// element of `expected`; absolute where that is 0 and for integers. Infinite
-/// where one is NaN or only one is infinite.
+/// element of `expected` that is finite; absolute where that is 0 and for
+/// integers. NaN equals NaN, an infinity itself; infinite where they differ.
 double relativeDifference(const Tensor &actual, const Tensor &expected);
 
-/// What is allowed by default: 0 for integers, 1e-12 for f64, 1e-5 for f32,
-/// 4e-3 for f16, 2e-2 for bf16, 0.1 for smaller floats.
+/// What is allowed whatever the program: 0 for integers, 1e-12 for f64, 1e-5
+/// for f32. For narrower floats 2^(1-p) with their p bits of precision, which is
+/// what the last rounding of either program may make of one number: 7.8e-3 for
+/// bf16. `verify` allows more where the roundings of the original do: see
+/// docs/Interpreter.md.
 double defaultTolerance(const ElementType &type);
 
 struct VerifyOptions {
   InputOptions inputs;
-  /// Replaces the default tolerance of floats.
+  /// Data in place of those of `inputs`, one for each argument or null; or none.
+  RankTensors given;
+  /// Exactly what is allowed for floats; by default see `defaultTolerance`.
   std::optional<double> tolerance;
+  /// What is allowed at least: of a program that computes in a narrower type
+  /// than that of its outputs.
+  double leastTolerance = 0;
   /// How often both run, one after the other.
   int64_t steps = 1;
 };
@@ -64,6 +72,12 @@ struct VerifyReport {
   /// Of the partitioned function.
   Statistics statistics;
   RankTensors inputs, expected;
+  /// What a reader should know of the data, a line each.
+  std::vector<std::string> notes;
+
+  /// Takes over what is worse in a report of the same functions on other data:
+  /// the difference that is nearer to its bound, or further beyond it.
+  void keepWorse(const VerifyReport &other);
 
   bool ok() const {
     return llvm::all_of(outputs, [](auto &output) { return output.ok(); });

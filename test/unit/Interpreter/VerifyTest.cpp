@@ -33,10 +33,13 @@ TEST(InputDataTest, floats_follow_their_init) {
       %c: tensor<100x100xf32> {nn.param = "c", nn.init = #nn.init<ones>},
       %d: tensor<100x100xf32> {nn.param = "d", nn.init = #nn.init<zeros>},
       %e: tensor<100x100xf32> {nn.input = "e"}) { return })");
-  auto inputs = makeInputs(p.getFunction(), {});
+  InputOptions options;
+  options.floats = FloatData::Plain;
+  auto inputs = makeInputs(p.getFunction(), options);
   ASSERT_TRUE(succeeded(inputs)) << p.error;
   std::pair<double, double> expected[] = {
       {0, 0.5}, {0, 0.1}, {1, 0.1}, {0, 0.1}, {0, 1}};
+
   for (size_t i = 0; i < 5; ++i) {
     auto [mean, deviation] = momentsOf(*(*inputs)[i]);
     EXPECT_NEAR(mean, expected[i].first, 0.03) << i;
@@ -51,7 +54,7 @@ TEST(InputDataTest, data_belong_to_the_name) {
   TestProgram q(R"(func.func @f(%b: tensor<8xf32> {nn.param = "v"},
       %a: tensor<8xf32> {nn.param = "w"}) { return })");
   auto x = makeInputs(p.getFunction(), {}), y = makeInputs(q.getFunction(), {});
-  auto z = makeInputs(p.getFunction(), {1, false});
+  auto z = makeInputs(p.getFunction(), {1});
   ASSERT_TRUE(succeeded(x) && succeeded(y) && succeeded(z));
   EXPECT_EQ(p.elements(*(*x)[0]), p.elements(*(*y)[1]));
   EXPECT_NE(p.elements(*(*x)[0]), p.elements(*(*x)[1]));
@@ -83,7 +86,65 @@ TEST(InputDataTest, integers_follow_their_uses) {
   EXPECT_EQ(valuesOf(1), (std::set<double>{0, 1, 2, 3, 4}));
   EXPECT_EQ(valuesOf(2), (std::set<double>{-7, 0, 1}));
   EXPECT_EQ(valuesOf(3), (std::set<double>{0, 1}));
-  EXPECT_EQ(valuesOf(4), (std::set<double>{0, 1, 2, 3, 4, 5, 6, 7}));
+  // What is no id has both signs, zeros and large numbers.
+  std::set<double> free = valuesOf(4);
+  for (double value = -8; value < 8; ++value)
+    EXPECT_TRUE(free.count(value)) << value;
+  EXPECT_GT(*free.rbegin(), 1e6);
+  EXPECT_LT(*free.begin(), -1e6);
+}
+
+// Positions, divisors, shifts and loops stay where the ops are defined.
+TEST(InputDataTest, integers_stay_in_domains) {
+  TestProgram p(R"(
+  func.func @f(%t: tensor<5x3xf32>, %i: index, %d: tensor<256xi32>,
+      %s: tensor<256xi8>, %step: index, %at: index, %v: tensor<256xi32>)
+      -> (f32, tensor<256xi32>, tensor<256xi8>, tensor<2x3xf32>) {
+    %c0 = arith.constant 0 : index
+    %e = tensor.extract %t[%i, %c0] : tensor<5x3xf32>
+    %w = tensor.empty() : tensor<256xi32>
+    %q = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+        affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+        iterator_types = ["parallel"]} ins(%v, %d : tensor<256xi32>, tensor<256xi32>)
+        outs(%w : tensor<256xi32>) {
+    ^bb0(%a: i32, %b: i32, %o: i32):
+      %r = arith.divsi %a, %b : i32
+      linalg.yield %r : i32
+    } -> tensor<256xi32>
+    %l = arith.shli %s, %s : tensor<256xi8>
+    scf.for %k = %c0 to %i step %step { scf.yield }
+    %x = tensor.extract_slice %t[%at, 0] [2, 3] [1, 1] : tensor<5x3xf32> to tensor<2x3xf32>
+    return %e, %q, %l, %x : f32, tensor<256xi32>, tensor<256xi8>, tensor<2x3xf32>
+  })");
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    auto inputs = makeInputs(p.getFunction(), {seed});
+    ASSERT_TRUE(succeeded(inputs)) << p.error;
+    EXPECT_LT(p.elements(*(*inputs)[1])[0], 5);
+    EXPECT_GE(p.elements(*(*inputs)[4])[0], 1);
+    EXPECT_LE(p.elements(*(*inputs)[5])[0], 3);
+    for (double divisor : p.elements(*(*inputs)[2]))
+      EXPECT_NE(divisor, 0);
+    for (double distance : p.elements(*(*inputs)[3]))
+      EXPECT_TRUE(distance >= 0 && distance < 8) << distance;
+    EXPECT_TRUE(succeeded(interpretGlobal(p.getFunction(), *inputs)));
+  }
+}
+
+// Zeros and other magnitudes; few special values, however large the tensor.
+TEST(InputDataTest, floats_have_zeros_and_extremes) {
+  TestProgram p("func.func @f(%a: tensor<64x64xf32>) { return }");
+  auto count = [&](FloatData floats, auto &&holds) {
+    auto inputs =
+        makeInputs(p.getFunction(), {0, false, floats, IntegerData::Any});
+    return llvm::count_if(p.elements(*inputs->front()), holds);
+  };
+  auto isZero = [](double x) { return x == 0; };
+  auto isNoNumber = [](double x) { return !std::isfinite(x); };
+  EXPECT_EQ(count(FloatData::Plain, isZero), 0);
+  EXPECT_NEAR(count(FloatData::Ordinary, isZero), 256, 64);
+  EXPECT_EQ(count(FloatData::Ordinary, isNoNumber), 0);
+  EXPECT_GE(count(FloatData::Extreme, isNoNumber), 1);
+  EXPECT_LE(count(FloatData::Extreme, isNoNumber), 20);
 }
 
 TEST(InputDataTest, integer_floats) {
@@ -93,6 +154,29 @@ TEST(InputDataTest, integer_floats) {
   auto elements = p.elements(*inputs->front());
   EXPECT_EQ(std::set<double>(elements.begin(), elements.end()),
             (std::set<double>{-2, -1, 0, 1, 2}));
+}
+
+// Both of the nearest values come, with the exact mean; what is exact stays.
+TEST(VerifyTest, random_rounding) {
+  TestProgram p("func.func @f(%a: bf16, %b: f32) { return }");
+  ElementType bf16(p.getFunction().getArgumentTypes()[0]);
+  ElementType f32(p.getFunction().getArgumentTypes()[1]);
+  double x = 1 + 0.25 * 0x1p-7, sum = 0;
+  std::set<double> values;
+  {
+    RandomRounding rounding(1);
+    for (int i = 0; i < 4096; ++i) {
+      double rounded = bf16.round(floatCell(x)).f;
+      values.insert(rounded);
+      sum += rounded - 1;
+      EXPECT_EQ(bf16.round(floatCell(-1.5)).f, -1.5);
+      EXPECT_EQ(f32.round(floatCell(x)).f, x);
+    }
+  }
+  EXPECT_EQ(values, (std::set<double>{1, 1 + 0x1p-7}));
+  EXPECT_NEAR(sum / 4096, x - 1, 0.03 * 0x1p-7);
+  EXPECT_EQ(bf16.round(floatCell(x)).f, 1);
+  EXPECT_EQ(bf16.getPrecision(), 8u);
 }
 
 TEST(VerifyTest, relative_difference) {
@@ -107,8 +191,11 @@ TEST(VerifyTest, relative_difference) {
   EXPECT_EQ(difference({INFINITY, 1}, {INFINITY, 1}), 0);
   EXPECT_EQ(difference({-INFINITY, 1}, {INFINITY, 1}), INFINITY);
   EXPECT_EQ(difference({1, 1}, {INFINITY, 1}), INFINITY);
-  // NaN on both sides shows nothing, so it is no agreement.
-  EXPECT_EQ(difference({NAN, 1}, {NAN, 1}), INFINITY);
+  // NaN is what both compute.
+  EXPECT_EQ(difference({NAN, 1}, {NAN, 1}), 0);
+  EXPECT_EQ(difference({NAN, 2}, {NAN, 1}), 1);
+  EXPECT_EQ(difference({NAN, 1}, {1, NAN}), INFINITY);
+  EXPECT_EQ(difference({INFINITY, 3}, {INFINITY, 2}), 0.5);
   EXPECT_EQ(relativeDifference(*p.argument(1, {5, 1}), *p.argument(1, {2, 1})),
             3);
 }

@@ -1,0 +1,157 @@
+//===- InputDomain.cpp - Which integers an argument may have --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InputDomain.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::interp;
+
+namespace {
+class DomainFinder {
+public:
+  void find(Value value);
+  IntegerDomain domain;
+
+private:
+  void addModelUse(OpOperand &use);
+  void addArithmeticUse(OpOperand &use);
+  void addPosition(OpOperand &use);
+  void followRegions(OpOperand &use);
+
+  llvm::SmallPtrSet<Value, 8> visited;
+};
+} // namespace
+
+/// True if every element of the results is one of the operands', or the same
+/// number under another integer type.
+static bool movesElements(Operation *op) {
+  return isa<tensor::TensorDialect, dist::DistDialect>(op->getDialect()) ||
+         isa<nn::TransposeOp, nn::BroadcastOp, linalg::TransposeOp,
+             linalg::BroadcastOp, linalg::CopyOp, arith::ExtSIOp,
+             arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
+             arith::IndexCastUIOp, arith::SelectOp>(op);
+}
+
+static int64_t lastSizeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape().back();
+}
+
+/// Ids and labels.
+void DomainFinder::addModelUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto addLabels = [&](auto loss) {
+    domain.restrict(loss.getClasses().value_or(lastSizeOf(loss.getLogits())));
+    domain.ignored = static_cast<int64_t>(loss.getIgnore());
+  };
+  if (auto embedding = dyn_cast<nn::EmbeddingOp>(op))
+    domain.restrict(embedding.getTable().getType().getDimSize(0));
+  else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op))
+    domain.restrict(rows.getType().getDimSize(0));
+  else if (auto pick = dyn_cast<nn::PickOp>(op))
+    domain.restrict(lastSizeOf(pick.getX()));
+  else if (auto pick = dyn_cast<nn::PickBackwardOp>(op))
+    domain.restrict(lastSizeOf(pick.getResult()));
+  else if (auto loss = dyn_cast<nn::CrossEntropyOp>(op))
+    addLabels(loss);
+  else if (auto loss = dyn_cast<nn::CrossEntropyBackwardOp>(op))
+    addLabels(loss);
+}
+
+/// Divisors, exponents, distances of shifts, bounds of loops.
+void DomainFinder::addArithmeticUse(OpOperand &use) {
+  constexpr int64_t kLongestLoop = 8;
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+          arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op)) {
+    domain.isDivisor |= number == 1;
+  } else if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) {
+    Type type = getElementTypeOrSelf(use.get().getType());
+    if (number == 1)
+      domain.restrict(isa<IntegerType>(type) ? type.getIntOrFloatBitWidth()
+                                             : 64);
+  } else if (isa<math::IPowIOp>(op)) {
+    if (number == 1)
+      domain.restrict(kLongestLoop);
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (number < loop.getNumControlOperands())
+      domain.restrict(kLongestLoop);
+    if (use.get() == loop.getStep())
+      domain.least = 1;
+  }
+}
+
+/// Where in a tensor. A slice with an offset must fit behind it.
+void DomainFinder::addPosition(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  auto addIndex = [&](ValueRange indices, unsigned first, Type type) {
+    if (number >= first && number < first + indices.size())
+      domain.restrict(cast<RankedTensorType>(type).getDimSize(number - first));
+  };
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    addIndex(extract.getIndices(), 1, extract.getTensor().getType());
+  } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
+    addIndex(insert.getIndices(), 2, insert.getType());
+  } else if (isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op)) {
+    auto slice = cast<OffsetSizeAndStrideOpInterface>(op);
+    bool takes = isa<tensor::ExtractSliceOp>(op);
+    auto whole =
+        cast<RankedTensorType>(op->getOperand(takes ? 0 : 1).getType());
+    for (auto [d, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+      std::optional<int64_t> size =
+          getConstantIntValue(slice.getMixedSizes()[d]);
+      std::optional<int64_t> step =
+          getConstantIntValue(slice.getMixedStrides()[d]);
+      if (llvm::dyn_cast_if_present<Value>(offset) == use.get() && size && step)
+        domain.restrict(
+            std::max<int64_t>(whole.getDimSize(d) - (*size - 1) * *step, 1));
+    }
+  }
+}
+
+/// What has the value inside regions and callees.
+void DomainFinder::followRegions(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
+    find(accumulate.getBody().getArgument(number));
+  } else if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    if (callee && !callee.isExternal())
+      find(callee.getArgument(number));
+  } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    if (BlockArgument element = structured.getMatchingBlockArgument(&use))
+      find(element);
+  }
+}
+
+void DomainFinder::find(Value value) {
+  if (!visited.insert(value).second)
+    return;
+  for (OpOperand &use : value.getUses()) {
+    addModelUse(use);
+    addArithmeticUse(use);
+    addPosition(use);
+    followRegions(use);
+    if (movesElements(use.getOwner()))
+      for (Value result : use.getOwner()->getResults())
+        find(result);
+  }
+}
+
+IntegerDomain tessera::interp::findDomain(Value value) {
+  DomainFinder finder;
+  finder.find(value);
+  return finder.domain;
+}

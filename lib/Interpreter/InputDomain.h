@@ -1,0 +1,37 @@
+//===- InputDomain.h - Which integers an argument may have ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H
+#define TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H
+
+#include "mlir/IR/Value.h"
+#include <optional>
+
+namespace tessera::interp {
+
+/// The integers for which the uses of a value are defined.
+struct IntegerDomain {
+  /// Exclusive, and inclusive where there is a limit.
+  std::optional<int64_t> limit;
+  int64_t least = 0;
+  /// A label that is allowed besides.
+  std::optional<int64_t> ignored;
+  /// Not zero.
+  bool isDivisor = false;
+
+  void restrict(int64_t size) { limit = limit ? std::min(*limit, size) : size; }
+};
+
+/// The domain that the uses of `value` set: as ids, labels, positions in a
+/// tensor, bounds and steps of loops, divisors and distances of shifts, also in
+/// callees and regions and behind ops that only move elements. What is computed
+/// from it first sets none.
+IntegerDomain findDomain(mlir::Value value);
+
+} // namespace tessera::interp
+
+#endif // TESSERA_LIB_INTERPRETER_INPUTDOMAIN_H

@@ -1,0 +1,140 @@
+//===- VerifyData.cpp - Files of tessera verify ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyData.h"
+#include "dialects/Dist/Dist.h"
+#include "tessera/Interpreter/Npy.h"
+#include "tessera/Training/RestLayout.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <set>
+
+using namespace tessera;
+using namespace tessera::interp;
+using llvm::StringRef;
+
+/// The shape of argument `i` in files: its logical one.
+static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
+                                               unsigned i) {
+  if (auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(
+          i, kLogicalShapeAttr);
+      shape && getRestIndices(function, i))
+    return llvm::SmallVector<int64_t>(shape.asArrayRef());
+  auto tensor =
+      mlir::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+  return llvm::SmallVector<int64_t>(tensor ? tensor.getShape()
+                                           : llvm::ArrayRef<int64_t>());
+}
+
+/// What argument `i` has, as files have it.
+static Tensor toLogical(mlir::func::FuncOp function, unsigned i,
+                        const Tensor &tensor) {
+  auto indices = getRestIndices(function, i);
+  if (!indices)
+    return tensor;
+  Tensor logical(tensor.getElementType(), getFileShape(function, i));
+  for (auto [number, index] : llvm::enumerate(*indices))
+    logical[number] = tensor[index];
+  return logical;
+}
+
+/// What a file has, as argument `i` has it.
+static Tensor fromLogical(mlir::func::FuncOp function, unsigned i,
+                          const Tensor &logical) {
+  auto indices = getRestIndices(function, i);
+  if (!indices)
+    return logical;
+  Tensor tensor(function.getArgumentTypes()[i]);
+  for (auto [number, index] : llvm::enumerate(*indices))
+    tensor[index] = logical[number];
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Names of the .npy files of a folder, without the ending.
+static llvm::Expected<std::set<std::string>> listFiles(StringRef folder) {
+  std::set<std::string> names;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator file(folder, code), end;
+       !code && file != end; file.increment(code)) {
+    StringRef name = llvm::sys::path::filename(file->path());
+    if (name.consume_back(".npy"))
+      names.insert(name.str());
+  }
+  if (code)
+    return llvm::createStringError("--inputs '" + folder +
+                                   "' cannot be read: " + code.message());
+  return names;
+}
+
+llvm::Expected<RankTensors> tessera::readInputs(mlir::func::FuncOp function,
+                                                StringRef folder) {
+  auto files = listFiles(folder);
+  if (!files)
+    return files.takeError();
+  RankTensors inputs(function.getNumArguments());
+  std::vector<std::string> faults;
+  if (files->empty())
+    faults.push_back("expects .npy files but got none");
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    std::string name = getArgumentName(function, i);
+    if (!files->erase(name))
+      continue;
+    auto tensor = readNpy(
+        (folder + "/" + name + ".npy").str(),
+        ElementType(mlir::getElementTypeOrSelf(function.getArgumentTypes()[i])),
+        getFileShape(function, i));
+    if (tensor)
+      inputs[i] = std::make_shared<Tensor>(fromLogical(function, i, *tensor));
+    else
+      faults.push_back(llvm::toString(tensor.takeError()));
+  }
+  for (const std::string &name : *files)
+    faults.push_back("extra: '" + name +
+                     ".npy', which the program has no argument for");
+  if (!faults.empty())
+    return llvm::createStringError(
+        "--inputs '" + folder +
+        "' does not fit the program: " + llvm::join(faults, "\n  "));
+  return inputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+llvm::Error tessera::writeData(mlir::func::FuncOp original,
+                               const VerifyReport &report, StringRef folder) {
+  std::string expected = (folder + "/expected").str();
+  if (std::error_code code = llvm::sys::fs::create_directories(expected))
+    return llvm::createStringError(expected +
+                                   ": cannot be made: " + code.message());
+  for (auto [i, tensor] : llvm::enumerate(report.inputs))
+    if (llvm::Error error = writeNpy(
+            (folder + "/" + getArgumentName(original, i) + ".npy").str(),
+            toLogical(original, i, *tensor)))
+      return error;
+  llvm::DenseMap<int64_t, unsigned> places;
+  for (unsigned i = 0; i < original.getNumArguments(); ++i)
+    if (auto donated = original.getArgAttrOfType<mlir::IntegerAttr>(
+            i, dist::DistDialect::kDonateAttr))
+      places[donated.getInt()] = i;
+  for (auto [i, tensor] : llvm::enumerate(report.expected)) {
+    auto place = places.find(i);
+    if (llvm::Error error =
+            writeNpy(expected + "/" + getResultName(original, i) + ".npy",
+                     place == places.end()
+                         ? *tensor
+                         : toLogical(original, place->second, *tensor)))
+      return error;
+  }
+  return llvm::Error::success();
+}
