@@ -8,6 +8,7 @@
 #include "tessera/Conversion/Executable.h"
 #include "CompileParts.h"
 #include "KnownSymbols.h"
+#include "tessera/Support/TemporaryFile.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -185,13 +186,11 @@ static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output) {
     return llvm::createStringError(
         "expects a C++ compiler on PATH to link with (clang++-22, clang++, c++ "
         "or g++) but found none");
-  llvm::SmallString<128> log;
-  if (std::error_code failure =
-          llvm::sys::fs::createTemporaryFile("tessera-link", "txt", log))
-    return llvm::createStringError("no temporary file: " + failure.message());
-  llvm::FileRemover remover(log);
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
-                                          StringRef(log)};
+  TemporaryFile log;
+  if (Error error = log.create("tessera-link", "txt"))
+    return error;
+  std::optional<StringRef> redirects[] = {std::nullopt, log.getPath(),
+                                          log.getPath()};
   llvm::SmallVector<StringRef> words = {driver};
   words.append(arguments.begin(), arguments.end());
   words.append({"-o", output});
@@ -200,7 +199,7 @@ static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output) {
                                          0, 0, &said);
   if (status == 0)
     return Error::success();
-  if (auto text = llvm::MemoryBuffer::getFile(log))
+  if (auto text = llvm::MemoryBuffer::getFile(log.getPath()))
     said += summarize((*text)->getBuffer());
   return llvm::createStringError(driver + " cannot link " + output + ": " +
                                  said);

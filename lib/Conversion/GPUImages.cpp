@@ -10,6 +10,7 @@
 #include "Optimize.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tessera/Support/TemporaryFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -17,7 +18,6 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -122,7 +122,7 @@ namespace {
 /// A run of ptxas.
 struct Assembly {
   int arch = 0;
-  llvm::SmallString<128> input, output, log;
+  TemporaryFile input, output, log;
   llvm::sys::ProcessInfo process;
 };
 
@@ -135,6 +135,7 @@ static Error writeFile(StringRef path, StringRef text) {
     os << text;
     os.close();
     failure = os.error();
+    os.clear_error();
   }
   if (failure)
     return llvm::createStringError(path +
@@ -143,19 +144,18 @@ static Error writeFile(StringRef path, StringRef text) {
 }
 
 static Error start(Assembly &run, StringRef ptxas, StringRef ptx) {
-  for (auto [path, suffix] :
+  for (auto [file, suffix] :
        {std::pair(&run.input, "ptx"), std::pair(&run.output, "cubin"),
         std::pair(&run.log, "txt")})
-    if (auto failure = llvm::sys::fs::createTemporaryFile("tessera-kernels",
-                                                          suffix, *path))
-      return llvm::createStringError("no temporary file: " + failure.message());
-  if (Error error = writeFile(run.input, ptx))
+    if (Error error = file->create("tessera-kernels", suffix))
+      return error;
+  StringRef input = run.input.getPath(), output = run.output.getPath();
+  if (Error error = writeFile(input, ptx))
     return error;
   std::string arch = "-arch=sm_" + std::to_string(run.arch);
-  StringRef arguments[] = {ptxas, arch,       "-v",     "-O3",
-                           "-o",  run.output, run.input};
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(run.log),
-                                          StringRef(run.log)};
+  StringRef arguments[] = {ptxas, arch, "-v", "-O3", "-o", output, input};
+  std::optional<StringRef> redirects[] = {std::nullopt, run.log.getPath(),
+                                          run.log.getPath()};
   std::string message;
   bool failed = false;
   run.process = llvm::sys::ExecuteNoWait(ptxas, arguments, std::nullopt,
@@ -207,16 +207,16 @@ static Expected<DeviceImage> finish(Assembly &run,
   std::string message;
   llvm::sys::ProcessInfo done =
       llvm::sys::Wait(run.process, std::nullopt, &message);
-  auto log = llvm::MemoryBuffer::getFile(run.log);
+  auto log = llvm::MemoryBuffer::getFile(run.log.getPath());
   StringRef text = log ? (*log)->getBuffer() : StringRef();
   if (done.ReturnCode != 0)
     return llvm::createStringError(
         "ptxas refuses the kernels for sm_" + llvm::Twine(run.arch) + ": " +
         (text.empty() ? StringRef(message) : text.rtrim()));
   readLog(text, run.arch, uses);
-  auto cubin = llvm::MemoryBuffer::getFile(run.output);
+  auto cubin = llvm::MemoryBuffer::getFile(run.output.getPath());
   if (!cubin)
-    return llvm::createStringError(run.output + ": " +
+    return llvm::createStringError(run.output.getPath() + ": " +
                                    cubin.getError().message());
   return DeviceImage{run.arch, false, (*cubin)->getBuffer().str()};
 }
@@ -227,12 +227,6 @@ assemble(mlir::gpu::GPUModuleOp kernels, const ImageOptions &options,
          std::string &lowestPTX, std::vector<KernelUse> &uses) {
   std::string ptxas = options.toolkit + "/bin/ptxas";
   std::vector<Assembly> runs(options.archs.size());
-  llvm::scope_exit cleanUp([&] {
-    for (Assembly &run : runs)
-      for (auto *path : {&run.input, &run.output, &run.log})
-        if (!path->empty())
-          llvm::sys::fs::remove(*path);
-  });
   Error error = Error::success();
   for (auto [run, arch] : llvm::zip(runs, options.archs)) {
     run.arch = arch;

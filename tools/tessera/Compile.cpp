@@ -21,8 +21,8 @@
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Support/TemporaryFile.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -386,15 +386,13 @@ llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
     progress.done("object");
     return error;
   }
-  llvm::SmallString<128> object;
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("tessera", "o", object))
-    return llvm::createStringError("no temporary file: " + code.message());
-  llvm::FileRemover remover(object);
-  if (llvm::Error error = writeObject(module, job.object, object))
+  TemporaryFile object;
+  if (llvm::Error error = object.create("tessera", "o"))
+    return error;
+  if (llvm::Error error = writeObject(module, job.object, object.getPath()))
     return error;
   progress.done("object");
-  if (llvm::Error error = linkExecutable(object, job.library, job.output))
+  if (llvm::Error error = linkExecutable(object.getPath(), job.library, job.output))
     return error;
   progress.done("link");
   return llvm::Error::success();

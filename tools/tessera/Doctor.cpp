@@ -13,10 +13,10 @@
 #include "Options.h"
 
 #include "Libraries.h"
+#include "tessera/Support/TemporaryFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -86,21 +86,39 @@ struct Output {
   std::string text;
 };
 
+/// Makes a temporary file with a text.
+llvm::Error fill(TemporaryFile &file, StringRef suffix, StringRef text) {
+  if (llvm::Error error = file.create("tessera-doctor", suffix))
+    return error;
+  std::error_code code;
+  llvm::raw_fd_ostream os(file.getPath(), code);
+  if (!code) {
+    os << text;
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  return code ? llvm::createStringError(
+                    file.getPath() + ": cannot be written: " + code.message())
+              : llvm::Error::success();
+}
+
 /// Runs a program for at most 20 seconds.
 Output execute(StringRef program, llvm::ArrayRef<StringRef> arguments) {
   Output output;
-  llvm::SmallString<64> file;
-  if (llvm::sys::fs::createTemporaryFile("tessera-doctor", "txt", file))
+  TemporaryFile file;
+  if (llvm::Error error = file.create("tessera-doctor", "txt")) {
+    output.text = llvm::toString(std::move(error));
     return output;
-  llvm::FileRemover remover(file);
+  }
   llvm::SmallVector<StringRef> argv = {program};
   argv.append(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(file),
-                                          StringRef(file)};
+  std::optional<StringRef> redirects[] = {StringRef(""), file.getPath(),
+                                          file.getPath()};
   std::string message;
   output.ok = llvm::sys::ExecuteAndWait(program, argv, std::nullopt, redirects,
                                         /*SecondsToWait=*/20, 0, &message) == 0;
-  if (auto buffer = llvm::MemoryBuffer::getFile(file))
+  if (auto buffer = llvm::MemoryBuffer::getFile(file.getPath()))
     output.text = (*buffer)->getBuffer().str();
   if (output.text.empty())
     output.text = message; // The signal that ended it, or why it did not start.
@@ -246,21 +264,20 @@ Finding findLinker() {
   finding.version =
       firstLine(execute(finding.path, {"-dumpversion"}).text).str();
 
-  llvm::SmallString<64> source, program;
-  int descriptor;
-  if (llvm::sys::fs::createTemporaryFile("tessera-doctor", "c", descriptor,
-                                         source) ||
-      llvm::sys::fs::createTemporaryFile("tessera-doctor", "out", program)) {
+  TemporaryFile source, program;
+  llvm::Error error =
+      llvm::joinErrors(fill(source, "c", "int main(void) { return 0; }\n"),
+                       fill(program, "out", ""));
+  if (error) {
     finding.status = Status::Broken;
-    finding.note = "no temporary file can be made";
+    finding.note = llvm::toString(std::move(error));
     return finding;
   }
-  llvm::FileRemover removeSource(source), removeProgram(program);
-  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true)
-      << "int main(void) { return 0; }\n";
-  Output output = execute(finding.path, {source, "-o", program});
-  finding.status =
-      output.ok && execute(program, {}).ok ? Status::Usable : Status::Broken;
+  Output output =
+      execute(finding.path, {source.getPath(), "-o", program.getPath()});
+  finding.status = output.ok && execute(program.getPath(), {}).ok
+                       ? Status::Usable
+                       : Status::Broken;
   if (finding.status == Status::Broken)
     finding.note =
         output.ok ? "what it links does not run" : firstLine(output.text).str();
@@ -292,7 +309,8 @@ Finding findRuntime(StringRef part, StringRef purpose, StringRef archive) {
 // Programs of each precision
 //===----------------------------------------------------------------------===//
 
-/// A table, a norm, linear layers and a loss: all that differs between precisions.
+/// A table, a norm, linear layers and a loss: all that differs between
+/// precisions.
 constexpr StringRef kProgram = R"mlir(
 func.func @forward(%table: tensor<32x16xf32> {nn.param = "table", nn.init = #nn.init<normal, 0.1>},
                    %w: tensor<16x16xf32> {nn.param = "w", nn.init = #nn.init<normal, 0.1>},
@@ -315,16 +333,16 @@ func.func @forward(%table: tensor<32x16xf32> {nn.param = "table", nn.init = #nn.
 Finding tryPrecision(StringRef part, StringRef precision, StringRef source) {
   Finding finding(part, "a training step, compiled and run");
   finding.status = Status::Broken;
-  llvm::SmallString<64> program;
-  if (llvm::sys::fs::createTemporaryFile("tessera-doctor", "out", program)) {
-    finding.note = "no temporary file can be made";
+  TemporaryFile program;
+  if (llvm::Error error = fill(program, "out", "")) {
+    finding.note = llvm::toString(std::move(error));
     return finding;
   }
-  llvm::FileRemover remover(program);
-  Output output = execute(findSelf(), {"compile", source, "--precision",
-                                       precision, "--quiet", "-o", program});
+  Output output =
+      execute(findSelf(), {"compile", source, "--precision", precision,
+                           "--quiet", "-o", program.getPath()});
   if (output.ok)
-    output = execute(program, {"--random-data", "--quiet"});
+    output = execute(program.getPath(), {"--random-data", "--quiet"});
   if (output.ok)
     finding.status = Status::Usable;
   else
@@ -334,18 +352,20 @@ Finding tryPrecision(StringRef part, StringRef precision, StringRef source) {
 
 /// A finding for each precision.
 std::vector<Finding> tryPrecisions() {
+  TemporaryFile source;
+  llvm::Error error = fill(source, "mlir", kProgram);
+  std::string note = error ? llvm::toString(std::move(error)) : "";
   std::vector<Finding> findings;
-  llvm::SmallString<64> source;
-  int descriptor;
-  bool hasSource = !llvm::sys::fs::createTemporaryFile(
-      "tessera-doctor", "mlir", descriptor, source);
-  llvm::FileRemover remover(source);
-  if (hasSource)
-    llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << kProgram;
-  findings.push_back(tryPrecision("f32 program", "f32", source));
-  findings.push_back(tryPrecision("bf16 program", "bf16", source));
-  findings.push_back(tryPrecision("f16 program", "f16", source));
-  findings.push_back(tryPrecision("fp8 program", "fp8", source));
+  constexpr std::pair<StringRef, StringRef> kParts[] = {
+      {"f32 program", "f32"},
+      {"bf16 program", "bf16"},
+      {"f16 program", "f16"},
+      {"fp8 program", "fp8"}};
+  for (auto [part, precision] : kParts) {
+    findings.push_back(tryPrecision(part, precision, source.getPath()));
+    if (!note.empty())
+      findings.back().note = note;
+  }
   return findings;
 }
 
