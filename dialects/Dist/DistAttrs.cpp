@@ -489,6 +489,10 @@ ShardingAttr::verifyFor(Operation *op, Type type,
     return emitError()
            << "(C5) expects a sharding of the tensor's rank but got " << rank
            << " dimensions for " << type;
+  if (!tensor.getElementType().isIntOrIndexOrFloat())
+    return emitError() << "(C5) expects a sharding of a tensor of floats, "
+                          "integers or index but got "
+                       << type;
   for (AxisRefAttr ref : allRefs(*this))
     if (mesh.stageAxis && mesh.names[*mesh.stageAxis] == ref.getName())
       return emitError()

@@ -29,6 +29,10 @@ static LogicalResult verifyCollective(CollectiveOpInterface op) {
                         [&] { return op->emitOpError(); })))
     return failure();
   int64_t groupSize = numShards(op.getAxes().toAxes(mesh));
+  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
+    if (!getElementTypeOrSelf(type).isIntOrIndexOrFloat())
+      return op->emitOpError("(C1) expects floats, integers or index but got ")
+             << type;
   auto in = cast<RankedTensorType>(op->getOperand(0).getType());
   auto out = cast<RankedTensorType>(op->getResult(0).getType());
   if (bool(op.getFromAttr()) != bool(op.getToAttr()))
@@ -70,8 +74,9 @@ static LogicalResult verifyCollective(CollectiveOpInterface op) {
 //===----------------------------------------------------------------------===//
 
 static int64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Type element = type.getElementType();
+  unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return type.getNumElements() * llvm::divideCeil(bits, 8);
 }
 
 /// `type` with dimension `dim` times `mul`, over `div`; null if it does not

@@ -340,6 +340,11 @@ void tessera::registerPipelines() {
     PassPipelineRegistration<>(("tessera-" + phaseNames[i]).str(),
                                ("Phase " + phaseNames[i]).str(),
                                [phase](OpPassManager &pm) {
+                                 // A phase on its own has input from outside.
+                                 if (phase == Phase::Train ||
+                                     phase == Phase::Propagate ||
+                                     phase == Phase::Partition)
+                                   pm.addPass(createVerifyInputPass());
                                  buildPhase(pm, phase, PipelineOptions());
                                });
   }

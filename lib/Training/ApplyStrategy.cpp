@@ -70,13 +70,23 @@ private:
 
 } // namespace
 
+/// Whether a dimension may have an axis: no other one has it. Of two that could,
+/// the first has it.
+static bool isFree(const Sharding &sharding, const AxisRef &axis) {
+  return llvm::none_of(sharding.dims, [&](const DimSharding &dim) {
+    return llvm::any_of(dim.axes, [&](const AxisRef &other) {
+      return other.overlaps(axis);
+    });
+  });
+}
+
 Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
                                RankedTensorType type) {
   Sharding sharding = Sharding::replicatedOf(type.getRank());
   for (auto [i, name] : llvm::enumerate(dims))
     if (name == "batch") {
       foundBatch = true;
-      if (strategy.dp && hasAxis("dp"))
+      if (strategy.dp && hasAxis("dp") && isFree(sharding, fullAxis("dp")))
         sharding.dims[i].axes = {fullAxis("dp")};
     }
   return sharding;
@@ -108,10 +118,10 @@ Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
   for (auto [i, name] : llvm::enumerate(dims)) {
     bool wide = name == "ffn" || name == "vocab";
     foundTensorParallel |= wide || name == "kv_heads";
-    if (wide && spread)
+    if (wide && spread && isFree(sharding, fullAxis("tp")))
       sharding.dims[i].axes = {fullAxis("tp")};
   }
-  if (spread)
+  if (spread && isFree(sharding, fullAxis("tp")))
     seedHeads(sharding, dims, type);
   return sharding;
 }
@@ -122,7 +132,7 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
   for (auto [i, name] : llvm::enumerate(dims))
     if (name == "seq") {
       foundSequence = true;
-      if (strategy.sp && hasAxis("tp")) {
+      if (strategy.sp && hasAxis("tp") && isFree(sharding, fullAxis("tp"))) {
         sharding.dims[i].axes = {fullAxis("tp")};
         sharding.dims[i].priority = 1;
       }

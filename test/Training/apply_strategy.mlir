@@ -8,6 +8,7 @@
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=tp=6 strategy=tp" | FileCheck %t/tp6.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=1,tp=2 strategy=dp,tp" | FileCheck %t/unit.check
 // RUN: tessera-opt %t/model.mlir --dist-apply-strategy="mesh=dp=2 strategy=dp,zero=2" --remarks-filter="strategy.*" 2>&1 | FileCheck %t/zero2.check
+// RUN: tessera-opt %t/twice.mlir --dist-apply-strategy="mesh=dp=2,tp=2 strategy=dp,tp" | FileCheck %t/twice.mlir
 // RUN: tessera-opt %t/seeded.mlir --dist-apply-strategy | FileCheck %t/seeded.mlir
 
 //--- model.mlir
@@ -119,6 +120,19 @@ func.func @caller(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
 
 //--- zero2.check
 // CHECK: remark: {{.*}}zero=2 shards training state, of which a forward program has none: it seeds nothing
+
+//--- twice.mlir
+// Where two dimensions could have an axis, the first has it.
+// CHECK-LABEL: func @twice
+// CHECK-SAME: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}]>
+// CHECK-SAME: tensor<4x6x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"tp"}, {}, {}]>
+// CHECK-SAME: tensor<4x6xi32> {dist.sharding = #dist.sharding<@mesh, [{"dp"}, {}]>
+func.func @twice(
+    %head: tensor<4x6xf32> {nn.param = "head", nn.dims = ["ffn", "vocab"]},
+    %wide: tensor<4x6x2xf32> {nn.param = "wide", nn.dims = ["ffn", "kv_heads", "q_per_kv"]},
+    %x: tensor<4x6xi32> {nn.input = "x", nn.dims = ["batch", "batch"]}) {
+  return
+}
 
 //--- seeded.mlir
 // Without a strategy the program's own seeds are all there is.

@@ -94,6 +94,17 @@ dist.mesh @mesh ["x"=4]
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of argument 0: (C5) expects a sharding of a tensor of floats, integers or index but got 'tensor<8xcomplex<f32>>'}}
+func.func @argument_c5_elements(%x: tensor<8xcomplex<f32>> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @collective_c1_elements(%x: tensor<8xcomplex<f32>>) {
+  // expected-error @+1 {{(C1) expects floats, integers or index but got 'tensor<8xcomplex<f32>>'}}
+  %0 = dist.all_reduce <sum> %x over <{"x"}> on @mesh : tensor<8xcomplex<f32>> -> tensor<8xcomplex<f32>>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{sharding of argument 0: (C5) expects a sharding of the tensor's rank but got 2 dimensions for 'tensor<8xf32>'}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) { return }
 // -----
