@@ -17,7 +17,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -60,15 +59,13 @@ static Error writeFile(StringRef path, StringRef bytes) {
 
 /// One relocatable object of several.
 static Expected<ObjectBytes> merge(llvm::ArrayRef<ObjectBytes> objects) {
-  std::vector<std::unique_ptr<llvm::FileRemover>> removers;
+  std::vector<std::unique_ptr<TemporaryFile>> files;
   std::vector<std::string> paths;
   auto addFile = [&]() -> Error {
-    llvm::SmallString<128> path;
-    if (std::error_code failure =
-            llvm::sys::fs::createTemporaryFile("tessera-part", "o", path))
-      return llvm::createStringError("no temporary file: " + failure.message());
-    removers.push_back(std::make_unique<llvm::FileRemover>(path));
-    paths.push_back(path.str().str());
+    files.push_back(std::make_unique<TemporaryFile>());
+    if (Error error = files.back()->create("tessera-part", "o"))
+      return error;
+    paths.push_back(files.back()->getPath().str());
     return Error::success();
   };
   if (Error error = addFile())

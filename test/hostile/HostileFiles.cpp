@@ -1,0 +1,383 @@
+//===- HostileFiles.cpp - Damaged files for the compiler's readers --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   tessera-hostile-files [--inputs N] [--seed S] FOLDER [READER...]
+//
+// Gives N damaged files to each reader of the compiler: configs of models,
+// clusters, layouts, reports, measurements, .npy files. Examples are those of
+// FOLDER (share/). What is accepted is used: a plan is made of some. A file may
+// be refused with one message, but nothing may crash or take 10 s. What does is
+// named: `--inputs 1 --seed S FOLDER READER` gives it again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../runtime/fuzz/Mutator.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tessera/Cost/Calibrate.h"
+#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Interpreter/Npy.h"
+#include "tessera/Planning/MoEWork.h"
+#include "tessera/Planning/ModelPlan.h"
+#include "tessera/Support/Json.h"
+#include "tessera/Support/TemporaryFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <sys/time.h>
+#include <unistd.h>
+
+using namespace tessera;
+using namespace tessera::cost;
+using llvm::StringRef;
+
+namespace {
+
+constexpr int kSecondsPerInput = 10;
+/// Making a plan takes tens of milliseconds: of one in so many.
+constexpr uint64_t kPlanOneIn = 100;
+
+std::string folder;
+/// What the handler of a crash prints.
+StringRef currentName;
+uint64_t currentSeed = 0;
+
+void onCrash(int number) {
+  char text[256];
+  int length =
+      snprintf(text, sizeof(text), "%s: %s: --inputs 1 --seed %llu %s %s\n",
+               currentName.data(), number == SIGALRM ? "too slow" : "crash",
+               static_cast<unsigned long long>(currentSeed), folder.c_str(),
+               currentName.data());
+  if (write(2, text, length) < 0)
+    _exit(3);
+  _exit(2);
+}
+
+/// Ends where a reader does what it must not.
+void require(bool holds, const llvm::Twine &what) {
+  if (holds)
+    return;
+  llvm::errs() << currentName << ": " << what << ": --inputs 1 --seed "
+               << currentSeed << " " << folder << " " << currentName << "\n";
+  _exit(2);
+}
+
+/// Whether something was read; an error must say something.
+template <typename T> bool isRead(llvm::Expected<T> &result) {
+  if (result)
+    return true;
+  std::string text = llvm::toString(result.takeError());
+  require(!text.empty(), "an error without a message");
+  return false;
+}
+
+std::string contentOf(const llvm::Twine &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  require(bool(buffer), path + " cannot be read");
+  return (*buffer)->getBuffer().str();
+}
+
+/// The files of a folder of share/, in order.
+std::vector<std::string> filesOf(StringRef name) {
+  std::set<std::string> paths;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator file(folder + "/" + name, code), end;
+       !code && file != end; file.increment(code))
+    if (StringRef(file->path()).ends_with(".json"))
+      paths.insert(file->path());
+  std::vector<std::string> texts;
+  for (const std::string &path : paths)
+    texts.push_back(contentOf(path));
+  require(!texts.empty(), "no examples");
+  return texts;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+const ClusterSpec &getCluster() {
+  static const ClusterSpec cluster =
+      llvm::cantFail(readClusterSpec(folder + "/clusters/h100-sxm-ib.json"));
+  return cluster;
+}
+
+const ModelConfig &getModel() {
+  static const ModelConfig model =
+      llvm::cantFail(readModelConfig(folder + "/models/tiny-gpt2.json"));
+  return model;
+}
+
+Layout getLayout() {
+  Layout layout;
+  layout.gpus = layout.dp = 2;
+  layout.globalBatch = 4;
+  layout.seq = 32;
+  return layout;
+}
+
+/// Prices work, and prints what comes.
+void makePlan(llvm::Expected<ModelWork> work, const Layout &layout,
+              const ClusterSpec &cluster) {
+  if (!isRead(work))
+    return;
+  schedule::PipelinePricer pricer;
+  auto report = makePlanReport(*work, layout, cluster, PlanQuestion(), pricer);
+  if (!isRead(report))
+    return;
+  print(*report, llvm::nulls());
+  llvm::nulls() << llvm::json::Value(toJson(*report));
+}
+
+void makePlan(const ModelConfig &model, const Layout &layout,
+              const ClusterSpec &cluster) {
+  if (layout.check().empty() &&
+      layout.checkModel(model.heads, model.kvHeads, model.ffn, model.layers)
+          .empty())
+    makePlan(WorkReader().read(model, layout), layout, cluster);
+}
+
+//===----------------------------------------------------------------------===//
+// Readers
+//===----------------------------------------------------------------------===//
+
+bool readModel(const std::string &text) {
+  if (isMoEConfig(text)) {
+    auto config = parseMoEConfig(text, "config.json");
+    if (!isRead(config))
+      return false;
+    Layout layout = getLayout();
+    if (currentSeed % kPlanOneIn == 0 &&
+        checkMoELayout(*config, layout).empty())
+      makePlan(makeMoEWork(*config, layout, MoEOptions()), layout,
+               getCluster());
+    return true;
+  }
+  auto config = parseModelConfig(text, "config.json");
+  if (!isRead(config))
+    return false;
+  print(makeMemoryWall(config->name, countParameters(*config), config->layers,
+                       config->hidden, getLayout(), 8e10),
+        llvm::nulls());
+  if (currentSeed % kPlanOneIn == 0)
+    makePlan(*config, getLayout(), getCluster());
+  return true;
+}
+
+bool readCluster(const std::string &text) {
+  auto cluster = parseClusterSpec(text, "cluster.json");
+  if (!isRead(cluster))
+    return false;
+  require(cluster->validate().empty(), "a cluster that is none");
+  std::string again = llvm::formatv("{0}", llvm::json::Value(toJson(*cluster)));
+  auto copy = parseClusterSpec(again, "again.json");
+  require(isRead(copy), "not what it writes");
+  if (currentSeed % kPlanOneIn == 0 && cluster->checkSize(2).empty())
+    makePlan(getModel(), getLayout(), *cluster);
+  return true;
+}
+
+bool readLayout(const std::string &text) {
+  auto value = parseJson(text);
+  if (!isRead(value) || !value->getAsObject())
+    return false;
+  auto layout = layoutFromJson(*value->getAsObject());
+  if (!isRead(layout))
+    return false;
+  if (currentSeed % kPlanOneIn == 0 &&
+      getCluster().checkSize(layout->gpus).empty())
+    makePlan(getModel(), *layout, getCluster());
+  return true;
+}
+
+bool readMeasurements(const std::string &text) {
+  auto measurements = parseMeasurements(text, "measurements.txt");
+  if (!isRead(measurements))
+    return false;
+  ClusterSpec cluster = getCluster();
+  auto refinements = calibrate(cluster, *measurements, "measurements.txt");
+  if (isRead(refinements))
+    print(*refinements, llvm::nulls());
+  return true;
+}
+
+bool readReports(const std::string &text) {
+  auto value = parseJson(text);
+  if (!isRead(value) || !value->getAsObject())
+    return false;
+  if (llvm::Error error = compare(*value->getAsObject(), *value->getAsObject(),
+                                  "a.json", "b.json", llvm::nulls())) {
+    require(!llvm::toString(std::move(error)).empty(),
+            "an error without a message");
+    return false;
+  }
+  return true;
+}
+
+const std::string &getTensorPath() {
+  static TemporaryFile file;
+  static const std::string path = [] {
+    llvm::cantFail(file.create("tessera-hostile", "npy"));
+    return file.getPath().str();
+  }();
+  return path;
+}
+
+mlir::MLIRContext &getContext() {
+  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return context;
+}
+
+bool readTensor(const std::string &text) {
+  {
+    std::error_code code;
+    llvm::raw_fd_ostream os(getTensorPath(), code);
+    require(!code, "no temporary file");
+    os << text;
+  }
+  mlir::Builder builder(&getContext());
+  bool any = false;
+  for (mlir::Type type :
+       {mlir::Type(builder.getF32Type()), mlir::Type(builder.getBF16Type()),
+        mlir::Type(builder.getI64Type()), mlir::Type(builder.getI1Type())}) {
+    auto tensor =
+        interp::readNpy(getTensorPath(), interp::ElementType(type), {2, 3});
+    any |= isRead(tensor);
+  }
+  return any;
+}
+
+//===----------------------------------------------------------------------===//
+// Examples
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> layoutExamples() {
+  std::vector<std::string> texts;
+  Layout layout = getLayout();
+  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(layout))));
+  layout.gpus = 8;
+  layout.tp = 2;
+  layout.pp = 2;
+  layout.microBatch = 2;
+  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(layout))));
+  return texts;
+}
+
+std::vector<std::string> reportExamples() {
+  std::vector<std::string> texts;
+  Layout layout = getLayout();
+  auto work = llvm::cantFail(WorkReader().read(getModel(), layout));
+  schedule::PipelinePricer pricer;
+  auto report = llvm::cantFail(
+      makePlanReport(work, layout, getCluster(), PlanQuestion(), pricer));
+  return {llvm::formatv("{0}", llvm::json::Value(toJson(report)))};
+}
+
+std::vector<std::string> tensorExamples() {
+  std::vector<std::string> texts;
+  mlir::Builder builder(&getContext());
+  for (mlir::Type type :
+       {mlir::Type(builder.getF32Type()), mlir::Type(builder.getI64Type()),
+        mlir::Type(builder.getI1Type())}) {
+    interp::Tensor tensor(interp::ElementType(type), {2, 3});
+    llvm::cantFail(interp::writeNpy(getTensorPath(), tensor));
+    texts.push_back(contentOf(getTensorPath()));
+  }
+  return texts;
+}
+
+std::vector<std::string> measurementExamples() {
+  return {"# all_reduce_perf\n"
+          "#  Rank  0 Group  0 Pid  1 on  a device  0 [0x07] H100\n"
+          "#  Rank  1 Group  0 Pid  1 on  a device  1 [0x0f] H100\n"
+          "#  size count type redop root time algbw busbw #wrong time algbw "
+          "busbw #wrong\n"
+          "1048576 262144 float sum -1 50.0 20.97 36.70 0 50.0 20.97 36.70 0\n"
+          "2097152 524288 float sum -1 70.0 29.96 52.43 0 70.0 29.96 52.43 0\n",
+          "m,n,k,dtype,batch,ms\n1024,1024,1024,bf16,1,0.01\n"
+          "4096,4096,4096,f32,2,0.7\n"};
+}
+
+/// A reader and what it reads.
+struct Subject {
+  StringRef name;
+  bool (*read)(const std::string &text);
+  std::vector<std::string> (*makeExamples)();
+};
+
+const Subject kSubjects[] = {
+    {"models", readModel, [] { return filesOf("models"); }},
+    {"clusters", readCluster, [] { return filesOf("clusters"); }},
+    {"layouts", readLayout, layoutExamples},
+    {"reports", readReports, reportExamples},
+    {"measurements", readMeasurements, measurementExamples},
+    {"tensors", readTensor, tensorExamples},
+};
+
+/// Gives `count` files to a reader.
+void run(const Subject &subject, uint64_t first, uint64_t count) {
+  currentName = subject.name;
+  std::vector<std::string> examples = subject.makeExamples();
+  uint64_t accepted = 0;
+  double slowest = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    currentSeed = first + i;
+    rt::Mutator mutator(currentSeed);
+    std::string text = mutator.damage(examples);
+    itimerval limit = {};
+    limit.it_value.tv_sec = kSecondsPerInput;
+    setitimer(ITIMER_REAL, &limit, nullptr);
+    auto begin = std::chrono::steady_clock::now();
+    accepted += subject.read(text);
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    slowest = std::max(slowest, took.count());
+  }
+  itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  llvm::outs() << llvm::formatv(
+      "{0,-12} {1,8} inputs, {2,8} accepted, slowest {3:F1} ms\n", subject.name,
+      count, accepted, slowest * 1e3);
+  llvm::outs().flush();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  uint64_t inputs = 1000, seed = 0;
+  std::vector<StringRef> wanted;
+  for (int i = 1; i < argc; ++i) {
+    StringRef argument = argv[i];
+    bool isNumber = argument == "--inputs" || argument == "--seed";
+    if (isNumber && i + 1 < argc &&
+        !StringRef(argv[i + 1])
+             .getAsInteger(10, argument == "--inputs" ? inputs : seed))
+      ++i;
+    else if (folder.empty())
+      folder = argument.str();
+    else
+      wanted.push_back(argument);
+  }
+  if (folder.empty()) {
+    llvm::errs() << "tessera-hostile-files: expects the folder share/\n";
+    return 1;
+  }
+  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM})
+    signal(number, onCrash);
+  for (const Subject &subject : kSubjects)
+    if (wanted.empty() || llvm::is_contained(wanted, subject.name))
+      run(subject, seed, inputs);
+  return 0;
+}
