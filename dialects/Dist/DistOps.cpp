@@ -20,9 +20,10 @@ dist::verifyRefs(ArrayRef<AxisRefAttr> refs, const Mesh &mesh,
     if (!axis)
       return emitError() << "(C3) expects an axis of mesh " << symbol
                          << " but got \"" << ref.getName() << "\"";
-    int64_t end = ref.getPreSize() * ref.getSize();
-    if (ref.getSize() &&
-        (mesh.sizes[*axis] % end != 0 || ref.getSize() == mesh.sizes[*axis]))
+    // The product of both may overflow.
+    int64_t whole = mesh.sizes[*axis], size = ref.getSize();
+    if (size && (whole % size != 0 || whole / size % ref.getPreSize() != 0 ||
+                 size == whole))
       return emitError() << "(C4) expects a proper part that divides axis \""
                          << ref.getName() << "\" of size " << mesh.sizes[*axis]
                          << " but got (" << ref.getPreSize() << ")"

@@ -51,6 +51,14 @@ dist.mesh @mesh ["x"=4]
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(2)1}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (9223372036854775807)2}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(9223372036854775807)2}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (4611686018427387904)4}}
+func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(4611686018427387904)4}]>}) { return }
+// -----
+dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (1)3}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)3}]>}) { return }
 // -----
