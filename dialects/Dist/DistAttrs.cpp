@@ -7,7 +7,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "tessera/Interfaces/MeshLimits.h"
+#include "tessera/Interfaces/Limits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -492,6 +492,10 @@ ShardingAttr::verifyFor(Operation *op, Type type,
   if (!tensor.getElementType().isIntOrIndexOrFloat())
     return emitError() << "(C5) expects a sharding of a tensor of floats, "
                           "integers or index but got "
+                       << type;
+  if (isTooLarge(tensor.getShape()))
+    return emitError() << "(C5) expects a sharding of a tensor of at most 2^48 "
+                          "elements but got "
                        << type;
   for (AxisRefAttr ref : allRefs(*this))
     if (mesh.stageAxis && mesh.names[*mesh.stageAxis] == ref.getName())

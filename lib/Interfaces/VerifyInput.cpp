@@ -12,6 +12,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Interfaces/Passes.h"
 
 namespace tessera {
@@ -31,18 +32,6 @@ static bool isKnownElement(Type type) {
   return type.isIndex();
 }
 
-/// Bytes must not overflow, of padded tensors and of sums of them neither.
-static bool isTooLarge(RankedTensorType type) {
-  constexpr int64_t kMaxElements = int64_t(1) << 48;
-  int64_t elements = 1;
-  for (int64_t size : type.getShape()) {
-    if (size != 0 && elements > kMaxElements / size)
-      return true;
-    elements *= std::max<int64_t>(size, 1);
-  }
-  return false;
-}
-
 /// Checks one type of an op or a function; types of our dialects are theirs.
 static LogicalResult verifyType(Operation *op, Type type, const Twine &where) {
   auto shaped = dyn_cast<ShapedType>(type);
@@ -54,7 +43,7 @@ static LogicalResult verifyType(Operation *op, Type type, const Twine &where) {
     return op->emitError() << where << ": expects a tensor without an encoding "
                               "but got "
                            << type;
-  if (tensor && isTooLarge(tensor))
+  if (tensor && tessera::isTooLarge(tensor.getShape()))
     return op->emitError() << where
                            << ": expects a tensor of at most 2^48 elements but "
                               "got "

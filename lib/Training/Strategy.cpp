@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/Strategy.h"
-#include "tessera/Interfaces/MeshLimits.h"
+#include "tessera/Interfaces/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 

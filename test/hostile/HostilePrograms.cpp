@@ -16,6 +16,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
@@ -230,12 +231,30 @@ static std::string choosePipeline(const Seed &from, Random &random) {
   return kind < 8 ? kPhases[random.below(kPhases.size())] : "verify";
 }
 
+/// Whether the interpreter is done with a program in seconds.
+static bool isSmall(ModuleOp module) {
+  constexpr int64_t kMaxElements = 1 << 22;
+  bool allSmall = true;
+  auto look = [&](TypeRange types) {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        allSmall &= tensor.hasStaticShape() && !isTooLarge(tensor.getShape()) &&
+                    tensor.getNumElements() <= kMaxElements;
+  };
+  module.walk([&](Operation *op) { look(op->getResultTypes()); });
+  for (auto function : module.getOps<func::FuncOp>())
+    look(function.getArgumentTypes());
+  return allSmall;
+}
+
 /// What `tessera verify` does with a program.
 static LogicalResult runVerify(ModuleOp module) {
   PassManager before(module->getContext());
   buildPhasesUpTo(before, Phase::Train, PipelineOptions());
   if (failed(before.run(module)))
     return failure();
+  if (!isSmall(module))
+    return success();
   OwningOpRef<ModuleOp> compiled = module.clone();
   PassManager after(module->getContext());
   buildPhase(after, Phase::Propagate, PipelineOptions());

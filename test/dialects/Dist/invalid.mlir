@@ -105,6 +105,10 @@ dist.mesh @mesh ["x"=4]
 // expected-error @+1 {{sharding of argument 0: (C5) expects a sharding of a tensor of floats, integers or index but got 'tensor<8xcomplex<f32>>'}}
 func.func @argument_c5_elements(%x: tensor<8xcomplex<f32>> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) { return }
 // -----
+dist.mesh @mesh ["x"=4]
+// expected-error @+1 {{sharding of argument 0: (C5) expects a sharding of a tensor of at most 2^48 elements but got 'tensor<9223372036854775807x2xf32>'}}
+func.func @argument_c5_size(%x: tensor<9223372036854775807x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) { return }
+// -----
 dist.mesh @mesh ["x"=2]
 func.func @collective_c1_elements(%x: tensor<8xcomplex<f32>>) {
   // expected-error @+1 {{(C1) expects floats, integers or index but got 'tensor<8xcomplex<f32>>'}}
