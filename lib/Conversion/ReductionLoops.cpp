@@ -33,6 +33,17 @@ Value tessera::fillLike(GenericBuilder &b, linalg::FillOp start,
   return linalg::FillOp::create(b, start.getInputs()[0], empty).getResult(0);
 }
 
+Value tessera::reshapeConstant(OpBuilder &b, Value value,
+                               RankedTensorType type) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return Value();
+  auto elements = cast<DenseElementsAttr>(constant.getValue());
+  return arith::ConstantOp::create(
+      b, constant.getLoc(),
+      elements.isSplat() ? elements.resizeSplat(type) : elements.reshape(type));
+}
+
 Value tessera::splitDim(GenericBuilder &b, Value value, int64_t dim,
                         int64_t outer) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -45,8 +56,10 @@ Value tessera::splitDim(GenericBuilder &b, Value value, int64_t dim,
     if (i == dim)
       groups.back().push_back(next++);
   }
-  return tensor::ExpandShapeOp::create(
-      b, RankedTensorType::get(shape, type.getElementType()), value, groups);
+  auto split = RankedTensorType::get(shape, type.getElementType());
+  if (Value constant = reshapeConstant(b, value, split))
+    return constant;
+  return tensor::ExpandShapeOp::create(b, split, value, groups);
 }
 
 int64_t tessera::findLoop(AffineMap map, unsigned loop) {

@@ -28,6 +28,11 @@ mlir::linalg::FillOp getStart(mlir::linalg::GenericOp op, unsigned result);
 mlir::Value fillLike(GenericBuilder &b, mlir::linalg::FillOp start,
                      llvm::ArrayRef<int64_t> shape);
 
+/// A constant of the same elements as the constant `value`, which has no place
+/// in memory that could be seen as another shape; null if it is no constant.
+mlir::Value reshapeConstant(mlir::OpBuilder &b, mlir::Value value,
+                            mlir::RankedTensorType type);
+
 /// `value` with dimension `dim` split into `outer` and the rest.
 mlir::Value splitDim(GenericBuilder &b, mlir::Value value, int64_t dim,
                      int64_t outer);

@@ -82,10 +82,12 @@ static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
     ReassociationIndices all;
     for (unsigned i = 0; i < loops; ++i)
       all.push_back(i);
-    if (loops > 1)
+    auto flat = RankedTensorType::get({size}, type.getElementType());
+    if (Value constant = reshapeConstant(b, input, flat))
+      input = constant;
+    else if (loops > 1)
       input = tensor::CollapseShapeOp::create(
-          b, RankedTensorType::get({size}, type.getElementType()), input,
-          ArrayRef<ReassociationIndices>{all});
+          b, flat, input, ArrayRef<ReassociationIndices>{all});
     inputs.push_back(rank == 1 ? input : splitDim(b, input, 0, size / row));
   }
   SmallVector<AffineMap> maps(inputs.size(), b.identity(rank));
