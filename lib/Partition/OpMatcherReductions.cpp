@@ -267,7 +267,10 @@ bool OpMatcher::findPartialAxes(const ShardingRule &rule) {
 /// What the op adds its reduction to must count once.
 bool OpMatcher::checkInits() {
   auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
-  if (!destinations || reducedAxes.empty())
+  bool isShared = llvm::any_of(reducedFactors, [](const Reduced &reduced) {
+    return reduced.share != 1;
+  });
+  if (!destinations || (reducedAxes.empty() && !isShared))
     return true;
   for (OpOperand &init : destinations.getDpsInitsMutable()) {
     if (!isTensor(init.get()))
@@ -275,6 +278,10 @@ bool OpMatcher::checkInits() {
     const ShardState &state = getState(init.getOperandNumber());
     if (isNeutral(state, *kind, init.get().getType()))
       continue;
+    if (isShared)
+      return wrong("operand " + Twine(init.getOperandNumber()) +
+                   ", which the reduction starts with, would count once in "
+                   "each of several equal parts of the sum");
     std::optional<AxisList> left = subtractAxes(state.unreduced, reducedAxes);
     if (!left || state.reduction != *kind)
       return wrong("operand " + Twine(init.getOperandNumber()) +

@@ -774,3 +774,23 @@ func.func @masked_lowest(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, d
   %1 = nn.reduce <max> %m dims [0] : tensor<4xf32> -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// What a sum over equal elements begins with counts once, not in each share.
+dist.mesh @mesh ["x"=2]
+func.func @init(%b: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x4xf32>) outs(%i : tensor<f32>) dimensions = [0, 1]
+  return %1 : tensor<f32>
+}
+func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+    %i: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @init} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{refuted: linalg.reduce: operand 1, which the reduction starts with, would count once in each of several equal parts of the sum}}
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<2x4xf32>) outs(%i : tensor<f32>) dimensions = [0, 1]
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %2 : tensor<f32>
+}
