@@ -131,8 +131,10 @@ ReshardInserter::getPartialOperands(Operation *op) {
 Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
   Decision decision;
   decision.rule = getShardingRule(op);
+  llvm::SmallVector<Value> inputs = getRuleInputs(op);
+  // Pointers into it are kept.
   std::vector<Sharding> whole;
-  whole.reserve(op->getNumOperands());
+  whole.reserve(inputs.size() + op->getNumResults());
   llvm::SmallVector<ShardedTensor> operands, results;
   auto describe = [&](Value value) {
     RankedTensorType type = getTensorType(value);
@@ -146,7 +148,7 @@ Decision ReshardInserter::computeDecision(Operation *op, bool keepsPartial) {
     }
     return ShardedTensor{sharding, type.getShape(), getElementBytes(type)};
   };
-  for (Value input : getRuleInputs(op))
+  for (Value input : inputs)
     operands.push_back(describe(input));
   for (Value result : op->getResults()) {
     ShardedTensor tensor = describe(result);
@@ -361,6 +363,8 @@ LogicalResult ReshardInserter::visit(Operation *op) {
         decision->choice.axes);
     if (!partial.unreduced.empty()) {
       actual.unreduced.append(partial.unreduced);
+      llvm::sort(actual.unreduced);
+      actual.unreduced = mergeAdjacent(actual.unreduced);
       actual.reduction = partial.reduction;
     }
     fitResult(result, actual);

@@ -184,3 +184,18 @@ func.func @sum_over_zero(%a: tensor<2x6xf32> {dist.sharding = #dist.sharding<@me
   %i = arith.cmpf oeq, %r, %inf : tensor<6xf32>
   return %i : tensor<6xi1>
 }
+
+// A partial argument that is cut to its true size, and one that is summed over
+// the rest of the axis that it is partial over.
+// CHECK-LABEL: @partial_arguments
+// CHECK: yes
+// CHECK: partition proven
+func.func @partial_arguments(
+    %a: tensor<5xi32> {dist.sharding = #dist.sharding<@mesh, [{"y":(1)2}], unreduced={"y":(2)2}>},
+    %b: tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{"y":(2)2}], unreduced={"y":(1)2}>},
+    %c: tensor<8xi32>) -> (tensor<5xi32>, tensor<i32>) {
+  %0 = math.ctpop %a : tensor<5xi32>
+  %z = arith.constant dense<0> : tensor<i32>
+  %1 = linalg.dot ins(%c, %b : tensor<8xi32>, tensor<8xi32>) outs(%z : tensor<i32>) -> tensor<i32>
+  return %0, %1 : tensor<5xi32>, tensor<i32>
+}

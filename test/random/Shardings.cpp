@@ -107,10 +107,10 @@ void tessera::test::drawShardings(Random &random, Program &program) {
   Block &block = program.block;
   for (size_t i = 0; i < block.arguments.size(); ++i)
     program.arguments[i].attributes =
-        drawAttribute(random, mesh, block.types[block.arguments[i]], 65, false);
+        drawAttribute(random, mesh, block.types[block.arguments[i]], 65, true);
   for (int result : block.results)
     program.resultAttributes.push_back(
-        drawAttribute(random, mesh, block.types[result], 40, false));
+        drawAttribute(random, mesh, block.types[result], 40, true));
   for (Op &op : block.ops) {
     if (!random.oneIn(10) || (op.text.find("$A") == std::string::npos &&
                               op.text.find("$B") == std::string::npos))
