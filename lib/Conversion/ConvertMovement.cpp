@@ -185,10 +185,84 @@ struct ConvertSplat : OpRewritePattern<tensor::SplatOp> {
   }
 };
 
+struct ConvertFromElements : OpRewritePattern<tensor::FromElementsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::FromElementsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    GenericBuilder b(op.getLoc(), rewriter);
+    SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          Value place = b.index(0);
+          for (auto [loop, stride] : llvm::enumerate(strides))
+            place = arith::AddIOp::create(
+                b, place,
+                arith::MulIOp::create(b, b.loop(loop), b.index(stride)));
+          Value value = op.getElements().back();
+          for (auto [i, element] :
+               llvm::enumerate(op.getElements().drop_back())) {
+            Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                 place, b.index(i));
+            value = arith::SelectOp::create(b, isHere, element, value);
+          }
+          return value;
+        }));
+    return success();
+  }
+};
+
+struct ConvertGenerate : OpRewritePattern<tensor::GenerateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::GenerateOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    Block &body = op.getBody().front();
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          IRMapping mapping;
+          for (BlockArgument place : body.getArguments())
+            mapping.map(place, b.loop(place.getArgNumber()));
+          for (Operation &inner : body.without_terminator())
+            b.clone(inner, mapping);
+          return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+        }));
+    return success();
+  }
+};
+
+struct ConvertInsert : OpRewritePattern<tensor::InsertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op,
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getDest(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value value = op.getScalar(), isHere;
+                for (auto [loop, place] : llvm::enumerate(op.getIndices())) {
+                  Value same = arith::CmpIOp::create(
+                      b, arith::CmpIPredicate::eq, b.loop(loop), place);
+                  isHere = isHere
+                               ? Value(arith::AndIOp::create(b, isHere, same))
+                               : same;
+                }
+                return isHere ? Value(arith::SelectOp::create(b, isHere, value,
+                                                              v[0]))
+                              : value;
+              }));
+    return success();
+  }
+};
+
 } // namespace
 
 void tessera::populateMovementPatterns(RewritePatternSet &patterns) {
   patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat,
-               ConvertAssemble, ConvertPad, ConvertInsertSlice, ConvertSplat>(
+               ConvertAssemble, ConvertPad, ConvertInsertSlice, ConvertSplat,
+               ConvertFromElements, ConvertGenerate, ConvertInsert>(
       patterns.getContext());
 }

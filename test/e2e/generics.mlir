@@ -7,7 +7,7 @@
 // RUN: tessera run %t/prog --inputs %t/data --compare %t/data/expected | FileCheck %s
 // RUN: tessera compile %s --target cuda-emulated --quiet -o %t/emulated
 // RUN: tessera run %t/emulated --inputs %t/data --compare %t/data/expected | FileCheck %s
-// CHECK-COUNT-9: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(1[5-9]),)}}
+// CHECK-COUNT-12: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(1[5-9]),)}}
 // CHECK-NOT: largest difference
 
 #all = affine_map<(i, j) -> (i, j)>
@@ -15,7 +15,8 @@ func.func @f(%x: tensor<3x2xf64>, %o: tensor<3x2xf64>, %v: tensor<4xf64>, %n: te
     tensor<2xf64> {nn.output = "column_sums_of_max_with_outs"}, tensor<3xf64> {nn.output = "row_sums_of_max_with_outs"},
     tensor<3x2xf64> {nn.output = "max_with_outs"},
     tensor<3x2xf64> {nn.output = "scaled"}, tensor<5xf64> {nn.output = "splat"}, tensor<5xf64> {nn.output = "filled"},
-    tensor<2xf64> {nn.output = "started"}, tensor<3x2xf64> {nn.output = "scalar_input"}, tensor<3x2xf64> {nn.output = "gathered"}) attributes {dist.local} {
+    tensor<2xf64> {nn.output = "started"}, tensor<3x2xf64> {nn.output = "scalar_input"}, tensor<3x2xf64> {nn.output = "gathered"},
+    tensor<2x2xf64> {nn.output = "from_elements"}, tensor<3x2xf64> {nn.output = "inserted"}, tensor<2x4xf64> {nn.output = "generated"}) attributes {dist.local} {
   %zero = arith.constant 0.0 : f64
   %max = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x2xf64>) outs(%o : tensor<3x2xf64>) {
   ^bb0(%a: f64, %b: f64):
@@ -65,5 +66,16 @@ func.func @f(%x: tensor<3x2xf64>, %o: tensor<3x2xf64>, %v: tensor<4xf64>, %n: te
     %m = arith.addf %a, %g : f64
     linalg.yield %m : f64
   } -> tensor<3x2xf64>
-  return %columns, %rows, %max, %scaled, %splat, %filled, %started, %input, %gathered : tensor<2xf64>, tensor<3xf64>, tensor<3x2xf64>, tensor<3x2xf64>, tensor<5xf64>, tensor<5xf64>, tensor<2xf64>, tensor<3x2xf64>, tensor<3x2xf64>
+  %elements = tensor.from_elements %s, %s2, %s2, %s : tensor<2x2xf64>
+  %generated = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %g = tensor.extract %v[%j] : tensor<4xf64>
+    %d = arith.addi %i, %j : index
+    %k = arith.index_cast %d : index to i32
+    %h = arith.sitofp %k : i32 to f64
+    %p = arith.mulf %g, %h : f64
+    tensor.yield %p : f64
+  } : tensor<2x4xf64>
+  %inserted = tensor.insert %s2 into %x[%i2, %i1] : tensor<3x2xf64>
+  return %columns, %rows, %max, %scaled, %splat, %filled, %started, %input, %gathered, %elements, %inserted, %generated : tensor<2xf64>, tensor<3xf64>, tensor<3x2xf64>, tensor<3x2xf64>, tensor<5xf64>, tensor<5xf64>, tensor<2xf64>, tensor<3x2xf64>, tensor<3x2xf64>, tensor<2x2xf64>, tensor<3x2xf64>, tensor<2x4xf64>
 }
