@@ -190,6 +190,8 @@ struct ConvertFromElements : OpRewritePattern<tensor::FromElementsOp> {
   LogicalResult matchAndRewrite(tensor::FromElementsOp op,
                                 PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
     GenericBuilder b(op.getLoc(), rewriter);
     SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
     rewriter.replaceOp(
@@ -217,6 +219,8 @@ struct ConvertGenerate : OpRewritePattern<tensor::GenerateOp> {
   LogicalResult matchAndRewrite(tensor::GenerateOp op,
                                 PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
     Block &body = op.getBody().front();
     GenericBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(
@@ -237,6 +241,8 @@ struct ConvertInsert : OpRewritePattern<tensor::InsertOp> {
   LogicalResult matchAndRewrite(tensor::InsertOp op,
                                 PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
     GenericBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(
         op,
