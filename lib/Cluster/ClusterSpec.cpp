@@ -260,7 +260,7 @@ Expected<ClusterSpec> tessera::parseClusterSpec(StringRef text,
   };
   Expected<json::Value> value = parseJson(text);
   if (!value)
-    return fail("expects JSON but got " + toString(value.takeError()));
+    return fail(toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return fail("expects a JSON object");

@@ -286,8 +286,8 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
                           ArrayRef<StringRef> ignoredKeys) {
   llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
-    return llvm::createStringError(
-        fileName + ": is not JSON: " + llvm::toString(value.takeError()));
+    return llvm::createStringError(fileName + ": " +
+                                   llvm::toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return llvm::createStringError(

@@ -40,13 +40,18 @@ inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
   return depth > limit;
 }
 
-/// Parses one JSON value.
+/// Parses one JSON value. The error says what is wrong, to follow a file's
+/// name.
 inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
   if (isJsonNestedDeeper(text, kMaxJsonNesting))
     return llvm::createStringError("expects JSON of at most " +
                                    llvm::Twine(kMaxJsonNesting) +
                                    " levels but got more");
-  return llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value)
+    return llvm::createStringError("is not JSON: " +
+                                   llvm::toString(value.takeError()));
+  return value;
 }
 
 } // namespace tessera
