@@ -7,7 +7,7 @@
 // op that reads its outs gets them as inputs, a loop is a reduction if and only
 // if some result does not have an element for each of its iterations, and
 // scalars that are computed outside are computed in the body: a kernel reads
-// them from tensors.
+// them from tensors. A tensor.empty that more than outs are is zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -214,6 +214,24 @@ static void expandFill(linalg::FillOp op) {
   op.erase();
 }
 
+/// A tensor.empty whose elements are read, returned or passed on has a place in
+/// memory, as a constant has. Its elements may be anything: they are zeros, so
+/// that the same program gives the same bits.
+static void fillEmpty(tensor::EmptyOp op, func::FuncOp func) {
+  auto isRead = [](OpOperand &use) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    return !linalgOp || !linalgOp.isDpsInit(&use);
+  };
+  RankedTensorType type = op.getType();
+  bool hasElements = type.hasStaticShape() && type.getNumElements() != 0;
+  if (!hasElements || !type.getElementType().isIntOrFloat() || llvm::none_of(op->getUses(), isRead))
+    return;
+  OpBuilder b = OpBuilder::atBlockBegin(&func.front());
+  Value zeros = arith::ConstantOp::create(
+      b, op.getLoc(), cast<TypedAttr>(b.getZeroAttr(type)));
+  op->getResult(0).replaceUsesWithIf(zeros, isRead);
+}
+
 namespace {
 struct IsolateGenericsPass
     : tessera::impl::IsolateGenericsPassBase<IsolateGenericsPass> {
@@ -231,6 +249,10 @@ struct IsolateGenericsPass
       if (failed(sinkScalars(readScalars(readAsInputs(op)))))
         return signalPassFailure();
     }
+    SmallVector<tensor::EmptyOp> empty;
+    func.walk([&](tensor::EmptyOp op) { empty.push_back(op); });
+    for (tensor::EmptyOp op : empty)
+      fillEmpty(op, func);
   }
 };
 } // namespace

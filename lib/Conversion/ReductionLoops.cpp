@@ -85,6 +85,31 @@ linalg::GenericOp tessera::reorder(GenericBuilder &b, linalg::GenericOp op,
   return rebuild(b, op, op.getDpsInputs(), op.getDpsInits(), maps, iterators);
 }
 
+/// Whether `value` is computed in the body of `op` from what a result has so
+/// far.
+static bool readsAccumulator(linalg::GenericOp op, Value value) {
+  Block *body = op.getBody();
+  SmallVector<Value> pending{value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getOwner() == body &&
+          argument.getArgNumber() >= op.getNumDpsInputs())
+        return true;
+      continue;
+    }
+    Operation *def = next.getDefiningOp();
+    if (!op.getRegion().isAncestor(def->getParentRegion()) ||
+        !seen.insert(def).second)
+      continue;
+    def->walk([&](Operation *inner) {
+      llvm::append_range(pending, inner->getOperands());
+    });
+  }
+  return false;
+}
+
 Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
   Block *body = op.getBody();
   Value yielded = body->getTerminator()->getOperand(result);
@@ -94,6 +119,9 @@ Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
       combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
       !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
       !arith::getNeutralElement(combiner))
+    return nullptr;
+  bool isFirst = combiner->getOperand(0) == accumulator;
+  if (readsAccumulator(op, combiner->getOperand(isFirst ? 1 : 0)))
     return nullptr;
   return combiner;
 }

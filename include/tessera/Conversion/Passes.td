@@ -225,7 +225,8 @@ def IsolateGenericsPass
   let summary = "generics say what they read, and which loops reduce";
   let description = [{
     An elementwise op reads no outs, and a body takes nothing from outside but
-    constants, indices that depend on no tensor, and elements of tensors.
+    constants, indices that depend on no tensor, and elements of tensors. A
+    `tensor.empty` that is more than the outs of an op becomes zeros.
 
     ```mlir
     %s = tensor.extract %t[%c0] : tensor<4xf32>
