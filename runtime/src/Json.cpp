@@ -13,6 +13,8 @@
 
 #include "Support.h"
 
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -218,4 +220,10 @@ std::string tessera::rt::quoteJson(const std::string &text) {
       out += c;
   }
   return out + "\"";
+}
+
+std::string tessera::rt::numberJson(double value, const char *pattern) {
+  char text[64];
+  snprintf(text, sizeof(text), pattern, value);
+  return std::isfinite(value) ? text : "null";
 }

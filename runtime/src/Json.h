@@ -48,6 +48,10 @@ bool parseJson(const std::string &text, Json &value, std::string &error);
 /// `text` as a JSON string, with quotes.
 std::string quoteJson(const std::string &text);
 
+/// A number for JSON, printed by `pattern`; null for NaN and infinity, of which
+/// JSON has none.
+std::string numberJson(double value, const char *pattern = "%.9g");
+
 } // namespace tessera::rt
 
 #endif // TESSERA_RT_SRC_JSON_H

@@ -103,9 +103,11 @@ static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
   line += "], \"compared\": [";
   comma = "";
   for (const Comparison &c : comparisons) {
-    line += format("%s{\"name\": %s, \"max_difference\": %.9g, "
-                   "\"max_magnitude\": %.9g}",
-                   comma, quoteJson(c.name).c_str(), c.difference, c.magnitude);
+    line += format("%s{\"name\": %s, \"max_difference\": %s, "
+                   "\"max_magnitude\": %s}",
+                   comma, quoteJson(c.name).c_str(),
+                   numberJson(c.difference).c_str(),
+                   numberJson(c.magnitude).c_str());
     comma = ", ";
   }
   printf("%s]}\n", line.c_str());

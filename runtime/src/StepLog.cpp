@@ -41,23 +41,16 @@ void StepLog::plan() {
   fflush(out);
 }
 
-/// A number for JSON, which has none for NaN and infinity.
-static std::string jsonNumber(double value, const char *pattern = "%.9g") {
-  char text[64];
-  snprintf(text, sizeof(text), pattern, value);
-  return std::isfinite(value) ? text : "null";
-}
-
 static std::string stepJson(const StepRecord &r) {
   return format("{\"event\": \"step\", \"step\": %lld, \"loss\": %s, "
                 "\"grad_norm\": %s, \"lr\": %s, \"ms\": %.3f, "
                 "\"tokens\": %s, \"tokens_per_second\": %.1f, \"mfu\": %s, "
                 "\"memory_bytes\": %lld, \"slowest_rank\": %d, "
                 "\"data_position\": %lld, \"skipped\": %s, \"undone\": %s}",
-                (long long)r.step, jsonNumber(r.loss).c_str(),
-                jsonNumber(r.gradNorm).c_str(), jsonNumber(r.lr).c_str(),
-                r.seconds * 1e3, jsonNumber(r.tokens).c_str(),
-                r.tokensPerSecond, jsonNumber(r.mfu, "%.4f").c_str(),
+                (long long)r.step, numberJson(r.loss).c_str(),
+                numberJson(r.gradNorm).c_str(), numberJson(r.lr).c_str(),
+                r.seconds * 1e3, numberJson(r.tokens).c_str(),
+                r.tokensPerSecond, numberJson(r.mfu, "%.4f").c_str(),
                 (long long)r.memoryBytes, r.slowestRank,
                 (long long)r.dataPosition, r.isSkipped ? "true" : "false",
                 r.isUndone ? "true" : "false");
@@ -112,7 +105,7 @@ void StepLog::evaluation(int64_t step, double loss, int64_t batches,
   if (isJson())
     printf("{\"event\": \"eval\", \"step\": %lld, \"loss\": %s, \"batches\": "
            "%lld, \"ms\": %.3f}\n",
-           (long long)step, jsonNumber(loss).c_str(), (long long)batches,
+           (long long)step, numberJson(loss).c_str(), (long long)batches,
            seconds * 1e3);
   else if (!options.quiet)
     fprintf(out, "eval after step %lld: loss %.6f over %lld batches\n",

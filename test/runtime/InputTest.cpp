@@ -16,6 +16,7 @@
 #include "Npy.h"
 #include "Tokens.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -83,6 +84,14 @@ TEST(json, values_and_mistakes) {
        {"", "{", "[1,]", "{\"a\" 1}", "\"x", "1 2", "{\"a\":\"\\u12\"}", "tru"})
     EXPECT_FALSE(parseJson(bad, json, error)) << bad;
   EXPECT_FALSE(parseJson(std::string(5000, '['), json, error));
+}
+
+TEST(json, has_no_infinity_and_no_nan) {
+  EXPECT_EQ(numberJson(-0.25), "-0.25");
+  EXPECT_EQ(numberJson(2.0 / 3, "%.4f"), "0.6667");
+  EXPECT_EQ(numberJson(INFINITY), "null");
+  EXPECT_EQ(numberJson(-INFINITY), "null");
+  EXPECT_EQ(numberJson(NAN), "null");
 }
 
 TEST(manifest, mistakes_are_named) {

@@ -40,7 +40,8 @@ def try_seed(folder, seed, options, emulated):
               data / "expected", "--report", "json", "--quiet", "--deadline", 30)
     compared = json.loads(ran.stdout)["compared"] if ran.returncode == 0 else []
     for result in compared:
-        if not result["max_difference"] <= 1e-9 * max(1.0, result["max_magnitude"]):
+        difference, magnitude = result["max_difference"], result["max_magnitude"]
+        if difference is None or difference > 1e-9 * max(1.0, magnitude or 0.0):
             print(f"seed {seed}: {result}", flush=True)
             return "wrong"
     if not compared:
