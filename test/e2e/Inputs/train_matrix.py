@@ -86,8 +86,8 @@ class Trained:
                     "--quiet", "-o", folder / name)
         self.losses = {
             "text": self.train("adamw", ["--data", text], STEPS, "text.out"),
-            "masked": self.train(masked, ["--inputs", folder / "masked"], STEPS, "masked.out")}
-        self.train(masked, ["--inputs", folder / "masked"], 1, "first.out")
+            "masked": self.train(masked, ["--inputs", folder / "masked", "--init-missing"], STEPS, "masked.out")}
+        self.train(masked, ["--inputs", folder / "masked", "--init-missing"], 1, "first.out")
 
     def gradients(self):
         """Name to numbers that are a gradient, or all of them a tenth of one."""
