@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpMatcher.h"
+#include "NeededBlocks.h"
 #include "ScalarNumbers.h"
 #include "tessera/Interfaces/PartRules.h"
 
@@ -137,8 +138,59 @@ bool OpMatcher::readOperands(const ShardingRule &rule) {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Of a factor whose elements are equal, a device's part is any block. Which
+/// one it is called matters where the other factors of the dimension are not
+/// uniform: the one that a use needs.
+std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
+                                                    unsigned position,
+                                                    unsigned result,
+                                                    int64_t dim) {
+  int64_t below = 1;
+  for (unsigned factor : ArrayRef(list).drop_front(position + 1)) {
+    const FactorState &f = factors[factor];
+    if (f.globalSize % f.localSize != 0)
+      return std::nullopt;
+    below *= f.globalSize / f.localSize;
+  }
+  // Of the major factor there may be more blocks than its size needs.
+  int64_t parts = 0, count = 0;
+  const FactorState &own = factors[list[position]];
+  if (position > 0) {
+    if (own.globalSize % own.localSize != 0)
+      return std::nullopt;
+    parts = own.globalSize / own.localSize;
+    count = parts * below;
+    for (unsigned factor : ArrayRef(list).take_front(position)) {
+      const FactorState &f = factors[factor];
+      bool divides = f.globalSize % f.localSize == 0;
+      count *= !f.isUniform ? placements.getCount(f.placement)
+               : divides    ? f.globalSize / f.localSize
+                            : 0;
+    }
+  }
+  auto needed =
+      findNeededBlocks(op->getResult(result), dim, count, states, placements);
+  if (!needed)
+    return std::nullopt;
+  if (position == 0) {
+    parts = placements.getCount(*needed) / below;
+    if (placements.getCount(*needed) % below != 0 ||
+        parts * own.localSize < own.globalSize)
+      return std::nullopt;
+  }
+  Placements::Id mine = placements.getDigit(*needed, below, parts);
+  // The parts of a sum are of one block.
+  AxisList unreduced = passedAxes;
+  unreduced.append(reducedAxes);
+  if (!placements.isEqualWithin(mine,
+                                normalizeAxes(placements.getMesh(), unreduced)))
+    return std::nullopt;
+  return mine;
+}
+
 /// A dimension of a result from its factors; none if they make no block of it.
-std::optional<DimState> OpMatcher::makeDim(const DimFactors &list) {
+std::optional<DimState> OpMatcher::makeDim(const DimFactors &list,
+                                           unsigned result, int64_t dim) {
   DimState made;
   if (list.empty())
     return made;
@@ -155,10 +207,16 @@ std::optional<DimState> OpMatcher::makeDim(const DimFactors &list) {
     return made;
   for (auto [i, factor] : llvm::enumerate(list)) {
     const FactorState &f = factors[factor];
-    // Where only some factors are uniform those must be whole.
-    if (f.isUniform && f.localSize != f.globalSize)
-      return std::nullopt;
     Placements::Id mine = f.isUniform ? Placements::kWhole : f.placement;
+    if (f.isUniform && f.localSize != f.globalSize) {
+      auto named = nameBlocks(list, i, result, dim);
+      if (!named)
+        return std::nullopt;
+      mine = *named;
+    }
+    // Padding of another than the major one would lie within the dimension.
+    if (i > 0 && f.localSize * placements.getCount(mine) != f.globalSize)
+      return std::nullopt;
     bool isCut = placements.getCount(mine) > 1;
     for (unsigned major : ArrayRef(list).take_front(i))
       if (isCut && factors[major].localSize != 1)
@@ -201,7 +259,7 @@ bool OpMatcher::makeResults(const ReferenceOp &target,
     if (i >= localRule.results.size() || localRule.results[i].empty())
       continue;
     for (auto [dim, list] : llvm::enumerate(localRule.results[i])) {
-      std::optional<DimState> s = makeDim(list);
+      std::optional<DimState> s = makeDim(list, i, dim);
       if (!s)
         return wrong("what a device computes of dimension " + Twine(dim) +
                      " of the result is no block of it");

@@ -101,7 +101,11 @@ private:
   bool checkLinear(llvm::SmallBitVector partial, ReductionKind reduction,
                    const llvm::Twine &over);
   bool makeResults(const ReferenceOp &target, const ShardingRule &rule);
-  std::optional<DimState> makeDim(const DimFactors &factors);
+  std::optional<DimState> makeDim(const DimFactors &factors, unsigned result,
+                                  int64_t dim);
+  std::optional<Placements::Id> nameBlocks(const DimFactors &factors,
+                                           unsigned position, unsigned result,
+                                           int64_t dim);
   PadContent getPadding(unsigned factor) const;
   bool keepsZeros(unsigned factor) const;
 

@@ -201,6 +201,22 @@ bool Placements::isEqualWithin(Id id, ArrayRef<AxisRef> axes) {
   return it->second;
 }
 
+void Placements::addDecisive(Id id, const AxisRef &axis, AxisList &parts) {
+  if (axis.size == 1 || isEqualWithin(id, axis))
+    return;
+  for (int64_t size = axis.size / 2; size > 1; --size)
+    for (int64_t pre = axis.preSize; pre * size <= axis.end(); ++pre) {
+      if (pre % axis.preSize != 0 || axis.end() % (pre * size) != 0 ||
+          !isEqualWithin(id, AxisRef{axis.axis, pre, size}))
+        continue;
+      int64_t post = pre * size;
+      addDecisive(id, {axis.axis, axis.preSize, pre / axis.preSize}, parts);
+      addDecisive(id, {axis.axis, post, axis.end() / post}, parts);
+      return;
+    }
+  parts.push_back(axis);
+}
+
 std::optional<AxisList> Placements::getAxes(Id id) {
   auto [it, isNew] = axesOf.try_emplace(id, std::nullopt);
   if (!isNew)
@@ -210,6 +226,13 @@ std::optional<AxisList> Placements::getAxes(Id id) {
     if (!isEqualWithin(id, part))
       parts.push_back(part);
   int64_t count = getCount(id);
+  // What was found from positions may vary along a part of an axis only.
+  if (numShards(parts) != count) {
+    AxisList whole = std::move(parts);
+    parts.clear();
+    for (const AxisRef &part : whole)
+      addDecisive(id, part, parts);
+  }
   if (numShards(parts) != count)
     return std::nullopt;
   const AxisGroups &g = getGroups(parts);

@@ -88,6 +88,8 @@ private:
     AxisList mayDependOn;
   };
   unsigned getAxesId(llvm::ArrayRef<AxisRef> axes);
+  /// Adds the parts of `axis` along which the blocks differ.
+  void addDecisive(Id id, const AxisRef &axis, AxisList &parts);
 
   Mesh mesh;
   int64_t numDevices;

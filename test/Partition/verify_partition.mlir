@@ -794,3 +794,84 @@ func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// Equal rows are any block of rows, also in one dimension with their elements:
+// the block that the result is declared as.
+dist.mesh @mesh ["x"=3, "y"=4]
+func.func @flat_rows(%b: tensor<4xf32>) -> tensor<24xf32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<6x4xf32> into tensor<24xf32>
+  return %1 : tensor<24xf32>
+}
+func.func @flat_blocks(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+// The block that is cut further within its rows.
+func.func @flat_halves(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %2 = dist.slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+// In another order the halves of a row are others.
+func.func @flat_other_order(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %2 = dist.slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+
+// -----
+
+// Padding of a minor dimension would lie within the rows put behind each other.
+dist.mesh @mesh ["x"=2]
+func.func @flat(%a: tensor<2x3xf32>) -> tensor<6xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @flat_padded(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @flat} {
+  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Nothing but the offset of its mask says which block of equal elements a
+// device has: along a part of an axis too.
+dist.mesh @mesh ["x"=4]
+func.func @sum_of_equal(%b: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x3xf32>
+  %1 = nn.reduce <sum> %0 dims [1] : tensor<2x3xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @sum_of_masked(%b: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_equal} {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x2xf32>
+  %o = dist.axis_offset <{"x":(1)2}> size 2 on @mesh : index
+  %m = nn.mask_padding %0 dim 1 size 3 value 0.0 : f32 offset %o : tensor<2x2xf32>
+  %1 = nn.reduce <sum> %m dims [1] : tensor<2x2xf32> -> tensor<2xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x":(1)2}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+func.func @sum_of_masked_twice(%b: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_equal} {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x2xf32>
+  %o = dist.axis_offset <{"x":(1)2}> size 2 on @mesh : index
+  %m = nn.mask_padding %0 dim 1 size 3 value 0.0 : f32 offset %o : tensor<2x2xf32>
+  %1 = nn.reduce <sum> %m dims [1] : tensor<2x2xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}, only over {"x":(1)2}: it would be reduced once more}}
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
