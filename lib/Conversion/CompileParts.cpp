@@ -26,7 +26,7 @@ using llvm::Expected;
 /// of a part is about that of this many.
 static constexpr unsigned kMinInstructions = 1000;
 
-/// Parts of kernels at most; no number of processors, so that an object is the
+/// Parts of kernels at most; not the number of processors: an object is the
 /// same on every machine.
 static constexpr unsigned kMaxHotParts = 8;
 

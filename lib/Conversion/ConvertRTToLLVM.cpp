@@ -221,7 +221,8 @@ void StepToLLVM::run() {
                                                     argument.scalars.size()));
     }
   });
-  // A block ends behind each call; from the last on, so that little moves.
+  // A block ends after each call; the last is split first, so that few ops
+  // move.
   for (Operation *op : llvm::reverse(ops))
     if (isa<rt::RuntimeCallOpInterface>(op))
       op->getBlock()->splitBlock(op->getNextNode());

@@ -90,7 +90,7 @@ void DomainFinder::addArithmeticUse(OpOperand &use) {
   }
 }
 
-/// Where in a tensor. A slice with an offset must fit behind it.
+/// An index into a tensor. A slice from it on must fit.
 void DomainFinder::addPosition(OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned number = use.getOperandNumber();

@@ -247,7 +247,7 @@ func.func @widened_parts(%a: tensor<2x6xi8> {dist.global_shape = array<i64: 4, 6
 
 // -----
 
-// A maximum of wide integers is not the maximum of what is left of them.
+// The maximum of wide integers, truncated, is not the maximum of truncated ones.
 dist.mesh @mesh ["x"=2]
 func.func @max(%a: tensor<4x6xi32>) -> tensor<6xi8> {
   %0 = nn.reduce <max> %a dims [0] : tensor<4x6xi32> -> tensor<6xi32>

@@ -42,7 +42,7 @@ func.func @f(%unit: tensor<9xi32>) -> (
     %s = arith.extf %t : bf16 to f32
     linalg.yield %s : f32
   } -> tensor<9x9xf32>
-  // The sign of what is a number.
+  // The sign, where it is a number.
   %isNumber = arith.cmpf ord, %single, %single : tensor<9x9xf32>
   %word = arith.bitcast %single : tensor<9x9xf32> to tensor<9x9xi32>
   %shift = arith.constant dense<31> : tensor<9x9xi32>

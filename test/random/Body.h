@@ -40,7 +40,8 @@ public:
 
   /// `^bb0(...):` and the lines of the ops.
   std::string print(const std::string &indent) const;
-  /// Sets the locals behind the arguments, which are set; false: not defined.
+  /// Sets the locals that follow the arguments, which are set; false: not
+  /// defined.
   bool run(std::vector<Number> &locals, const Shape &index) const;
 
 private:
@@ -54,7 +55,7 @@ private:
   int numArguments = 0;
   std::set<int> hidden;
   std::vector<Elem> elems;
-  /// Of the locals behind the arguments.
+  /// Of the locals that follow the arguments.
   std::vector<Line> lines;
 };
 
