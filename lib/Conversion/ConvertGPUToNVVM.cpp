@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -87,6 +88,7 @@ struct ConvertGPUToNVVMPass
     ModuleOp module = getOperation();
     if (rt::getTarget(module) != rt::Target::Cuda)
       return;
+    wrapSignedDivisions(module);
     for (auto device : module.getOps<gpu::GPUModuleOp>())
       if (failed(approximateAngles(device)))
         return signalPassFailure();

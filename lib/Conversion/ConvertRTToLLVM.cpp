@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceProgram.h"
+#include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -404,6 +405,7 @@ struct ConvertRTToLLVMPass
     bare.useBarePtrCallConv = true;
     toLLVM.addPass(createConvertFuncToLLVMPass(bare));
     toLLVM.addPass(createConvertControlFlowToLLVMPass());
+    wrapSignedDivisions(module);
     if (failed(approximateMath(module)) || failed(runPipeline(toLLVM, module)))
       return signalPassFailure();
     for (auto func :
