@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IntegerPower.h"
 #include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -89,6 +90,7 @@ struct ConvertGPUToNVVMPass
     if (rt::getTarget(module) != rt::Target::Cuda)
       return;
     wrapSignedDivisions(module);
+    expandIntegerPowers(module);
     for (auto device : module.getOps<gpu::GPUModuleOp>())
       if (failed(approximateAngles(device)))
         return signalPassFailure();

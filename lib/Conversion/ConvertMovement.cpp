@@ -105,17 +105,26 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   }
 };
 
-/// Whether the loops lie within [low, low + size) of each dimension, and the
-/// positions in that block, 0 where they do not.
+/// The element of `block` that lies at the loops, where the block begins at
+/// `low` and takes every `strides`-th place of each dimension (every one without
+/// strides); `outside` where none does.
 Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
-                Value outside) {
+                Value outside, ArrayRef<int64_t> strides = {}) {
   auto type = cast<RankedTensorType>(block.getType());
   Value inside;
   SmallVector<Value> position;
   for (int64_t i = 0; i < type.getRank(); ++i) {
     Value here = arith::SubIOp::create(b, b.loop(i), b.index(low[i]));
+    int64_t stride = strides.empty() ? 1 : strides[i];
     Value in = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, here,
-                                     b.index(type.getDimSize(i)));
+                                     b.index(type.getDimSize(i) * stride));
+    if (stride != 1) {
+      Value rest = arith::RemUIOp::create(b, here, b.index(stride));
+      Value hits = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
+                                         b.index(0));
+      in = arith::AndIOp::create(b, in, hits);
+      here = arith::DivUIOp::create(b, here, b.index(stride));
+    }
     position.push_back(arith::SelectOp::create(b, in, here, b.index(0)));
     inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
   }
@@ -150,9 +159,10 @@ struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
   LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
                                 PatternRewriter &rewriter) const override {
     RankedTensorType type = op.getType();
-    bool unit = llvm::all_of(op.getStaticStrides(),
-                             [](int64_t stride) { return stride == 1; });
-    if (!unit || ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+    if (ShapedType::isDynamicShape(op.getStaticStrides()) ||
+        ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+        llvm::any_of(op.getStaticStrides(),
+                     [](int64_t stride) { return stride < 1; }) ||
         op.getSourceType().getRank() != type.getRank())
       return failure();
     GenericBuilder b(op.getLoc(), rewriter);
@@ -161,7 +171,8 @@ struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
                                  [&](ValueRange v) {
                                    return readBlock(b, op.getSource(),
                                                     op.getStaticOffsets(),
-                                                    v[0]);
+                                                    v[0],
+                                                    op.getStaticStrides());
                                  }));
     return success();
   }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceProgram.h"
+#include "IntegerPower.h"
 #include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
@@ -406,6 +407,7 @@ struct ConvertRTToLLVMPass
     toLLVM.addPass(createConvertFuncToLLVMPass(bare));
     toLLVM.addPass(createConvertControlFlowToLLVMPass());
     wrapSignedDivisions(module);
+    expandIntegerPowers(module);
     if (failed(approximateMath(module)) || failed(runPipeline(toLLVM, module)))
       return signalPassFailure();
     for (auto func :
