@@ -494,6 +494,32 @@ static bool isAlike(Type a, Type b) {
          left.getRank() == right.getRank();
 }
 
+/// The factors of which an op may have been told that they are padded: those
+/// that are; of equal elements that are reduced nothing but the op says so.
+SmallVector<llvm::SmallBitVector, 2>
+OpMatcher::listPadded(const ShardingRule &rule) const {
+  llvm::SmallBitVector padded(factors.size()), open(factors.size());
+  for (auto [i, factor, state] : llvm::enumerate(rule.factors, factors)) {
+    if (factor.kind == FactorKind::Replicated)
+      continue;
+    if (state.localSize * placements.getCount(state.placement) >
+        state.globalSize)
+      padded.set(i);
+    else if (factor.kind == FactorKind::Reduction && op->getNumRegions() &&
+             state.placement == Placements::kWhole &&
+             state.localSize < state.globalSize)
+      open.set(i);
+  }
+  SmallVector<llvm::SmallBitVector, 2> lists;
+  if (padded.any())
+    lists.push_back(padded);
+  if (open.any()) {
+    padded |= open;
+    lists.push_back(padded);
+  }
+  return lists;
+}
+
 Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
                      SmallVectorImpl<ShardState> &results,
                      std::string &reason) {
@@ -512,22 +538,19 @@ Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
       factors.size() == target.rule.factors.size()) {
     Fit first = how;
     std::string firstReason = why;
-    llvm::SmallBitVector padded = none;
-    for (auto [i, factor] : llvm::enumerate(target.rule.factors))
-      if (factor.kind != FactorKind::Replicated &&
-          (factors[i].localSize * placements.getCount(factors[i].placement) >
-           factors[i].globalSize))
-        padded.set(i);
-    if (padded.any()) {
+    for (const llvm::SmallBitVector &padded : listPadded(target.rule)) {
       const ExpectedOp &variant =
           expected.get(target.op, target.rule, padded, none);
-      if (variant.absorbed.any())
-        how = matchVariant(target, variant.rule, variant.absorbed);
+      Fit told = variant.absorbed.any()
+                     ? matchVariant(target, variant.rule, variant.absorbed)
+                     : Fit::OtherOp;
+      if (told == Fit::OtherOp || told == first)
+        continue;
+      how = told;
+      break;
     }
-    if (how == Fit::OtherOp || how == first) {
-      how = first;
+    if (how == first)
       why = firstReason;
-    }
   }
   results.assign(made.begin(), made.end());
   reason = why;

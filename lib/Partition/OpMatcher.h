@@ -71,6 +71,8 @@ private:
     int64_t dim = 0;
   };
 
+  llvm::SmallVector<llvm::SmallBitVector, 2>
+  listPadded(const ShardingRule &rule) const;
   Fit matchVariant(const ReferenceOp &target, const ShardingRule &rule,
                    const llvm::SmallBitVector &absorbed);
   Fit matchExpected(const ReferenceOp &target,

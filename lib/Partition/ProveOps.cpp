@@ -212,6 +212,25 @@ bool PartitionProver::visitAlone(Operation *op) {
   return true;
 }
 
+/// How far the result types are from being parts of `target`'s: dimensions that
+/// are longer, then those that are of another size at all.
+static std::pair<unsigned, unsigned> getDistance(Operation *op,
+                                                 Operation *target) {
+  unsigned longer = 0, other = 0;
+  for (auto [mine, whole] :
+       llvm::zip(op->getResultTypes(), target->getResultTypes())) {
+    auto part = dyn_cast<RankedTensorType>(mine);
+    auto tensor = dyn_cast<RankedTensorType>(whole);
+    if (!part || !tensor)
+      continue;
+    for (auto [a, b] : llvm::zip(part.getShape(), tensor.getShape())) {
+      longer += a > b;
+      other += a != b;
+    }
+  }
+  return {longer, other};
+}
+
 bool PartitionProver::visitOp(Operation *op) {
   SmallVector<int, 4> numbers;
   bool hasTensor = false;
@@ -229,11 +248,18 @@ bool PartitionProver::visitOp(Operation *op) {
   bool bestIsAlike = false;
   std::string reason;
   std::optional<Location> where;
-  for (unsigned index :
-       reference.find(op->getName(), op->getOperands(), numbers)) {
+  SmallVector<unsigned, 4> candidates(
+      reference.find(op->getName(), op->getOperands(), numbers));
+  llvm::erase_if(candidates, [&](unsigned index) {
+    return reference.getOp(index).op->getName() != op->getName();
+  });
+  // Of equal elements several shapes may be made, and the op fits each.
+  llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
+    return getDistance(op, reference.getOp(a).op) <
+           getDistance(op, reference.getOp(b).op);
+  });
+  for (unsigned index : candidates) {
     const ReferenceOp &target = reference.getOp(index);
-    if (target.op->getName() != op->getName())
-      continue;
     SmallVector<ShardState, 1> results;
     std::string why;
     Fit fit = matcher.match(op, target, results, why);

@@ -875,3 +875,35 @@ func.func @sum_of_masked_twice(%b: tensor<2xf32> {dist.global_shape = array<i64:
   %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+
+// -----
+
+// Of equal elements nothing but the body says where the padding begins.
+dist.mesh @mesh ["x"=3, "y"=2]
+func.func @least(%x: f32) -> tensor<2xf32> {
+  %0 = tensor.empty() : tensor<4x2xf32>
+  %1 = linalg.fill ins(%x : f32) outs(%0 : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %inf = arith.constant dense<0x7F800000> : tensor<2xf32>
+  %2 = linalg.reduce { arith.minnumf } ins(%1 : tensor<4x2xf32>) outs(%inf : tensor<2xf32>) dimensions = [0]
+  return %2 : tensor<2xf32>
+}
+func.func @least_over_others(%x: f32) -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @least} {
+  %o = dist.axis_offset <{"x"}> size 2 on @mesh : index
+  %0 = tensor.empty() : tensor<2x2xf32>
+  %1 = linalg.fill ins(%x : f32) outs(%0 : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %inf = arith.constant dense<0x7F800000> : tensor<2xf32>
+  %2 = linalg.reduce ins(%1 : tensor<2x2xf32>) outs(%inf : tensor<2xf32>) dimensions = [0]
+    (%in: f32, %init: f32) {
+      %i = linalg.index 0 : index
+      %p = arith.addi %i, %o : index
+      %n = arith.constant 4 : index
+      %c = arith.cmpi slt, %p, %n : index
+      %h = arith.constant 0x7F800000 : f32
+      %s = arith.select %c, %in, %h : f32
+      %m = arith.minnumf %init, %s : f32
+      linalg.yield %m : f32
+    }
+  %3 = dist.all_reduce <min> %2 over <{"y"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  return %3 : tensor<2xf32>
+}
