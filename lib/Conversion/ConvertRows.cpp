@@ -135,6 +135,20 @@ struct ConvertSoftmax : OpRewritePattern<nn::SoftmaxOp> {
   }
 };
 
+/// Upstream's softmax is ours.
+struct ConvertLinalgSoftmax : OpRewritePattern<linalg::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getInput().getType();
+    if (op->getNumResults() != 1 || op->getResult(0).getType() != type)
+      return failure();
+    rewriter.replaceOpWithNewOp<nn::SoftmaxOp>(op, type, op.getInput(),
+                                               op.getDimension());
+    return success();
+  }
+};
+
 struct ConvertCrossEntropy : OpRewritePattern<nn::CrossEntropyOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(nn::CrossEntropyOp op,
@@ -391,6 +405,7 @@ struct ConvertTranspose : OpRewritePattern<nn::TransposeOp> {
 
 void tessera::populateRowPatterns(RewritePatternSet &patterns) {
   patterns.add<ConvertLayerNorm, ConvertRMSNorm, ConvertSoftmax,
+               ConvertLinalgSoftmax,
                ConvertCrossEntropy, ConvertGelu, ConvertSilu, ConvertReduce,
                ConvertArgReduce, ConvertBroadcast, ConvertTranspose>(
       patterns.getContext());
