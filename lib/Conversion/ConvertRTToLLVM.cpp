@@ -372,15 +372,16 @@ static void createManifest(ModuleOp module) {
 }
 
 /// exp, tanh, log and the like become polynomials, which are vectors where the
-/// loop is; narrow floats are computed in f32. The polynomial of atan2 divides
-/// its operands: infinities, zeros and their signs are the library's.
+/// loop is; narrow floats are computed in f32. The polynomials of
+/// atan2 and cbrt divide: infinities, zeros and their signs are the library's.
 static LogicalResult approximateMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   auto always = [](StringRef) { return true; };
   populateMathF32ExpansionPatterns(patterns, always);
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return name != math::Atan2Op::getOperationName();
+    return name != math::Atan2Op::getOperationName() &&
+           name != math::CbrtOp::getOperationName();
   });
   math::populateExpansionPatterns(patterns, {"rsqrt"});
   GreedyRewriteConfig config;

@@ -1,5 +1,6 @@
 // The angle of every pair of infinities, NaN, zeros of both signs and ordinary
-// numbers, compiled: its sign and its quadrant are those of the interpreter.
+// numbers, compiled: its sign and its quadrant are those of the interpreter. So
+// are their cube roots.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --partitioned %s --no-proof --dump %t/data
@@ -7,7 +8,7 @@
 // RUN: tessera run %t/prog --inputs %t/data --compare %t/data/expected | FileCheck %s
 // RUN: tessera compile %s --target cuda-emulated --quiet -o %t/emulated
 // RUN: tessera run %t/emulated --inputs %t/data --compare %t/data/expected | FileCheck %s
-// CHECK-COUNT-4: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(0[7-9]|[1-9][0-9]),)}}
+// CHECK-COUNT-5: {{[a-z0-9_]+}}: largest difference {{(0,|[0-9.]+e-(0[7-9]|[1-9][0-9]),)}}
 // CHECK-NOT: largest difference
 
 #pair = affine_map<(i, j) -> (i, j)>
@@ -15,7 +16,8 @@
 #x = affine_map<(i, j) -> (j)>
 func.func @f(%unit: tensor<9xi32>) -> (
     tensor<9x9xf32> {nn.output = "f32"}, tensor<9x9xf64> {nn.output = "f64"},
-    tensor<9x9xf32> {nn.output = "narrow"}, tensor<9x9xi32> {nn.output = "signs"}) attributes {dist.local} {
+    tensor<9x9xf32> {nn.output = "narrow"}, tensor<9x9xi32> {nn.output = "signs"},
+    tensor<9xf32> {nn.output = "cube_roots"}) attributes {dist.local} {
   // Infinity, -infinity, NaN, 0, -0, 1, -1, the least number, -3e38.
   %bits = arith.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000, 0, 0x80000000, 0x3F800000, 0xBF800000, 1, 0xFF61B1E6]> : tensor<9xi32>
   %zero = arith.constant dense<0> : tensor<9xi32>
@@ -49,5 +51,6 @@ func.func @f(%unit: tensor<9xi32>) -> (
   %sign = arith.shrui %word, %shift : tensor<9x9xi32>
   %any = arith.constant dense<2> : tensor<9x9xi32>
   %signs = arith.select %isNumber, %sign, %any : tensor<9x9xi1>, tensor<9x9xi32>
-  return %single, %double, %half, %signs : tensor<9x9xf32>, tensor<9x9xf64>, tensor<9x9xf32>, tensor<9x9xi32>
+  %roots = math.cbrt %v : tensor<9xf32>
+  return %single, %double, %half, %signs, %roots : tensor<9x9xf32>, tensor<9x9xf64>, tensor<9x9xf32>, tensor<9x9xi32>, tensor<9xf32>
 }
