@@ -188,6 +188,9 @@ static bool addArgReduce(Generator &g) {
                           : !isKnown          ? 3
                           : row[i].i < best.i ? -1
                                               : row[i].i > best.i;
+              // The first NaN is found, and the best so far may be one.
+              if (order == 2 && !best.isKnown())
+                order = 3;
               bool bestIsNaN = real && best.isKnown() && std::isnan(best.v);
               bool better = order == 2 ? !bestIsNaN : order == (isMax ? 1 : -1);
               if (order == 3) {
