@@ -372,8 +372,8 @@ static void createManifest(ModuleOp module) {
 }
 
 /// exp, tanh, log and the like become polynomials, which are vectors where the
-/// loop is; narrow floats are computed in f32. The polynomials of
-/// atan2 and cbrt divide: infinities, zeros and their signs are the library's.
+/// loop is; narrow floats are computed in f32. atan2 and cbrt call the library:
+/// their polynomials divide, which is wrong for infinities and zeros.
 static LogicalResult approximateMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);

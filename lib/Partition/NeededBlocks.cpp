@@ -64,7 +64,7 @@ private:
     return placements.get(sharding.dims[dim].axes);
   }
 
-  /// What lies so before the collective as is needed behind it.
+  /// The placement before the collective that gives what is needed after it.
   std::optional<Placements::Id> findBefore(dist::CollectiveOpInterface op,
                                            int64_t dim, int64_t count) {
     if (op->getNumOperands() != 1)

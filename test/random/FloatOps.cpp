@@ -93,7 +93,7 @@ static Number power(const Number *x, Elem, Elem out) {
 static Number angle(const Number *x, Elem, Elem out) {
   if (isNaN(x[0]) || isNaN(x[1]))
     return makeFloat(NAN);
-  // Behind the cut, and at the origin, signs of zeros count.
+  // On the branch cut and at the origin the signs of zeros count.
   if (!isFinite(x[0]) || !isFinite(x[1]) ||
       (x[1].v <= x[1].error && std::fabs(x[0].v) <= x[0].error))
     return makeUnknown();

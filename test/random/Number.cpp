@@ -221,7 +221,7 @@ Number tessera::test::extremum(const Number &a, const Number &b, bool isMax) {
   const Number &other = first ? b : a;
   if (!isFinite(result))
     return result;
-  // The bound of what is larger by far is its own.
+  // A number that is larger by far keeps its own bound.
   bool apart = std::fabs(a.v - b.v) > a.error + b.error;
   if (!apart) {
     result.error = std::max(a.error, b.error);

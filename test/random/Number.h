@@ -61,7 +61,7 @@ struct Number {
   bool isExact() const { return state == Known && error == 0; }
 };
 
-/// How often a sum may be rounded beyond once for each of its terms: behind the
+/// How often a sum may be rounded beyond once for each of its terms: after the
 /// sum of a device and of each axis of the mesh.
 constexpr int kPartialRoundings = 5;
 

@@ -41,7 +41,7 @@ enum class Guard {
 };
 
 struct ScalarOp {
-  /// With the predicate behind it: `arith.cmpf olt,`.
+  /// Followed by the predicate: `arith.cmpf olt,`.
   const char *name;
   Form form;
   bool ofFloats;
