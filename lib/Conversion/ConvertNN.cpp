@@ -69,7 +69,9 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     populatePositionPatterns(patterns);
     populateMovementPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-    if (failed(applyPatternsGreedily(func, std::move(patterns))))
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(func, std::move(patterns), config)))
       return signalPassFailure();
     generalizeNamedOps(func);
     mergeAxisOffsets(func);

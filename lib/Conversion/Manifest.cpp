@@ -195,6 +195,7 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
   auto offsets =
       step->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kOffsetsAttr);
   json::Array arguments;
+  arguments.reserve(step.getNumArguments());
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     std::string name = getArgumentName(step, i);
@@ -259,6 +260,7 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
   if (failed(arguments))
     return failure();
   json::Array results;
+  results.reserve(step.getNumResults());
   llvm::StringSet<> taken;
   SmallVector<std::string> names = getResultNames(step);
   llvm::DenseMap<unsigned, unsigned> places = getPlaces(step);

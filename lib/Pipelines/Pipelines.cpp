@@ -8,6 +8,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
@@ -237,6 +238,18 @@ void tessera::buildPhase(OpPassManager &pm, Phase phase,
   }
 }
 
+LogicalResult tessera::runPhase(ModuleOp module, Phase phase,
+                                const PipelineOptions &options) {
+  PassManager pm(module.getContext());
+  buildPhase(pm, phase, options);
+#ifdef NDEBUG
+  pm.enableVerifier(false);
+  return success(succeeded(pm.run(module)) && succeeded(mlir::verify(module)));
+#else
+  return pm.run(module);
+#endif
+}
+
 void tessera::buildPhasesUpTo(OpPassManager &pm, Phase last,
                               const PipelineOptions &options) {
   for (int phase = 0; phase <= static_cast<int>(last); ++phase)
@@ -337,16 +350,15 @@ void tessera::registerPipelines() {
     Phase phase = static_cast<Phase>(i);
     if (phase == Phase::Plan)
       continue;
-    PassPipelineRegistration<>(("tessera-" + phaseNames[i]).str(),
-                               ("Phase " + phaseNames[i]).str(),
-                               [phase](OpPassManager &pm) {
-                                 // A phase on its own has input from outside.
-                                 if (phase == Phase::Train ||
-                                     phase == Phase::Propagate ||
-                                     phase == Phase::Partition)
-                                   pm.addPass(createVerifyInputPass());
-                                 buildPhase(pm, phase, PipelineOptions());
-                               });
+    PassPipelineRegistration<>(
+        ("tessera-" + phaseNames[i]).str(), ("Phase " + phaseNames[i]).str(),
+        [phase](OpPassManager &pm) {
+          // A phase on its own has input from outside.
+          if (phase == Phase::Train || phase == Phase::Propagate ||
+              phase == Phase::Partition)
+            pm.addPass(createVerifyInputPass());
+          buildPhase(pm, phase, PipelineOptions());
+        });
   }
   registerPassPipeline(
       "compile-to",

@@ -273,8 +273,7 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
     job.last = parsePhase(phase);
     if (!job.last)
       return llvm::createStringError("--compile-to expects " + listPhases() +
-                                     ", object or exe but got '" + phase +
-                                     "'");
+                                     ", object or exe but got '" + phase + "'");
   }
   job.name = llvm::sys::path::stem(job.input).str();
   job.output = parsed.get("-o").str();
@@ -282,10 +281,10 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
     if (job.output.empty())
       job.output = job.name + (job.isLinked ? "" : ".o");
     if (job.output == "-" || job.output == job.input)
-      return llvm::createStringError("-o expects a file for the " +
-                                     StringRef(job.isLinked ? "executable"
-                                                            : "object") +
-                                     " but got '" + job.output + "'");
+      return llvm::createStringError(
+          "-o expects a file for the " +
+          StringRef(job.isLinked ? "executable" : "object") + " but got '" +
+          job.output + "'");
   }
   if (llvm::Error error = readPipelineOptions(parsed, job.pipeline))
     return std::move(error);
@@ -347,9 +346,7 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
     auto phase = static_cast<Phase>(i);
     if (!isNeeded(phase, module, job))
       continue;
-    mlir::PassManager passes(module->getContext());
-    buildPhase(passes, phase, job.pipeline);
-    if (failed(passes.run(module)))
+    if (failed(runPhase(module, phase, job.pipeline)))
       return llvm::make_error<Reported>();
     progress.done(stringifyPhase(phase));
     if (phase == Phase::Schedule && !job.quiet)
@@ -392,7 +389,8 @@ llvm::Error makeExecutable(mlir::ModuleOp module, const Job &job,
   if (llvm::Error error = writeObject(module, job.object, object.getPath()))
     return error;
   progress.done("object");
-  if (llvm::Error error = linkExecutable(object.getPath(), job.library, job.output))
+  if (llvm::Error error =
+          linkExecutable(object.getPath(), job.library, job.output))
     return error;
   progress.done("link");
   return llvm::Error::success();

@@ -98,8 +98,8 @@ struct PipelineOptions {
   /// exposed still, or schedule.
   /// Products of f8 are done in bf16: the GPU has no units for them.
   bool widenF8 = false;
-  /// Behind which phase it is made: partition, where every collective is exposed
-  /// still, or schedule.
+  /// Behind which phase it is made: partition, where every collective is
+  /// exposed still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// Products of a GPU take a part of what follows; else kernels have it.
@@ -126,6 +126,12 @@ struct PipelineOptions {
 /// Adds the passes of one phase.
 void buildPhase(mlir::OpPassManager &pm, Phase phase,
                 const PipelineOptions &options);
+
+/// Runs the passes of one phase and verifies the module that they leave. Builds
+/// with asserts verify it after each pass too, which takes a quarter of the
+/// time of a large program.
+mlir::LogicalResult runPhase(mlir::ModuleOp module, Phase phase,
+                             const PipelineOptions &options);
 
 /// Adds the passes of all phases up to `last`, from an `input` module.
 void buildPhasesUpTo(mlir::OpPassManager &pm, Phase last,
