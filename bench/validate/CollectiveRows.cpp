@@ -42,11 +42,10 @@ static std::string presetOf(const Table &table, size_t row) {
   StringRef gpu = table.get(row, "gpu");
   if (gpu.contains("Perlmutter"))
     return "perlmutter-a100";
-  for (auto [name, preset] : {std::pair("H200", "h200-sxm-ib"),
-                              std::pair("H100", "h100-sxm-ib"),
-                              std::pair("B200", "b200-sxm-ib"),
-                              std::pair("A100", "a100-80-sxm-ib"),
-                              std::pair("A800", "a100-80-sxm-ib")})
+  for (auto [name, preset] :
+       {std::pair("H200", "h200-sxm-ib"), std::pair("H100", "h100-sxm-ib"),
+        std::pair("B200", "b200-sxm-ib"), std::pair("A100", "a100-80-sxm-ib"),
+        std::pair("A800", "a100-80-sxm-ib")})
     if (gpu.contains(name))
       return preset;
   return "";
@@ -145,10 +144,10 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     ++score.complete;
     ++score.used;
     ++score.usedComplete;
-    std::string key = (table.get(row, "kind") + table.get(row, "op") + "," +
-                       table.get(row, "n_nodes") + "," +
-                       table.get(row, "n_ranks"))
-                          .str();
+    std::string key =
+        (table.get(row, "kind") + table.get(row, "op") + "," +
+         table.get(row, "n_nodes") + "," + table.get(row, "n_ranks"))
+            .str();
     Curve &curve = curves[key];
     curve.kind = *kind;
     curve.ranks = number(table.get(row, "n_ranks")).value_or(1);

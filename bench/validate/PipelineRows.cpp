@@ -26,8 +26,7 @@ struct Profile {
 static std::string keyOf(const Table &table, size_t row) {
   return formatv("{0} {1} {2} {3} {4}", table.get(row, "model"),
                  table.get(row, "n_gpus"), table.get(row, "pp"),
-                 table.get(row, "micro_batch"),
-                 table.get(row, "global_batch"));
+                 table.get(row, "micro_batch"), table.get(row, "global_batch"));
 }
 
 static std::map<std::string, Profile>
@@ -97,8 +96,7 @@ static std::optional<double> simulate(const Table &table, size_t row,
       .bubbleRate();
 }
 
-std::map<size_t, Sample>
-tessera::validate::scoreBubbles(const Table &table) {
+std::map<size_t, Sample> tessera::validate::scoreBubbles(const Table &table) {
   std::map<size_t, Sample> samples;
   std::map<std::string, Profile> profiles = readProfiles(table, samples);
   for (size_t row = 0; row < table.rows.size(); ++row) {

@@ -67,10 +67,9 @@ std::optional<double> tessera::validate::nullError(const Samples &samples) {
     double seconds = exact.measured * exact.devices / exact.modelFlops;
     double sum = 0;
     for (const Sample &sample : samples)
-      sum += sample.weight *
-             std::fabs(sample.modelFlops / sample.devices * seconds /
-                           sample.measured -
-                       1);
+      sum += sample.weight * std::fabs(sample.modelFlops / sample.devices *
+                                           seconds / sample.measured -
+                                       1);
     best = std::min(best, sum / totalWeight(samples));
   }
   return best;
@@ -183,25 +182,25 @@ json::Object SourceScore::toJson() const {
   for (const Sample &sample : bubbles)
     bubblePoints = std::max(
         bubblePoints, std::fabs(sample.predicted - sample.measured) * 100);
-  return json::Object{
-      {"rows", rows},
-      {"complete", complete},
-      {"used", used},
-      {"used_complete", usedComplete},
-      {"skipped", std::move(reasons)},
-      {"time_mape", value(meanError(times))},
-      {"time_median", value(medianError(times))},
-      {"time_bias", value(bias(times))},
-      {"null_mape", value(nullError(times))},
-      {"spearman", value(spearman(times))},
-      {"regret", value(regret(times))},
-      {"mem_mape", value(meanError(memory))},
-      {"mem_median", value(medianError(memory))},
-      {"mem_worst_under", value(worst)},
-      {"oom_right", count(oomRight)},
-      {"oom_missed", count(oomMissed)},
-      {"coll_mape_1mib", value(meanError(largeCollectives))},
-      {"coll_mape_by_size", std::move(sizes)},
-      {"bubble_worst_points",
-       bubbles.empty() ? json::Value(nullptr) : json::Value(bubblePoints)}};
+  return json::Object{{"rows", rows},
+                      {"complete", complete},
+                      {"used", used},
+                      {"used_complete", usedComplete},
+                      {"skipped", std::move(reasons)},
+                      {"time_mape", value(meanError(times))},
+                      {"time_median", value(medianError(times))},
+                      {"time_bias", value(bias(times))},
+                      {"null_mape", value(nullError(times))},
+                      {"spearman", value(spearman(times))},
+                      {"regret", value(regret(times))},
+                      {"mem_mape", value(meanError(memory))},
+                      {"mem_median", value(medianError(memory))},
+                      {"mem_worst_under", value(worst)},
+                      {"oom_right", count(oomRight)},
+                      {"oom_missed", count(oomMissed)},
+                      {"coll_mape_1mib", value(meanError(largeCollectives))},
+                      {"coll_mape_by_size", std::move(sizes)},
+                      {"bubble_worst_points", bubbles.empty()
+                                                  ? json::Value(nullptr)
+                                                  : json::Value(bubblePoints)}};
 }

@@ -59,9 +59,10 @@ inline ReductionKind fromPlain(::tessera::ReductionKind kind) {
   return static_cast<ReductionKind>(kind);
 }
 
-/// True if dimension `dim` of an operand of an op of two operands and one result
-/// is one parallel factor that the other operand does not have, so that each part
-/// of it makes a part of the result, of dimension `resultDim`, by itself.
+/// True if dimension `dim` of an operand of an op of two operands and one
+/// result is one parallel factor that the other operand does not have, so that
+/// each part of it makes a part of the result, of dimension `resultDim`, by
+/// itself.
 bool isParallelIn(mlir::Operation *op, unsigned operand, int64_t dim,
                   unsigned &resultDim);
 /// The operand and the dimension of which that is so, given the result's.

@@ -115,13 +115,13 @@ static LogicalResult verifyLinks(const AttributePlace &place,
     auto spans = dyn_cast<ArrayAttr>(entry);
     double devices = 1;
     bool valid = spans && llvm::all_of(spans, [&](Attribute attr) {
-      auto span = dyn_cast<DenseF64ArrayAttr>(attr);
-      if (!span || span.size() != 3 || !(span[0] >= 1) || !(span[1] >= 0) ||
-          !(span[2] > 0))
-        return false;
-      devices *= span[0];
-      return true;
-    });
+                   auto span = dyn_cast<DenseF64ArrayAttr>(attr);
+                   if (!span || span.size() != 3 || !(span[0] >= 1) ||
+                       !(span[1] >= 0) || !(span[2] > 0))
+                     return false;
+                   devices *= span[0];
+                   return true;
+                 });
     if (!valid)
       return op->emitError()
              << "dist.links: expects array<f64: devices, seconds, bytes a "
@@ -147,8 +147,8 @@ static LogicalResult verifyBudget(const AttributePlace &place,
                            << attr.getValue();
   for (NamedAttribute entry : entries) {
     auto number = dyn_cast<IntegerAttr>(entry.getValue());
-    bool isLimit = entry.getName() == "max_bytes" ||
-                   entry.getName() == "max_collectives";
+    bool isLimit =
+        entry.getName() == "max_bytes" || entry.getName() == "max_collectives";
     bool isFlag = entry.getName() == "no_full_gather";
     if (!isLimit && !isFlag)
       return op->emitError()

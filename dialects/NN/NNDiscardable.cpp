@@ -60,8 +60,8 @@ static LogicalResult verifyVocab(const AttributePlace &place,
 static LogicalResult verifyShape(const AttributePlace &place,
                                  NamedAttribute attr) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-  if (shape && llvm::all_of(shape.asArrayRef(),
-                            [](int64_t size) { return size >= 0; }))
+  if (shape &&
+      llvm::all_of(shape.asArrayRef(), [](int64_t size) { return size >= 0; }))
     return success();
   return place.op->emitError()
          << attr.getName().getValue()
@@ -109,8 +109,8 @@ static LogicalResult verifyName(const AttributePlace &place,
            << "argument " << place.index << ": " << attr.getName().getValue()
            << ": expects a ranked tensor but got " << place.type;
   bool ofArgument = place.holder == kOnArgument;
-  ArrayRef<StringRef> keys = ofArgument ? ArrayRef(kArgumentNames)
-                                        : ArrayRef(kResultNames);
+  ArrayRef<StringRef> keys =
+      ofArgument ? ArrayRef(kArgumentNames) : ArrayRef(kResultNames);
   if (!isFirstWith(place, keys))
     return success();
   auto func = cast<FunctionOpInterface>(place.op);

@@ -212,8 +212,7 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
   if (const json::Array *list = reader.arrayAt("algorithms"))
     for (const json::Value &value : *list) {
       auto name = value.getAsString();
-      if (!name ||
-          (*name != "ring" && *name != "tree" && *name != "direct"))
+      if (!name || (*name != "ring" && *name != "tree" && *name != "direct"))
         reader.fail("algorithms", "'ring', 'tree' or 'direct'", &value);
       else
         level.algorithms.push_back(name->str());
@@ -233,8 +232,7 @@ static HostSpec readHost(const json::Object &object, std::string &error) {
   return host;
 }
 
-static ClusterSpec readCluster(const json::Object &object,
-                               std::string &error) {
+static ClusterSpec readCluster(const json::Object &object, std::string &error) {
   Reader reader(object, "", error);
   ClusterSpec spec;
   spec.name = reader.string("name");

@@ -20,8 +20,8 @@ static void setLevels(MeshLinks &links) {
   rates.erase(llvm::unique(rates), rates.end());
   for (LinkSpans &axis : links.axes)
     for (LinkSpan &span : axis)
-      span.level = llvm::find(rates, std::pair<double, double>(
-                                         -span.bandwidth, span.latency)) -
+      span.level = llvm::find(rates, std::pair<double, double>(-span.bandwidth,
+                                                               span.latency)) -
                    rates.begin();
 }
 

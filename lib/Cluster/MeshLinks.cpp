@@ -66,9 +66,9 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
         if (left <= fits ? fits % left == 0 : left % fits == 0)
           inside = std::min(left, fits);
       }
-      append(links.axes[axis], {inside, level.latency.value,
-                                bandwidthOf(level, inside),
-                                static_cast<unsigned>(index)});
+      append(links.axes[axis],
+             {inside, level.latency.value, bandwidthOf(level, inside),
+              static_cast<unsigned>(index)});
       left /= inside;
       reach *= inside;
     }

@@ -26,8 +26,9 @@ struct CarriedSum {
 std::optional<CarriedSum> getCarriedSum(mlir::linalg::GenericOp op);
 
 /// The map of the result that makes such a sum of a sum over leading loops;
-/// none where no op works on the same rows, or parts would be too few, too short
-/// or too wide. The loops before the one that the map divides become parallel.
+/// none where no op works on the same rows, or parts would be too few, too
+/// short or too wide. The loops before the one that the map divides become
+/// parallel.
 std::optional<mlir::AffineMap> planCarriedSum(mlir::linalg::GenericOp op);
 
 /// Whether both ops pass one tensor element by element.

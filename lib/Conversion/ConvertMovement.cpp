@@ -106,8 +106,8 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
 };
 
 /// The element of `block` that lies at the loops, where the block begins at
-/// `low` and takes every `strides`-th place of each dimension (every one without
-/// strides); `outside` where none does.
+/// `low` and takes every `strides`-th place of each dimension (every one
+/// without strides); `outside` where none does.
 Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
                 Value outside, ArrayRef<int64_t> strides = {}) {
   auto type = cast<RankedTensorType>(block.getType());
@@ -120,8 +120,8 @@ Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
                                      b.index(type.getDimSize(i) * stride));
     if (stride != 1) {
       Value rest = arith::RemUIOp::create(b, here, b.index(stride));
-      Value hits = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest,
-                                         b.index(0));
+      Value hits =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, b.index(0));
       in = arith::AndIOp::create(b, in, hits);
       here = arith::DivUIOp::create(b, here, b.index(stride));
     }
@@ -170,8 +170,7 @@ struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
                                  {{op.getDest(), b.identity(type.getRank())}},
                                  [&](ValueRange v) {
                                    return readBlock(b, op.getSource(),
-                                                    op.getStaticOffsets(),
-                                                    v[0],
+                                                    op.getStaticOffsets(), v[0],
                                                     op.getStaticStrides());
                                  }));
     return success();

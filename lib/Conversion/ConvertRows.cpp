@@ -404,9 +404,9 @@ struct ConvertTranspose : OpRewritePattern<nn::TransposeOp> {
 } // namespace
 
 void tessera::populateRowPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvertLayerNorm, ConvertRMSNorm, ConvertSoftmax,
-               ConvertLinalgSoftmax,
-               ConvertCrossEntropy, ConvertGelu, ConvertSilu, ConvertReduce,
-               ConvertArgReduce, ConvertBroadcast, ConvertTranspose>(
-      patterns.getContext());
+  patterns
+      .add<ConvertLayerNorm, ConvertRMSNorm, ConvertSoftmax,
+           ConvertLinalgSoftmax, ConvertCrossEntropy, ConvertGelu, ConvertSilu,
+           ConvertReduce, ConvertArgReduce, ConvertBroadcast, ConvertTranspose>(
+          patterns.getContext());
 }

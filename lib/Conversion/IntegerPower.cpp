@@ -44,17 +44,17 @@ static void expand(math::IPowIOp op) {
         is(CmpIPredicate::ne, arith::AndIOp::create(b, rest, one), zero);
     Value more = arith::MulIOp::create(b, product, square);
     Value next = arith::SelectOp::create(b, takes, more, product);
-    scf::YieldOp::create(
-        b, ValueRange{next, arith::MulIOp::create(b, square, square),
-                      arith::ShRUIOp::create(b, rest, one)});
+    scf::YieldOp::create(b, ValueRange{next,
+                                       arith::MulIOp::create(b, square, square),
+                                       arith::ShRUIOp::create(b, rest, one)});
   }
   // Of numbers other than 1 and -1 a negative power is less than 1.
   Value isUnit = is(CmpIPredicate::eq, base, one);
   Value isMinusUnit = is(CmpIPredicate::eq, base, number(-1));
   Value ofMinusUnit = arith::SelectOp::create(b, isOdd, base, one);
-  Value inverse = arith::SelectOp::create(
-      b, isMinusUnit, ofMinusUnit,
-      arith::SelectOp::create(b, isUnit, one, zero));
+  Value inverse =
+      arith::SelectOp::create(b, isMinusUnit, ofMinusUnit,
+                              arith::SelectOp::create(b, isUnit, one, zero));
   Value power =
       arith::SelectOp::create(b, isNegative, inverse, loop.getResult(0));
   op.getResult().replaceAllUsesWith(power);

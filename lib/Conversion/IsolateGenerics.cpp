@@ -224,11 +224,12 @@ static void fillEmpty(tensor::EmptyOp op, func::FuncOp func) {
   };
   RankedTensorType type = op.getType();
   bool hasElements = type.hasStaticShape() && type.getNumElements() != 0;
-  if (!hasElements || !type.getElementType().isIntOrFloat() || llvm::none_of(op->getUses(), isRead))
+  if (!hasElements || !type.getElementType().isIntOrFloat() ||
+      llvm::none_of(op->getUses(), isRead))
     return;
   OpBuilder b = OpBuilder::atBlockBegin(&func.front());
-  Value zeros = arith::ConstantOp::create(
-      b, op.getLoc(), cast<TypedAttr>(b.getZeroAttr(type)));
+  Value zeros = arith::ConstantOp::create(b, op.getLoc(),
+                                          cast<TypedAttr>(b.getZeroAttr(type)));
   op->getResult(0).replaceUsesWithIf(zeros, isRead);
 }
 

@@ -18,11 +18,12 @@ static constexpr StringRef kMemoryFunctions[] = {"memcpy", "memmove", "memset"};
 
 /// libm's, for f64; those for f32 end in f.
 static constexpr StringRef kMathFunctions[] = {
-    "acos",  "acosh", "asin",      "asinh", "atan",  "atan2", "atanh", "cbrt",
-    "ceil",  "cos",   "cosh",      "erf",   "erfc",  "exp",   "exp2",  "expm1",
-    "floor", "fma",   "fmax",      "fmin",  "fmod",  "ldexp", "log",   "log10",
-    "log1p", "log2",  "nearbyint", "pow",   "rint",  "round", "roundeven",
-    "sin",   "sincos", "sinh",     "sqrt",  "tan",   "tanh",  "trunc"};
+    "acos",  "acosh", "asin",      "asinh", "atan",   "atan2",     "atanh",
+    "cbrt",  "ceil",  "cos",       "cosh",  "erf",    "erfc",      "exp",
+    "exp2",  "expm1", "floor",     "fma",   "fmax",   "fmin",      "fmod",
+    "ldexp", "log",   "log10",     "log1p", "log2",   "nearbyint", "pow",
+    "rint",  "round", "roundeven", "sin",   "sincos", "sinh",      "sqrt",
+    "tan",   "tanh",  "trunc"};
 
 /// The runtime's, declared in tessera_rt.h, and the emulator's.
 static constexpr StringRef kRuntimePrefixes[] = {"tessera_rt_", "tessera_emu_"};

@@ -46,8 +46,8 @@ mlir::linalg::GenericOp reorder(GenericBuilder &b, mlir::linalg::GenericOp op,
                                 llvm::ArrayRef<unsigned> order);
 
 /// The op that adds one element to accumulator `result` of a reduction, for
-/// which there is a neutral element; null if the body is no such thing, as where
-/// the element is computed from what another result has so far.
+/// which there is a neutral element; null if the body is no such thing, as
+/// where the element is computed from what another result has so far.
 mlir::Operation *getCombiner(mlir::linalg::GenericOp op, unsigned result);
 
 /// Sums of `parts` over their first `count` loops, as `op` adds.

@@ -38,8 +38,8 @@ static void wrap(Operation *op) {
   }
   Value isMinusOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor,
                                            constant(b, type, -1));
-  op->setOperand(1, arith::SelectOp::create(b, isMinusOne, constant(b, type, 1),
-                                            divisor));
+  op->setOperand(
+      1, arith::SelectOp::create(b, isMinusOne, constant(b, type, 1), divisor));
   if (isRemainder)
     return;
   Value negated = arith::SubIOp::create(b, constant(b, type, 0), number);

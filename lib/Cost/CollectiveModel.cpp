@@ -39,8 +39,8 @@ struct Group {
       double groupsOutside = ranks / (inner * span.size);
       ringLatency += span.latency * (span.size - 1) * groupsOutside;
       bool leaf = inner == 1 && spans.size() > 1;
-      treeLatency += span.latency *
-                     (leaf ? span.size - 1 : std::log2(double(span.size)));
+      treeLatency +=
+          span.latency * (leaf ? span.size - 1 : std::log2(double(span.size)));
       inner *= span.size;
     }
   }

@@ -88,8 +88,8 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
     layer.saved.push_back({"attention.softmax", scores, true});
     layer.add(activationProduct("attention.values", d.batch, d.m, d.k, d.n,
                                 width, op.dtype));
-    OpWork merge = passOver(OpClass::Elementwise, "attention.merge", queries,
-                            queries);
+    OpWork merge =
+        passOver(OpClass::Elementwise, "attention.merge", queries, queries);
     merge.linear = true;
     layer.add(merge);
   });

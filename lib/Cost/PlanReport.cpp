@@ -115,8 +115,7 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
     // kernel skips half of them.
     for (const OpWork &op : layer.ops)
       if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
-        flops +=
-            run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
+        flops += run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
   }
   // Sums above are of one micro-batch on one device of each stage.
   double perDevice = double(layout.microBatches()) / double(layout.pp);

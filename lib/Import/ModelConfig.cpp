@@ -310,9 +310,8 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
     return std::move(error);
   for (StringRef key : ignoredKeys)
     if (!llvm::is_contained(ignored.found, key))
-      return llvm::createStringError(
-          "--ignore-key expects an unknown key of " + fileName + " but got '" +
-          key + "'");
+      return llvm::createStringError("--ignore-key expects an unknown key of " +
+                                     fileName + " but got '" + key + "'");
   if (countParameters(config) == std::numeric_limits<int64_t>::max())
     return llvm::createStringError(
         fileName + ": expects fewer than 2^63 parameters but got more");

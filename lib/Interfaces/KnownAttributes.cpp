@@ -127,9 +127,8 @@ bool tessera::isFirstWith(const AttributePlace &place,
 
 static LogicalResult report(const AttributePlace &place, NamedAttribute attr,
                             StringRef expected) {
-  return place.op->emitError()
-         << attr.getName().getValue() << ": expects " << expected << " but got "
-         << attr.getValue();
+  return place.op->emitError() << attr.getName().getValue() << ": expects "
+                               << expected << " but got " << attr.getValue();
 }
 
 LogicalResult tessera::expectUnit(const AttributePlace &place,

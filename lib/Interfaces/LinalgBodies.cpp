@@ -70,8 +70,7 @@ static std::optional<ReductionKind> getReductionKind(linalg::LinalgOp op,
   return getExtremum(combiner);
 }
 
-std::optional<ReductionKind>
-tessera::getReductionKind(linalg::LinalgOp op) {
+std::optional<ReductionKind> tessera::getReductionKind(linalg::LinalgOp op) {
   std::optional<ReductionKind> kind;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
     std::optional<ReductionKind> found = ::getReductionKind(op, i);
@@ -109,9 +108,8 @@ bool tessera::yieldsPartial(linalg::LinalgOp op, ReductionKind kind,
       return false;
     partial.insert(inner.result_begin(), inner.result_end());
   }
-  return llvm::all_of(
-      op.getBlock()->getTerminator()->getOperands(),
-      [&](Value value) { return partial.contains(value); });
+  return llvm::all_of(op.getBlock()->getTerminator()->getOperands(),
+                      [&](Value value) { return partial.contains(value); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,8 +24,8 @@ llvm::SmallBitVector tessera::getUnpaddable(Operation *op,
                                             const ShardingRule &rule) {
   llvm::SmallBitVector bits(rule.factors.size());
   auto iface = dyn_cast<PaddingOpInterface>(op);
-  // A body that takes elements out of a tensor must not be run on positions that
-  // are none.
+  // A body that takes elements out of a tensor must not be run on positions
+  // that are none.
   bool takesElements =
       op->getNumRegions() != 0 && !getCapturedTensors(op).empty();
   if (takesElements || (iface && !iface.canPad())) {

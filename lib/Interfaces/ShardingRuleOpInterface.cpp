@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
-#include "tessera/Interfaces/RuleInputs.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Interfaces/RuleInputs.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -90,8 +90,7 @@ ShardingRule tessera::getShardingRule(Operation *op, bool *hasRule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface && hasRule)
     *hasRule = false;
-  ShardingRule rule =
-      iface ? iface.getShardingRule() : getReplicatedRule(op);
+  ShardingRule rule = iface ? iface.getShardingRule() : getReplicatedRule(op);
   if (op->getNumRegions() != 0)
     for (Value captured : getCapturedTensors(op))
       rule.operands.push_back(

@@ -25,8 +25,8 @@ using Base = ShardingRuleOpInterface::ExternalModel<Model, Op>;
 void offsetArgument(Region &region, unsigned dim, Value offset) {
   BlockArgument position = region.front().getArgument(dim);
   OpBuilder builder = OpBuilder::atBlockBegin(&region.front());
-  Value global = arith::AddIOp::create(builder, position.getLoc(), position,
-                                       offset);
+  Value global =
+      arith::AddIOp::create(builder, position.getLoc(), position, offset);
   position.replaceAllUsesExcept(global, global.getDefiningOp());
 }
 
@@ -64,10 +64,9 @@ struct PadModel : Base<PadModel, tensor::PadOp> {
                       .front()
                       .getTerminator()
                       ->getOperand(0);
-    return partial.test(0) &&
-           (kind != ReductionKind::Sum ||
-            matchPattern(value, m_AnyZeroFloat()) ||
-            matchPattern(value, m_Zero()));
+    return partial.test(0) && (kind != ReductionKind::Sum ||
+                               matchPattern(value, m_AnyZeroFloat()) ||
+                               matchPattern(value, m_Zero()));
   }
   void setPositionOffset(Operation *op, unsigned factor, Value offset) const {
     ShardingRule rule = getShardingRule(op);
@@ -94,7 +93,8 @@ struct GenerateModel : Base<GenerateModel, tensor::GenerateOp> {
 
 /// A region that is run at positions behind the last one must be defined there.
 template <typename Op>
-struct RegionPadding : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> {
+struct RegionPadding
+    : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> {
   bool canPad(Operation *op) const {
     for (Operation &inner : op->getRegion(0).front())
       if (auto iface = dyn_cast<PaddingOpInterface>(inner))
@@ -112,7 +112,8 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
     auto op = cast<linalg::SoftmaxOp>(operation);
     ShardingRule rule;
     TensorFactors dims;
-    for (auto [dim, size] : llvm::enumerate(op.getInputOperandType().getShape()))
+    for (auto [dim, size] :
+         llvm::enumerate(op.getInputOperandType().getShape()))
       dims.push_back({rule.addFactor(size, dim == op.getDimension()
                                                ? FactorKind::Decomposed
                                                : FactorKind::Parallel)});
@@ -122,9 +123,9 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
   }
   /// Not linalg's own: its maximum passes over NaN and begins with a finite
   /// number.
-  FailureOr<SmallVector<Value>>
-  decompose(Operation *operation, OpBuilder &builder,
-            const llvm::SmallBitVector &) const {
+  FailureOr<SmallVector<Value>> decompose(Operation *operation,
+                                          OpBuilder &builder,
+                                          const llvm::SmallBitVector &) const {
     auto op = cast<linalg::SoftmaxOp>(operation);
     auto type = dyn_cast<RankedTensorType>(op.getInputOperandType());
     if (!type || !isa<FloatType>(type.getElementType()))
@@ -139,12 +140,11 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
           made, getNeutralElement(type.getElementType(), kind));
       Value init = arith::ConstantOp::create(builder, loc, neutral);
       auto combine = [&](OpBuilder &b, Location at, ValueRange values) {
-        Value both = kind == ReductionKind::Sum
-                         ? arith::AddFOp::create(b, at, values[0], values[1])
-                               .getResult()
-                         : arith::MaximumFOp::create(b, at, values[0],
-                                                     values[1])
-                               .getResult();
+        Value both =
+            kind == ReductionKind::Sum
+                ? arith::AddFOp::create(b, at, values[0], values[1]).getResult()
+                : arith::MaximumFOp::create(b, at, values[0], values[1])
+                      .getResult();
         linalg::YieldOp::create(b, at, both);
       };
       return linalg::ReduceOp::create(builder, loc, ValueRange(x),
@@ -160,8 +160,8 @@ struct SoftmaxModel : Base<SoftmaxModel, linalg::SoftmaxOp> {
           ->getResult(0);
     };
     Value x = op.getInput();
-    Value shifted = arith::SubFOp::create(
-        builder, loc, x, along(reduce(x, ReductionKind::Max)));
+    Value shifted = arith::SubFOp::create(builder, loc, x,
+                                          along(reduce(x, ReductionKind::Max)));
     Value exp = math::ExpOp::create(builder, loc, shifted);
     Value sum = along(reduce(exp, ReductionKind::Sum));
     return SmallVector<Value>{arith::DivFOp::create(builder, loc, exp, sum)};

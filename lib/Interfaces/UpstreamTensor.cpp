@@ -63,8 +63,7 @@ struct CastModel : MoveBase<CastModel, tensor::CastOp> {
 
 /// expand_shape and collapse_shape: a dimension of the one is made of a group
 /// of dimensions of the other.
-template <typename Op>
-struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
+template <typename Op> struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<Op>(operation);
     constexpr bool expands = std::is_same_v<Op, tensor::ExpandShapeOp>;
@@ -105,8 +104,8 @@ struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
 };
 
 /// Dimensions of a slice and of the tensor it is cut from: tied where the
-/// slice takes all of a dimension, else replicated. One that is dropped cannot be
-/// padded.
+/// slice takes all of a dimension, else replicated. One that is dropped cannot
+/// be padded.
 template <typename Op>
 static std::pair<TensorFactors, TensorFactors>
 sliceFactors(ShardingRule &rule, Op op, RankedTensorType whole,
@@ -198,8 +197,7 @@ resizeSlice(Op op, OpBuilder &builder, RankedTensorType oldWhole,
   return sizes;
 }
 
-struct ExtractSliceModel
-    : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
+struct ExtractSliceModel : MoveBase<ExtractSliceModel, tensor::ExtractSliceOp> {
   ShardingRule getShardingRule(Operation *operation) const {
     auto op = cast<tensor::ExtractSliceOp>(operation);
     return getSliceRule(op, op.getDroppedDims());

@@ -40,7 +40,8 @@ static LogicalResult verifyType(Operation *op, Type type, const Twine &where) {
                            << type;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (tensor && tensor.getEncoding())
-    return op->emitError() << where << ": expects a tensor without an encoding "
+    return op->emitError() << where
+                           << ": expects a tensor without an encoding "
                               "but got "
                            << type;
   if (tensor && tessera::isTooLarge(tensor.getShape()))
@@ -95,9 +96,9 @@ static SmallVector<FunctionOpInterface> getCallees(FunctionOpInterface func,
   SmallVector<FunctionOpInterface> callees;
   func->walk([&](CallOpInterface call) {
     auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-    auto callee = symbol ? symbols.lookup<FunctionOpInterface>(
-                               symbol.getLeafReference())
-                         : FunctionOpInterface();
+    auto callee =
+        symbol ? symbols.lookup<FunctionOpInterface>(symbol.getLeafReference())
+               : FunctionOpInterface();
     if (callee)
       callees.push_back(callee);
   });
@@ -133,9 +134,9 @@ static LogicalResult verifyCalls(ModuleOp module) {
       if (active.contains(next))
         return next.emitError("expects calls that end, but @")
                << next.getName() << " calls itself"
-               << (next == frame.func ? ""
-                                      : " through @" +
-                                            frame.func.getName().str());
+               << (next == frame.func
+                       ? ""
+                       : " through @" + frame.func.getName().str());
       if (!done.contains(next))
         enter(next);
     }

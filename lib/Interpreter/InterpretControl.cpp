@@ -81,9 +81,9 @@ static LogicalResult runFor(scf::ForOp op, Machine &m) {
   std::vector<RankTensors> carried = getAll(m, op.getInitArgs());
   // The distance may need all 64 bits.
   uint64_t distance = static_cast<uint64_t>(*upper) - *lower;
-  bool runs = op.getUnsignedCmp()
-                  ? static_cast<uint64_t>(*lower) < static_cast<uint64_t>(*upper)
-                  : *lower < *upper;
+  bool runs = op.getUnsignedCmp() ? static_cast<uint64_t>(*lower) <
+                                        static_cast<uint64_t>(*upper)
+                                  : *lower < *upper;
   uint64_t count = runs ? (distance - 1) / *step + 1 : 0;
   if (failed(m.addIterations(op, count)))
     return failure();

@@ -3,12 +3,13 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A partitioned program rounds elsewhere: parts of a sum, for example. What that
-// may do to an output depends on how many roundings lie before it and on how the
-// program amplifies them. So the original is run again with each rounding at
-// random, and the outputs' spread is measured (Monte Carlo arithmetic: Parker
-// 1997; by Connolly, Higham and Mary 2021 errors of random roundings grow with
-// the square root of their number, as those to the nearest do in practice).
+// A partitioned program rounds elsewhere: parts of a sum, for example. What
+// that may do to an output depends on how many roundings lie before it and on
+// how the program amplifies them. So the original is run again with each
+// rounding at random, and the outputs' spread is measured (Monte Carlo
+// arithmetic: Parker 1997; by Connolly, Higham and Mary 2021 errors of random
+// roundings grow with the square root of their number, as those to the nearest
+// do in practice).
 //
 //===----------------------------------------------------------------------===//
 

@@ -76,8 +76,8 @@ bool ExpectedOps::hasPropertiesOf(Operation *local, Operation *expected) {
   return same;
 }
 
-/// The same of two regions within bodies; `mapping` says what of the one is what
-/// of the other.
+/// The same of two regions within bodies; `mapping` says what of the one is
+/// what of the other.
 static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
                        llvm::function_ref<bool(Value, Value)> sameOutside) {
   if (!llvm::hasNItems(local, 1) || !llvm::hasNItems(expected, 1))

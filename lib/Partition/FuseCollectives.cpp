@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Local rewrites of a local program, each of which moves fewer bytes or the same
-// in fewer collectives. The families are in Fuse*.cpp; here they take turns
-// until nothing changes.
+// Local rewrites of a local program, each of which moves fewer bytes or the
+// same in fewer collectives. The families are in Fuse*.cpp; here they take
+// turns until nothing changes.
 //
 //===----------------------------------------------------------------------===//
 

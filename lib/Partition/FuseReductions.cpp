@@ -55,10 +55,10 @@ static bool scatter(dist::AllReduceOp reduce, const FusionContext &context) {
   if (!anySlice)
     return false;
   auto [prefix, left] = takePrefix(common, reduced);
-  if (llvm::any_of(reduce->getUsers(), [](Operation *user) {
-        return !isa<dist::SliceOp>(user);
-      })) {
-    context.missed(reduce, "all_reduce and slice", "another use needs it whole");
+  if (llvm::any_of(reduce->getUsers(),
+                   [](Operation *user) { return !isa<dist::SliceOp>(user); })) {
+    context.missed(reduce, "all_reduce and slice",
+                   "another use needs it whole");
     return false;
   }
   if (prefix.empty()) {

@@ -74,8 +74,8 @@ static bool isShorter(const TransferSum &a, const TransferSum &b) {
   return a.time < b.time * (1 - 1e-9);
 }
 
-/// Shorter, with no more bytes: behind an op that enlarges its operand a reshard
-/// may have fewer steps but moves what was small before.
+/// Shorter, with no more bytes: behind an op that enlarges its operand a
+/// reshard may have fewer steps but moves what was small before.
 static bool isBetter(const TransferSum &a, const TransferSum &b) {
   return isShorter(a, b) && a.bytes <= b.bytes;
 }
@@ -188,9 +188,9 @@ bool Merger::moveDown(dist::ReshardOp reshard) {
     return false;
   Value result = op->getResult(0);
   RankedTensorType type = getTensorType(result);
-  std::optional<Sharding> from = carry(*rule, rule->operands[0],
-                                       rule->results[0],
-                                       context.toPlain(reshard.getFrom()));
+  std::optional<Sharding> from =
+      carry(*rule, rule->operands[0], rule->results[0],
+            context.toPlain(reshard.getFrom()));
   Sharding made = context.getSharding(result), wanted = made;
   if (!from || !divides(type, *from) || !made.unreduced.empty())
     return false;
@@ -231,9 +231,8 @@ bool Merger::moveUp(dist::ReshardOp reshard) {
   Value input = op->getOperand(0);
   RankedTensorType type = getTensorType(input);
   Sharding from = context.getSharding(input);
-  std::optional<Sharding> to =
-      carry(*rule, rule->results[0], rule->operands[0],
-            context.toPlain(reshard.getTo()));
+  std::optional<Sharding> to = carry(*rule, rule->results[0], rule->operands[0],
+                                     context.toPlain(reshard.getTo()));
   if (!to || !divides(type, *to) || !from.unreduced.empty() ||
       !context.toPlain(reshard.getFrom()).unreduced.empty())
     return false;

@@ -253,11 +253,10 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
     return false;
   for (auto [dim, s] : llvm::enumerate(got.dims))
     if (s.trueSize >= 0 && s.trueSize != shape[dim])
-      return refute(terminator, name + ", dimension " + Twine(dim) +
-                                    ", is masked from element " +
-                                    Twine(s.trueSize) +
-                                    " on but its true size is " +
-                                    Twine(shape[dim]));
+      return refute(terminator,
+                    name + ", dimension " + Twine(dim) +
+                        ", is masked from element " + Twine(s.trueSize) +
+                        " on but its true size is " + Twine(shape[dim]));
   return true;
 }
 

@@ -19,8 +19,9 @@ using namespace tessera;
 static bool hasPlaces(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        bool isPlace = isa_and_nonnull<dist::DistDialect>(inner->getDialect()) ||
-                       isa<CallOpInterface>(inner);
+        bool isPlace =
+            isa_and_nonnull<dist::DistDialect>(inner->getDialect()) ||
+            isa<CallOpInterface>(inner);
         return isPlace ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -73,8 +74,8 @@ static const ReferenceOp *findReplicated(Operation *op,
                    target.op->getNumRegions() == op->getNumRegions() &&
                    target.op->getResultTypes() == op->getResultTypes() &&
                    haveSameProperties(target.op, op);
-    if (!isAlike || !llvm::all_of_zip(op->getOperands(),
-                                      target.op->getOperands(), isSame))
+    if (!isAlike ||
+        !llvm::all_of_zip(op->getOperands(), target.op->getOperands(), isSame))
       continue;
     if (llvm::all_of_zip(op->getRegions(), target.op->getRegions(),
                          [&](Region &mine, Region &theirs) {

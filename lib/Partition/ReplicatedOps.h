@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op that has regions and no sharding rule is replicated: on each device it
-// is the reference's op, region by region, on values that each device has whole.
-// Nothing need be known of what it computes.
+// is the reference's op, region by region, on values that each device has
+// whole. Nothing need be known of what it computes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -91,7 +91,7 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
 std::string StepBuilder::getCause(const ReshardStep &step) {
   bool reduces =
       step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter;
-  Operation *op = reduces ? reshard.getInput().getDefiningOp()
+  Operation *op = reduces                ? reshard.getInput().getDefiningOp()
                   : reshard->use_empty() ? nullptr
                                          : *reshard->user_begin();
   if (!op)
@@ -154,8 +154,8 @@ void StepBuilder::report(const ReshardPlan &plan, const ReshardStep &step) {
                                   : std::string("an argument"),
                            context.print(context.toPlain(reshard.getFrom())),
                            context.print(context.toPlain(reshard.getTo())))
-         << remark::metric("bytes", step.elements *
-                                        getElementBytes(reshard.getType()));
+         << remark::metric("bytes",
+                           step.elements * getElementBytes(reshard.getType()));
   if (!getCollectiveKind(step.kind))
     return;
   auto [other, more] = getRunnerUp(plan, step);
@@ -183,9 +183,8 @@ static LogicalResult expand(PartitionContext &context, dist::ReshardOp op) {
            << plan.error << ": " << op.getType() << " from "
            << context.print(from) << " to " << context.print(to);
   if (plan.exceedsEnds)
-    remark::missed(
-        op.getLoc(),
-        remark::RemarkOpts::name("LargeStep").category("partition"))
+    remark::missed(op.getLoc(),
+                   remark::RemarkOpts::name("LargeStep").category("partition"))
         << remark::reason("no way from {0} to {1} divides the shape without a "
                           "value larger than both",
                           context.print(from), context.print(to));

@@ -59,8 +59,9 @@ LogicalResult RegionPreparer::inlineCall(CallOpInterface call) {
   OpBuilder builder(call);
   SmallVector<Operation *> calls;
   for (Operation &op : body.without_terminator())
-    builder.clone(op, mapping)->walk(
-        [&](CallOpInterface inner) { calls.push_back(inner); });
+    builder.clone(op, mapping)->walk([&](CallOpInterface inner) {
+      calls.push_back(inner);
+    });
   for (auto [result, value] :
        llvm::zip(call->getResults(), body.getTerminator()->getOperands()))
     result.replaceAllUsesWith(mapping.lookupOrDefault(value));

@@ -70,13 +70,12 @@ private:
 
 } // namespace
 
-/// Whether a dimension may have an axis: no other one has it. Of two that could,
-/// the first has it.
+/// Whether a dimension may have an axis: no other one has it. Of two that
+/// could, the first has it.
 static bool isFree(const Sharding &sharding, const AxisRef &axis) {
   return llvm::none_of(sharding.dims, [&](const DimSharding &dim) {
-    return llvm::any_of(dim.axes, [&](const AxisRef &other) {
-      return other.overlaps(axis);
-    });
+    return llvm::any_of(
+        dim.axes, [&](const AxisRef &other) { return other.overlaps(axis); });
   });
 }
 

@@ -292,8 +292,7 @@ static int reductionOf(const Header &header) {
 
 /// Of a sum of I1, which the library adds as bytes, the last bits.
 Status NcclCommunication::keepLastBits(const Operation &op, Channel &channel) {
-  if (op.header.dtype != TESSERA_RT_I1 ||
-      op.header.reduction != TESSERA_RT_SUM)
+  if (op.header.dtype != TESSERA_RT_I1 || op.header.reduction != TESSERA_RT_SUM)
     return TESSERA_RT_OK;
   const void *sum = destination(op);
   int64_t count = op.header.count;

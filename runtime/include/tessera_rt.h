@@ -88,7 +88,8 @@ enum tessera_rt_dtype {
 };
 
 /// Reductions. bf16 and f16 accumulate in f32 and round once, at the end. For
-/// I1, SUM is modulo 2, MAX is "or", MIN is "and". MAX and MIN of floats pass on a NaN.
+/// I1, SUM is modulo 2, MAX is "or", MIN is "and". MAX and MIN of floats pass
+/// on a NaN.
 enum tessera_rt_reduction {
   TESSERA_RT_SUM = 0,
   TESSERA_RT_MAX = 1,
@@ -200,10 +201,10 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
 
-/// Product of matrices in 8 bits: (scale_a A) (scale_b B), with sums in f32. A is
-/// of desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32. The
-/// scales are one f32 each, at absolute addresses as the operands. C is rounded
-/// once; the order of summation is as above.
+/// Product of matrices in 8 bits: (scale_a A) (scale_b B), with sums in f32. A
+/// is of desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
+/// The scales are one f32 each, at absolute addresses as the operands. C is
+/// rounded once; the order of summation is as above.
 int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const tessera_rt_matmul_desc *desc,
                                  int64_t b_dtype, const void *a, const void *b,
@@ -222,8 +223,8 @@ typedef struct tessera_rt_attention_desc {
   int64_t v_head_dim; ///< [7] Kv, of values.
   int64_t causal;     ///< [8] 0 or 1.
   int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
-  int64_t key_size;   ///< [10] keys at positions from here on are padding, which
-                      ///< no query sees; 0: there is none.
+  int64_t key_size; ///< [10] keys at positions from here on are padding, which
+                    ///< no query sees; 0: there is none.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
@@ -240,13 +241,15 @@ int32_t tessera_rt_attention(tessera_rt_context *ctx,
                              int64_t k_offset);
 
 /// Gradients of the call above with respect to q, k and v from `grad`, the
-/// gradient of `out`, and from what the call left in `out` and `logsumexp`. Sums
-/// are in f32, in an order that does not depend on the number of threads.
-int32_t tessera_rt_attention_backward(
-    tessera_rt_context *ctx, const tessera_rt_attention_desc *desc,
-    const void *grad, const void *q, const void *k, const void *v,
-    const void *out, const float *logsumexp, void *dq, void *dk, void *dv,
-    int64_t q_offset, int64_t k_offset);
+/// gradient of `out`, and from what the call left in `out` and `logsumexp`.
+/// Sums are in f32, in an order that does not depend on the number of threads.
+int32_t tessera_rt_attention_backward(tessera_rt_context *ctx,
+                                      const tessera_rt_attention_desc *desc,
+                                      const void *grad, const void *q,
+                                      const void *k, const void *v,
+                                      const void *out, const float *logsumexp,
+                                      void *dq, void *dk, void *dv,
+                                      int64_t q_offset, int64_t k_offset);
 
 /// Describes the gradient of an embedding; a constant array of 7 words.
 typedef struct tessera_rt_embedding_desc {
@@ -436,7 +439,7 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
  *   "arena_bytes": 1048576,             // of one rank
  *   "plan": ["line", ...],              // printed before the first step
- *   "memory": {"parameters": 4096},     // bytes of the arena at the step's peak
+ *   "memory": {"parameters": 4096},     // bytes at the peak of the step
  *                                       // by what they hold; for reports
  *   "communication": [{"axes": "dp", "bytes": 64, "calls": {"all_reduce": 1}}],
  *                                       // what a rank receives in a step, by
@@ -452,7 +455,7 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "role": "param",                    // arguments only, see below
  *   "dtype": "f32",                     // f32 bf16 f16 f64 i1 i8 i32 i64
  *   "shape": [768, 768],                // true global shape
- *   "logical_shape": [768, 12, 64],     // that of files: as many elements in the
+ *   "logical_shape": [768, 12, 64],     // that of files: the elements in the
  *                                       // same order; default: shape
  *   "tiles": [1, 12, 1],                // the order is another: see below
  *   "padded_shape": [768, 768],         // global shape that is divided; each
@@ -473,31 +476,32 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  * digits only hold copies.
  *
  * Tiles. "tiles" has as many numbers as "logical_shape" and divides it: a value
- * of [64, 4, 16] with tiles [1, 2, 1] is cut into 2 tiles of [64, 2, 16] and has
- * the shape [2, 2048]: the tiles in row-major order, a dimension for each number
- * above 1, and as the last one the elements of a tile, in row-major order.
+ * of [64, 4, 16] with tiles [1, 2, 1] is cut into 2 tiles of [64, 2, 16] and
+ * has the shape [2, 2048]: the tiles in row-major order, a dimension for each
+ * number above 1, and as the last one the elements of a tile, in row-major
+ * order.
  *
  * Roles. "param": initialised from `init`, or from --inputs. "state": the same,
  * and with "of" it starts with the numbers of the parameter of that name (a
- * master copy): its init draws from that parameter's stream, and it is read from
- * the parameter's file where it has none of its own. "tokens" and "labels":
- * [.., sequence] of i32 or i64, filled from --data before every step; the labels
- * of a row are its tokens one position later. "input": from --inputs only, or
- * from `init` when it has one. A value with "vocab": N has ids below N; data with
- * others is refused.
+ * master copy): its init draws from that parameter's stream, and it is read
+ * from the parameter's file where it has none of its own. "tokens" and
+ * "labels": [.., sequence] of i32 or i64, filled from --data before every step;
+ * the labels of a row are its tokens one position later. "input": from --inputs
+ * only, or from `init` when it has one. A value with "vocab": N has ids below
+ * N; data with others is refused.
  *
- * Steps in a row. An argument with "donate": R takes the value of result R after
- * every step. The result has its type and sharding; where it also has its offset
- * nothing is moved, otherwise the block is copied. A program with such arguments
- * is a training step. Its results with one element and the names "loss",
- * "grad_norm", "lr", "num_labels" and "skipped" (1 where the step changed nothing) are
- * read after every step, as far as they are there.
+ * Steps in a row. An argument with "donate": R takes the value of result R
+ * after every step. The result has its type and sharding; where it also has its
+ * offset nothing is moved, otherwise the block is copied. A program with such
+ * arguments is a training step. Its results with one element and the names
+ * "loss", "grad_norm", "lr", "num_labels" and "skipped" (1 where the step
+ * changed nothing) are read after every step, as far as they are there.
  *
  * Init kinds: "zeros"; "ones"; "constant" {"value"}; "normal" {"mean": 0,
  * "std": 1}; "uniform" {"low": 0, "high": 1}. Numbers are counter-based: the
  * value of an element is a function of the seed, the argument's name and the
- * element's linear index in the logical shape, so it is the same under every mesh.
- * Elements in the padding are zero.
+ * element's linear index in the logical shape, so it is the same under every
+ * mesh. Elements in the padding are zero.
  *
  * Results are assembled from the blocks (a block that several ranks hold is
  * taken from the lowest), trimmed to the true shape, put into the order of the

@@ -40,8 +40,8 @@ static Status compare(tessera_rt_context *ctx, const std::vector<Fact> &facts) {
         return fail(ctx, TESSERA_RT_MISMATCH,
                     format("all ranks expect the same %s, but rank %d has %s "
                            "and rank %d has %s",
-                           facts[i].name.c_str(), ctx->rank,
-                           mine.facts[i].text, rank, theirs.facts[i].text));
+                           facts[i].name.c_str(), ctx->rank, mine.facts[i].text,
+                           rank, theirs.facts[i].text));
   }
   return TESSERA_RT_OK;
 }

@@ -182,8 +182,7 @@ tessera::rt::dataArguments(const Manifest &manifest,
 
 Status tessera::rt::fillTokens(tessera_rt_context *ctx,
                                const Manifest &manifest,
-                               const InputFolder &inputs,
-                               const Batch &batch) {
+                               const InputFolder &inputs, const Batch &batch) {
   for (const Value *value : dataArguments(manifest, inputs)) {
     // The program may have reused the block, padding included.
     memset(ctx->arena() + value->offset, 0, size_t(value->bytes));

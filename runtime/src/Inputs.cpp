@@ -69,11 +69,10 @@ std::string InputFolder::fingerprint() const {
   uint64_t hash = manifestHash;
   for (const std::string &name : names)
     hash = hashBytes(name.c_str(), name.size() + 1, hash);
-  return format("%zu files%s (%016llx)", names.size(),
-                hasState ? format(" after step %lld", (long long)saved.step)
-                               .c_str()
-                         : "",
-                (unsigned long long)hash);
+  return format(
+      "%zu files%s (%016llx)", names.size(),
+      hasState ? format(" after step %lld", (long long)saved.step).c_str() : "",
+      (unsigned long long)hash);
 }
 
 std::string InputFolder::fileOf(const Value &value) const {
@@ -124,8 +123,8 @@ void InputFolder::checkArguments(const Manifest &manifest, bool initMissing,
   for (const Value &value : manifest.arguments) {
     std::string name = fileOf(value);
     if (name.empty()) {
-      bool isNeeded = !initMissing && (value.role == Role::Param ||
-                                       value.role == Role::State);
+      bool isNeeded = !initMissing &&
+                      (value.role == Role::Param || value.role == Role::State);
       bool isNamed = saved.hasFile(value.name + ".npy");
       if (isNeeded && !isNamed)
         faults.push_back("missing: '" + value.name + ".npy', " +

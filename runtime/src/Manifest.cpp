@@ -111,9 +111,8 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
     return "expects a name without '/'";
   if (value.dtype < 0)
     return "expects a dtype";
-  for (const auto *shape :
-       {&value.shape, &value.paddedShape, &value.localShape, &value.tiles,
-        &value.logicalShape})
+  for (const auto *shape : {&value.shape, &value.paddedShape, &value.localShape,
+                            &value.tiles, &value.logicalShape})
     if (!isCountable(*shape))
       return "expects fewer elements";
   if (value.paddedShape.size() != rank || value.localShape.size() != rank ||

@@ -196,9 +196,9 @@ static constexpr OptionSpec choice(const char *name, const char *choices,
 
 /// An option that `read` understands; `expected` says what it takes.
 template <auto Field>
-static constexpr OptionSpec
-special(const char *name, const char *value,
-        decltype(OptionSpec::take) take, const char *help) {
+static constexpr OptionSpec special(const char *name, const char *value,
+                                    decltype(OptionSpec::take) take,
+                                    const char *help) {
   return {name, value, help, take, show<Field>};
 }
 
@@ -336,9 +336,8 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       path<&Options::saveOutputs>(
           "--save-outputs", "DIR",
           "save the last step's results as DIR/NAME.npy"),
-      path<&Options::saveInitial>(
-          "--save-initial", "DIR",
-          "save parameters and state as they begin"),
+      path<&Options::saveInitial>("--save-initial", "DIR",
+                                  "save parameters and state as they begin"),
       path<&Options::saveFinal>(
           "--save-final", "DIR",
           "the same as they end; a run with --inputs DIR and the\n"

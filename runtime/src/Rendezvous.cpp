@@ -69,8 +69,8 @@ static JoinedRank joined;
 
 MeetingFile::MeetingFile(const std::string &job, const Manifest &manifest,
                          double seconds)
-    : manifest(manifest), bytes(SharedMemory::bytesFor(manifest.ranks,
-                                                       manifest.arenaBytes)),
+    : manifest(manifest),
+      bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes)),
       deadline(monotonicSeconds() + seconds) {
   snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
            (unsigned long long)hashBytes(job.data(), job.size()));
@@ -166,7 +166,7 @@ std::string MeetingFile::attempt(SharedMemory &memory, bool &retry) {
   if (fd < 0) {
     // It was removed in between.
     retry = error == ENOENT;
-    return retry           ? std::string()
+    return retry            ? std::string()
            : error == ELOOP ? "expects a file, but got a symbolic link"
                             : strerror(error);
   }

@@ -54,9 +54,8 @@ Status tessera::rt::writeValues(tessera_rt_context *ctx,
       continue;
     const Value &value = *values[i];
     std::vector<uint8_t> whole = assemble(ctx, value);
-    std::string error =
-        writeNpy(directory + "/" + value.name + ".npy", value.dtype,
-                 value.logicalShape, whole.data());
+    std::string error = writeNpy(directory + "/" + value.name + ".npy",
+                                 value.dtype, value.logicalShape, whole.data());
     if (!error.empty())
       return fail(ctx, TESSERA_RT_SYSTEM, error);
   }

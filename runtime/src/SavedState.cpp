@@ -70,12 +70,12 @@ static std::string readFile(const Json &json, SavedFile &file) {
   file.bytes = json.getInteger("bytes", -1);
   for (const Json &extent : json.getArray("shape"))
     file.shape.push_back(extent.isInteger ? extent.integer : -1);
-  bool isSound =
-      !file.name.empty() && file.name.find('/') == std::string::npos &&
-      file.name.find('\0') == std::string::npos &&
-      dtypeFromName(file.dtype) >= 0 && file.bytes >= 0 &&
-      std::all_of(file.shape.begin(), file.shape.end(),
-                  [](int64_t extent) { return extent >= 0; });
+  bool isSound = !file.name.empty() &&
+                 file.name.find('/') == std::string::npos &&
+                 file.name.find('\0') == std::string::npos &&
+                 dtypeFromName(file.dtype) >= 0 && file.bytes >= 0 &&
+                 std::all_of(file.shape.begin(), file.shape.end(),
+                             [](int64_t extent) { return extent >= 0; });
   if (!isSound || !readChecksum(json.getString("checksum"), file.checksum))
     return "expects a name without '/', a dtype, a shape, bytes and a checksum "
            "of each file, but got another of '" +
@@ -92,8 +92,7 @@ std::string tessera::rt::parseState(const std::string &text,
   if (json.getString("format") != stateFormat)
     return std::string("expects \"format\": \"") + stateFormat + "\"";
   if (json.getInteger("version", 0) != stateVersion)
-    return format("expects version %lld, but got %lld",
-                  (long long)stateVersion,
+    return format("expects version %lld, but got %lld", (long long)stateVersion,
                   (long long)json.getInteger("version", 0));
   state.kind = json.getString("kind");
   state.program = json.getString("program");
@@ -125,9 +124,9 @@ std::string tessera::rt::readStateManifest(const std::string &path,
   error = parseState(std::string(reinterpret_cast<const char *>(file.data()),
                                  size_t(file.size())),
                      state);
-  return error.empty() ? error
-                       : "'" + path + "' is no manifest of a saved state: " +
-                             error;
+  return error.empty()
+             ? error
+             : "'" + path + "' is no manifest of a saved state: " + error;
 }
 
 //===----------------------------------------------------------------------===//

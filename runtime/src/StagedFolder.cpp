@@ -64,8 +64,7 @@ std::string tessera::rt::resolvePath(const std::string &path) {
   size_t slash = text.find_last_of('/');
   if (slash == 0)
     return text;
-  std::string parent =
-      slash == std::string::npos ? "." : text.substr(0, slash);
+  std::string parent = slash == std::string::npos ? "." : text.substr(0, slash);
   if (!realpath(parent.c_str(), resolved))
     return text;
   return std::string(resolved) + "/" +
@@ -217,15 +216,14 @@ static std::string lockStaging(const std::string &staging, int &fd) {
   bool isNew = mkdir(staging.c_str(), 0777) == 0;
   if (!isNew && errno != EEXIST)
     return describeError("make the directory", staging);
-  fd = ::open(staging.c_str(),
-              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  fd = ::open(staging.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0)
     return describeError("open the directory", staging);
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    std::string error = errno == EWOULDBLOCK
-                            ? "another run saves there: '" + staging +
-                                  "' is locked"
-                            : describeError("lock the directory", staging);
+    std::string error =
+        errno == EWOULDBLOCK
+            ? "another run saves there: '" + staging + "' is locked"
+            : describeError("lock the directory", staging);
     ::close(fd);
     fd = -1;
     return error;

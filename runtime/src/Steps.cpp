@@ -29,8 +29,7 @@ static constexpr double stepDeadline = 60;
 static constexpr int64_t memorySteps = 10;
 
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
-                   const Options &options, const RunData &data,
-                   Saver &saver)
+                   const Options &options, const RunData &data, Saver &saver)
     : ctx(ctx), manifest(manifest), options(options), data(data), saver(saver),
       log(ctx, manifest, options) {
   for (const Value &value : manifest.arguments)

@@ -61,9 +61,8 @@ struct DTypeInfo {
   int64_t size;
 };
 constexpr DTypeInfo dtypes[] = {
-    {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"f64", 8},    {"i1", 1},
-    {"i8", 1},  {"i32", 4},  {"i64", 8}, {"f8e4m3", 1}, {"f8e5m2", 1},
-    {"i16", 2}};
+    {"f32", 4}, {"bf16", 2}, {"f16", 2},    {"f64", 8},    {"i1", 1}, {"i8", 1},
+    {"i32", 4}, {"i64", 8},  {"f8e4m3", 1}, {"f8e5m2", 1}, {"i16", 2}};
 constexpr int32_t numDTypes = sizeof(dtypes) / sizeof(dtypes[0]);
 } // namespace
 

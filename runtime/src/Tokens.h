@@ -21,8 +21,8 @@
 #ifndef TESSERA_RT_SRC_TOKENS_H
 #define TESSERA_RT_SRC_TOKENS_H
 
-#include "Manifest.h"
 #include "Inputs.h"
+#include "Manifest.h"
 #include "Npy.h"
 #include "Options.h"
 #include "ThreadPool.h"

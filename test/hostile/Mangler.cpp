@@ -74,6 +74,7 @@ static bool isElement(StringRef text) {
 // What there is instead
 //===----------------------------------------------------------------------===//
 
+// clang-format off
 static const std::vector<std::string> kNumbers{
     "0",  "1",  "2",    "3",     "4",          "5",          "7",
     "8",  "16", "17",   "64",    "-1",         "-2",         "-7",
@@ -88,6 +89,7 @@ static const std::vector<std::string> kElements{
     "i1",  "i8",   "i16",   "i32",          "i64",      "index",
     "i4",  "i128", "ui8",   "complex<f32>", "tf32",     "si32",
     "f128", "vector<2xf32>"};
+// clang-format on
 
 /// One size of a shape changed, dropped or added, or its elements.
 static std::string changeShape(StringRef shape, Random &random) {

@@ -5,8 +5,8 @@
 //
 // Works on the text of a program, which knows no rules: lines are dropped and
 // copied, sizes become 0, huge, negative or dynamic, values, types, attributes
-// and names of ops are exchanged, regions lose their ends. A change of a type is
-// mostly made wherever the type stands, so that many programs stay valid.
+// and names of ops are exchanged, regions lose their ends. A change of a type
+// is mostly made wherever the type stands, so that many programs stay valid.
 //
 //===----------------------------------------------------------------------===//
 

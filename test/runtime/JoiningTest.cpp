@@ -144,11 +144,12 @@ TEST(joining, nothing_is_left_when_a_rank_is_missing) {
 
 TEST(joining, nothing_is_left_by_a_signal) {
   for (const char *signal : {"TERM", "HUP", "INT"}) {
-    Outcome outcome = runAlone(
-        1, std::string("& pid=$!; for i in 1 2 3 4 5 6 7 8 9; do [ -e ") +
-               meetingPath() + " ] || sleep 0.1; done; kill -" + signal +
-               " $pid; wait $pid; exit $?",
-        "ulimit -c 0; exec 3>&2;");
+    Outcome outcome =
+        runAlone(1,
+                 std::string("& pid=$!; for i in 1 2 3 4 5 6 7 8 9; do [ -e ") +
+                     meetingPath() + " ] || sleep 0.1; done; kill -" + signal +
+                     " $pid; wait $pid; exit $?",
+                 "ulimit -c 0; exec 3>&2;");
     // A shell ignores SIGINT in background jobs.
     EXPECT_FALSE(isLeft()) << signal;
     int number = strcmp(signal, "TERM") == 0  ? 15

@@ -53,10 +53,9 @@ protected:
   void TearDown() override { fs::remove_all(root); }
 
   Outcome run(const std::string &arguments, const std::string &before = "") {
-    return runProgram(TRAIN2_PROGRAM,
-                      "--quiet --threads 1 --data " + root + "/text " +
-                          arguments,
-                      before);
+    return runProgram(
+        TRAIN2_PROGRAM,
+        "--quiet --threads 1 --data " + root + "/text " + arguments, before);
   }
 
   /// Two steps to four, saved after each.
@@ -107,15 +106,15 @@ protected:
     int stride = getenv("TESSERA_CHECK") ? 1 : 7;
     for (int at = stride == 1 ? 1 : 1 + first % 7;; at += stride) {
       begin(isOver);
-      Outcome outcome = goOn(format("FAULT_AT=%d FAULT_KIND=", at) + kind +
-                             " " + more);
+      Outcome outcome =
+          goOn(format("FAULT_AT=%d FAULT_KIND=", at) + kind + " " + more);
       std::vector<std::string> operations = linesOf(readFile(log));
       if (int(operations.size()) < at) {
         EXPECT_EQ(outcome.status, 0) << outcome.err;
         return int(operations.size());
       }
-      std::string where = kind + format(" at %d, ", at) +
-                          operations[size_t(at) - 1];
+      std::string where =
+          kind + format(" at %d, ", at) + operations[size_t(at) - 1];
       EXPECT_EQ(outcome.status, 1) << where;
       EXPECT_NE(outcome.err, "") << where;
       check(isOver ? 2 : -1, where);
@@ -155,8 +154,8 @@ TEST_F(SavingFaults, files_are_on_the_disk_before_they_count) {
   ASSERT_EQ(goOn("").status, 0);
   std::vector<std::string> operations = linesOf(readFile(log));
   auto find = [&](const std::string &operation, size_t from = 0) {
-    auto found = std::find(operations.begin() + int64_t(from),
-                           operations.end(), operation);
+    auto found = std::find(operations.begin() + int64_t(from), operations.end(),
+                           operation);
     EXPECT_NE(found, operations.end()) << operation;
     return size_t(found - operations.begin());
   };

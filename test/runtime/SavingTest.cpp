@@ -28,10 +28,9 @@ namespace {
 const std::string text(300, 'a');
 
 Outcome run(const std::string &arguments, const std::string &before = "") {
-  return runProgram(TRAIN2_PROGRAM,
-                    "--quiet --data " + writeText("train", text) + " " +
-                        arguments,
-                    before);
+  return runProgram(
+      TRAIN2_PROGRAM,
+      "--quiet --data " + writeText("train", text) + " " + arguments, before);
 }
 
 /// An empty place for a test.
@@ -69,9 +68,9 @@ TEST(saving, manifest_of_a_state) {
   std::string root = freshFolder("manifest"), folder = root + "/a/b";
   ASSERT_EQ(run("--steps 3 --data-position 8 --save-final " + folder).status,
             0);
-  EXPECT_EQ(list(folder), (std::vector<std::string>{
-                              "manifest.json", "step.npy", "w.m.npy",
-                              "w.master.npy", "w.npy"}));
+  EXPECT_EQ(list(folder),
+            (std::vector<std::string>{"manifest.json", "step.npy", "w.m.npy",
+                                      "w.master.npy", "w.npy"}));
   EXPECT_EQ(list(root + "/a"), std::vector<std::string>{"b"});
   SavedState state = stateOf(folder);
   EXPECT_EQ(state.kind, "state");
@@ -156,8 +155,7 @@ TEST(saving, only_a_saved_state_is_replaced) {
   ASSERT_EQ(run("--steps 1 --save-final " + root + "/link").status, 0);
   EXPECT_TRUE(fs::is_symlink(root + "/link"));
   EXPECT_EQ(stateOf(root + "/there").step, 1);
-  EXPECT_EQ(list(root),
-            (std::vector<std::string>{"link", "s", "there"}));
+  EXPECT_EQ(list(root), (std::vector<std::string>{"link", "s", "there"}));
   fs::remove_all(root);
 }
 
@@ -203,10 +201,9 @@ TEST(saving, a_signal_before_the_first_step_saves_nothing) {
   EXPECT_EQ(stateOf(folder).step, 2);
   EXPECT_FALSE(fs::exists(folder + ".partial"));
   // After some steps it saves them.
-  outcome =
-      run("--steps 9 --save-final " + folder +
-              " & pid=$!; sleep 0.6; kill -HUP $pid; wait $pid; exit $?",
-          "export TRAIN2_SLOW=1; ");
+  outcome = run("--steps 9 --save-final " + folder +
+                    " & pid=$!; sleep 0.6; kill -HUP $pid; wait $pid; exit $?",
+                "export TRAIN2_SLOW=1; ");
   EXPECT_EQ(outcome.status, 143) << outcome.err;
   EXPECT_GT(stateOf(folder).step, 0);
   EXPECT_LT(stateOf(folder).step, 9);

@@ -319,9 +319,8 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
 
 /// Options that mean something without a layout.
 constexpr StringRef kWallOptions[] = {
-    "--cluster",    "--seq",       "--micro-batch", "--precision",
-    "--grad-dtype", "--optimizer", "--json",        "--f32-parameters",
-    "--ignore-key", "-o"};
+    "--cluster",   "--seq",  "--micro-batch",    "--precision",  "--grad-dtype",
+    "--optimizer", "--json", "--f32-parameters", "--ignore-key", "-o"};
 
 /// An error if an option was given that only a layout gives a meaning.
 llvm::Error checkWallOptions(const ParsedOptions &parsed) {

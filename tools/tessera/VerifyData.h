@@ -21,8 +21,8 @@ namespace tessera {
 llvm::Expected<interp::RankTensors> readInputs(mlir::func::FuncOp function,
                                                llvm::StringRef folder);
 
-/// Writes the data of a report to FOLDER/NAME.npy and what the original computed
-/// to FOLDER/expected/NAME.npy.
+/// Writes the data of a report to FOLDER/NAME.npy and what the original
+/// computed to FOLDER/expected/NAME.npy.
 llvm::Error writeData(mlir::func::FuncOp original,
                       const interp::VerifyReport &report,
                       llvm::StringRef folder);

@@ -5,8 +5,8 @@
 //
 // `dist.links` on a dist.mesh says which links its axes span: an array a mesh
 // axis, from the innermost level outwards, of array<f64: devices, seconds a
-// step, bytes a second>. The devices of an axis multiply to its size; spans with
-// the same latency and bandwidth lie on one level.
+// step, bytes a second>. The devices of an axis multiply to its size; spans
+// with the same latency and bandwidth lie on one level.
 //
 //===----------------------------------------------------------------------===//
 

@@ -31,8 +31,8 @@ struct LinkSpan {
   unsigned level = 0;
 
   bool operator==(const LinkSpan &o) const {
-    return size == o.size && latency == o.latency &&
-           bandwidth == o.bandwidth && level == o.level;
+    return size == o.size && latency == o.latency && bandwidth == o.bandwidth &&
+           level == o.level;
   }
 };
 

@@ -11,8 +11,8 @@
 #ifndef TESSERA_INTERFACES_COSTOPINTERFACE_H
 #define TESSERA_INTERFACES_COSTOPINTERFACE_H
 
-#include "mlir/IR/Operation.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Operation.h"
 #include <cstdint>
 
 namespace tessera {
@@ -62,10 +62,10 @@ double getTensorElements(mlir::Type type);
 /// result.
 OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 
-/// The cost of attention of q [batch, query, group, head of the group, dim] over
-/// k [batch, key, group, dim]: `products` of the size of the scores, 2 forward
-/// and 5 backward, half of each under a causal mask where queries and keys are
-/// the same positions.
+/// The cost of attention of q [batch, query, group, head of the group, dim]
+/// over k [batch, key, group, dim]: `products` of the size of the scores, 2
+/// forward and 5 backward, half of each under a causal mask where queries and
+/// keys are the same positions.
 OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
                         double products);
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each of our dialects has one table of the attributes that other ops may carry
-// in its name. An attribute that is not in the table, or not for the place where
-// it is, is an error: a misspelt one would be ignored otherwise.
+// in its name. An attribute that is not in the table, or not for the place
+// where it is, is an error: a misspelt one would be ignored otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ enum AttributeHolder : unsigned {
   kOnResult = 16,
 };
 
-/// Where an attribute is: on an op, or on an argument or a result of a function.
+/// Where an attribute is: on an op, or on an argument or a result of a
+/// function.
 struct AttributePlace {
   mlir::Operation *op;
   AttributeHolder holder;

@@ -13,7 +13,8 @@
 
 namespace tessera {
 
-/// The most devices that a mesh may have: tables of all devices are made for it.
+/// The most devices that a mesh may have: tables of all devices are made for
+/// it.
 constexpr int64_t kMaxDevices = 1 << 20;
 
 /// Whether a shape has more than 2^48 elements. Bytes must not overflow, of

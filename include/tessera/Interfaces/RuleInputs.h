@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries `operands` of getShardingRule(op) stand for the operands of the op
-// and, behind them, for the tensors that its regions use from outside, of which
-// every device needs the whole.
+// The entries `operands` of getShardingRule(op) stand for the operands of the
+// op and, behind them, for the tensors that its regions use from outside, of
+// which every device needs the whole.
 //
 //===----------------------------------------------------------------------===//
 

@@ -34,8 +34,8 @@ inline double getWorkTime(mlir::Operation *op) {
 /// Seconds that any kernel takes to start and to end.
 inline constexpr double kKernelFloorSeconds = 3e-6;
 
-/// Seconds of an op as a kernel of its own: its time and the floor of a kernel. 0
-/// for what is none.
+/// Seconds of an op as a kernel of its own: its time and the floor of a kernel.
+/// 0 for what is none.
 inline double getKernelSeconds(mlir::Operation *op) {
   double seconds = getWorkTime(op);
   return seconds > 0 ? kKernelFloorSeconds + seconds : 0;

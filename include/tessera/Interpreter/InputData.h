@@ -48,7 +48,8 @@ struct InputOptions {
   IntegerData whole = IntegerData::Any;
 };
 
-/// Name of an argument: its `nn.param`, `nn.state` or `nn.input`, else "arg<index>".
+/// Name of an argument: its `nn.param`, `nn.state` or `nn.input`, else
+/// "arg<index>".
 std::string getArgumentName(mlir::func::FuncOp function, unsigned index);
 /// Name of a result: its `nn.output`, else that of the argument whose place it
 /// takes (`dist.donate`), else "result<index>".

@@ -95,9 +95,9 @@ private:
   bool hasInfinity = true;
 };
 
-/// While one lives, this thread rounds floats of up to 32 bits at random: to one
-/// of the two nearest values, to either with the probability that makes the mean
-/// exact. What a type has is not changed. Numbers follow from the seed.
+/// While one lives, this thread rounds floats of up to 32 bits at random: to
+/// one of the two nearest values, to either with the probability that makes the
+/// mean exact. What a type has is not changed. Numbers follow from the seed.
 class RandomRounding {
 public:
   explicit RandomRounding(uint64_t seed);

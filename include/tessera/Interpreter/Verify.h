@@ -24,10 +24,10 @@ mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
 /// Runs a function on global arguments and gives its global results. One with
 /// `dist.local` runs on all devices of the mesh: its arguments are cut and its
 /// results assembled by their `dist.sharding` and `dist.global_shape`; those
-/// without are copies. Any other runs on one rank. With several steps it runs as
-/// often, what is donated (`dist.donate`) with what took its place on each rank;
-/// the results are the last. Failure, with an error: see
-/// `interpret` and `assembleTensor`.
+/// without are copies. Any other runs on one rank. With several steps it runs
+/// as often, what is donated (`dist.donate`) with what took its place on each
+/// rank; the results are the last. Failure, with an error: see `interpret` and
+/// `assembleTensor`.
 mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              llvm::ArrayRef<TensorRef> inputs,
                                              Statistics *statistics = nullptr,
@@ -39,15 +39,16 @@ mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
 double relativeDifference(const Tensor &actual, const Tensor &expected);
 
 /// What is allowed whatever the program: 0 for integers, 1e-12 for f64, 1e-5
-/// for f32. For narrower floats 2^(1-p) with their p bits of precision, which is
-/// what the last rounding of either program may make of one number: 7.8e-3 for
-/// bf16. `verify` allows more where the roundings of the original do: see
+/// for f32. For narrower floats 2^(1-p) with their p bits of precision, which
+/// is what the last rounding of either program may make of one number: 7.8e-3
+/// for bf16. `verify` allows more where the roundings of the original do: see
 /// docs/Interpreter.md.
 double defaultTolerance(const ElementType &type);
 
 struct VerifyOptions {
   InputOptions inputs;
-  /// Data in place of those of `inputs`, one for each argument or null; or none.
+  /// Data in place of those of `inputs`, one for each argument or null; or
+  /// none.
   RankTensors given;
   /// Exactly what is allowed for floats; by default see `defaultTolerance`.
   std::optional<double> tolerance;

@@ -14,9 +14,10 @@
 // and lengths are times on the links that the axes span (CollectiveTime.h).
 // Axes are cut where one of the two shardings cuts them, and finer, as far as
 // that is quick, where it saves time: at every divisor on small meshes, else
-// where a part is as large as another axis. Cuts need not nest: the parts 2 x 3 of an axis of 6 become the whole axis, and that
-// the parts 3 x 2. Axes that neither sharding uses take part: a value that is
-// the same along a near axis is sliced over it before it crosses a far one.
+// where a part is as large as another axis. Cuts need not nest: the parts 2 x 3
+// of an axis of 6 become the whole axis, and that the parts 3 x 2. Axes that
+// neither sharding uses take part: a value that is the same along a near axis
+// is sliced over it before it crosses a far one.
 //
 // No state on the way is larger than the larger of the two ends, unless the
 // shape leaves no such way. Plans are the same every time.

@@ -51,11 +51,10 @@ unsigned long long currentSeed = 0;
 
 void onCrash(int number) {
   char text[256];
-  int length = snprintf(text, sizeof(text),
-                        "%s: signal %d (%s): --inputs 1 --seed %llu %s\n",
-                        currentName, number,
-                        number == SIGALRM ? "too slow" : "crash", currentSeed,
-                        currentName);
+  int length = snprintf(
+      text, sizeof(text), "%s: signal %d (%s): --inputs 1 --seed %llu %s\n",
+      currentName, number, number == SIGALRM ? "too slow" : "crash",
+      currentSeed, currentName);
   if (write(2, text, size_t(length)) < 0)
     _exit(3);
   _exit(2);
@@ -65,8 +64,9 @@ void onCrash(int number) {
 void require(bool holds, const char *what) {
   if (holds)
     return;
-  fprintf(stderr, "%s accepts what it cannot use (%s): --inputs 1 --seed %llu "
-                  "%s\n",
+  fprintf(stderr,
+          "%s accepts what it cannot use (%s): --inputs 1 --seed %llu "
+          "%s\n",
           currentName, what, currentSeed, currentName);
   _exit(2);
 }
@@ -75,9 +75,8 @@ void require(bool holds, const char *what) {
 std::string asFile(const std::string &input) {
   static int fd = memfd_create("input", MFD_CLOEXEC);
   static const std::string path = format("/proc/self/fd/%d", fd);
-  require(ftruncate(fd, 0) == 0 &&
-              pwrite(fd, input.data(), input.size(), 0) ==
-                  ssize_t(input.size()),
+  require(ftruncate(fd, 0) == 0 && pwrite(fd, input.data(), input.size(), 0) ==
+                                       ssize_t(input.size()),
           "no memory for it");
   return path;
 }
@@ -189,9 +188,9 @@ bool readFolder(const std::string &input) {
     std::string path = temporary("folder");
     std::filesystem::create_directories(path);
     std::vector<float> zeros(6);
-    require(writeNpy(path + "/w.npy", TESSERA_RT_F32, {2, 3}, zeros.data())
-                .empty(),
-            "no file");
+    require(
+        writeNpy(path + "/w.npy", TESSERA_RT_F32, {2, 3}, zeros.data()).empty(),
+        "no file");
     return path;
   }();
   static Manifest manifest;
@@ -341,8 +340,8 @@ std::vector<Subject> makeSubjects() {
       {"manifest", readManifest, {manifestExample}},
       {"tokens",
        readTokens,
-       {std::string(60, 'a'), std::string("\x06\0\1\0\2\0\3\0\4\0", 10) +
-                                  std::string(80, '\0'),
+       {std::string(60, 'a'),
+        std::string("\x06\0\1\0\2\0\3\0\4\0", 10) + std::string(80, '\0'),
         std::string("\x0f\0\0\0", 4) + std::string(200, '\0')}},
       {"options",
        readOptions,
@@ -382,8 +381,8 @@ void run(const Subject &subject, uint64_t firstSeed, int64_t count) {
   fflush(stdout);
   // A mutator that damages all or nothing tries nothing. A tune file has a
   // checksum.
-  bool isTried = accepted < count &&
-                 (accepted > 0 || strcmp(subject.name, "tune") == 0);
+  bool isTried =
+      accepted < count && (accepted > 0 || strcmp(subject.name, "tune") == 0);
   require(count < 1000 || isTried, "all or none of the inputs");
 }
 } // namespace

@@ -37,6 +37,7 @@
   "{\"name\": \"w\", \"dtype\": \"f32\", \"shape\": [64], \"offset\": 0,"      \
   " \"bytes\": 256"
 
+/* clang-format off */
 const char tessera_program_manifest[] =
     "{\"version\": 1, \"program\": \"device2\", \"hash\": \"00\","
     "\"target\": \"cuda\", \"ranks\": 2,"
@@ -53,6 +54,7 @@ const char tessera_program_manifest[] =
     " \"init\": {\"kind\": \"zeros\"}}],"
     "\"results\": [" VECTOR "}," SCALAR("step", "1088") "},"
     SCALAR("loss", "1152") "}]}";
+/* clang-format on */
 
 /* 0: diagonal[0] = 1 + rank. */
 static void setDiagonal(const int64_t *words) {

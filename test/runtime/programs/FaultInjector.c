@@ -52,8 +52,8 @@ static void writeLog(const char *operation, const char *path) {
   int length = snprintf(line, sizeof(line), "%s %s\n", operation, path);
   if (!name || length >= (int)sizeof(line))
     return;
-  long fd = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND,
-                    0666);
+  long fd =
+      syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0666);
   syscall(SYS_write, fd, line, length);
   syscall(SYS_close, fd);
 }

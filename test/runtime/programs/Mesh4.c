@@ -25,6 +25,7 @@
 #define TOTAL_OFFSET 768
 #define BLOCK_OFFSET 832
 
+/* clang-format off */
 const char tessera_program_manifest[] =
     "{\"version\": 1, \"program\": \"mesh4\", \"hash\": \"00\", \"ranks\": 4,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}, {\"name\": \"tp\", \"size\": 2}],"
@@ -48,6 +49,7 @@ const char tessera_program_manifest[] =
     " \"offset\": 832, \"bytes\": 36},"
     "{\"name\": \"sum\", \"dtype\": \"i32\", \"shape\": [1],"
     " \"offset\": 768, \"bytes\": 4}]}";
+/* clang-format on */
 
 static const int64_t dp[2] = {2, 2};
 static const int64_t tp[2] = {1, 2};

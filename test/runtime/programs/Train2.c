@@ -9,15 +9,15 @@
  * The smallest language model there is, on the mesh dp=2: one logit for each of
  * 128 ids, w, whatever came before. Its loss is the mean of
  * logsumexp(w) - w[label] over a batch [2, 2, 8] (micro-batches, sequences,
- * tokens), of which each rank has [2, 1, 8]. A step is that of SGD with momentum
- * 0.5 and lr 1:
+ * tokens), of which each rank has [2, 1, 8]. A step is that of SGD with
+ * momentum 0.5 and lr 1:
  *   m' = 0.5 m + softmax(w) - frequency of the labels,  w' = w - m'.
  * w' lies where w does, m' does not: the runtime brings it back. `master` is a
  * copy of w that is never used.
  *
- * Faults for tests: in the run of the step that TRAIN2_NAN counts the loss is NaN
- * and w is spoiled; in that of TRAIN2_MULTIPLY a product takes some memory; rank
- * TRAIN2_SLOW takes 0.4 s longer.
+ * Faults for tests: in the run of the step that TRAIN2_NAN counts the loss is
+ * NaN and w is spoiled; in that of TRAIN2_MULTIPLY a product takes some memory;
+ * rank TRAIN2_SLOW takes 0.4 s longer.
  */
 #include "tessera_rt.h"
 
@@ -53,6 +53,7 @@
 #define NORMAL "\"init\": {\"kind\": \"normal\", \"std\": 0.5}"
 #define ZEROS "\"init\": {\"kind\": \"zeros\"}"
 
+/* clang-format off */
 const char tessera_program_manifest[] =
     "{\"version\": 1, \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 3072,"
@@ -66,6 +67,7 @@ const char tessera_program_manifest[] =
     "\"results\": [" VECTOR("w", "128") "}," VECTOR("w.m", "1152") "},"
     SCALAR("step", "2176") "}," SCALAR("loss", "2240") "},"
     SCALAR("grad_norm", "2304") "}," SCALAR("lr", "2368") "}]}";
+/* clang-format on */
 
 static const int64_t dp[2] = {1, 2};
 
@@ -77,8 +79,15 @@ static int64_t number(const char *name, int64_t otherwise) {
 /* A product takes working memory of the library's. */
 static int32_t multiply(tessera_rt_context *ctx) {
   static float a[64 * 64], c[64 * 64];
-  tessera_rt_matmul_desc desc = {TESSERA_RT_F32, TESSERA_RT_F32, 1, 64, 64, 64,
-                                 64, 64, 64, 0, 0, 0, 0, 0, 0};
+  tessera_rt_matmul_desc desc = {.dtype = TESSERA_RT_F32,
+                                 .c_dtype = TESSERA_RT_F32,
+                                 .batch = 1,
+                                 .m = 64,
+                                 .n = 64,
+                                 .k = 64,
+                                 .lda = 64,
+                                 .ldb = 64,
+                                 .ldc = 64};
   return tessera_rt_matmul(ctx, &desc, a, a, c, 0, 0);
 }
 

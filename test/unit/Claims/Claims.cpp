@@ -256,8 +256,8 @@ Contradiction ShardedSample::compare(const RankTensors &arguments,
 Contradiction claims::checkFactor(const Sample &sample, unsigned factor) {
   ShardingRule rule = sample.getOp().getShardingRule();
   const Factor &info = rule.factors[factor];
-  bool isPlain = info.kind == FactorKind::Parallel ||
-                 info.kind == FactorKind::Reduction;
+  bool isPlain =
+      info.kind == FactorKind::Parallel || info.kind == FactorKind::Reduction;
   if (!isPlain || info.size < 2)
     return std::nullopt;
   ShardedSample sharded(sample, factor);
@@ -297,9 +297,8 @@ Contradiction claims::checkLinearity(const Sample &sample, ReductionKind kind,
           for (int d = 0; d < kDevices; ++d) {
             bool isEmpty = lastIsEmpty && d + 1 == kDevices;
             ElementType element(getElementTypeOrSelf(type));
-            values.push_back(isEmpty
-                                 ? fill(type, neutralElement(element, kind))
-                                 : generator.draw(type, how.of(type)));
+            values.push_back(isEmpty ? fill(type, neutralElement(element, kind))
+                                     : generator.draw(type, how.of(type)));
             devices[d][argument] = values.back();
           }
           whole[argument] =
@@ -373,9 +372,8 @@ private:
   Shard getShard(int64_t begin = 0) const {
     return {factor, begin, size + 2 - begin};
   }
-  RankTensors
-  pad(const RankTensors &arguments,
-      llvm::function_ref<Cell(const ElementType &)> beyond) const;
+  RankTensors pad(const RankTensors &arguments,
+                  llvm::function_ref<Cell(const ElementType &)> beyond) const;
 
   const Sample &sample;
   ShardingRule rule;
@@ -386,9 +384,9 @@ private:
 };
 } // namespace
 
-RankTensors PaddedSample::pad(
-    const RankTensors &arguments,
-    llvm::function_ref<Cell(const ElementType &)> beyond) const {
+RankTensors
+PaddedSample::pad(const RankTensors &arguments,
+                  llvm::function_ref<Cell(const ElementType &)> beyond) const {
   RankTensors padded;
   for (auto [i, operand] : llvm::enumerate(sample.getOp()->getOperands())) {
     if (!sample.isArgument(i))
@@ -402,10 +400,10 @@ RankTensors PaddedSample::pad(
   return padded;
 }
 
-Contradiction PaddedSample::compare(
-    const RankTensors &arguments,
-    llvm::function_ref<Cell(const ElementType &)> beyond,
-    bool anyInfinite) const {
+Contradiction
+PaddedSample::compare(const RankTensors &arguments,
+                      llvm::function_ref<Cell(const ElementType &)> beyond,
+                      bool anyInfinite) const {
   std::optional<RankTensors> whole = sample.evaluate(arguments);
   if (!whole)
     return std::nullopt;
@@ -482,8 +480,8 @@ Contradiction claims::checkZeros(const Sample &sample, unsigned factor) {
             drawFinite(sample, rule, factor, how, generator);
         auto zero = [](const ElementType &) { return intCell(0); };
         if (isSum || info.kind == FactorKind::Parallel)
-          if (Contradiction found = padded.compare(
-                  arguments, zero, isSum && mayOverflow(how)))
+          if (Contradiction found =
+                  padded.compare(arguments, zero, isSum && mayOverflow(how)))
             return found;
         return padded.checkZeros(arguments);
       });
@@ -506,8 +504,7 @@ Contradiction claims::checkPadding(const Sample &sample, unsigned factor) {
                      : neutralElement(type, info.reduction);
         };
         if (Contradiction found = padded.compare(
-                arguments, beyond,
-                !padded.wasTold() && mayOverflow(how)))
+                arguments, beyond, !padded.wasTold() && mayOverflow(how)))
           return found;
         if (padded.wasTold() && isFinite(*arguments.front()))
           return padded.checkZeros(
@@ -551,9 +548,8 @@ Contradiction claims::checkDecomposition(const Sample &sample) {
 }
 
 /// Bits of the operands that have `factor`.
-static llvm::SmallBitVector getHaving(const Sample &sample,
-                                      const ShardingRule &rule,
-                                      unsigned factor) {
+static llvm::SmallBitVector
+getHaving(const Sample &sample, const ShardingRule &rule, unsigned factor) {
   llvm::SmallBitVector having(sample.getOp()->getNumOperands());
   for (auto [i, dims] : llvm::enumerate(rule.operands))
     having[i] = hasFactor(dims, factor);
@@ -594,8 +590,8 @@ std::vector<std::string> claims::checkClaims(const Sample &sample) {
       }
     for (ReductionKind kind : kKinds)
       if (op.commutesWithReduction(kind, partial))
-        note("to commute with a " + stringifyReduction(kind) +
-                 " of operands" + names,
+        note("to commute with a " + stringifyReduction(kind) + " of operands" +
+                 names,
              checkLinearity(sample, kind, partial));
   }
   note("to be made of other ops", checkDecomposition(sample));

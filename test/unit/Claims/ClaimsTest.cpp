@@ -81,10 +81,9 @@ TEST_P(ClaimsTest, of_op) {
   const std::string &name = GetParam();
   if (auto it = getTable().find(name); it != getTable().end())
     return checkAll(it->second);
-  std::vector<Sample> found =
-      StringRef(name).starts_with("linalg.")
-          ? findNamedLinalg(getContext(), name)
-          : findElementwise(getContext(), name);
+  std::vector<Sample> found = StringRef(name).starts_with("linalg.")
+                                  ? findNamedLinalg(getContext(), name)
+                                  : findElementwise(getContext(), name);
   ASSERT_FALSE(found.empty())
       << name << " has a sharding rule but no sample: add one to "
       << "SampleTable.cpp";

@@ -186,8 +186,7 @@ bool claims::isFinite(const Tensor &tensor) {
 
 bool claims::isZero(const Tensor &tensor) {
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i)
-    if (tensor.getElementType().isFloat() ? tensor[i].f != 0
-                                          : tensor[i].i != 0)
+    if (tensor.getElementType().isFloat() ? tensor[i].f != 0 : tensor[i].i != 0)
       return false;
   return true;
 }

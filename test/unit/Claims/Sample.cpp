@@ -84,10 +84,8 @@ static Value resize(OpBuilder &builder, Value value, Type type) {
 }
 
 std::optional<Sample> Sample::change(const Change &how) const {
-  Sample copy(OwningOpRef<ModuleOp>(
-      cast<ModuleOp>(const_cast<OwningOpRef<ModuleOp> &>(module)
-                         ->getOperation()
-                         ->clone())));
+  Sample copy(OwningOpRef<ModuleOp>(cast<ModuleOp>(
+      const_cast<OwningOpRef<ModuleOp> &>(module)->getOperation()->clone())));
   auto handler = silence(copy.module->getContext());
   ShardingRuleOpInterface op = copy.getOp();
   Block &block = copy.getFunction().front();
@@ -113,10 +111,9 @@ std::optional<Sample> Sample::change(const Change &how) const {
   op->replaceAllUsesWith((*resized)->getResults());
   op->erase();
   block.eraseArguments(0, numArguments);
-  copy.getFunction().setType(
-      FunctionType::get(block.getParentOp()->getContext(),
-                        block.getArgumentTypes(),
-                        block.getTerminator()->getOperandTypes()));
+  copy.getFunction().setType(FunctionType::get(
+      block.getParentOp()->getContext(), block.getArgumentTypes(),
+      block.getTerminator()->getOperandTypes()));
   if (failed(verify(*copy.module)))
     return std::nullopt;
   return copy;
@@ -124,10 +121,8 @@ std::optional<Sample> Sample::change(const Change &how) const {
 
 std::optional<Sample>
 Sample::decompose(const llvm::SmallBitVector &factors) const {
-  Sample copy(OwningOpRef<ModuleOp>(
-      cast<ModuleOp>(const_cast<OwningOpRef<ModuleOp> &>(module)
-                         ->getOperation()
-                         ->clone())));
+  Sample copy(OwningOpRef<ModuleOp>(cast<ModuleOp>(
+      const_cast<OwningOpRef<ModuleOp> &>(module)->getOperation()->clone())));
   auto handler = silence(copy.module->getContext());
   ShardingRuleOpInterface op = copy.getOp();
   OpBuilder builder(op);

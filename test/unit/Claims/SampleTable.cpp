@@ -88,11 +88,11 @@ static void addShapes(Strings &all) {
   for (const char *kind : {"sum", "max", "min"})
     for (const char *type : {"f32", "bf16", "f8E4M3FN", "i1", "i8", "i32"})
       for (const char *dims : {"0", "0, 1"})
-        all.push_back(getText(
-            "nn.reduce", {tensor("2x3", type)},
-            {tensor(dims == std::string("0") ? "3" : "", type)},
-            std::string("kind = #nn.reduce_kind<") + kind +
-                ">, dims = array<i64: " + dims + ">"));
+        all.push_back(
+            getText("nn.reduce", {tensor("2x3", type)},
+                    {tensor(dims == std::string("0") ? "3" : "", type)},
+                    std::string("kind = #nn.reduce_kind<") + kind +
+                        ">, dims = array<i64: " + dims + ">"));
   for (const char *kind : {"max", "min"})
     for (const char *type : {"f32", "i8", "i1"})
       all.push_back(getText("nn.arg_reduce", {tensor("2x3", type)},
@@ -115,8 +115,7 @@ static void addShapes(Strings &all) {
 static void addActivations(Strings &all) {
   std::string x = tensor("2x3");
   for (const char *kind : {"erf", "tanh"}) {
-    std::string properties =
-        std::string("kind = #nn.gelu_kind<") + kind + ">";
+    std::string properties = std::string("kind = #nn.gelu_kind<") + kind + ">";
     all.push_back(getText("nn.gelu", {x}, {x}, properties));
     all.push_back(getText("nn.gelu_backward", {x, x}, {x}, properties));
   }

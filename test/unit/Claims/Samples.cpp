@@ -40,9 +40,8 @@ static std::string getNames(size_t count, llvm::StringRef prefix = "%a") {
 static std::string getFunction(llvm::ArrayRef<std::string> operands,
                                llvm::ArrayRef<std::string> results,
                                const std::string &body) {
-  std::string value = results.size() > 1
-                          ? getNames(results.size(), "%r#")
-                          : std::string("%r");
+  std::string value =
+      results.size() > 1 ? getNames(results.size(), "%r#") : std::string("%r");
   return "func.func @f(" + getParameters(operands) + ") -> (" + join(results) +
          ") {\n" + body + "\n  return " + value + " : " + join(results) +
          "\n}\n";
@@ -59,8 +58,8 @@ std::string claims::getText(llvm::StringRef name,
                      getNames(operands.size()) + ")";
   if (!properties.empty())
     body += " <{" + properties.str() + "}>";
-  body += region.str() + " : (" + join(operands) + ") -> (" + join(results) +
-          ")";
+  body +=
+      region.str() + " : (" + join(operands) + ") -> (" + join(results) + ")";
   return getFunction(operands, results, body);
 }
 
@@ -404,13 +403,13 @@ std::vector<Sample> claims::findBodies(MLIRContext &context,
                              init));
         for (const char *combiner : type.combiners)
           add(samples, context,
-              getReduction(type,
-                           llvm::formatv("  %p = {0}\n  %s = \"{1}\"(%o, %p) "
-                                         ": ({2}, {2}) -> {2}\n",
-                                         getApplied(name, arity, "%x",
-                                                    type.element),
-                                         combiner, type.element),
-                           init));
+              getReduction(
+                  type,
+                  llvm::formatv("  %p = {0}\n  %s = \"{1}\"(%o, %p) "
+                                ": ({2}, {2}) -> {2}\n",
+                                getApplied(name, arity, "%x", type.element),
+                                combiner, type.element),
+                  init));
       }
     }
   return samples;

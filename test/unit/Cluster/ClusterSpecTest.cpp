@@ -21,6 +21,7 @@ std::string quantity(const std::string &value) {
 /// A sound cluster of 2 nodes of 8; `find` is replaced by `with` in its text.
 std::string clusterText(const std::string &find = "",
                         const std::string &with = "") {
+  // clang-format off
   std::string text = R"({"name": "test", "device": {"name": "H",
     "peak_flops": {"bf16": )" + quantity("989e12") + R"(},
     "memory_bytes": )" + quantity("80e9") + R"(,
@@ -38,6 +39,7 @@ std::string clusterText(const std::string &find = "",
      "link_bytes_per_s": )" + quantity("64e9") + R"(,
      "disk_bytes": )" + quantity("4e12") + R"(,
      "disk_bytes_per_s": )" + quantity("5e9") + R"(}})";
+  // clang-format on
   size_t at = find.empty() ? std::string::npos : text.find(find);
   if (at != std::string::npos)
     text.replace(at, find.size(), with);

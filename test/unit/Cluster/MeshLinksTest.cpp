@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cluster/MeshLinks.h"
+#include "tessera/Cluster/ClusterSpec.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

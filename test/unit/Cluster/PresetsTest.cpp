@@ -65,8 +65,7 @@ TEST(Presets, peaks_are_dense_and_links_one_direction) {
   EXPECT_EQ(all["h800-sxm-ib"].levels[0].bandwidth.value, 200e9);
   EXPECT_EQ(all["gb200-nvl72-ib"].innerDevices(), 72);
   // The same device has the same constants wherever it stands.
-  for (const auto &[name, quantity] :
-       all["a100-80-sxm-ib"].device.constants)
+  for (const auto &[name, quantity] : all["a100-80-sxm-ib"].device.constants)
     EXPECT_EQ(all["a100-40-sxm-ib"].device.findConstant(name)->value,
               quantity.value)
         << name;

@@ -38,9 +38,9 @@ TEST(CollectiveModel, ring_all_reduce_meets_the_lower_bound) {
   EXPECT_NEAR(bandwidthSeconds(CommKind::ReduceScatter, 4e9, eight), 3.5, 1e-9);
   // 32 MiB over 8 devices at 300 GB/s: the all-reduce of a 4096 x 4096 bf16
   // activation.
-  EXPECT_NEAR(bandwidthSeconds(CommKind::AllReduce, 32 << 20,
-                               {{8, 0, 300e9, 0}}),
-              0.196e-3, 0.001e-3);
+  EXPECT_NEAR(
+      bandwidthSeconds(CommKind::AllReduce, 32 << 20, {{8, 0, 300e9, 0}}),
+      0.196e-3, 0.001e-3);
 }
 
 TEST(CollectiveModel, outer_links_work_in_parallel_rings) {
@@ -81,9 +81,9 @@ TEST(CollectiveModel, all_to_all_is_bound_by_the_outer_links) {
   EXPECT_NEAR(
       bandwidthSeconds(CommKind::AllToAll, 1e9, {nearLink(8), farLink(2)}),
       0.5e9 / 25e9, 1e-9);
-  EXPECT_NEAR(bandwidthSeconds(CommKind::SendRecv, 1e9,
-                               {nearLink(8), farLink(2)}),
-              1e9 / 25e9, 1e-9);
+  EXPECT_NEAR(
+      bandwidthSeconds(CommKind::SendRecv, 1e9, {nearLink(8), farLink(2)}),
+      1e9 / 25e9, 1e-9);
 }
 
 } // namespace

@@ -37,7 +37,8 @@ struct Matmul {
   /// Axes of i, j, k.
   FactorChoice choose() const {
     ReshardPlanner planner(mesh, links);
-    return chooseFactors(planner, rule, {{&lhs, lhsShape, 4}, {&rhs, rhsShape, 4}},
+    return chooseFactors(planner, rule,
+                         {{&lhs, lhsShape, 4}, {&rhs, rhsShape, 4}},
                          {{&result, resultShape, 4}});
   }
 };
@@ -60,8 +61,7 @@ TEST(ReshardCost, bytes_are_those_of_the_plan) {
   Sharding partial = whole;
   partial.unreduced = {m.x};
   EXPECT_EQ(bytes(partial, onX), 3 * 64 * 4);
-  EXPECT_EQ(bytes(partial, whole),
-            2 * 3 * 64 * 4);
+  EXPECT_EQ(bytes(partial, whole), 2 * 3 * 64 * 4);
 }
 
 TEST(ReshardCost, agreed_contraction_is_reduced) {

@@ -13,8 +13,8 @@
 #include "SimulatedDevices.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "llvm/ADT/STLExtras.h"
-#include <gtest/gtest.h>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 #include <queue>
 #include <set>
@@ -199,8 +199,7 @@ private:
       do {
         for (size_t d = 0; d < place.dims.size(); ++d) {
           Place next = reduced;
-          next.dims[d].insert(next.dims[d].end(), chosen.begin(),
-                              chosen.end());
+          next.dims[d].insert(next.dims[d].end(), chosen.begin(), chosen.end());
           if (divides(next))
             visit(next, time(CollectiveKind::ReduceScatter, place, chosen));
         }
@@ -281,8 +280,7 @@ void checkAll(const Case &c, const MeshLinks &links, size_t simulateEvery,
       ASSERT_FALSE(std::isinf(best)) << text;
       ASSERT_FALSE(plan.exceedsEnds) << text;
       ASSERT_LE(plan.peakElements, cap) << text;
-      ASSERT_NEAR(plan.time, best, 1e-9 * best + 1e-15)
-          << text;
+      ASSERT_NEAR(plan.time, best, 1e-9 * best + 1e-15) << text;
       double bytes = 0;
       for (const ReshardStep &step : plan.steps)
         bytes += 4.0 * step.elements;

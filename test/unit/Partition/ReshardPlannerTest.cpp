@@ -75,7 +75,8 @@ std::string summary(const Mesh &mesh, const Sharding &from, const Sharding &to,
                     const Shape &shape) {
   std::mt19937 rng(1);
   ReshardPlan plan;
-  EXPECT_EQ(runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan), "");
+  EXPECT_EQ(runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan),
+            "");
   EXPECT_FALSE(plan.exceedsEnds);
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -108,7 +109,8 @@ TEST_P(Fuzz, plan_is_right) {
     Sharding from = randomSharding(mesh, rank, /*partial=*/true, rng);
     Sharding to = randomSharding(mesh, rank, /*partial=*/rng() % 4 == 0, rng);
     ReshardPlan plan;
-    std::string error = runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan);
+    std::string error =
+        runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan);
     ASSERT_EQ(error, "") << print(mesh, from, to, plan);
     EXPECT_FALSE(plan.exceedsEnds) << print(mesh, from, to, plan);
     EXPECT_TRUE(plan.exact) << print(mesh, from, to, plan);
@@ -134,7 +136,8 @@ TEST(ReshardPlanner, tight_shapes) {
       shape.push_back(
           std::lcm(numShards(from.dims[d].axes), numShards(to.dims[d].axes)));
     ReshardPlan plan;
-    ASSERT_EQ(runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan), "")
+    ASSERT_EQ(
+        runPlan(mesh, MeshLinks::uniform(mesh), from, to, shape, rng, plan), "")
         << print(mesh, from, to, plan);
   }
 }

@@ -86,7 +86,7 @@ inline Array sum(const std::vector<Array> &parts) {
 using Devices = std::vector<Array>;
 
 inline Array blockOf(const Mesh &mesh, const Array &whole, const Sharding &s,
-              int64_t device) {
+                     int64_t device) {
   Array block = whole;
   for (size_t d = 0; d < s.dims.size(); ++d)
     block = block.part(d, mesh.shardIndex(device, s.dims[d].axes),
@@ -95,8 +95,8 @@ inline Array blockOf(const Mesh &mesh, const Array &whole, const Sharding &s,
 }
 
 /// Devices that hold `whole` under `s`; over partial axes random parts of it.
-inline Devices distribute(const Mesh &mesh, const Array &whole, const Sharding &s,
-                   std::mt19937 &rng) {
+inline Devices distribute(const Mesh &mesh, const Array &whole,
+                          const Sharding &s, std::mt19937 &rng) {
   int64_t n = numShards(s.unreduced);
   std::vector<Array> addends(n, whole);
   for (size_t j = 0; j < whole.data.size(); ++j) {
@@ -114,7 +114,8 @@ inline Devices distribute(const Mesh &mesh, const Array &whole, const Sharding &
   return devices;
 }
 
-inline Devices apply(const Mesh &mesh, const ReshardStep &step, const Devices &in) {
+inline Devices apply(const Mesh &mesh, const ReshardStep &step,
+                     const Devices &in) {
   Devices out;
   int64_t n = numShards(step.axes);
   for (int64_t device = 0; device < mesh.numDevices(); ++device) {

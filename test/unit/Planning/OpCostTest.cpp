@@ -71,13 +71,12 @@ TEST(OpCost, products) {
 
 TEST(OpCost, attention_skips_what_a_causal_mask_hides) {
   auto attention = [](StringRef causal) {
-    return costOf(
-        "%q: tensor<2x8x4x3x16xf32>, %k: tensor<2x8x4x16xf32>",
-        ("%0 = nn.attention " + causal + R"( scale 0.25 %q, %k, %k
+    return costOf("%q: tensor<2x8x4x3x16xf32>, %k: tensor<2x8x4x16xf32>",
+                  ("%0 = nn.attention " + causal + R"( scale 0.25 %q, %k, %k
       : tensor<2x8x4x3x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>
       -> tensor<2x8x4x3x16xf32>)")
-            .str(),
-        "nn.attention");
+                      .str(),
+                  "nn.attention");
   };
   OpCost all = attention("");
   EXPECT_EQ(all.kind, CostKind::Attention);
