@@ -55,3 +55,13 @@ bool tessera::keepsZeros(Operation *op, const llvm::SmallBitVector &zeros) {
   return iface.commutesWithReduction(ReductionKind::Sum, zeros) ||
          llvm::any_of(zeros.set_bits(), isLinearInOne);
 }
+
+bool tessera::makesZeros(Operation *op, const llvm::SmallBitVector &zeros) {
+  // Padding has what a sum begins with beside it, not in it.
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    for (OpOperand &init : linalgOp.getDpsInitsMutable())
+      if (!zeros.test(init.getOperandNumber()) &&
+          linalgOp.payloadUsesValueFromOperand(&init))
+        return false;
+  return keepsZeros(op, zeros);
+}

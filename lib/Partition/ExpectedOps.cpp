@@ -79,12 +79,16 @@ bool ExpectedOps::hasPropertiesOf(Operation *local, Operation *expected) {
 /// The same of two regions within bodies; `mapping` says what of the one is
 /// what of the other.
 static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
-                       llvm::function_ref<bool(Value, Value)> sameOutside) {
+                       llvm::function_ref<bool(Value, Value)> sameOutside,
+                       llvm::function_ref<bool(Operation *)> isLeftOut) {
   if (!llvm::hasNItems(local, 1) || !llvm::hasNItems(expected, 1))
     return local.empty() && expected.empty();
   Block &a = local.front(), &b = expected.front();
+  auto kept = llvm::make_filter_range(
+      b, [&](Operation &op) { return !isLeftOut || !isLeftOut(&op); });
   if (a.getNumArguments() != b.getNumArguments() ||
-      a.getOperations().size() != b.getOperations().size())
+      a.getOperations().size() !=
+          static_cast<size_t>(std::distance(kept.begin(), kept.end())))
     return false;
   for (auto [left, right] : llvm::zip(a.getArguments(), b.getArguments())) {
     if (left.getType() != right.getType())
@@ -96,7 +100,7 @@ static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
       return mapped == right;
     return sameOutside(left, right);
   };
-  for (auto [left, right] : llvm::zip(a, b)) {
+  for (auto [left, right] : llvm::zip(a, kept)) {
     if (left.getName() != right.getName() ||
         left.getNumOperands() != right.getNumOperands() ||
         left.getNumRegions() != right.getNumRegions() ||
@@ -107,7 +111,7 @@ static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
       if (!isSame(x, y))
         return false;
     for (auto [x, y] : llvm::zip(left.getRegions(), right.getRegions()))
-      if (!isSameBody(x, y, mapping, sameOutside))
+      if (!isSameBody(x, y, mapping, sameOutside, isLeftOut))
         return false;
     mapping.map(left.getResults(), right.getResults());
   }
@@ -115,7 +119,8 @@ static bool isSameBody(Region &local, Region &expected, IRMapping &mapping,
 }
 
 bool tessera::isSameRegion(Region &local, Region &expected,
-                           llvm::function_ref<bool(Value, Value)> sameOutside) {
+                           llvm::function_ref<bool(Value, Value)> sameOutside,
+                           llvm::function_ref<bool(Operation *)> isLeftOut) {
   IRMapping mapping;
-  return isSameBody(local, expected, mapping, sameOutside);
+  return isSameBody(local, expected, mapping, sameOutside, isLeftOut);
 }

@@ -55,10 +55,12 @@ private:
 };
 
 /// Compares two bodies op by op, in order. `sameOutside` compares two values
-/// from outside of them.
+/// from outside of them. Ops of `expected` for which `isLeftOut` holds are left
+/// out.
 bool isSameRegion(
     mlir::Region &local, mlir::Region &expected,
-    llvm::function_ref<bool(mlir::Value, mlir::Value)> sameOutside);
+    llvm::function_ref<bool(mlir::Value, mlir::Value)> sameOutside,
+    llvm::function_ref<bool(mlir::Operation *)> isLeftOut = nullptr);
 
 } // namespace tessera
 

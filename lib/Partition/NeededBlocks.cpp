@@ -8,6 +8,7 @@
 #include "NeededBlocks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -21,31 +22,33 @@ public:
          Placements &placements)
       : states(states), placements(placements) {}
 
-  std::optional<Placements::Id> find(Value value, int64_t dim, int64_t count) {
+  std::optional<Placements::Id> find(Value value, int64_t dim,
+                                     int64_t multiple) {
     if (++numVisited > kMostVisited)
       return std::nullopt;
     for (OpOperand &use : value.getUses())
-      if (auto found = findAt(use, dim, count); found && fits(*found, count))
+      if (auto found = findAt(use, dim, multiple);
+          found && fits(*found, multiple))
         return found;
     return std::nullopt;
   }
 
 private:
-  bool fits(Placements::Id found, int64_t count) const {
-    return count == 0 || placements.getCount(found) == count;
+  bool fits(Placements::Id found, int64_t multiple) const {
+    return placements.getCount(found) % multiple == 0;
   }
 
   std::optional<Placements::Id> findAt(OpOperand &use, int64_t dim,
-                                       int64_t count) {
+                                       int64_t multiple) {
     Operation *op = use.getOwner();
     if (op->hasTrait<OpTrait::ReturnLike>())
       return readResult(op, use.getOperandNumber(), dim);
     if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
-      return findBefore(collective, dim, count);
+      return findBefore(collective, dim, multiple);
     if (isa<dist::ToPartialOp>(op))
-      return find(op->getResult(0), dim, count);
+      return find(op->getResult(0), dim, multiple);
     return op->getNumRegions() == 0 || isa<ShardingRuleOpInterface>(op)
-               ? findThroughRule(use, dim, count)
+               ? findThroughRule(use, dim, multiple)
                : std::nullopt;
   }
 
@@ -66,36 +69,60 @@ private:
 
   /// The placement before the collective that gives what is needed after it.
   std::optional<Placements::Id> findBefore(dist::CollectiveOpInterface op,
-                                           int64_t dim, int64_t count) {
-    if (op->getNumOperands() != 1)
+                                           int64_t dim, int64_t multiple) {
+    if (op->getNumOperands() != 1 || isa<dist::BroadcastOp>(op))
       return std::nullopt;
     AxisList axes = op.getAxes().toAxes(placements.getMesh());
     int64_t size = numShards(axes), before = getSize(op->getOperand(0), dim);
     int64_t behind = getSize(op->getResult(0), dim);
+    if (auto permute = dyn_cast<dist::PermuteOp>(*op)) {
+      auto found = find(op->getResult(0), dim, multiple);
+      return found ? undo(permute, *found, axes) : found;
+    }
     if (behind == before)
-      return find(op->getResult(0), dim, count);
-    if (behind == before * size && count % size == 0) {
-      auto found = find(op->getResult(0), dim, count / size);
+      return find(op->getResult(0), dim, multiple);
+    if (behind == before * size) {
+      auto found =
+          find(op->getResult(0), dim, multiple / std::gcd(multiple, size));
       return found ? placements.slice(*found, axes) : found;
     }
     if (before != behind * size)
       return std::nullopt;
-    auto found = find(op->getResult(0), dim, count * size);
+    auto found = find(op->getResult(0), dim, multiple * size);
     return found ? placements.gather(*found, axes) : found;
+  }
+
+  /// Where the blocks lie before `op` that lie as in `id` after it.
+  Placements::Id undo(dist::PermuteOp op, Placements::Id id,
+                      ArrayRef<AxisRef> axes) {
+    std::vector<int32_t> sources = getSources(op, placements);
+    std::vector<int32_t> targets(sources.size());
+    for (auto [device, source] : llvm::enumerate(sources))
+      targets[source] = device;
+    return placements.permute(id, targets, axes);
   }
 
   static int64_t getSize(Value value, int64_t dim) {
     return cast<RankedTensorType>(value.getType()).getDimSize(dim);
   }
 
+  static bool needsWhole(const ShardingRule &rule, const DimFactors &factors) {
+    return llvm::all_of(factors, [&](unsigned factor) {
+      FactorKind kind = rule.factors[factor].kind;
+      return kind == FactorKind::Replicated || kind == FactorKind::Decomposed;
+    });
+  }
+
   /// What another operand has of the dimension, or a result needs.
   std::optional<Placements::Id> findThroughRule(OpOperand &use, int64_t dim,
-                                                int64_t count) {
+                                                int64_t multiple) {
     Operation *op = use.getOwner();
     ShardingRule rule = getShardingRule(op);
     if (use.getOperandNumber() >= rule.operands.size())
       return std::nullopt;
     const TensorFactors &mine = rule.operands[use.getOperandNumber()];
+    if (dim < static_cast<int64_t>(mine.size()) && needsWhole(rule, mine[dim]))
+      return Placements::kWhole;
     if (dim >= static_cast<int64_t>(mine.size()) || mine[dim].size() != 1)
       return std::nullopt;
     for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
@@ -105,13 +132,13 @@ private:
             other >= it->second.dims.size())
           continue;
         const DimState &state = it->second.dims[other];
-        if (!state.uniform && fits(state.placement, count))
+        if (!state.uniform && fits(state.placement, multiple))
           return state.placement;
       }
     for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
       for (auto [other, factors] : llvm::enumerate(tensor))
         if (factors == mine[dim])
-          if (auto found = find(value, other, count))
+          if (auto found = find(value, other, multiple))
             return found;
     return std::nullopt;
   }
@@ -125,8 +152,8 @@ private:
 } // namespace
 
 std::optional<Placements::Id>
-tessera::findNeededBlocks(Value value, int64_t dim, int64_t count,
+tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
                           const llvm::DenseMap<Value, ShardState> &states,
                           Placements &placements) {
-  return Finder(states, placements).find(value, dim, count);
+  return Finder(states, placements).find(value, dim, multiple);
 }

@@ -16,11 +16,11 @@
 
 namespace tessera {
 
-/// Of a dimension of a local value: the placement, one of `count` blocks (0: of
-/// any number), that the first of its uses that says so needs; `states` are
-/// those of the values that are known already. None if no use says.
+/// Of a dimension of a local value: the placement, of a multiple of `multiple`
+/// blocks, that the first of its uses that says so needs; `states` are those of
+/// the values that are known already. None if no use says.
 std::optional<Placements::Id>
-findNeededBlocks(mlir::Value value, int64_t dim, int64_t count,
+findNeededBlocks(mlir::Value value, int64_t dim, int64_t multiple,
                  const llvm::DenseMap<mlir::Value, ShardState> &states,
                  Placements &placements);
 

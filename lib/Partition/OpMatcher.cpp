@@ -153,29 +153,18 @@ std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
     below *= f.globalSize / f.localSize;
   }
   // Of the major factor there may be more blocks than its size needs.
-  int64_t parts = 0, count = 0;
   const FactorState &own = factors[list[position]];
-  if (position > 0) {
-    if (own.globalSize % own.localSize != 0)
-      return std::nullopt;
-    parts = own.globalSize / own.localSize;
-    count = parts * below;
-    for (unsigned factor : ArrayRef(list).take_front(position)) {
-      const FactorState &f = factors[factor];
-      bool divides = f.globalSize % f.localSize == 0;
-      count *= !f.isUniform ? placements.getCount(f.placement)
-               : divides    ? f.globalSize / f.localSize
-                            : 0;
-    }
-  }
-  auto needed =
-      findNeededBlocks(op->getResult(result), dim, count, states, placements);
+  bool isMajor = position == 0;
+  if (!isMajor && own.globalSize % own.localSize != 0)
+    return std::nullopt;
+  int64_t parts = isMajor ? 1 : own.globalSize / own.localSize;
+  auto needed = findNeededBlocks(op->getResult(result), dim, parts * below,
+                                 states, placements);
   if (!needed)
     return std::nullopt;
-  if (position == 0) {
+  if (isMajor) {
     parts = placements.getCount(*needed) / below;
-    if (placements.getCount(*needed) % below != 0 ||
-        parts * own.localSize < own.globalSize)
+    if (parts * own.localSize < own.globalSize)
       return std::nullopt;
   }
   Placements::Id mine = placements.getDigit(*needed, below, parts);
@@ -495,7 +484,8 @@ static bool isAlike(Type a, Type b) {
 }
 
 /// The factors of which an op may have been told that they are padded: those
-/// that are; of equal elements that are reduced nothing but the op says so.
+/// that are, and any others. Of equal elements nothing but the op says so, and
+/// it may have been told in vain.
 SmallVector<llvm::SmallBitVector, 2>
 OpMatcher::listPadded(const ShardingRule &rule) const {
   llvm::SmallBitVector padded(factors.size()), open(factors.size());
@@ -505,17 +495,20 @@ OpMatcher::listPadded(const ShardingRule &rule) const {
     if (state.localSize * placements.getCount(state.placement) >
         state.globalSize)
       padded.set(i);
-    else if (factor.kind == FactorKind::Reduction && op->getNumRegions() &&
-             state.placement == Placements::kWhole &&
-             state.localSize < state.globalSize)
+    else
       open.set(i);
   }
   SmallVector<llvm::SmallBitVector, 2> lists;
   if (padded.any())
     lists.push_back(padded);
-  if (open.any()) {
-    padded |= open;
-    lists.push_back(padded);
+  constexpr unsigned kMaxOpen = 4;
+  unsigned subsets = open.count() <= kMaxOpen ? 1u << open.count() : 0;
+  for (unsigned some = 1; some < subsets; ++some) {
+    llvm::SmallBitVector choice = padded;
+    for (auto [bit, factor] : llvm::enumerate(open.set_bits()))
+      if (some >> bit & 1)
+        choice.set(factor);
+    lists.push_back(choice);
   }
   return lists;
 }

@@ -96,6 +96,8 @@ private:
   bool checkSizes(const ShardingRule &rule);
   bool checkUniformSums(const ShardingRule &rule);
   bool findPartialAxes(const ShardingRule &rule);
+  bool isShared() const;
+  bool shareOver(llvm::ArrayRef<AxisRef> axes);
   bool checkInits();
   bool checkPartialOperands();
   bool checkPartialAxis(const AxisRef &axis);

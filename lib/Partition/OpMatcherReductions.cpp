@@ -25,17 +25,19 @@ bool OpMatcher::isLinear(::tessera::ReductionKind reduction,
   return iface && iface.commutesWithReduction(reduction, operands);
 }
 
-/// True of a constant that is the reduction's neutral element.
+/// True of zeros in a sum, and of a constant that is the reduction's neutral
+/// element.
 bool OpMatcher::isNeutral(const ShardState &state,
                           ::tessera::ReductionKind reduction, Type type) const {
   if (state.value < 0)
     return false;
-  const ConstantValue &constant = reference.getValue(state.value).constant;
+  const ReferenceValue &value = reference.getValue(state.value);
+  bool isSum = !state.isPartial() || state.reduction == reduction;
+  if (reduction == ::tessera::ReductionKind::Sum && isSum && value.isZero)
+    return true;
+  const ConstantValue &constant = value.constant;
   if (!constant.isSplat)
     return false;
-  if (auto number = dyn_cast<FloatAttr>(constant.value);
-      number && reduction == ::tessera::ReductionKind::Sum)
-    return number.getValue().isZero();
   Type element = getElementTypeOrSelf(type);
   return element.isIntOrFloat() &&
          constant.value == getNeutralElement(element, reduction);
@@ -210,10 +212,10 @@ bool OpMatcher::checkUniformSums(const ShardingRule &rule) {
         factor.reduction != ::tessera::ReductionKind::Sum ||
         state.localSize == state.globalSize)
       continue;
-    bool isZero = false;
+    llvm::SmallBitVector zeros(op->getNumOperands());
     for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
-      isZero |= getOperandPadding(operand, i) == PadContent::Zero;
-    if (isZero)
+      zeros[operand] = getOperandPadding(operand, i) == PadContent::Zero;
+    if (tessera::keepsZeros(op, zeros))
       continue;
     if (state.globalSize % state.localSize != 0)
       return wrong("it sums over " + Twine(state.localSize) + " elements on " +
@@ -264,13 +266,43 @@ bool OpMatcher::findPartialAxes(const ShardingRule &rule) {
   return true;
 }
 
+/// True if the op's reductions leave some results in equal parts.
+bool OpMatcher::isShared() const {
+  return llvm::any_of(reducedFactors, [](const Reduced &reduced) {
+    return reduced.share != 1;
+  });
+}
+
+/// Lets equal parts of a sum be the parts over `axes`, if those are of as many
+/// devices.
+bool OpMatcher::shareOver(ArrayRef<AxisRef> axes) {
+  int64_t parts = 1;
+  for (const Reduced &reduced : reducedFactors)
+    parts *= reduced.share;
+  bool isEqual =
+      parts == numShards(axes) && llvm::all_of(factors, [&](auto &factor) {
+        return factor.isUniform ||
+               placements.isEqualWithin(factor.placement, axes);
+      });
+  if (!isEqual)
+    return false;
+  AxisList left = refineAxes(placements.getMesh(), axes);
+  for (Reduced &reduced : reducedFactors)
+    for (; reduced.share > 1; left.erase(left.begin())) {
+      if (left.empty() || reduced.share % left.front().size != 0)
+        return false;
+      reduced.share /= left.front().size;
+      reduced.axes.push_back(left.front());
+    }
+  reducedAxes.append(axes.begin(), axes.end());
+  reducedAxes = normalizeAxes(placements.getMesh(), reducedAxes);
+  return true;
+}
+
 /// What the op adds its reduction to must count once.
 bool OpMatcher::checkInits() {
   auto destinations = dyn_cast<DestinationStyleOpInterface>(op);
-  bool isShared = llvm::any_of(reducedFactors, [](const Reduced &reduced) {
-    return reduced.share != 1;
-  });
-  if (!destinations || (reducedAxes.empty() && !isShared))
+  if (!destinations || (reducedAxes.empty() && !isShared()))
     return true;
   for (OpOperand &init : destinations.getDpsInitsMutable()) {
     if (!isTensor(init.get()))
@@ -278,11 +310,18 @@ bool OpMatcher::checkInits() {
     const ShardState &state = getState(init.getOperandNumber());
     if (isNeutral(state, *kind, init.get().getType()))
       continue;
-    if (isShared)
+    std::optional<AxisList> left = subtractAxes(state.unreduced, reducedAxes);
+    bool isPart = left && !left->empty() && state.reduction == *kind;
+    if (isShared() && isPart && !shareOver(*left)) {
+      fail(Fit::Unknown, "operand " + Twine(init.getOperandNumber()) +
+                             " begins a sum in other parts than those that the "
+                             "op sums up");
+      return false;
+    }
+    if (isShared())
       return wrong("operand " + Twine(init.getOperandNumber()) +
                    ", which the reduction starts with, would count once in "
                    "each of several equal parts of the sum");
-    std::optional<AxisList> left = subtractAxes(state.unreduced, reducedAxes);
     if (!left || state.reduction != *kind)
       return wrong("operand " + Twine(init.getOperandNumber()) +
                    ", which the reduction starts with, would count once on "

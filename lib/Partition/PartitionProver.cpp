@@ -115,26 +115,36 @@ PartitionVerdict PartitionProver::run() {
 
 /// Holds one function against its reference. The proof changes its copy of
 /// that: ops are decomposed beside themselves. Which ones is guessed by
-/// counting them, which is misled where some are repeated.
+/// counting them, which is misled where some are repeated. Which op a local one
+/// is a part of is searched depth-first: only its uses may tell.
 static PartitionVerdict
 verifyOne(FunctionOpInterface local, const Mesh &mesh,
           FunctionOpInterface reference,
           SmallVectorImpl<PartitionProver::Call> &calls) {
   PartitionVerdict best;
   int64_t furthest = -1;
+  constexpr int kMostRuns = 32;
   for (bool decomposesAll : {false, true}) {
-    OwningOpRef<Operation *> copy = reference->clone();
-    PartitionProver prover(local, mesh, cast<FunctionOpInterface>(*copy),
-                           decomposesAll);
-    PartitionVerdict verdict = prover.run();
-    bool isProven = verdict.answer == PartitionAnswer::Proven;
-    if (!isProven && prover.getNumVisited() <= furthest)
-      continue;
-    best = std::move(verdict);
-    furthest = prover.getNumVisited();
-    calls.assign(prover.getCalls().begin(), prover.getCalls().end());
-    if (isProven)
-      break;
+    Choices choices;
+    int numRuns = 0;
+    do {
+      if (++numRuns > kMostRuns) {
+        best.answer = PartitionAnswer::NotProvable;
+        break;
+      }
+      OwningOpRef<Operation *> copy = reference->clone();
+      PartitionProver prover(local, mesh, cast<FunctionOpInterface>(*copy),
+                             choices, decomposesAll);
+      PartitionVerdict verdict = prover.run();
+      bool isProven = verdict.answer == PartitionAnswer::Proven;
+      if (!isProven && prover.getNumVisited() <= furthest)
+        continue;
+      best = std::move(verdict);
+      furthest = prover.getNumVisited();
+      calls.assign(prover.getCalls().begin(), prover.getCalls().end());
+      if (isProven)
+        return best;
+    } while (choices.advance());
   }
   return best;
 }
@@ -142,8 +152,9 @@ verifyOne(FunctionOpInterface local, const Mesh &mesh,
 PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
                                           const Mesh &mesh,
                                           FunctionOpInterface reference) {
+  Choices none;
   if (!reference)
-    return PartitionProver(local, mesh, nullptr).run();
+    return PartitionProver(local, mesh, nullptr, none).run();
   // A function, then those that it calls.
   llvm::SetVector<std::pair<Operation *, Operation *>> pairs;
   pairs.insert({local, reference});

@@ -15,6 +15,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "tessera/Partition/VerifyPartition.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <deque>
 #include <map>
@@ -33,14 +34,42 @@ class ExtractSliceOp;
 
 namespace tessera {
 
+/// Local ops that may be a part of several ops of the reference: which of those
+/// each is taken for.
+class Choices {
+public:
+  /// The choice for `op` among `count` ops: the first one, the first time.
+  unsigned get(mlir::Operation *op, unsigned count) {
+    return made.try_emplace(op, Choice{0, count}).first->second.index;
+  }
+  /// Makes the next choice, in depth-first order. False: there is none.
+  bool advance() {
+    while (!made.empty() &&
+           made.back().second.index + 1 == made.back().second.count)
+      made.pop_back();
+    if (!made.empty())
+      ++made.back().second.index;
+    return !made.empty();
+  }
+
+private:
+  struct Choice {
+    unsigned index, count;
+  };
+  /// In the order in which they were made.
+  llvm::MapVector<mlir::Operation *, Choice> made;
+};
+
 class PartitionProver {
 public:
   /// `decomposesAll`: ops of the reference that have a reduction of their own
   /// are decomposed though the local function seems to have all of them.
   PartitionProver(mlir::FunctionOpInterface local, const Mesh &mesh,
-                  mlir::FunctionOpInterface global, bool decomposesAll = false)
-      : local(local), global(global), decomposesAll(decomposesAll),
-        placements(mesh), expected(local.getContext()),
+                  mlir::FunctionOpInterface global, Choices &choices,
+                  bool decomposesAll = false)
+      : local(local), global(global), choices(choices),
+        decomposesAll(decomposesAll), placements(mesh),
+        expected(local.getContext()),
         matcher(placements, reference, expected, states) {}
 
   PartitionVerdict run();
@@ -63,6 +92,7 @@ private:
   bool refute(mlir::Operation *op, const llvm::Twine &why);
   bool giveUp(mlir::Operation *op, const llvm::Twine &why);
 
+  GlobalFacts getFacts(const ShardState &state, mlir::Type type) const;
   bool setArguments();
   bool readBoundary(mlir::Operation *where, mlir::Type type,
                     dist::ShardingAttr sharding, mlir::Attribute shape,
@@ -124,6 +154,7 @@ private:
   bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
 
   mlir::FunctionOpInterface local, global;
+  Choices &choices;
   bool decomposesAll;
   Placements placements;
   ReferenceValues reference;
@@ -135,6 +166,8 @@ private:
   /// What was sent and not received yet, in order.
   std::map<Channel, std::deque<mlir::Value>> mail;
   llvm::SmallVector<Call> calls;
+  /// Of ops of the reference, by number: the op that was found to be a part.
+  llvm::DenseMap<unsigned, mlir::Operation *> parts;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
   int64_t numVisited = 0;

@@ -134,6 +134,24 @@ std::optional<Placements::Id> Placements::gather(Id id,
                              unite(entries[id].mayDependOn, axes));
 }
 
+std::optional<Placements::Id>
+Placements::gatherTrue(Id id, ArrayRef<AxisRef> axes, int64_t numTrue) {
+  const AxisGroups &g = getGroups(axes);
+  std::vector<int32_t> blocks(getBlocks(id)), gathered(numDevices);
+  for (int64_t first = 0; first < numDevices; first += g.size) {
+    int32_t start = blocks[g.members[first]];
+    if (start % g.size != 0)
+      return std::nullopt;
+    for (int64_t i = 0; i < g.size; ++i) {
+      if (start + i < numTrue && blocks[g.members[first + i]] != start + i)
+        return std::nullopt;
+      gathered[g.members[first + i]] = start / g.size;
+    }
+  }
+  return intern(llvm::divideCeil(getCount(id), g.size), std::move(gathered),
+                unite(entries[id].mayDependOn, axes));
+}
+
 Placements::Id Placements::permute(Id id, ArrayRef<int32_t> sources,
                                    ArrayRef<AxisRef> axes) {
   std::vector<int32_t> blocks(numDevices);
@@ -185,6 +203,13 @@ Placements::Id Placements::combine(Id major, Id minor) {
 //===----------------------------------------------------------------------===//
 // Questions
 //===----------------------------------------------------------------------===//
+
+bool Placements::holdsTrue(Id id, Id needed, int64_t numTrue) const {
+  return llvm::all_of_zip(getBlocks(id), getBlocks(needed),
+                          [&](int32_t has, int32_t needs) {
+                            return has == needs || needs >= numTrue;
+                          });
+}
 
 bool Placements::isEqualWithin(Id id, ArrayRef<AxisRef> axes) {
   if (id == kWhole || axes.empty())

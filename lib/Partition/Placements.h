@@ -63,6 +63,9 @@ public:
   /// The blocks of a group put together in order; none if they are no run of
   /// blocks that starts at a multiple of the group's size.
   std::optional<Id> gather(Id id, llvm::ArrayRef<AxisRef> axes);
+  /// The same where anything may stand behind the first `numTrue` blocks.
+  std::optional<Id> gatherTrue(Id id, llvm::ArrayRef<AxisRef> axes,
+                               int64_t numTrue);
   /// Device d gets what device sources[d] has, within groups of `axes`.
   Id permute(Id id, llvm::ArrayRef<int32_t> sources,
              llvm::ArrayRef<AxisRef> axes);
@@ -74,6 +77,9 @@ public:
   /// Blocks of `major`, each cut further as `minor` says.
   Id combine(Id major, Id minor);
 
+  /// True if each device that needs one of the first `numTrue` blocks of
+  /// `needed` has it.
+  bool holdsTrue(Id id, Id needed, int64_t numTrue) const;
   /// True if all devices of a group hold one block.
   bool isEqualWithin(Id id, llvm::ArrayRef<AxisRef> axes);
   /// The axes whose groups hold each block exactly once; none if there are no

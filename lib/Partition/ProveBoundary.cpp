@@ -172,6 +172,7 @@ bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
   const Mesh &mesh = placements.getMesh();
   // Equal parts are parts over any further axes of as many devices.
   AxisList axes = got.unreduced;
+  bool isZero = got.value >= 0 && reference.getValue(got.value).isZero;
   bool isSum =
       needed.reduction == ::tessera::ReductionKind::Sum &&
       (!got.isPartial() || got.reduction == ::tessera::ReductionKind::Sum);
@@ -180,6 +181,10 @@ bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
             subtractAxes(needed.unreduced, got.unreduced);
         others && numShards(*others) == got.share)
       axes = needed.unreduced;
+  // Zeros are parts over any.
+  if (got.share == 1 && isSum && isZero &&
+      subtractAxes(needed.unreduced, got.unreduced))
+    axes = needed.unreduced;
   if (axes != needed.unreduced || (got.share != 1 && axes == got.unreduced)) {
     if (got.share != 1)
       return refute(op, name + " is one of " + Twine(got.share) +
@@ -223,7 +228,7 @@ bool PartitionProver::checkZeroPadding(Operation *op, Type type,
 
 bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
   Value value = terminator->getOperand(i);
-  const ShardState &got = states.find(value)->second;
+  ShardState got = states.find(value)->second;
   ShardState needed;
   SmallVector<int64_t> shape;
   std::string name = ("result " + Twine(i)).str();
@@ -249,6 +254,11 @@ bool PartitionProver::checkResult(Operation *terminator, unsigned i) {
                        global.getResultAttrDict(i), needed, name))
       return false;
   }
+  // Whoever takes a result reads nothing of its padding.
+  SmallVector<int64_t> numTrue = getFacts(got, value.getType()).numTrueBlocks;
+  for (auto [mine, theirs, count] : llvm::zip(got.dims, needed.dims, numTrue))
+    if (placements.holdsTrue(mine.placement, theirs.placement, count))
+      mine.placement = theirs.placement;
   if (!checkPlace(terminator, got, needed, name))
     return false;
   for (auto [dim, s] : llvm::enumerate(got.dims))

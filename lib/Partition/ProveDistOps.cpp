@@ -15,13 +15,34 @@ using namespace tessera;
 // Ops of dist
 //===----------------------------------------------------------------------===//
 
+/// What holds of the value of which a device has a part of `type`.
+GlobalFacts PartitionProver::getFacts(const ShardState &state,
+                                      Type type) const {
+  GlobalFacts facts;
+  facts.numTrueBlocks.assign(state.dims.size(),
+                             std::numeric_limits<int64_t>::max());
+  if (state.value < 0)
+    return facts;
+  const ReferenceValue &value = reference.getValue(state.value);
+  facts.isZero = value.isZero;
+  auto part = dyn_cast<RankedTensorType>(type);
+  auto whole = dyn_cast<RankedTensorType>(value.type);
+  if (!part || !whole)
+    return facts;
+  for (auto [dim, count] : llvm::enumerate(facts.numTrueBlocks))
+    if (!value.freeDims.test(dim) && part.getDimSize(dim) > 0)
+      count = llvm::divideCeil(whole.getDimSize(dim), part.getDimSize(dim));
+  return facts;
+}
+
 bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
                                       Value operand, Value result) {
   if (op.getFromAttr())
     return giveUp(op, "a collective on global types in a local function");
   std::string why;
-  FailureOr<ShardState> made =
-      applyCollective(op, states.find(operand)->second, placements, why);
+  const ShardState &state = states.find(operand)->second;
+  FailureOr<ShardState> made = applyCollective(
+      op, state, getFacts(state, operand.getType()), placements, why);
   if (failed(made))
     return refute(op, why);
   states[result] = std::move(*made);

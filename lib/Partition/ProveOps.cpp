@@ -253,20 +253,28 @@ bool PartitionProver::visitOp(Operation *op) {
   llvm::erase_if(candidates, [&](unsigned index) {
     return reference.getOp(index).op->getName() != op->getName();
   });
-  // Of equal elements several shapes may be made, and the op fits each.
-  llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
-    return getDistance(op, reference.getOp(a).op) <
-           getDistance(op, reference.getOp(b).op);
-  });
+  // The op may fit several: equal elements in several shapes, or a dimension
+  // before or behind those of one element. One that has no part yet is likely.
+  auto rank = [&](unsigned index) {
+    Operation *part = parts.lookup(index);
+    return std::make_pair(getDistance(op, reference.getOp(index).op),
+                          part && part != op);
+  };
+  llvm::stable_sort(candidates,
+                    [&](unsigned a, unsigned b) { return rank(a) < rank(b); });
+  struct Fitting {
+    unsigned index;
+    SmallVector<ShardState, 1> results;
+  };
+  SmallVector<Fitting, 1> fitting;
   for (unsigned index : candidates) {
     const ReferenceOp &target = reference.getOp(index);
     SmallVector<ShardState, 1> results;
     std::string why;
     Fit fit = matcher.match(op, target, results, why);
     if (fit == Fit::Yes) {
-      for (auto [result, state] : llvm::zip(op->getResults(), results))
-        states[result] = std::move(state);
-      return true;
+      fitting.push_back({index, std::move(results)});
+      continue;
     }
     // The reason that counts is that of the op which is most like this one.
     bool isAlike = haveSameProperties(op, target.op);
@@ -276,6 +284,14 @@ bool PartitionProver::visitOp(Operation *op) {
       reason = why;
       where = target.op->getLoc();
     }
+  }
+  if (!fitting.empty()) {
+    unsigned choice = fitting.size() == 1 ? 0 : choices.get(op, fitting.size());
+    parts.try_emplace(fitting[choice].index, op);
+    for (auto [result, state] :
+         llvm::zip(op->getResults(), fitting[choice].results))
+      states[result] = std::move(state);
+    return true;
   }
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
     return visitMask(mask);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReferenceValues.h"
+#include "ExpectedOps.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -51,7 +52,7 @@ bool tessera::haveSameProperties(Operation *a, Operation *b) {
 int ReferenceValues::addValue(Type type, Location loc) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   llvm::SmallBitVector free(tensor ? tensor.getRank() : 0);
-  values.push_back({type, loc, ConstantValue(), free});
+  values.push_back({type, loc, ConstantValue(), free, /*isZero=*/false});
   return values.size() - 1;
 }
 
@@ -66,9 +67,13 @@ int ReferenceValues::getConstant(const ConstantValue &constant, Type type,
   auto [it, isNew] = constants.try_emplace({constant.value, key}, 0);
   if (isNew) {
     it->second = addValue(type, loc);
-    values.back().constant = constant;
+    ReferenceValue &value = values.back();
+    value.constant = constant;
+    value.isZero =
+        constant.isSplat && (matchPattern(constant.value, m_AnyZeroFloat()) ||
+                             matchPattern(constant.value, m_Zero()));
     if (constant.isSplat)
-      values.back().freeDims.set();
+      value.freeDims.set();
   }
   return it->second;
 }
@@ -111,6 +116,15 @@ llvm::SmallBitVector ReferenceValues::getFreeDims(const ReferenceOp &op,
                  op.rule.factors[factor].kind == FactorKind::Parallel;
         }));
   return free;
+}
+
+/// True if zeros among the operands make every result zero.
+bool ReferenceValues::hasZeroResults(const ReferenceOp &op) const {
+  llvm::SmallBitVector zeros(op.operands.size());
+  for (auto [i, number] : llvm::enumerate(op.operands))
+    zeros[i] = number >= 0 && values[number].isZero &&
+               !op.op->getOperand(i).getType().isIndex();
+  return zeros.any() && makesZeros(op.op, zeros);
 }
 
 /// Same type but for the sizes of free dimensions.
@@ -162,9 +176,12 @@ ReferenceValues::findEqual(const ReferenceOp &op,
     // The sizes of what is reduced belong to the value.
     for (auto [i, factor] : llvm::enumerate(op.rule.factors))
       same &= freeFactors.test(i) || factor == other.rule.factors[i];
+    auto isSame = [&](Value a, Value b) {
+      return a.getType() == b.getType() && lookup(a) >= 0 &&
+             lookup(a) == lookup(b);
+    };
     for (auto [a, b] : llvm::zip(op.op->getRegions(), other.op->getRegions()))
-      same = same && OperationEquivalence::isRegionEquivalentTo(
-                         &a, &b, OperationEquivalence::IgnoreLocations);
+      same = same && isSameRegion(a, b, isSame);
     if (same)
       return &other;
   }
@@ -217,6 +234,7 @@ void ReferenceValues::addOp(Operation *op) {
   if (llvm::any_of(op->getOperandTypes(), isTensor) ||
       llvm::any_of(op->getResultTypes(), isTensor))
     made.rule = getShardingRule(op);
+  bool isZero = hasZeroResults(made);
   llvm::hash_code key = getKey(op->getName(), op->getOperands(), made.operands);
   SmallVector<unsigned, 1> &candidates = byKey[key];
   const ReferenceOp *equal = findEqual(made, candidates);
@@ -228,6 +246,7 @@ void ReferenceValues::addOp(Operation *op) {
                          : addValue(result.getType(), op->getLoc());
     numbers[result] = number;
     made.results.push_back(number);
+    values[number].isZero |= isZero;
     if (!same && !equal && i < made.rule.results.size() &&
         isTensor(result.getType()) && !made.rule.results[i].empty())
       values[number].freeDims = getFreeDims(made, i);
@@ -330,6 +349,7 @@ void ReferenceValues::decomposeOp(ShardingRuleOpInterface op) {
 
 void ReferenceValues::addFunction(FunctionOpInterface function,
                                   FunctionOpInterface local) {
+  function->walk([&](Operation *op) { ownOps.insert(op); });
   raiseOps(function, local);
   decomposeOps(function, local);
   for (Block &block : function.getFunctionBody())

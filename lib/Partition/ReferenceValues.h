@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace tessera {
@@ -48,6 +49,8 @@ struct ReferenceValue {
   /// Dimensions whose size is no part of the value: nothing but the result
   /// type says where they end.
   llvm::SmallBitVector freeDims;
+  /// It is 0 everywhere, or NaN: any number of times itself is itself.
+  bool isZero = false;
 };
 
 class ReferenceValues {
@@ -66,6 +69,10 @@ public:
   /// Of a value of the reference.
   int lookup(mlir::Value value) const { return numbers.lookup_or(value, -1); }
   const ReferenceValue &getValue(int number) const { return values[number]; }
+  /// True of what addFunction put beside the ops of the function.
+  bool wasDecomposedInto(mlir::Operation *op) const {
+    return !ownOps.contains(op);
+  }
 
   /// Ops of this name on these values, in order. Operands of type index are
   /// left out of the comparison: they say where, not what.
@@ -95,7 +102,10 @@ private:
                                llvm::ArrayRef<unsigned> candidates) const;
   llvm::SmallBitVector getFreeDims(const ReferenceOp &op,
                                    unsigned result) const;
+  bool hasZeroResults(const ReferenceOp &op) const;
 
+  /// The ops that the function had; only looked up.
+  llvm::DenseSet<mlir::Operation *> ownOps;
   std::vector<ReferenceOp> ops;
   /// Constants that are no splats, in order.
   std::vector<mlir::Operation *> denseConstants;

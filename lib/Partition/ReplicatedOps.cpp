@@ -79,7 +79,10 @@ static const ReferenceOp *findReplicated(Operation *op,
       continue;
     if (llvm::all_of_zip(op->getRegions(), target.op->getRegions(),
                          [&](Region &mine, Region &theirs) {
-                           return isSameRegion(mine, theirs, isSame);
+                           return isSameRegion(
+                               mine, theirs, isSame, [&](Operation *inner) {
+                                 return reference.wasDecomposedInto(inner);
+                               });
                          }))
       return &target;
   }

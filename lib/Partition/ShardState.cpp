@@ -58,15 +58,26 @@ std::string tessera::explainDifference(const Placements &placements,
   return "it is the same";
 }
 
+std::vector<int32_t> tessera::getSources(dist::PermuteOp op,
+                                         Placements &placements) {
+  const AxisGroups &groups =
+      placements.getGroups(op.getAxes().toAxes(placements.getMesh()));
+  std::vector<int32_t> sources(placements.getNumDevices());
+  for (size_t first = 0; first < groups.members.size(); first += groups.size)
+    for (auto [from, to] : llvm::enumerate(op.getTargets()))
+      sources[groups.members[first + to]] = groups.members[first + from];
+  return sources;
+}
+
 namespace {
 
 /// Applies one collective to a state.
 class Applier {
 public:
   Applier(Placements &placements, ArrayRef<AxisRef> axes, ShardState state,
-          std::string &why)
+          const GlobalFacts &facts, std::string &why)
       : placements(placements), axes(axes.begin(), axes.end()),
-        state(std::move(state)), why(why) {}
+        state(std::move(state)), facts(facts), why(why) {}
 
   bool apply(dist::AllGatherOp op) {
     return keepParts("are put side by side") && gather(op.getDim());
@@ -82,14 +93,7 @@ public:
     return keepParts("are put side by side") && gather(op.getGatherDim()) &&
            split(op.getSplitDim());
   }
-  bool apply(dist::PermuteOp op) {
-    const AxisGroups &groups = placements.getGroups(axes);
-    std::vector<int32_t> sources(placements.getNumDevices());
-    for (size_t first = 0; first < groups.members.size(); first += groups.size)
-      for (auto [from, to] : llvm::enumerate(op.getTargets()))
-        sources[groups.members[first + to]] = groups.members[first + from];
-    return move(sources);
-  }
+  bool apply(dist::PermuteOp op) { return move(getSources(op, placements)); }
   bool apply(dist::BroadcastOp op) {
     const AxisGroups &groups = placements.getGroups(axes);
     std::vector<int32_t> sources(placements.getNumDevices());
@@ -152,6 +156,11 @@ private:
     if (d.uniform)
       return true;
     std::optional<Placements::Id> whole = placements.gather(d.placement, axes);
+    if (!whole) {
+      whole =
+          placements.gatherTrue(d.placement, axes, facts.numTrueBlocks[dim]);
+      d.padding = PadContent::Any;
+    }
     if (!whole)
       return fail("has other blocks of dimension " + Twine(dim) +
                   " in the groups along " + name() +
@@ -168,8 +177,8 @@ private:
   }
 
   /// Over the axes that the value is partial over, and over others: of equal
-  /// shares a sum takes any axes of as many devices, and a maximum of equal
-  /// values is that value.
+  /// shares a sum takes any axes of as many devices, a sum of zeros any at all,
+  /// and a maximum of equal values is that value.
   bool reduce(::tessera::ReductionKind kind) {
     const Mesh &mesh = placements.getMesh();
     AxisList all = state.unreduced, own, others, left;
@@ -183,8 +192,9 @@ private:
     }
     bool isSum = kind == ::tessera::ReductionKind::Sum;
     bool isKind = !state.isPartial() || state.reduction == kind;
-    bool isRight = others.empty() ||
-                   (isKind && (!isSum || state.share % numShards(others) == 0));
+    bool isRight =
+        others.empty() || (isKind && (!isSum || facts.isZero ||
+                                      state.share % numShards(others) == 0));
     if (!isRight)
       return fail("is not partial over " + name() +
                   (state.isPartial()
@@ -196,7 +206,7 @@ private:
                   ", not by " + stringifyReduction(kind));
     if (!checkEqual(/*except=*/-1))
       return false;
-    if (isSum)
+    if (isSum && state.share % numShards(others) == 0)
       state.share /= numShards(others);
     state.unreduced = normalizeAxes(mesh, left);
     return true;
@@ -238,6 +248,7 @@ private:
   Placements &placements;
   AxisList axes;
   ShardState state;
+  const GlobalFacts &facts;
   std::string &why;
 };
 
@@ -245,10 +256,11 @@ private:
 
 FailureOr<ShardState> tessera::applyCollective(dist::CollectiveOpInterface op,
                                                const ShardState &operand,
+                                               const GlobalFacts &facts,
                                                Placements &placements,
                                                std::string &why) {
   Applier applier(placements, op.getAxes().toAxes(placements.getMesh()),
-                  operand, why);
+                  operand, facts, why);
   bool ok = llvm::TypeSwitch<Operation *, bool>(op)
                 .Case<dist::AllGatherOp, dist::SliceOp, dist::AllReduceOp,
                       dist::ReduceScatterOp, dist::AllToAllOp, dist::PermuteOp,
@@ -267,8 +279,9 @@ FailureOr<ShardState> tessera::applyToPartial(dist::ToPartialOp op,
                                               const ShardState &operand,
                                               Placements &placements,
                                               std::string &why) {
+  GlobalFacts facts;
   Applier applier(placements, op.getAxes().toAxes(placements.getMesh()),
-                  operand, why);
+                  operand, facts, why);
   if (!applier.applyToPartial(dist::toPlain(op.getKind())))
     return failure();
   return applier.take();

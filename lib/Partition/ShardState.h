@@ -63,12 +63,25 @@ std::string printAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 std::string explainDifference(const Placements &placements, Placements::Id got,
                               Placements::Id needed);
 
+/// For each device the one whose value `op` gives it.
+std::vector<int32_t> getSources(dist::PermuteOp op, Placements &placements);
+
+/// What a collective may make use of that holds of the whole value.
+struct GlobalFacts {
+  /// It is its own sum over any devices.
+  bool isZero = false;
+  /// Of each dimension: in how many of the blocks true elements are. Behind
+  /// them anything may stand.
+  llvm::SmallVector<int64_t, 4> numTrueBlocks;
+};
+
 /// The state of a collective's result, given its operand's. Failure, with the
 /// reason in `why`: the result is no part of a global value, as the value is
 /// not partial over the axes, or by another kind, or the blocks that are put
 /// together do not follow each other.
 mlir::FailureOr<ShardState> applyCollective(dist::CollectiveOpInterface op,
                                             const ShardState &operand,
+                                            const GlobalFacts &facts,
                                             Placements &placements,
                                             std::string &why);
 

@@ -907,3 +907,70 @@ func.func @least_over_others(%x: f32) -> (tensor<2xf32> {dist.global_shape = arr
   // expected-error @below {{refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
   return %3 : tensor<2xf32>
 }
+
+// -----
+
+// Zeros beside what is summed up do not make the sum zero.
+#map = affine_map<(d0) -> (d0)>
+#scalar = affine_map<(d0) -> ()>
+dist.mesh @mesh ["x"=2]
+func.func @beside(%y: tensor<f32>) -> tensor<f32> {
+  %zeros = arith.constant dense<0.0> : tensor<6xf32>
+  %init = arith.constant dense<0.0> : tensor<f32>
+  %0 = linalg.generic {indexing_maps = [#map, #scalar, #scalar], iterator_types = ["reduction"]} ins(%zeros, %y : tensor<6xf32>, tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %1 = arith.addf %sum, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @half_of_it(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @beside} {
+  %zeros = arith.constant dense<0.0> : tensor<3xf32>
+  %init = arith.constant dense<0.0> : tensor<f32>
+  %0 = linalg.generic {indexing_maps = [#map, #scalar, #scalar], iterator_types = ["reduction"]} ins(%zeros, %y : tensor<3xf32>, tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %1 = arith.addf %sum, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A sum of zeros that begins with a value is that value, not zero.
+dist.mesh @mesh ["x"=2]
+func.func @from(%y: tensor<f32>) -> tensor<f32> {
+  %zeros = arith.constant dense<0.0> : tensor<6xf32>
+  %0 = linalg.reduce { arith.addf } ins(%zeros : tensor<6xf32>) outs(%y : tensor<f32>) dimensions = [0]
+  return %0 : tensor<f32>
+}
+func.func @twice(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @from} {
+  %zeros = arith.constant dense<0.0> : tensor<3xf32>
+  %0 = linalg.reduce { arith.addf } ins(%zeros : tensor<3xf32>) outs(%y : tensor<f32>) dimensions = [0]
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What a sum begins with is in parts over other axes than the sum is.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @ones(%y: tensor<f32>) -> tensor<f32> {
+  %one = arith.constant dense<1.0> : tensor<6x2xf32>
+  // expected-note @below {{the reference computes it here}}
+  %0 = linalg.reduce { arith.addf } ins(%one : tensor<6x2xf32>) outs(%y : tensor<f32>) dimensions = [0, 1]
+  return %0 : tensor<f32>
+}
+func.func @quarters(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @ones} {
+  %one = arith.constant dense<1.0> : tensor<3x1xf32>
+  %p = dist.to_partial <sum> %y over <{"x"}> on @mesh : tensor<f32>
+  // expected-error @below {{not provable: linalg.reduce: operand 1 begins a sum in other parts than those that the op sums up}}
+  %0 = linalg.reduce { arith.addf } ins(%one : tensor<3x1xf32>) outs(%p : tensor<f32>) dimensions = [0, 1]
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -31,6 +31,10 @@ bool isNeutral(mlir::Value value, ReductionKind kind);
 /// operand without the factor is taken to be finite.
 bool keepsZeros(mlir::Operation *op, const llvm::SmallBitVector &zeros);
 
+/// True if the results are 0 everywhere where the operands of `zeros` are: or
+/// NaN, where another operand is not finite.
+bool makesZeros(mlir::Operation *op, const llvm::SmallBitVector &zeros);
+
 } // namespace tessera
 
 #endif // TESSERA_INTERFACES_NEUTRALELEMENTS_H
