@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IntegerPower.h"
+#include "MathFunctions.h"
 #include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -71,14 +72,15 @@ void tessera::registerConversionInterfaces(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 }
 
-/// libdevice's sin and cos keep a table on the stack for large arguments, of
-/// which there are none: angles are brought into one turn.
-static LogicalResult approximateAngles(gpu::GPUModuleOp device) {
+/// libdevice's sin and cos keep a table on the stack for large arguments, and
+/// branch.
+static LogicalResult expandAngles(gpu::GPUModuleOp device) {
   RewritePatternSet patterns(device.getContext());
-  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+  populateMathF32ExpansionPatterns(patterns, [](StringRef name) {
     return name == math::SinOp::getOperationName() ||
            name == math::CosOp::getOperationName();
   });
+  populateAnglePatterns(patterns);
   return applyPatternsGreedily(device, std::move(patterns));
 }
 
@@ -92,7 +94,7 @@ struct ConvertGPUToNVVMPass
     wrapSignedDivisions(module);
     expandIntegerPowers(module);
     for (auto device : module.getOps<gpu::GPUModuleOp>())
-      if (failed(approximateAngles(device)))
+      if (failed(expandAngles(device)))
         return signalPassFailure();
     OpPassManager passes(ModuleOp::getOperationName());
     OpPassManager &inDevice = passes.nest<gpu::GPUModuleOp>();

@@ -12,6 +12,7 @@
 
 #include "DeviceProgram.h"
 #include "IntegerPower.h"
+#include "MathFunctions.h"
 #include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
@@ -372,17 +373,26 @@ static void createManifest(ModuleOp module) {
 }
 
 /// exp, tanh, log and the like become polynomials, which are vectors where the
-/// loop is; narrow floats are computed in f32. atan2 and cbrt call the library:
-/// their polynomials divide, which is wrong for infinities and zeros.
+/// loop is; narrow floats are computed in f32. What is not named here calls the
+/// library: of the other polynomials of MLIR, those of atan and erfc have wrong
+/// digits, those of atan2 and cbrt divide, which is wrong for infinities and
+/// zeros, and those that MathFunctions.h stands in for are wrong for the
+/// largest and the least numbers.
 static LogicalResult approximateMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
+  keepSignsOfErrorFunctions(module);
   RewritePatternSet patterns(context);
   auto always = [](StringRef) { return true; };
   populateMathF32ExpansionPatterns(patterns, always);
-  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return name != math::Atan2Op::getOperationName() &&
-           name != math::CbrtOp::getOperationName();
+  const StringRef names[] = {
+      math::AcosOp::getOperationName(),  math::AsinOp::getOperationName(),
+      math::ErfOp::getOperationName(),   math::ExpM1Op::getOperationName(),
+      math::Log1pOp::getOperationName(), math::TanhOp::getOperationName()};
+  populateMathPolynomialApproximationPatterns(patterns, [&](StringRef name) {
+    return llvm::is_contained(names, name);
   });
+  populateExponentialPatterns(patterns);
+  populateAnglePatterns(patterns);
   math::populateExpansionPatterns(patterns, {"rsqrt"});
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
