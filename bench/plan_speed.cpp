@@ -18,19 +18,20 @@ using namespace tessera;
 using namespace tessera::cost;
 
 /// All layouts of 16,384 devices that pass their own checks, up to `most`.
-static std::vector<Layout> makeLayouts(const ModelConfig &config, size_t most) {
-  std::vector<Layout> layouts;
-  Layout l;
-  l.gpus = 16384;
-  l.globalBatch = 2048;
+static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
+  std::vector<Plan> layouts;
+  Plan l;
+  l.precision = Precision::BF16;
   l.seq = 8192;
   struct Pipeline {
-    const char *schedule;
+    ScheduleKind schedule;
     int64_t vpp;
   };
   constexpr Pipeline kPipelines[] = {
-      {"1f1b", 1},  {"interleaved", 2}, {"interleaved", 4}, {"zb-h1", 1},
-      {"zb-h2", 1}, {"interleaved", 8}, {"gpipe", 1}};
+      {ScheduleKind::OneFOneB, 1},     {ScheduleKind::Interleaved, 2},
+      {ScheduleKind::Interleaved, 4},  {ScheduleKind::ZeroBubbleH1, 1},
+      {ScheduleKind::ZeroBubbleH2, 1}, {ScheduleKind::Interleaved, 8},
+      {ScheduleKind::GPipe, 1}};
   for (int64_t tp : {1, 2, 4, 8, 16})
     for (int64_t cp : {1, 2, 4})
       for (int64_t pp : {1, 2, 4, 8, 16, 32, 64})
@@ -42,7 +43,7 @@ static std::vector<Layout> makeLayouts(const ModelConfig &config, size_t most) {
                   l.tp = tp;
                   l.cp = cp;
                   l.pp = pp;
-                  l.dp = l.gpus / (tp * cp * pp);
+                  l.dp = 16384 / (tp * cp * pp);
                   l.microBatch = mb;
                   l.zero = zero;
                   l.recompute = recompute;
@@ -50,8 +51,10 @@ static std::vector<Layout> makeLayouts(const ModelConfig &config, size_t most) {
                   l.schedule = pipeline.schedule;
                   l.vpp = pipeline.vpp;
                   bool repeats =
-                      (sp && tp == 1) || (pp == 1 && l.schedule != "1f1b");
-                  if (repeats || !l.check().empty() ||
+                      (sp && tp == 1) ||
+                      (pp == 1 && l.schedule != ScheduleKind::OneFOneB);
+                  if (repeats || !l.setGlobalBatch(2048).empty() ||
+                      !l.check().empty() ||
                       !l.checkModel(config.heads, config.kvHeads, config.ffn,
                                     config.layers)
                            .empty())
@@ -64,15 +67,15 @@ static std::vector<Layout> makeLayouts(const ModelConfig &config, size_t most) {
 }
 
 /// Prices them all; prints the figures.
-static bool measure(PlanPricer &pricer, const std::vector<Layout> &layouts,
+static bool measure(PlanPricer &pricer, const std::vector<Plan> &layouts,
                     const char *state) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> micros;
   size_t fitting = 0;
   auto start = Clock::now();
-  for (const Layout &layout : layouts) {
+  for (const Plan &plan : layouts) {
     auto before = Clock::now();
-    llvm::Expected<PlanPrice> price = pricer.price(layout);
+    llvm::Expected<PlanPrice> price = pricer.price(plan);
     if (!price) {
       llvm::errs() << "plan_speed: " << llvm::toString(price.takeError())
                    << "\n";
@@ -107,7 +110,7 @@ int main() {
       llvm::errs() << llvm::toString(cluster.takeError()) << "\n";
     return 1;
   }
-  std::vector<Layout> layouts = makeLayouts(*config, 10000);
+  std::vector<Plan> layouts = makeLayouts(*config, 10000);
   PlanPricer pricer(*config, *cluster);
   return measure(pricer, layouts, "cold") && measure(pricer, layouts, "warm")
              ? 0

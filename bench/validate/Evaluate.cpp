@@ -74,13 +74,20 @@ Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
   return spec;
 }
 
-/// Checks what the layout says against itself and the model.
+/// Checks what the plan says against itself and the model.
 static Error checkRow(const PlanRow &row) {
-  std::vector<std::string> errors = row.layout.check();
+  std::vector<std::string> errors = row.plan.checkFields();
+  if (errors.empty())
+    for (std::string error : {row.plan.checkDevices(row.devices),
+                              Plan(row.plan).setGlobalBatch(row.globalBatch)})
+      if (!error.empty())
+        errors.push_back(error);
+  if (errors.empty())
+    errors = row.plan.check();
   if (errors.empty() && row.metric != Metric::LayerForward &&
       row.metric != Metric::LayerBackward)
-    errors = row.layout.checkModel(row.model.heads, row.model.kvHeads,
-                                   row.model.ffn, row.model.layers);
+    errors = row.plan.checkModel(row.model.heads, row.model.kvHeads,
+                                 row.model.ffn, row.model.layers);
   return errors.empty() ? Error::success() : createStringError(errors.front());
 }
 
@@ -88,7 +95,7 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
                                               const ModelWork &work,
                                               const ClusterSpec &spec) {
   MemoryModel model(work);
-  Layout cut = row.layout;
+  Plan cut = row.plan;
   if (cut.pp == 1)
     cut.vpp = 1;
   std::vector<StageMemory> stages =
@@ -114,20 +121,20 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
   Expected<ClusterSpec> spec = clusterOf(row);
   if (!spec)
     return spec.takeError();
-  Expected<ModelWork> work = reader.read(row.model, row.layout);
+  Expected<ModelWork> work = reader.read(row.model, row.plan);
   if (!work)
     return work.takeError();
   if (row.metric == Metric::PeakMemory || row.metric == Metric::OutOfMemory)
     return predictMemory(row, *work, *spec);
 
-  Machine machine(*spec, row.layout);
+  Machine machine(*spec, row.plan);
   if (row.hostLaunch > 0)
     machine.device.hostLaunch = row.hostLaunch;
   PricedModel priced = priceModel(*work, machine);
   Prediction result;
   // Where parameters are frozen a third of the work is not done.
-  result.modelFlops = work->modelFlopsPerToken * row.layout.tokens() *
-                      (row.layout.frozen ? 2.0 / 3 : 1.0);
+  result.modelFlops = work->modelFlopsPerToken * row.plan.tokens() *
+                      (row.plan.frozen ? 2.0 / 3 : 1.0);
   if (row.metric != Metric::StepTime) {
     for (size_t i = 0; i < work->kinds.size(); ++i) {
       if (work->kinds[i].name != "block")
@@ -139,11 +146,11 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
       result.value =
           (forward ? time.forward : backward).seconds(machine.device);
       result.modelFlops =
-          work->kinds[i].modelFlops / 3 * (forward ? 1 : 2) * row.layout.gpus;
+          work->kinds[i].modelFlops / 3 * (forward ? 1 : 2) * row.devices;
     }
     return result;
   }
-  Expected<StepTime> step = priceStep(priced, row.layout, machine, pricer);
+  Expected<StepTime> step = priceStep(priced, row.plan, machine, pricer);
   if (!step)
     return step.takeError();
   result.value = step->total;

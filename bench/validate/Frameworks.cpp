@@ -10,7 +10,6 @@
 
 using namespace llvm;
 using namespace tessera;
-using namespace tessera::cost;
 using namespace tessera::validate;
 
 /// Layers of each stage by cumulative weight: a stage ends with the layer by
@@ -41,7 +40,7 @@ static std::vector<int64_t> splitRestLast(int64_t layers, int64_t stages) {
 /// gradients of all parameters and buckets of 16-bit ones for their reduction;
 /// stages of equal FLOPs, the head among them; the first device is read.
 static void applyNanotron(PlanRow &row) {
-  Layout &l = row.layout;
+  Plan &l = row.plan;
   const ModelConfig &m = row.model;
   l.eager = l.keepGathered = true;
   l.gradCopyBytes = l.dp > 1 ? 2 : 0;
@@ -65,7 +64,7 @@ void tessera::validate::applyFrameworkModel(const RowFields &f,
 
 void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
   StringRef framework = f.text("framework");
-  Layout &l = row.layout;
+  Plan &l = row.plan;
   // Megatron-Bridge runs what NeMo ran before it.
   bool nemo = framework.contains("NeMo") || framework == "Megatron-Bridge";
   bool megatron = framework.contains("Megatron") && !nemo;

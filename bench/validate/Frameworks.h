@@ -20,7 +20,7 @@ namespace tessera::validate {
 /// but for the vocabulary.
 void applyFrameworkModel(const RowFields &f, ModelConfig &config);
 
-/// Sets how the framework runs the row's model and layout, and what it
+/// Sets how the framework runs the row's model and plan, and what it
 /// measures.
 void applyFrameworkLayout(const RowFields &f, PlanRow &row);
 

@@ -10,6 +10,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
+using namespace tessera;
 using namespace tessera::schedule;
 using namespace tessera::validate;
 
@@ -72,7 +73,7 @@ static std::optional<double> simulate(const Table &table, size_t row,
   if (!profile.forward || !profile.inputGrad || !profile.weightGrad)
     return std::nullopt;
   std::optional<ScheduleKind> kind =
-      parseScheduleKind(table.get(row, "schedule"));
+      parseName<ScheduleKind>(table.get(row, "schedule"));
   auto count = [&](StringRef column) {
     return static_cast<int>(number(table.get(row, column)).value_or(1));
   };

@@ -11,7 +11,6 @@
 
 using namespace llvm;
 using namespace tessera;
-using namespace tessera::cost;
 using namespace tessera::validate;
 
 /// Words in a note that take a row out of every score.
@@ -76,7 +75,7 @@ static ModelConfig readModel(const RowFields &f) {
 }
 
 //===----------------------------------------------------------------------===//
-// Layout
+// Plan
 //===----------------------------------------------------------------------===//
 
 static Recompute readRecompute(StringRef text) {
@@ -98,9 +97,8 @@ static Precision readPrecision(StringRef text) {
              : Precision::BF16;
 }
 
-static Layout readLayout(const RowFields &f) {
-  Layout l;
-  l.gpus = f.integer("n_gpus", 0);
+static Plan readPlan(const RowFields &f) {
+  Plan l;
   l.tp = f.integer("tp", 1);
   l.pp = f.integer("pp", 1);
   l.vpp = f.integer("vpp", 1);
@@ -110,16 +108,15 @@ static Layout readLayout(const RowFields &f) {
   StringRef zero = f.text("zero_stage");
   l.zero = zero.empty() ? 0 : zero[0] - '0';
   l.microBatch = f.integer("micro_batch", 1);
-  l.globalBatch = f.integer("global_batch", 1);
   l.seq = f.integer("seq", 0);
   l.recompute = readRecompute(f.text("recompute"));
   l.precision = readPrecision(f.text("precision"));
-  if (!f.text("schedule").empty())
-    l.schedule = f.text("schedule").str();
+  if (auto schedule = parseName<ScheduleKind>(f.text("schedule")))
+    l.schedule = *schedule;
   if (l.vpp > 1 && l.pp > 1)
-    l.schedule = "interleaved";
-  else if (l.schedule == "interleaved")
-    l.schedule = "1f1b";
+    l.schedule = ScheduleKind::Interleaved;
+  else if (l.schedule == ScheduleKind::Interleaved)
+    l.schedule = ScheduleKind::OneFOneB;
   l.frozen = f.text("model").contains("lora");
   return l;
 }
@@ -159,13 +156,14 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
   std::optional<double> value = f.num("metric_value");
   if (!value)
     return "no value";
-  const Layout &l = row.layout;
+  const Plan &l = row.plan;
   if (name == "iter_time_ms" || name == "iter_time_s") {
     row.measured = *value * (name.ends_with("_ms") ? 1e-3 : 1);
   } else if (name == "tokens_per_s_per_gpu") {
-    row.measured = l.tokens() / (*value * l.gpus);
+    row.measured =
+        double(row.globalBatch) * double(l.seq) / (*value * row.devices);
   } else if (name == "samples_per_s_per_gpu") {
-    row.measured = double(l.globalBatch) / (*value * l.gpus);
+    row.measured = double(row.globalBatch) / (*value * row.devices);
   } else if (name == "layer_fwd_ms" || name == "layer_bwd_ms") {
     row.metric =
         name == "layer_fwd_ms" ? Metric::LayerForward : Metric::LayerBackward;
@@ -180,8 +178,8 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
     // Operands are cast to 8 bits for each product; what is kept is not.
-    if (row.layout.precision == Precision::FP8)
-      row.layout.precision = Precision::BF16;
+    if (row.plan.precision == Precision::FP8)
+      row.plan.precision = Precision::BF16;
   } else if (name == "oom") {
     row.metric = Metric::OutOfMemory;
     row.measured = *value;
@@ -214,7 +212,11 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   RowFields f{table, index};
   PlanRow &row = result.row;
   row.index = index;
-  row.layout = readLayout(f);
+  row.plan = readPlan(f);
+  row.devices = f.integer("n_gpus", 0);
+  row.globalBatch = f.integer("global_batch", 1);
+  if (row.plan.dp > 0 && row.plan.microBatch > 0)
+    row.plan.setGlobalBatch(row.globalBatch);
   row.model = readModel(f);
   std::string metric = readMetric(f, row);
   applyFrameworkLayout(f, row);
@@ -229,6 +231,9 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
     result.skipped = missing;
   else if (f.integer("ep", 1) > 1)
     result.skipped = "experts";
+  else if (StringRef schedule = f.text("schedule");
+           !schedule.empty() && !parseName<ScheduleKind>(schedule))
+    result.skipped = "schedule " + schedule.str();
   if (!result.skipped.empty())
     return result;
 
@@ -238,11 +243,11 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   row.devicesPerNode = f.integer("gpus_per_node", 0);
   row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
   row.composed = f.text("note").contains("composed from per-layer profiles");
-  const Layout &l = row.layout;
+  const Plan &l = row.plan;
   row.group =
       formatv("{0} {1} {2} {3}", row.model.hidden, l.tp, l.pp, l.microBatch);
   row.sweep =
       formatv("{0} {1} {2} {3} {4} {5}", f.text("source"), row.model.name,
-              l.gpus, l.seq, l.globalBatch, stringify(l.precision));
+              row.devices, l.seq, row.globalBatch, stringify(l.precision));
   return result;
 }

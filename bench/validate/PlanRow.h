@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Maps one row of a table to a model, a layout, a cluster and a measured value,
+// Maps one row of a table to a model, a plan, a cluster and a measured value,
 // or says why it cannot. What a source leaves out and its framework fixes is
 // filled here, by framework and never by row; docs/cost.md lists it.
 //
@@ -13,8 +13,8 @@
 #define TESSERA_BENCH_VALIDATE_PLANROW_H
 
 #include "Csv.h"
-#include "tessera/Cost/Layout.h"
 #include "tessera/Import/ModelConfig.h"
+#include "tessera/Support/Plan.h"
 
 namespace tessera::validate {
 
@@ -54,7 +54,9 @@ struct PlanRow {
   /// Seconds, bytes, or a share.
   double measured = 0;
   ModelConfig model;
-  cost::Layout layout;
+  Plan plan;
+  /// What the row says of the devices and of the sequences of a step.
+  int64_t devices = 0, globalBatch = 1;
   /// Preset of the cluster, and what the row says otherwise of it.
   std::string cluster;
   int64_t devicesPerNode = 0;

@@ -122,7 +122,7 @@ private:
         sample.measured = row.measured;
         sample.predicted = prediction->value;
         sample.modelFlops = prediction->modelFlops;
-        sample.devices = row.layout.gpus;
+        sample.devices = row.devices;
         capacity = prediction->capacity;
         detail = prediction->detail;
         if (row.composed)
@@ -176,10 +176,10 @@ private:
                        double capacity, const std::string &detail) {
     std::string text;
     raw_string_ostream os(text);
-    os << row.model.name << " seq " << row.layout.seq << " gpus "
-       << row.layout.gpus << " " << row.layout.summary() << " gb "
-       << row.layout.globalBatch << " " << row.layout.schedule << " "
-       << cost::stringify(row.layout.precision) << ": ";
+    os << row.model.name << " seq " << row.plan.seq << " gpus " << row.devices
+       << " " << row.plan.summary() << " gb " << row.globalBatch << " "
+       << stringify(row.plan.schedule) << " " << stringify(row.plan.precision)
+       << ": ";
     if (row.metric == Metric::OutOfMemory) {
       os << (sample.measured > 0 ? "failed" : "ran") << ", predicted "
          << format("%.4g", sample.predicted) << " of "

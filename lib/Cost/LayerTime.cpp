@@ -15,11 +15,11 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
-Machine::Machine(const ClusterSpec &cluster, const Layout &layout)
+Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
     : device(makeDeviceModel(cluster.device)), host(cluster.host) {
   mesh.names = {"pp", "dp", "cp", "tp"};
-  mesh.sizes = {layout.pp, layout.dp, layout.cp, layout.tp};
-  expertRanks = layout.ep;
+  mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
+  expertRanks = plan.ep;
   links = makeMeshLinks(cluster, mesh);
 }
 

@@ -21,11 +21,11 @@ using namespace tessera::cost;
 /// 2022).
 static constexpr double kScaleBytes = 2 * 4.0 / 2048;
 
-static double optimizerStateBytes(const Layout &layout) {
-  bool isF32 = layout.precision == Precision::F32;
-  double master = isF32 ? 0 : layout.precision == Precision::FP8 ? 2 : 4;
-  double moment = layout.precision == Precision::FP8 ? 2 : 4;
-  switch (layout.optimizer) {
+static double optimizerStateBytes(const Plan &plan) {
+  bool isF32 = plan.precision == Precision::F32;
+  double master = isF32 ? 0 : plan.precision == Precision::FP8 ? 2 : 4;
+  double moment = plan.precision == Precision::FP8 ? 2 : 4;
+  switch (plan.optimizer) {
   case OptimizerKind::AdamW:
     return master + 2 * moment;
   case OptimizerKind::AdamWNoMaster:
@@ -38,9 +38,9 @@ static double optimizerStateBytes(const Layout &layout) {
   return 0;
 }
 
-StateBytes tessera::cost::stateBytes(const Layout &layout) {
+StateBytes tessera::cost::stateBytes(const Plan &plan) {
   StateBytes bytes;
-  switch (layout.precision) {
+  switch (plan.precision) {
   case Precision::F32:
     bytes.parameter = 4;
     break;
@@ -52,19 +52,19 @@ StateBytes tessera::cost::stateBytes(const Layout &layout) {
     bytes.parameter = 1;
     break;
   }
-  if (layout.frozen)
+  if (plan.frozen)
     return bytes;
-  bytes.gradient = layout.gradDType == GradDType::BF16  ? 2
-                   : layout.gradDType == GradDType::F32 ? 4
-                                                        : 2 + 4;
-  if (layout.precision == Precision::F32)
+  bytes.gradient = plan.gradDType == GradDType::BF16  ? 2
+                   : plan.gradDType == GradDType::F32 ? 4
+                                                      : 2 + 4;
+  if (plan.precision == Precision::F32)
     bytes.gradient = 4;
-  bytes.gradient += double(layout.gradCopyBytes);
-  bytes.optimizer = optimizerStateBytes(layout);
-  if (layout.f32Parameters && bytes.parameter < 4) {
+  bytes.gradient += double(plan.gradCopyBytes);
+  bytes.optimizer = optimizerStateBytes(plan);
+  if (plan.f32Parameters && bytes.parameter < 4) {
     bytes.parameter = 4;
-    if (layout.optimizer != OptimizerKind::AdamWNoMaster)
-      bytes.optimizer -= layout.precision == Precision::FP8 ? 2 : 4;
+    if (plan.optimizer != OptimizerKind::AdamWNoMaster)
+      bytes.optimizer -= plan.precision == Precision::FP8 ? 2 : 4;
   }
   return bytes;
 }
@@ -136,23 +136,24 @@ MemoryModel::MemoryModel(const ModelWork &work) {
 }
 
 void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
-                           double count, const Layout &layout,
+                           double count, const Plan &plan,
                            const StateBytes &each) const {
   for (const ParameterWork &group : layer.groups) {
     // A bidirectional pipeline has each stage twice, on ranks that share it.
-    double ranks = double(group.dataRanks) *
-                   (layout.schedule == "dualpipe" && layout.pp > 1 ? 2 : 1);
-    if (layout.shardRanks)
-      ranks = std::min<double>(ranks, layout.shardRanks);
+    double ranks =
+        double(group.dataRanks) *
+        (plan.schedule == ScheduleKind::DualPipe && plan.pp > 1 ? 2 : 1);
+    if (plan.shardRanks)
+      ranks = std::min<double>(ranks, plan.shardRanks);
     StateBytes state =
-        shardedState(count * group.elements, each, layout.zero, ranks);
+        shardedState(count * group.elements, each, plan.zero, ranks);
     // Scattered once a step, they are whole until then.
-    if (layout.zero == 2 && layout.scatter != Scatter::Each &&
-        !(layout.scatter == Scatter::Round && layout.hasRounds()))
+    if (plan.zero == 2 && plan.scatter != Scatter::Each &&
+        !(plan.scatter == Scatter::Round && plan.hasRounds()))
       state.gradient = count * group.elements * each.gradient;
     stage.bytes.parameters += state.parameter;
     stage.bytes.gradients += state.gradient;
-    if (layout.offload == Offload::None)
+    if (plan.offload == Offload::None)
       stage.bytes.optimizer += state.optimizer;
     else
       stage.offloaded += state.optimizer;
@@ -161,53 +162,52 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
 
 /// What one micro-batch leaves of `count` layers in a row.
 static double keptBytes(const LayerMemory &layer, double count,
-                        const Layout &layout) {
+                        const Plan &plan) {
   if (!layer.isRecomputed)
     return count * layer.saved;
-  if (layout.recompute == Recompute::Selective)
+  if (plan.recompute == Recompute::Selective)
     return count * (layer.saved - layer.savedCore);
-  if (layout.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Products)
     return count * (layer.output + layer.keptResults);
   // The inputs of groups of layers.
-  return std::ceil(count / layout.checkpointEvery) * layer.output;
+  return std::ceil(count / plan.checkpointEvery) * layer.output;
 }
 
 /// What is there again while one group of layers goes backward.
 static double recomputedBytes(const LayerMemory &layer, double count,
-                              const Layout &layout) {
+                              const Plan &plan) {
   if (!layer.isRecomputed)
     return 0;
-  if (layout.recompute == Recompute::Selective)
+  if (plan.recompute == Recompute::Selective)
     return layer.savedCore;
-  if (layout.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Products)
     return std::max(0.0, layer.saved - layer.keptResults);
-  return std::min<double>(count, layout.checkpointEvery) * layer.saved;
+  return std::min<double>(count, plan.checkpointEvery) * layer.saved;
 }
 
-void MemoryModel::addActivations(StageMemory &stage,
-                                 const Layout &layout) const {
+void MemoryModel::addActivations(StageMemory &stage, const Plan &plan) const {
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
-    double bytes = part.live * keptBytes(layer, part.run.count, layout);
+    double bytes = part.live * keptBytes(layer, part.run.count, plan);
     (layer.isHead ? stage.bytes.logits : stage.bytes.activations) += bytes;
   }
 }
 
 std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
-                                                     const Layout &layout,
+                                                     const Plan &plan,
                                                      size_t count) const {
   llvm::MapVector<StringRef, double> sums;
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
-    if (layer.isRecomputed && layout.recompute == Recompute::Products) {
+    if (layer.isRecomputed && plan.recompute == Recompute::Products) {
       sums["inputs of layers"] += part.live * part.run.count * layer.output;
       for (const SavedTensor &tensor : layer.results)
         sums[tensor.name] += part.live * part.run.count * tensor.bytes;
       continue;
     }
-    if (layer.isRecomputed && layout.recompute == Recompute::Full) {
+    if (layer.isRecomputed && plan.recompute == Recompute::Full) {
       sums["inputs of layers"] +=
-          part.live * keptBytes(layer, part.run.count, layout);
+          part.live * keptBytes(layer, part.run.count, plan);
       continue;
     }
     for (const SavedTensor &tensor : layer.tensors)
@@ -225,7 +225,7 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
   return largest;
 }
 
-void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
+void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
                              const StateBytes &each) const {
   double output = 0, workspace = 0;
   for (const StageMemory::Part &part : stage.parts) {
@@ -233,17 +233,17 @@ void MemoryModel::addBuffers(StageMemory &stage, const Layout &layout,
     output = std::max(output, layer.output);
     workspace =
         std::max(workspace, layer.workspace +
-                                recomputedBytes(layer, part.run.count, layout));
+                                recomputedBytes(layer, part.run.count, plan));
   }
   // The gradient of an activation is there beside what makes the next one.
   stage.bytes.workspace = workspace + output;
-  addGradientBuffers(stage, layout, each);
+  addGradientBuffers(stage, plan, each);
   // An activation and a gradient that come in while others go out.
-  if (layout.pp > 1)
+  if (plan.pp > 1)
     stage.bytes.communication += 2 * border;
 }
 
-void MemoryModel::addGradientBuffers(StageMemory &stage, const Layout &layout,
+void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
                                      const StateBytes &each) const {
   double largestLayer = 0, largestParameter = 0;
   std::vector<double> chunks;
@@ -256,66 +256,61 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Layout &layout,
     chunks.resize(std::max<size_t>(chunks.size(), part.chunk + 1));
     chunks[part.chunk] += double(part.run.count) * layer.parameters;
   }
-  double gradient = each.gradient - double(layout.gradCopyBytes);
-  bool eachMicroBatch = layout.zero == 2 && layout.scatter == Scatter::Each;
+  double gradient = each.gradient - double(plan.gradCopyBytes);
+  bool eachMicroBatch = plan.zero == 2 && plan.scatter == Scatter::Each;
   // A gradient before it is added to those of earlier micro-batches.
-  if (layout.microBatches() > 1 && layout.zero != 3 && !eachMicroBatch &&
-      layout.gradDType != GradDType::Both)
+  if (plan.microBatches > 1 && plan.zero != 3 && !eachMicroBatch &&
+      plan.gradDType != GradDType::Both)
     stage.bytes.workspace += largestParameter * gradient;
   // Of the layer that is reduced, whole.
-  if (layout.zero == 3 || eachMicroBatch)
+  if (plan.zero == 3 || eachMicroBatch)
     stage.bytes.communication += largestLayer * gradient;
   // Of the chunk at work and of the one that is scattered.
-  if (layout.zero == 2 && layout.scatter == Scatter::Round &&
-      layout.hasRounds())
+  if (plan.zero == 2 && plan.scatter == Scatter::Round && plan.hasRounds())
     stage.bytes.communication +=
         2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
   // One layer at work and the next one on its way, in the type of products.
-  if (layout.zero == 3)
+  if (plan.zero == 3)
     stage.bytes.gathered =
         2 * largestLayer *
-        (layout.precision == Precision::F32 ? 4
-                                            : std::min(each.parameter, 2.0));
+        (plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0));
 }
 
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
 /// has each stage twice.
 std::vector<StageMemory>
 MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
-                    const Layout &layout, schedule::PipelinePricer &pricer,
+                    const Plan &plan, schedule::PipelinePricer &pricer,
                     const MemoryConstants &constants) const {
-  auto kind = schedule::parseScheduleKind(layout.schedule);
-  assert(kind && "expects a checked layout");
   // One stage keeps one micro-batch at a time, whatever the schedule.
-  if (layout.pp == 1)
-    kind = schedule::ScheduleKind::OneFOneB;
-  int64_t perRank = std::max<int64_t>(1, chunks.size() / layout.pp);
+  ScheduleKind kind = plan.pp == 1 ? ScheduleKind::OneFOneB : plan.schedule;
+  int64_t perRank = std::max<int64_t>(1, chunks.size() / plan.pp);
   auto problem =
-      schedule::makeProblem(*kind, layout.pp, perRank, layout.microBatches());
-  assert(problem && "expects a checked layout");
+      schedule::makeProblem(kind, plan.pp, perRank, plan.microBatches);
+  assert(problem && "expects a checked plan");
   // After its input gradient a micro-batch keeps what weight gradients need; of
   // what the loss keeps, that is nothing.
-  const auto &live = pricer.liveAtPeak(*kind, *problem, keptForWeightGrad);
-  const auto &pending = pricer.liveAtPeak(*kind, *problem, 0);
-  StateBytes each = stateBytes(layout);
+  const auto &live = pricer.liveAtPeak(kind, *problem, keptForWeightGrad);
+  const auto &pending = pricer.liveAtPeak(kind, *problem, 0);
+  StateBytes each = stateBytes(plan);
 
-  std::vector<StageMemory> stages(layout.pp);
-  for (int rank = 0; rank < layout.pp; ++rank) {
+  std::vector<StageMemory> stages(plan.pp);
+  for (int rank = 0; rank < plan.pp; ++rank) {
     StageMemory &stage = stages[rank];
     for (int chunk = 0; chunk < problem->chunks; ++chunk) {
       for (const ModelWork::Run &run :
            chunks[problem->stageOf({rank, chunk})]) {
         const auto &count = kinds[run.kind].isHead ? pending : live;
         stage.parts.push_back({run, count[rank][chunk], chunk});
-        addState(stage, kinds[run.kind], run.count, layout, each);
+        addState(stage, kinds[run.kind], run.count, plan, each);
       }
       stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();
     }
-    addActivations(stage, layout);
-    addBuffers(stage, layout, each);
+    addActivations(stage, plan);
+    addBuffers(stage, plan, each);
     MemoryBytes &bytes = stage.bytes;
     bytes.context = constants.deviceContext +
-                    (layout.gpus > 1 ? constants.collectiveContext : 0);
+                    (plan.gpus() > 1 ? constants.collectiveContext : 0);
     bytes.margin =
         constants.fragmentation *
         (bytes.activations + bytes.gathered + bytes.logits + bytes.workspace);

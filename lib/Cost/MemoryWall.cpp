@@ -17,18 +17,18 @@ static constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
 
 MemoryWall tessera::cost::makeMemoryWall(const std::string &model,
                                          double parameters, int64_t layers,
-                                         int64_t hidden, const Layout &layout,
+                                         int64_t hidden, const Plan &plan,
                                          double capacity) {
   MemoryWall wall;
   wall.model = model;
   wall.parameters = parameters;
-  wall.layout = layout;
+  wall.plan = plan;
   wall.capacity = capacity;
-  StateBytes each = stateBytes(layout);
+  StateBytes each = stateBytes(plan);
   wall.state = shardedState(parameters, each, 0, 1);
-  double width = layout.precision == Precision::F32 ? 4 : 2;
-  wall.activations = roughActivationBytes(layers, layout.microBatch, layout.seq,
-                                          hidden, width);
+  double width = plan.precision == Precision::F32 ? 4 : 2;
+  wall.activations =
+      roughActivationBytes(layers, plan.microBatch, plan.seq, hidden, width);
   wall.devices = minimumDevices(wall.total(), capacity);
   wall.devicesAtThreeQuarters = minimumDevices(wall.total(), capacity, 0.75);
   for (int64_t ranks : {1, 8, 16, 32, 64, 128, 256, 512, 1024}) {
@@ -41,7 +41,7 @@ MemoryWall tessera::cost::makeMemoryWall(const std::string &model,
 }
 
 void tessera::cost::print(const MemoryWall &wall, raw_ostream &os) {
-  const Layout &l = wall.layout;
+  const Plan &l = wall.plan;
   os << formatv("{0}, {1} parameters; precision={2} grad-dtype={3} "
                 "optimizer={4}\n\n",
                 wall.model, countText(wall.parameters), stringify(l.precision),

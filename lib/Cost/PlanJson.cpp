@@ -7,12 +7,14 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/TextTable.h"
+#include "tessera/Support/PlanFields.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace llvm;
+using namespace tessera;
 using namespace tessera::cost;
 
 static json::Object memoryJson(const PlanReport &report) {
@@ -52,7 +54,7 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
       {"parameters", report.parameters},
       {"cluster", report.cluster},
       {"device", report.device},
-      {"layout", toJson(report.layout)},
+      {"layout", toJson(report.plan)},
       {"memory", memoryJson(report)},
       {"step", json::Object{{"seconds", report.stepSeconds},
                             {"causes", std::move(causes)},
@@ -110,7 +112,7 @@ static std::vector<Pair> sideBySide(const json::Object &a,
 /// What compare() needs of a report; an error names what is missing.
 namespace {
 struct Parts {
-  const json::Object *layout, *step, *causes, *memory, *tenants;
+  const json::Object *plan, *step, *causes, *memory, *tenants;
   double seconds, tokensPerSecond, total, capacity;
   bool fits;
 };
@@ -124,10 +126,10 @@ static Expected<Parts> readParts(const json::Object &report, StringRef name) {
                              what + "'");
   };
   Parts parts;
-  parts.layout = report.getObject("layout");
+  parts.plan = report.getObject("layout");
   parts.step = report.getObject("step");
   parts.memory = report.getObject("memory");
-  if (!parts.layout)
+  if (!parts.plan)
     return missing("layout");
   if (!parts.step || !parts.step->getNumber("seconds"))
     return missing("step");
@@ -171,13 +173,13 @@ static void printPlanDifferences(const json::Object &a, const json::Object &b,
     if (valueText(a, key) != valueText(b, key))
       table.addRow({key, valueText(a, key), valueText(b, key)});
   std::set<std::string> keys;
-  for (const auto &entry : *x.layout)
+  for (const auto &entry : *x.plan)
     keys.insert(entry.first.str());
-  for (const auto &entry : *y.layout)
+  for (const auto &entry : *y.plan)
     keys.insert(entry.first.str());
   for (const std::string &key : keys)
-    if (valueText(*x.layout, key) != valueText(*y.layout, key))
-      table.addRow({key, valueText(*x.layout, key), valueText(*y.layout, key)});
+    if (valueText(*x.plan, key) != valueText(*y.plan, key))
+      table.addRow({key, valueText(*x.plan, key), valueText(*y.plan, key)});
 }
 
 /// Causes by which the tokens of a step take a different time.

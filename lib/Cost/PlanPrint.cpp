@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
+using namespace tessera;
 using namespace tessera::cost;
 
 std::string tessera::cost::bytesText(double bytes) {
@@ -43,19 +44,19 @@ static std::string grouped(double number) {
 }
 
 static void printHead(const PlanReport &report, raw_ostream &os) {
-  const Layout &l = report.layout;
+  const Plan &l = report.plan;
   os << formatv("{0}, {1} parameters, on {2} {3} ({4})\n", report.model,
-                countText(report.parameters), grouped(double(l.gpus)),
+                countText(report.parameters), grouped(double(l.gpus())),
                 report.device, report.cluster);
   os << l.summary();
   if (l.pp > 1)
-    os << " schedule=" << l.schedule;
+    os << " schedule=" << stringify(l.schedule);
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
   os << formatv(
       "\n{0} tokens a step: {1} sequences of {2}, {3} micro-batches\n",
-      grouped(l.tokens()), grouped(double(l.globalBatch)),
-      grouped(double(l.seq)), grouped(double(l.microBatches())));
+      grouped(l.tokens()), grouped(double(l.globalBatch())),
+      grouped(double(l.seq)), grouped(double(l.microBatches)));
 }
 
 /// Stages in a row with the same numbers are one line.
@@ -105,10 +106,9 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
   if (total > 0.75 * report.capacity && report.headroom() >= 0)
     os << "more than 75 % of the memory is filled: little is left for what no "
           "model knows\n";
-  if (report.layout.offload != Offload::None)
+  if (report.plan.offload != Offload::None)
     os << formatv("offloaded to {0}: {1} of {2} a device\n",
-                  stringify(report.layout.offload),
-                  bytesText(fullest.offloaded),
+                  stringify(report.plan.offload), bytesText(fullest.offloaded),
                   bytesText(report.offloadCapacity));
   if (!report.largest.empty()) {
     os << formatv("largest tensors of stage {0}:", report.fullest);
@@ -133,7 +133,7 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
   os << formatv(
       "{0} tokens/s, {1:f1} a device; {2:f1} model TFLOP/s a device\n",
       grouped(report.tokensPerSecond),
-      report.tokensPerSecond / double(report.layout.gpus),
+      report.tokensPerSecond / double(report.plan.gpus()),
       report.modelFlopsRate / 1e12);
   os << formatv("MFU {0:f1} %, HFU {1:f1} % of the dense {2} peak of {3:f0} "
                 "TFLOP/s\n",

@@ -33,7 +33,7 @@ static std::string levelOf(const ClusterSpec &cluster, const Machine &machine,
 /// Collectives that the kernels of the busiest stage wait for, by axis; what is
 /// left of `exposed` is by what ran beside kernels.
 static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
-                         const StageMemory &stage, const Layout &layout,
+                         const StageMemory &stage, const Plan &plan,
                          const ClusterSpec &cluster, const Machine &machine,
                          double exposed) {
   PassTime sum;
@@ -43,7 +43,7 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
          {&time.forward, &time.backwardInput, &time.backwardWeight})
       for (auto times : {&PassTime::inLine, &PassTime::beside})
         for (AxisTime axis : pass->*times) {
-          axis.seconds *= double(part.run.count * layout.microBatches());
+          axis.seconds *= double(part.run.count * plan.microBatches);
           PassTime one;
           (one.*times).push_back(axis);
           sum += one;
@@ -74,23 +74,24 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
   add(sum.beside, sum.besideSeconds(), exposed - inLine);
 }
 
-static std::vector<Cause>
-listCauses(const StepTime &step, const PricedModel &model,
-           const StageMemory &stage, const Layout &layout,
-           const ClusterSpec &cluster, const Machine &machine) {
+static std::vector<Cause> listCauses(const StepTime &step,
+                                     const PricedModel &model,
+                                     const StageMemory &stage, const Plan &plan,
+                                     const ClusterSpec &cluster,
+                                     const Machine &machine) {
   std::vector<Cause> causes;
   causes.push_back({"products and attention", step.compute, "compute"});
   causes.push_back(
       {"memory-bound kernels", step.memoryBound, "memory bandwidth"});
   causes.push_back({"waiting for the host", step.hostBound, "host"});
-  addLayerComm(causes, model, stage, layout, cluster, machine, step.layerComm);
+  addLayerComm(causes, model, stage, plan, cluster, machine, step.layerComm);
   causes.push_back({"pipeline bubble", step.bubble, "bubble"});
   causes.push_back(
       {"gradients over dp", step.gradComm,
        levelOf(cluster, machine, {std::string("dp"), std::string("cp")})});
   causes.push_back(
       {"optimizer", step.optimizer,
-       layout.offload == Offload::None ? "memory bandwidth" : "host link"});
+       plan.offload == Offload::None ? "memory bandwidth" : "host link"});
   causes.push_back({"once a step", step.fixed, "fixed"});
   // What rounding leaves of a difference is no cause.
   erase_if(causes, [&](const Cause &cause) {
@@ -101,10 +102,10 @@ listCauses(const StepTime &step, const PricedModel &model,
 
 static void addThroughput(PlanReport &report, const ModelWork &work,
                           const Machine &machine) {
-  const Layout &layout = report.layout;
-  DType type = layout.precision == Precision::F32   ? DType::F32
-               : layout.precision == Precision::FP8 ? DType::FP8
-                                                    : DType::BF16;
+  const Plan &plan = report.plan;
+  DType type = plan.precision == Precision::F32   ? DType::F32
+               : plan.precision == Precision::FP8 ? DType::FP8
+                                                  : DType::BF16;
   report.peak = machine.device.peak(type);
   report.peakType = stringify(type);
   double flops = 0, modelFlops = 0;
@@ -118,12 +119,12 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
         flops += run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
   }
   // Sums above are of one micro-batch on one device of each stage.
-  double perDevice = double(layout.microBatches()) / double(layout.pp);
+  double perDevice = double(plan.microBatches) / double(plan.pp);
   modelFlops *= perDevice;
   flops *= perDevice;
-  double tokens = layout.tokens();
+  double tokens = plan.tokens();
   if (work.modelFlopsPerToken > 0)
-    modelFlops = work.modelFlopsPerToken * tokens / double(layout.gpus);
+    modelFlops = work.modelFlopsPerToken * tokens / double(plan.gpus());
   report.tokensPerSecond = tokens / report.stepSeconds;
   report.modelFlopsRate = modelFlops / report.stepSeconds;
   report.mfu = report.modelFlopsRate / report.peak;
@@ -151,23 +152,23 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
   report.tokens = question.tokens;
   double seconds = question.tokens / report.tokensPerSecond;
   report.days = seconds / 86400;
-  report.deviceHours = seconds / 3600 * double(report.layout.gpus);
+  report.deviceHours = seconds / 3600 * double(report.plan.gpus());
   report.dollars = report.deviceHours * question.price;
 }
 
 Expected<PlanReport> tessera::cost::makePlanReport(
-    const ModelWork &work, const Layout &layout, const ClusterSpec &cluster,
+    const ModelWork &work, const Plan &plan, const ClusterSpec &cluster,
     const PlanQuestion &question, schedule::PipelinePricer &pricer) {
-  std::vector<std::string> errors = layout.check();
-  if (std::string small = cluster.checkSize(layout.gpus);
+  std::vector<std::string> errors = plan.check();
+  if (std::string small = cluster.checkSize(plan.gpus());
       errors.empty() && !small.empty())
     errors.push_back(small);
   if (!errors.empty())
     return createStringError(errors.front());
 
-  Machine machine(cluster, layout);
+  Machine machine(cluster, plan);
   PricedModel priced = priceModel(work, machine);
-  Expected<StepTime> step = priceStep(priced, layout, machine, pricer);
+  Expected<StepTime> step = priceStep(priced, plan, machine, pricer);
   if (!step)
     return step.takeError();
 
@@ -176,27 +177,27 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   report.cluster = cluster.name;
   report.device = cluster.device.name;
   report.parameters = work.modelParameters;
-  report.layout = layout;
+  report.plan = plan;
   report.stepSeconds = step->total;
 
   MemoryModel memory(work);
-  report.stages = memory.stages(assignChunks(work.layers, layout), layout,
-                                pricer, question.memory);
+  report.stages = memory.stages(assignChunks(work.layers, plan), plan, pricer,
+                                question.memory);
   report.fullest = fullestStage(report.stages);
   report.capacity = machine.device.memoryBytes;
   report.largest =
-      memory.largestTensors(report.stages[report.fullest], layout, 4);
-  if (layout.offload != Offload::None)
-    report.offloadCapacity = layout.offload == Offload::Host
+      memory.largestTensors(report.stages[report.fullest], plan, 4);
+  if (plan.offload != Offload::None)
+    report.offloadCapacity = plan.offload == Offload::Host
                                  ? machine.host.memoryBytes.value
                                  : machine.host.diskBytes.value;
 
-  report.causes = listCauses(*step, priced, report.stages[step->busiest],
-                             layout, cluster, machine);
+  report.causes = listCauses(*step, priced, report.stages[step->busiest], plan,
+                             cluster, machine);
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);
-  report.confidence = judgeConfidence(layout, cluster, report.doubts);
+  report.confidence = judgeConfidence(plan, cluster, report.doubts);
   return report;
 }
 
@@ -207,14 +208,14 @@ static void doubtNumber(std::vector<std::string> &doubts, const Twine &name,
     doubts.push_back((name + " is a guess").str());
 }
 
-std::string tessera::cost::judgeConfidence(const Layout &layout,
+std::string tessera::cost::judgeConfidence(const Plan &plan,
                                            const ClusterSpec &cluster,
                                            std::vector<std::string> &doubts) {
   size_t before = doubts.size();
   const DeviceSpec &device = cluster.device;
   for (const NamedConstant &constant : deviceConstants()) {
     if (StringRef(constant.name) == "product_rate_fp8" &&
-        layout.precision != Precision::FP8)
+        plan.precision != Precision::FP8)
       continue;
     const Quantity *quantity = device.findConstant(constant.name);
     if (!quantity)
@@ -225,7 +226,7 @@ std::string tessera::cost::judgeConfidence(const Layout &layout,
   }
   int64_t inside = 1;
   for (const LevelSpec &level : cluster.levels) {
-    if (inside < layout.gpus) {
+    if (inside < plan.gpus()) {
       doubtNumber(doubts, "latency of level " + level.name, level.latency);
       doubtNumber(doubts, "bandwidth of level " + level.name, level.bandwidth);
       doubtNumber(doubts, "efficiency of level " + level.name,
@@ -243,18 +244,20 @@ std::string tessera::cost::judgeConfidence(const Layout &layout,
     doubts.push_back(std::string(what) + ": no measured run to compare with");
     ++uncovered;
   };
-  uncoveredIf(layout.ep > 1, "an expert axis");
-  uncoveredIf(layout.pp > 1 && layout.schedule == "dualpipe", "dualpipe");
-  uncoveredIf(layout.pp > 1 && layout.schedule == "zb-v", "zb-v");
-  uncoveredIf(layout.offload != Offload::None, "offload of optimizer state");
-  uncoveredIf(layout.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
-  uncoveredIf(layout.precision == Precision::F32,
+  uncoveredIf(plan.ep > 1, "an expert axis");
+  uncoveredIf(plan.pp > 1 && plan.schedule == ScheduleKind::DualPipe,
+              "dualpipe");
+  uncoveredIf(plan.pp > 1 && plan.schedule == ScheduleKind::ZeroBubbleV,
+              "zb-v");
+  uncoveredIf(plan.offload != Offload::None, "offload of optimizer state");
+  uncoveredIf(plan.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
+  uncoveredIf(plan.precision == Precision::F32,
               "f32, whose peak is that of TF32");
-  uncoveredIf(layout.precision == Precision::FP8 && !device.findPeak("fp8"),
+  uncoveredIf(plan.precision == Precision::FP8 && !device.findPeak("fp8"),
               "fp8 on a device without units for it, at the peak of bf16");
-  uncoveredIf(layout.seq > 262144, "sequences of more than 262144 tokens");
-  uncoveredIf(layout.gpus > 2240, "more than 2240 devices");
-  uncoveredIf(layout.cp > 2, "a context axis of more than 2");
+  uncoveredIf(plan.seq > 262144, "sequences of more than 262144 tokens");
+  uncoveredIf(plan.gpus() > 2240, "more than 2240 devices");
+  uncoveredIf(plan.cp > 2, "a context axis of more than 2");
   if (uncovered >= 2 || guesses > 3)
     return "low";
   return uncovered || guesses ? "medium" : "high";

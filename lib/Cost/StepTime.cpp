@@ -39,11 +39,11 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
   return model;
 }
 
-double tessera::cost::optimizerBytes(const Layout &layout) {
-  double grad = layout.gradDType == GradDType::BF16 ? 2 : 4;
+double tessera::cost::optimizerBytes(const Plan &plan) {
+  double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
   // Reads the gradient twice (norm, update); reads and writes its state; writes
   // the parameter.
-  switch (layout.optimizer) {
+  switch (plan.optimizer) {
   case OptimizerKind::AdamW:
     return 2 * grad + 2 * (4 + 4 + 4) + 2;
   case OptimizerKind::AdamWNoMaster:
@@ -60,10 +60,10 @@ double tessera::cost::optimizerBytes(const Layout &layout) {
 /// blocks beside the embedding and the head: the ends get fewer blocks for
 /// them.
 static std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t front,
-                                         int64_t back, const Layout &layout) {
-  if (!layout.stageLayers.empty())
-    return layout.stageLayers;
-  int64_t chunks = layout.chunks();
+                                         int64_t back, const Plan &plan) {
+  if (!plan.stageLayers.empty())
+    return plan.stageLayers;
+  int64_t chunks = plan.chunks();
   int64_t layers = front + blocks + back;
   int64_t rest = layers % chunks;
   std::vector<int64_t> counts(chunks, layers / chunks + (rest ? 1 : 0));
@@ -74,7 +74,7 @@ static std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t front,
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
   if (front > counts.front() || back > counts.back()) {
     // More layers than an end takes: the blocks alone are spread.
-    return spreadBlocks(blocks, 0, 0, layout);
+    return spreadBlocks(blocks, 0, 0, plan);
   }
   counts.front() -= front;
   counts.back() -= back;
@@ -90,8 +90,7 @@ size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
 }
 
 std::vector<std::vector<ModelWork::Run>>
-tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers,
-                            const Layout &layout) {
+tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   // The longest run are the blocks; what stands before and after it goes to the
   // ends of the pipeline, the embedding first and the head last.
   size_t blocks = findBlocks(layers);
@@ -101,8 +100,7 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers,
     front += layers[i].count;
   for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
     back += layers[i].count;
-  for (int64_t count :
-       spreadBlocks(layers[blocks].count, front, back, layout)) {
+  for (int64_t count : spreadBlocks(layers[blocks].count, front, back, plan)) {
     chunks.emplace_back();
     chunks.back().push_back({layers[blocks].kind, count});
   }
@@ -185,29 +183,28 @@ struct GradientTime {
 /// share them, so that the parts stay large and the steps of rings few: half a
 /// million for each device (Megatron-Core takes a million; half of it gives the
 /// growth of published weak scaling).
-static double bucketElements(double layer, const Layout &layout) {
-  return std::max(layer, 5e5 * double(layout.dp) * double(layout.cp));
+static double bucketElements(double layer, const Plan &plan) {
+  return std::max(layer, 5e5 * double(plan.dp) * double(plan.cp));
 }
 
 /// Reduces gradients over the devices that share their parameters, bucket by
 /// bucket, and gathers what ZeRO cut.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
-                                    const Layout &layout,
-                                    const Machine &machine) {
+                                    const Plan &plan, const Machine &machine) {
   static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
-  double gradBytes = layout.gradDType == GradDType::BF16 ? 2 : 4;
+  double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
   CommKind reduce =
-      layout.zero == 0 ? CommKind::AllReduce : CommKind::ReduceScatter;
+      plan.zero == 0 ? CommKind::AllReduce : CommKind::ReduceScatter;
   GradientTime time;
   auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
     if (elements <= 0)
       return;
     double whole = count * elements;
-    elements = std::min(whole, bucketElements(elements, layout));
+    elements = std::min(whole, bucketElements(elements, plan));
     count = whole / elements;
     time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
-    if (layout.zero > 0)
+    if (plan.zero > 0)
       time.gather +=
           count * machine.seconds(CommKind::AllGather, elements * 2, axes);
   };
@@ -248,92 +245,87 @@ static double exposedSeconds(double comm, double window,
 
 /// Seconds of the optimizer: its pass over the state, or the state's way to
 /// where it rests and back.
-static double optimizerSeconds(const ChunkSum &stage, const Layout &layout,
+static double optimizerSeconds(const ChunkSum &stage, const Plan &plan,
                                const Machine &machine) {
-  double data = double(layout.dp) * layout.cp;
-  double copies = layout.schedule == "dualpipe" && layout.pp > 1 ? 2 : 1;
+  double data = double(plan.dp) * plan.cp;
+  double copies =
+      plan.schedule == ScheduleKind::DualPipe && plan.pp > 1 ? 2 : 1;
   double shards = 1, expertShards = 1;
-  if (layout.zero > 0) {
-    shards = copies * (layout.shardRanks ? double(layout.shardRanks) : data);
-    expertShards = std::min(shards, copies * data / layout.ep);
+  if (plan.zero > 0) {
+    shards = copies * (plan.shardRanks ? double(plan.shardRanks) : data);
+    expertShards = std::min(shards, copies * data / plan.ep);
   }
   double elements = (stage.parameters - stage.experts) / shards +
                     stage.experts / expertShards;
   const DeviceModel &device = machine.device;
-  double seconds = elements * optimizerBytes(layout) /
+  double seconds = elements * optimizerBytes(plan) /
                    (device.memoryBandwidth * device.memoryRate);
-  if (layout.offload == Offload::None)
+  if (plan.offload == Offload::None)
     return seconds;
   double rate = machine.host.linkBandwidth.value;
-  if (layout.offload == Offload::NVMe)
+  if (plan.offload == Offload::NVMe)
     rate = std::min(rate, machine.host.diskBandwidth.value);
-  return std::max(seconds, 2 * elements * stateBytes(layout).optimizer / rate);
+  return std::max(seconds, 2 * elements * stateBytes(plan).optimizer / rate);
 }
 
 /// Adds the reduction of gradients and the optimizer of a stage.
 static void addStepTail(StepTime &step, const PricedModel &model,
                         ArrayRef<ModelWork::Run> runs, const ChunkSum &stage,
-                        const Layout &layout, const Machine &machine) {
+                        const Plan &plan, const Machine &machine) {
   const DeviceModel &device = machine.device;
-  if (layout.frozen)
+  if (plan.frozen)
     return;
-  double data = double(layout.dp) * layout.cp;
-  if (layout.zero < 3 && data > 1) {
-    GradientTime comm = gradientSeconds(model, runs, layout, machine);
+  double data = double(plan.dp) * plan.cp;
+  if (plan.zero < 3 && data > 1) {
+    GradientTime comm = gradientSeconds(model, runs, plan, machine);
     // Hidden behind the backward of the last micro-batch, but for the last
     // bucket, which waits for the last layer.
     double window =
-        layout.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
+        plan.overlap ? 0.9 * (stage.inputGrad + stage.weightGrad) : 0.0;
     step.gradComm = exposedSeconds(comm.reduce + comm.gather, window, device);
     // Where gradients are scattered more than once, those before the last hide
     // behind the backward of their own micro-batches.
-    if (layout.zero == 2 && layout.scatters() > 1) {
-      double times = double(layout.scatters());
-      double own = window * double(layout.microBatches()) / times;
+    if (plan.zero == 2 && plan.scatters() > 1) {
+      double times = double(plan.scatters());
+      double own = window * double(plan.microBatches) / times;
       step.gradComm += (times - 1) * exposedSeconds(comm.reduce, own, device);
     }
   }
-  step.optimizer = optimizerSeconds(stage, layout, machine);
+  step.optimizer = optimizerSeconds(stage, plan, machine);
 }
 
 /// Seconds of sending an activation to the next stage. Where every device of tp
 /// holds the whole of it, each sends its part and the parts are gathered on the
 /// other side (Narayanan et al. 2021, section 4.1).
-static double transferSeconds(double bytes, const Layout &layout,
+static double transferSeconds(double bytes, const Plan &plan,
                               const Machine &machine) {
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
-  if (layout.sp || layout.tp == 1 || !layout.scatterTransfers)
+  if (plan.sp || plan.tp == 1 || !plan.scatterTransfers)
     return machine.seconds(CommKind::SendRecv, bytes, stages);
-  return machine.seconds(CommKind::SendRecv, bytes / layout.tp, stages) +
+  return machine.seconds(CommKind::SendRecv, bytes / plan.tp, stages) +
          machine.seconds(CommKind::AllGather, bytes, tensor);
 }
 
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
-                                            const Layout &layout,
+                                            const Plan &plan,
                                             const Machine &machine,
                                             schedule::PipelinePricer &pricer) {
-  std::optional<schedule::ScheduleKind> kind =
-      schedule::parseScheduleKind(layout.schedule);
-  if (!kind)
-    return createStringError("schedule: expects one of " +
-                             schedule::listScheduleKinds() + " but got '" +
-                             layout.schedule + "'");
-  auto runs = assignChunks(model.layers, layout);
+  auto runs = assignChunks(model.layers, plan);
   schedule::ScheduleProblem problem;
-  if (layout.pp > 1) {
-    auto made = schedule::makeProblem(*kind, layout.pp, runs.size() / layout.pp,
-                                      layout.microBatches());
+  if (plan.pp > 1) {
+    auto made = schedule::makeProblem(plan.schedule, plan.pp,
+                                      runs.size() / plan.pp, plan.microBatches);
     if (!made)
       return made.takeError();
     problem = *made;
   }
 
-  std::vector<ChunkSum> chunks, stages(layout.pp);
+  std::vector<ChunkSum> chunks, stages(plan.pp);
   for (const auto &list : runs)
     chunks.push_back(sumChunk(model, list, machine.device));
   // Each direction of a bidirectional pipeline has half of the micro-batches.
   bool pairs = problem.placement == schedule::Placement::Bidirectional;
-  std::vector<std::vector<ModelWork::Run>> stageRuns(layout.pp);
+  std::vector<std::vector<ModelWork::Run>> stageRuns(plan.pp);
   for (int rank = 0; rank < problem.ranks; ++rank)
     for (int chunk = 0; chunk < problem.chunks; ++chunk) {
       int stage = problem.stageOf({rank, chunk});
@@ -352,18 +344,18 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
 
   StepTime step;
   step.busiest = busiest;
-  double micro = layout.microBatches();
+  double micro = plan.microBatches;
   double busy = micro * busySeconds(stage), pipeline = busy;
-  if (layout.pp > 1) {
+  if (plan.pp > 1) {
     size_t block = model.layers[findBlocks(model.layers)].kind;
     double link =
-        transferSeconds(model.kinds[block].outputBytes, layout, machine);
+        transferSeconds(model.kinds[block].outputBytes, plan, machine);
     pipeline =
         pricer
-            .price(*kind, problem,
+            .price(plan.schedule, problem,
                    pipelineTimes(chunks, problem, link,
-                                 layout.overlap ? machine.device.overlapSlowdown
-                                                : 1.0))
+                                 plan.overlap ? machine.device.overlapSlowdown
+                                              : 1.0))
             .makespan;
   }
   step.compute = micro * stage.compute;
@@ -373,7 +365,7 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   step.hostBound = idle - step.layerComm;
   step.bubble = pipeline - busy;
   step.fixed = machine.device.stepFloor;
-  addStepTail(step, model, stageRuns[busiest], stage, layout, machine);
+  addStepTail(step, model, stageRuns[busiest], stage, plan, machine);
   step.total = pipeline + step.gradComm + step.optimizer + step.fixed;
   return step;
 }

@@ -11,6 +11,7 @@
 #include "tessera/Cost/TrainingWork.h"
 #include <utility>
 
+using namespace tessera;
 using namespace tessera::cost;
 
 /// The product with the same record's numbers but other dimensions.
@@ -135,6 +136,8 @@ static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
   switch (recompute) {
   case Recompute::None:
     return;
+  case Recompute::Auto:
+    llvm_unreachable("expects a checked plan");
   case Recompute::Selective:
     // Fused attention never kept its scores: there is nothing to choose.
     if (op.attentionCore)
@@ -204,25 +207,25 @@ static void overlapTensorAxis(LayerWork &layer) {
       comm.overlappable = true;
 }
 
-void tessera::cost::buildTrainingWork(ModelWork &model, const Layout &layout) {
-  int64_t gradBytes = layout.gradDType == GradDType::BF16   ? 2
-                      : layout.gradDType == GradDType::Both ? kSummedApart
-                                                            : 4;
+void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
+  int64_t gradBytes = plan.gradDType == GradDType::BF16   ? 2
+                      : plan.gradDType == GradDType::Both ? kSummedApart
+                                                          : 4;
   for (LayerWork &layer : model.kinds) {
-    shardContext(layer, layout.cp);
-    if (layout.attention == AttentionKind::Naive)
-      unfuseAttention(layer, layout.dropout);
-    if (layout.dropout)
+    shardContext(layer, plan.cp);
+    if (plan.attention == AttentionKind::Naive)
+      unfuseAttention(layer, plan.dropout);
+    if (plan.dropout)
       addDropout(layer);
-    if (!layout.fusedLoss)
+    if (!plan.fusedLoss)
       unfuseLoss(layer);
-    if (layout.precision == Precision::FP8 && layer.name == "block")
+    if (plan.precision == Precision::FP8 && layer.name == "block")
       quantizeProducts(layer);
-    if (layout.overlapTp)
+    if (plan.overlapTp)
       overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.
     appendBackward(layer,
-                   layer.name == "block" ? layout.recompute : Recompute::None,
-                   gradBytes, layout.frozen);
+                   layer.name == "block" ? plan.recompute : Recompute::None,
+                   gradBytes, plan.frozen);
   }
 }

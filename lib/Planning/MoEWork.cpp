@@ -20,13 +20,13 @@ namespace {
 /// Appends the records of a layer. Activations have `width` bytes an element.
 class LayerBuilder {
 public:
-  LayerBuilder(const MoEConfig &config, const Layout &layout,
+  LayerBuilder(const MoEConfig &config, const Plan &plan,
                const MoEOptions &options)
-      : config(config), layout(layout), options(options),
-        width(layout.precision == Precision::F32 ? 4 : 2),
-        type(layout.precision == Precision::F32 ? DType::F32 : DType::BF16),
-        tokens(layout.microBatch * (layout.seq / layout.cp)),
-        rows(layout.sp ? tokens / layout.tp : tokens) {}
+      : config(config), plan(plan), options(options),
+        width(plan.precision == Precision::F32 ? 4 : 2),
+        type(plan.precision == Precision::F32 ? DType::F32 : DType::BF16),
+        tokens(plan.microBatch * (plan.seq / plan.cp)),
+        rows(plan.sp ? tokens / plan.tp : tokens) {}
 
   LayerWork embedding();
   LayerWork denseBlock();
@@ -64,7 +64,7 @@ private:
   void exchange(const char *name, double bytes);
 
   const MoEConfig &config;
-  const Layout &layout;
+  const Plan &plan;
   const MoEOptions &options;
   double width;
   DType type;
@@ -117,7 +117,7 @@ void LayerBuilder::norm(const char *name, double elements) {
 }
 
 void LayerBuilder::save(const char *name, double elements, bool isNarrow) {
-  double bytes = isNarrow && layout.precision == Precision::FP8 ? 1 : width;
+  double bytes = isNarrow && plan.precision == Precision::FP8 ? 1 : width;
   layer.saved.push_back({name, bytes * elements, false});
 }
 
@@ -126,9 +126,9 @@ void LayerBuilder::saveUnlessRecomputed(const char *name, double elements) {
 }
 
 void LayerBuilder::parameter(const char *name, double elements, bool isExpert) {
-  int64_t ranks = layout.dp * layout.cp;
+  int64_t ranks = plan.dp * plan.cp;
   layer.parameters.push_back(
-      {name, elements, isExpert ? ranks / layout.ep : ranks});
+      {name, elements, isExpert ? ranks / plan.ep : ranks});
 }
 
 void LayerBuilder::enter(const char *name) {
@@ -136,24 +136,24 @@ void LayerBuilder::enter(const char *name) {
   norm(name, size);
   save("norm input", size);
   parameter(name, config.hidden);
-  if (layout.tp == 1 || !layout.sp)
+  if (plan.tp == 1 || !plan.sp)
     return;
   CommWork gather;
   gather.kind = CommKind::AllGather;
   gather.bytes = width * double(tokens) * config.hidden;
   gather.axes = {"tp"};
-  gather.ranks = layout.tp;
+  gather.ranks = plan.tp;
   gather.name = name;
   layer.add(gather);
 }
 
 void LayerBuilder::leave() {
-  if (layout.tp > 1) {
+  if (plan.tp > 1) {
     CommWork reduce;
-    reduce.kind = layout.sp ? CommKind::ReduceScatter : CommKind::AllReduce;
+    reduce.kind = plan.sp ? CommKind::ReduceScatter : CommKind::AllReduce;
     reduce.bytes = width * double(tokens) * config.hidden;
     reduce.axes = {"tp"};
-    reduce.ranks = layout.tp;
+    reduce.ranks = plan.tp;
     layer.add(reduce);
   }
   double size = double(rows) * config.hidden;
@@ -163,7 +163,7 @@ void LayerBuilder::leave() {
 /// Queries and keys come from small latent vectors, which every device of tp
 /// has; only heads are cut (DeepSeek-V2, 2024, section 2.1).
 void LayerBuilder::latentProjections() {
-  int64_t heads = config.heads / layout.tp, h = config.hidden;
+  int64_t heads = config.heads / plan.tp, h = config.hidden;
   double t = double(tokens);
   int64_t queries = heads * config.keyDim();
   save("attention input", t * h, /*isNarrow=*/true);
@@ -191,8 +191,8 @@ void LayerBuilder::latentProjections() {
 }
 
 void LayerBuilder::plainProjections() {
-  int64_t heads = config.heads / layout.tp;
-  int64_t kvHeads = std::max<int64_t>(1, config.kvHeads / layout.tp);
+  int64_t heads = config.heads / plan.tp;
+  int64_t kvHeads = std::max<int64_t>(1, config.kvHeads / plan.tp);
   int64_t out = (heads + 2 * kvHeads) * config.headDim;
   save("attention input", double(tokens) * config.hidden, /*isNarrow=*/true);
   product("qkv", 1, tokens, out, config.hidden);
@@ -201,12 +201,12 @@ void LayerBuilder::plainProjections() {
 
 void LayerBuilder::attention() {
   enter("attention norm");
-  int64_t heads = config.heads / layout.tp;
+  int64_t heads = config.heads / plan.tp;
   int64_t keyDim = config.keyDim();
   int64_t valueDim = config.isLatent() ? config.valueDim : config.headDim;
   int64_t kvHeads = config.isLatent()
                         ? heads
-                        : std::max<int64_t>(1, config.kvHeads / layout.tp);
+                        : std::max<int64_t>(1, config.kvHeads / plan.tp);
   if (config.isLatent())
     latentProjections();
   else
@@ -221,10 +221,10 @@ void LayerBuilder::attention() {
   core.kind = OpClass::Attention;
   core.name = "attention";
   core.dtype = type;
-  int64_t seq = layout.seq / layout.cp;
-  core.product = {layout.microBatch * heads, seq, seq, (keyDim + valueDim) / 2};
+  int64_t seq = plan.seq / plan.cp;
+  core.product = {plan.microBatch * heads, seq, seq, (keyDim + valueDim) / 2};
   // Half of the scores, by the causal mask.
-  core.flops = double(layout.microBatch) * heads * seq * double(seq) *
+  core.flops = double(plan.microBatch) * heads * seq * double(seq) *
                double(keyDim + valueDim);
   core.bytesRead = width * (q + k + v);
   core.bytesWritten = width * out;
@@ -241,7 +241,7 @@ void LayerBuilder::attention() {
 
 /// Gate, up, their product, down.
 void LayerBuilder::mlp(const char *name, int64_t ffn) {
-  int64_t columns = ffn / layout.tp;
+  int64_t columns = ffn / plan.tp;
   double inner = double(tokens) * columns;
   save("mlp input", double(tokens) * config.hidden, /*isNarrow=*/true);
   product(name, 1, tokens, 2 * columns, config.hidden);
@@ -254,14 +254,14 @@ void LayerBuilder::mlp(const char *name, int64_t ffn) {
 }
 
 void LayerBuilder::exchange(const char *name, double bytes) {
-  if (layout.ep == 1)
+  if (plan.ep == 1)
     return;
   CommWork all;
   all.kind = CommKind::AllToAll;
   all.name = name;
   all.bytes = bytes;
   all.axes = {"ep"};
-  all.ranks = layout.ep;
+  all.ranks = plan.ep;
   layer.add(all);
 }
 
@@ -278,18 +278,18 @@ void LayerBuilder::experts() {
   save("router", t * config.experts);
 
   int64_t sent = copies;
-  if (config.groupsPerToken > 0 && layout.ep > 1)
+  if (config.groupsPerToken > 0 && plan.ep > 1)
     sent = std::min(copies, config.groupsPerToken);
-  double wire = layout.precision == Precision::FP8 ? 1 : width;
+  double wire = plan.precision == Precision::FP8 ? 1 : width;
   exchange("dispatch", t * sent * h * wire);
   pass(OpClass::Elementwise, "permute", t * copies * h, t * copies * h, true);
 
-  int64_t local = config.experts / layout.ep;
+  int64_t local = config.experts / plan.ep;
   double spread =
       options.capacityFactor > 0 ? options.capacityFactor : options.imbalance;
   int64_t each = std::max<int64_t>(
-      1, int64_t(t * copies * double(layout.ep) / config.experts * spread));
-  int64_t columns = config.expertFfn / layout.tp;
+      1, int64_t(t * copies * double(plan.ep) / config.experts * spread));
+  int64_t columns = config.expertFfn / plan.tp;
   double places = double(each) * local;
   save("experts' input", places * h, /*isNarrow=*/true);
   product("experts", local, each, 2 * columns, config.hidden);
@@ -309,7 +309,7 @@ LayerWork LayerBuilder::embedding() {
   begin("embedding");
   double size = double(rows) * config.hidden;
   pass(OpClass::Embedding, "embedding", size, size, true);
-  parameter("table", double(config.vocab / layout.tp) * config.hidden);
+  parameter("table", double(config.vocab / plan.tp) * config.hidden);
   return finish();
 }
 
@@ -354,7 +354,7 @@ LayerWork LayerBuilder::joinedBlock() {
 LayerWork LayerBuilder::head(bool hasOwnTable) {
   begin("head");
   enter("final norm");
-  int64_t columns = config.vocab / layout.tp;
+  int64_t columns = config.vocab / plan.tp;
   save("head input", double(tokens) * config.hidden, /*isNarrow=*/true);
   product("head", 1, tokens, columns, config.hidden);
   if (hasOwnTable)
@@ -368,31 +368,31 @@ LayerWork LayerBuilder::head(bool hasOwnTable) {
 } // namespace
 
 std::vector<std::string> tessera::checkMoELayout(const MoEConfig &config,
-                                                 const Layout &layout) {
+                                                 const Plan &plan) {
   int64_t blocks = config.layers - config.denseLayers;
-  std::vector<std::string> errors = layout.checkModel(
+  std::vector<std::string> errors = plan.checkModel(
       config.heads, config.isLatent() ? config.heads : config.kvHeads,
-      config.expertFfn, layout.stageLayers.empty() ? config.layers : blocks);
-  if (config.experts % layout.ep)
+      config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks);
+  if (config.experts % plan.ep)
     errors.push_back(
         llvm::formatv("ep: expects a divisor of the {0} experts but got {1}",
-                      config.experts, layout.ep));
+                      config.experts, plan.ep));
   auto refuse = [&](const char *what) {
     errors.push_back(
         llvm::formatv("{0}: expects a model without experts", what));
   };
-  if (layout.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Products)
     refuse("recompute: products");
-  if (layout.eager)
+  if (plan.eager)
     refuse("eager");
-  if (layout.keepGathered)
+  if (plan.keepGathered)
     refuse("keep-gathered");
   return errors;
 }
 
-ModelWork tessera::makeMoEWork(const MoEConfig &config, const Layout &layout,
+ModelWork tessera::makeMoEWork(const MoEConfig &config, const Plan &plan,
                                const MoEOptions &options) {
-  LayerBuilder builder(config, layout, options);
+  LayerBuilder builder(config, plan, options);
   ModelWork work;
   auto add = [&](LayerWork layer, int64_t count) {
     if (count == 0)
@@ -408,7 +408,7 @@ ModelWork tessera::makeMoEWork(const MoEConfig &config, const Layout &layout,
   add(builder.head(false), config.extraHeads);
   add(builder.head(!config.tiedHead), 1);
   work.modelParameters = config.parameters();
-  work.modelFlopsPerToken = config.modelFlopsPerToken(layout.seq);
-  buildTrainingWork(work, layout);
+  work.modelFlopsPerToken = config.modelFlopsPerToken(plan.seq);
+  buildTrainingWork(work, plan);
   return work;
 }

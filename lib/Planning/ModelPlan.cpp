@@ -1,4 +1,4 @@
-//===- ModelPlan.cpp - From a model and a layout to priced work -----------===//
+//===- ModelPlan.cpp - From a model and a plan to priced work -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,8 +58,8 @@ WorkReader::WorkReader() {
 WorkReader::~WorkReader() = default;
 
 /// The strategy under which a layer is partitioned, and its mesh.
-static PipelineOptions partitionOptions(const Layout &layout) {
-  bool data = layout.zero == 3 && layout.dp * layout.cp > 1;
+static PipelineOptions partitionOptions(const Plan &plan) {
+  bool data = plan.zero == 3 && plan.dp * plan.cp > 1;
   PipelineOptions options;
   options.forward = true;
   options.bucketBytes = 0; // each collective is a record of its own
@@ -70,10 +70,10 @@ static PipelineOptions partitionOptions(const Layout &layout) {
     add(options.mesh, "dp=2");
     add(options.strategy, "dp");
   }
-  if (layout.tp > 1) {
-    add(options.mesh, "tp=" + std::to_string(layout.tp));
+  if (plan.tp > 1) {
+    add(options.mesh, "tp=" + std::to_string(plan.tp));
     add(options.strategy, "tp");
-    if (layout.sp)
+    if (plan.sp)
       add(options.strategy, "sp");
   }
   if (data)
@@ -82,8 +82,8 @@ static PipelineOptions partitionOptions(const Layout &layout) {
 }
 
 /// All that the shapes of a layer on one device depend on.
-static std::string keyOf(const ModelConfig &config, const Layout &layout) {
-  PipelineOptions options = partitionOptions(layout);
+static std::string keyOf(const ModelConfig &config, const Plan &plan) {
+  PipelineOptions options = partitionOptions(plan);
   return llvm::formatv(
       "{0} {1} {2} {3} {4} {5} {6} {7} {8}{9}{10} {11} {12} "
       "{13} {14} {15} {16} {17}",
@@ -91,23 +91,23 @@ static std::string keyOf(const ModelConfig &config, const Layout &layout) {
       config.heads, config.kvHeads, config.headDim, config.ffn,
       static_cast<int>(config.activation), config.tiedHead,
       config.attentionBias, config.mlpBias, options.mesh, options.strategy,
-      layout.microBatch, layout.seq / layout.cp,
-      layout.precision == Precision::F32, layout.eager, layout.keepGathered);
+      plan.microBatch, plan.seq / plan.cp, plan.precision == Precision::F32,
+      plan.eager, plan.keepGathered);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
-WorkReader::partition(const ModelConfig &config, const Layout &layout,
+WorkReader::partition(const ModelConfig &config, const Plan &plan,
                       PipelineOptions options, Phase last, int64_t layers) {
   ModelOptions model;
-  model.batch = layout.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
+  model.batch = plan.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
   // Only in kernels do more micro-batches than one leave a trace.
   if (last == Phase::Kernels) {
     model.batch *= 2;
     options.training = "micro-batches=2";
   }
-  model.seq = layout.seq / layout.cp;
+  model.seq = plan.seq / plan.cp;
   model.dtype =
-      layout.precision == Precision::F32 ? ModelDType::F32 : ModelDType::BF16;
+      plan.precision == Precision::F32 ? ModelDType::F32 : ModelDType::BF16;
   model.layers = layers;
   model.train = true;
   if (llvm::Error error = checkOptions(applyOptions(config, model), model))
@@ -139,28 +139,27 @@ WorkReader::partition(const ModelConfig &config, const Layout &layout,
 }
 
 llvm::Expected<std::vector<LayerWork>>
-WorkReader::readForward(const ModelConfig &config, const Layout &layout) {
-  std::string key = keyOf(config, layout);
+WorkReader::readForward(const ModelConfig &config, const Plan &plan) {
+  std::string key = keyOf(config, plan);
   auto found = forward.find(key);
   if (found != forward.end())
     return found->second;
   auto module =
-      partition(config, layout, partitionOptions(layout), Phase::Partition,
+      partition(config, plan, partitionOptions(plan), Phase::Partition,
                 /*layers=*/1);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
-  return forward[key] =
-             readForwardWork(func, layout.eager, layout.keepGathered);
+  return forward[key] = readForwardWork(func, plan.eager, plan.keepGathered);
 }
 
 llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
-                                               const Layout &layout) {
-  PipelineOptions options = partitionOptions(layout);
+                                               const Plan &plan) {
+  PipelineOptions options = partitionOptions(plan);
   options.forward = false;
   options.training = "micro-batches=1";
   auto module =
-      partition(config, layout, options, Phase::Partition, config.layers);
+      partition(config, plan, options, Phase::Partition, config.layers);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
@@ -171,11 +170,10 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
 }
 
 llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
-                                                   const Layout &layout) {
-  PipelineOptions options = partitionOptions(layout);
+                                                   const Plan &plan) {
+  PipelineOptions options = partitionOptions(plan);
   options.forward = false;
-  auto module =
-      partition(config, layout, options, Phase::Kernels, config.layers);
+  auto module = partition(config, plan, options, Phase::Kernels, config.layers);
   if (!module)
     return module.takeError();
   double bytes = 0;
@@ -192,8 +190,8 @@ llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
 }
 
 llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
-                                           const Layout &layout) {
-  llvm::Expected<std::vector<LayerWork>> layers = readForward(config, layout);
+                                           const Plan &plan) {
+  llvm::Expected<std::vector<LayerWork>> layers = readForward(config, plan);
   if (!layers)
     return layers.takeError();
   ModelWork work;
@@ -203,20 +201,20 @@ llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
     work.layers.push_back({index, block ? config.layers : 1});
     // One block stands for all, whatever its number.
     for (ParameterWork &parameter : layer.parameters)
-      parameter.dataRanks = layout.dp * layout.cp;
+      parameter.dataRanks = plan.dp * plan.cp;
     for (CommWork &comm : layer.comms)
       if (comm.parameter) {
         comm.axes = {"dp", "cp"};
-        comm.ranks = layout.dp * layout.cp;
+        comm.ranks = plan.dp * plan.cp;
       }
   }
   // A tied table is stored where rows are looked up and where logits are made.
-  if (config.tiedHead && layout.pp > 1)
+  if (config.tiedHead && plan.pp > 1)
     for (const ParameterWork &parameter : work.kinds.front().parameters)
       if (parameter.name == "wte")
         work.kinds.back().parameters.push_back(parameter);
   work.modelParameters = countParameters(config);
-  work.modelFlopsPerToken = modelFlopsPerToken(config, layout.seq);
-  buildTrainingWork(work, layout);
+  work.modelFlopsPerToken = modelFlopsPerToken(config, plan.seq);
+  buildTrainingWork(work, plan);
   return work;
 }

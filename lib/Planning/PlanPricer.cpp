@@ -10,10 +10,10 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// All of a layout that its layers or the links under them depend on. The
+/// All of a plan that its layers or the links under them depend on. The
 /// pipeline, the schedule and the batch are not among it; of ZeRO only stage 3
 /// and, with it, the ranks that parameters are gathered from.
-PlanPricer::Key PlanPricer::keyOf(const Layout &l) const {
+PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
   bool gathers = l.zero == 3;
   return {l.tp, l.cp, l.sp, l.seq, l.microBatch,
           l.dp, // Ranks that share a parameter.
@@ -25,37 +25,37 @@ PlanPricer::Key PlanPricer::keyOf(const Layout &l) const {
 }
 
 llvm::Expected<const PlanPricer::Priced *>
-PlanPricer::findModel(const Layout &layout, const Machine &machine) {
-  Key key = keyOf(layout);
+PlanPricer::findModel(const Plan &plan, const Machine &machine) {
+  Key key = keyOf(plan);
   auto found = models.find(key);
   if (found != models.end())
     return &found->second;
-  llvm::Expected<ModelWork> work = reader.read(config, layout);
+  llvm::Expected<ModelWork> work = reader.read(config, plan);
   if (!work)
     return work.takeError();
   Priced priced{priceModel(*work, machine), MemoryModel(*work)};
   return &models.emplace(std::move(key), std::move(priced)).first->second;
 }
 
-llvm::Expected<PlanPrice> PlanPricer::price(const Layout &layout) {
-  std::vector<std::string> errors = layout.check();
+llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
+  std::vector<std::string> errors = plan.check();
   if (errors.empty())
-    errors = layout.checkModel(config.heads, config.kvHeads, config.ffn,
-                               config.layers);
+    errors = plan.checkModel(config.heads, config.kvHeads, config.ffn,
+                             config.layers);
   if (!errors.empty())
     return llvm::createStringError(errors.front());
-  Machine machine(cluster, layout);
-  llvm::Expected<const Priced *> priced = findModel(layout, machine);
+  Machine machine(cluster, plan);
+  llvm::Expected<const Priced *> priced = findModel(plan, machine);
   if (!priced)
     return priced.takeError();
   llvm::Expected<StepTime> step =
-      priceStep((*priced)->model, layout, machine, pipelines);
+      priceStep((*priced)->model, plan, machine, pipelines);
   if (!step)
     return step.takeError();
   PlanPrice price;
   price.step = *step;
   auto stages = (*priced)->memory.stages(
-      assignChunks((*priced)->model.layers, layout), layout, pipelines);
+      assignChunks((*priced)->model.layers, plan), plan, pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;
   return price;

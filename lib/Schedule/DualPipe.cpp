@@ -12,6 +12,7 @@
 
 #include "Kinds.h"
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 /// The two ranks at distance `edge` from either end do the same with the

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 static constexpr ScheduleKind kKinds[] = {
@@ -18,28 +19,8 @@ static constexpr ScheduleKind kKinds[] = {
     ScheduleKind::ZeroBubbleH2, ScheduleKind::ZeroBubble1P,
     ScheduleKind::ZeroBubble2P, ScheduleKind::ZeroBubbleV,
     ScheduleKind::DualPipe};
-static constexpr llvm::StringLiteral kNames[] = {
-    "gpipe", "1f1b",  "interleaved", "zb-h1",   "zb-h2",
-    "zb-1p", "zb-2p", "zb-v",        "dualpipe"};
-
 llvm::ArrayRef<ScheduleKind> tessera::schedule::allScheduleKinds() {
   return kKinds;
-}
-
-llvm::StringRef tessera::schedule::stringify(ScheduleKind kind) {
-  return kNames[int(kind)];
-}
-
-std::optional<ScheduleKind>
-tessera::schedule::parseScheduleKind(llvm::StringRef name) {
-  for (ScheduleKind kind : kKinds)
-    if (stringify(kind) == name)
-      return kind;
-  return std::nullopt;
-}
-
-std::string tessera::schedule::listScheduleKinds() {
-  return llvm::join(llvm::ArrayRef(kNames), ", ");
 }
 
 bool tessera::schedule::splitsBackward(ScheduleKind kind) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <limits>
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {

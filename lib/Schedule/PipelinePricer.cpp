@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
+using namespace tessera;
 using namespace tessera::schedule;
 using Ends = CompiledSchedule::Ends;
 

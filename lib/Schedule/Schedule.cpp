@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 Slot ScheduleProblem::slotOf(int stage, int microBatch) const {

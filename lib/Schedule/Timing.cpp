@@ -12,6 +12,7 @@
 #include <cassert>
 #include <tuple>
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {

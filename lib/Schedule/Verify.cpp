@@ -12,6 +12,7 @@
 #include "tessera/Schedule/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "Kinds.h"
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 /// Later ranks have fewer forwards before their first backward, and put their

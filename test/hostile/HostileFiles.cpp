@@ -26,6 +26,7 @@
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Support/Json.h"
+#include "tessera/Support/PlanFields.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -120,33 +121,34 @@ const ModelConfig &getModel() {
   return model;
 }
 
-Layout getLayout() {
-  Layout layout;
-  layout.gpus = layout.dp = 2;
-  layout.globalBatch = 4;
-  layout.seq = 32;
-  return layout;
+Plan getPlan() {
+  Plan plan;
+  plan.precision = Precision::BF16;
+  plan.dp = 2;
+  plan.setGlobalBatch(4);
+  plan.seq = 32;
+  return plan;
 }
 
 /// Prices work, and prints what comes.
-void makePlan(llvm::Expected<ModelWork> work, const Layout &layout,
+void makePlan(llvm::Expected<ModelWork> work, const Plan &plan,
               const ClusterSpec &cluster) {
   if (!isRead(work))
     return;
   schedule::PipelinePricer pricer;
-  auto report = makePlanReport(*work, layout, cluster, PlanQuestion(), pricer);
+  auto report = makePlanReport(*work, plan, cluster, PlanQuestion(), pricer);
   if (!isRead(report))
     return;
   print(*report, llvm::nulls());
   llvm::nulls() << llvm::json::Value(toJson(*report));
 }
 
-void makePlan(const ModelConfig &model, const Layout &layout,
+void makePlan(const ModelConfig &model, const Plan &plan,
               const ClusterSpec &cluster) {
-  if (layout.check().empty() &&
-      layout.checkModel(model.heads, model.kvHeads, model.ffn, model.layers)
+  if (plan.check().empty() &&
+      plan.checkModel(model.heads, model.kvHeads, model.ffn, model.layers)
           .empty())
-    makePlan(WorkReader().read(model, layout), layout, cluster);
+    makePlan(WorkReader().read(model, plan), plan, cluster);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,21 +160,19 @@ bool readModel(const std::string &text) {
     auto config = parseMoEConfig(text, "config.json");
     if (!isRead(config))
       return false;
-    Layout layout = getLayout();
-    if (currentSeed % kPlanOneIn == 0 &&
-        checkMoELayout(*config, layout).empty())
-      makePlan(makeMoEWork(*config, layout, MoEOptions()), layout,
-               getCluster());
+    Plan plan = getPlan();
+    if (currentSeed % kPlanOneIn == 0 && checkMoELayout(*config, plan).empty())
+      makePlan(makeMoEWork(*config, plan, MoEOptions()), plan, getCluster());
     return true;
   }
   auto config = parseModelConfig(text, "config.json");
   if (!isRead(config))
     return false;
   print(makeMemoryWall(config->name, countParameters(*config), config->layers,
-                       config->hidden, getLayout(), 8e10),
+                       config->hidden, getPlan(), 8e10),
         llvm::nulls());
   if (currentSeed % kPlanOneIn == 0)
-    makePlan(*config, getLayout(), getCluster());
+    makePlan(*config, getPlan(), getCluster());
   return true;
 }
 
@@ -185,20 +185,20 @@ bool readCluster(const std::string &text) {
   auto copy = parseClusterSpec(again, "again.json");
   require(isRead(copy), "not what it writes");
   if (currentSeed % kPlanOneIn == 0 && cluster->checkSize(2).empty())
-    makePlan(getModel(), getLayout(), *cluster);
+    makePlan(getModel(), getPlan(), *cluster);
   return true;
 }
 
-bool readLayout(const std::string &text) {
+bool readPlan(const std::string &text) {
   auto value = parseJson(text);
   if (!isRead(value) || !value->getAsObject())
     return false;
-  auto layout = layoutFromJson(*value->getAsObject());
-  if (!isRead(layout))
+  auto plan = planFromJson(*value->getAsObject());
+  if (!isRead(plan))
     return false;
   if (currentSeed % kPlanOneIn == 0 &&
-      getCluster().checkSize(layout->gpus).empty())
-    makePlan(getModel(), *layout, getCluster());
+      getCluster().checkSize(plan->gpus()).empty())
+    makePlan(getModel(), *plan, getCluster());
   return true;
 }
 
@@ -263,25 +263,24 @@ bool readTensor(const std::string &text) {
 // Examples
 //===----------------------------------------------------------------------===//
 
-std::vector<std::string> layoutExamples() {
+std::vector<std::string> planExamples() {
   std::vector<std::string> texts;
-  Layout layout = getLayout();
-  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(layout))));
-  layout.gpus = 8;
-  layout.tp = 2;
-  layout.pp = 2;
-  layout.microBatch = 2;
-  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(layout))));
+  Plan plan = getPlan();
+  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(plan))));
+  plan.tp = 2;
+  plan.pp = 2;
+  plan.microBatch = 2;
+  texts.push_back(llvm::formatv("{0}", llvm::json::Value(toJson(plan))));
   return texts;
 }
 
 std::vector<std::string> reportExamples() {
   std::vector<std::string> texts;
-  Layout layout = getLayout();
-  auto work = llvm::cantFail(WorkReader().read(getModel(), layout));
+  Plan plan = getPlan();
+  auto work = llvm::cantFail(WorkReader().read(getModel(), plan));
   schedule::PipelinePricer pricer;
   auto report = llvm::cantFail(
-      makePlanReport(work, layout, getCluster(), PlanQuestion(), pricer));
+      makePlanReport(work, plan, getCluster(), PlanQuestion(), pricer));
   return {llvm::formatv("{0}", llvm::json::Value(toJson(report)))};
 }
 
@@ -320,7 +319,7 @@ struct Subject {
 const Subject kSubjects[] = {
     {"models", readModel, [] { return filesOf("models"); }},
     {"clusters", readCluster, [] { return filesOf("clusters"); }},
-    {"layouts", readLayout, layoutExamples},
+    {"plans", readPlan, planExamples},
     {"reports", readReports, reportExamples},
     {"measurements", readMeasurements, measurementExamples},
     {"tensors", readTensor, tensorExamples},

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "PlanOptions.h"
 
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/Calibrate.h"
@@ -29,52 +30,11 @@ namespace json = llvm::json;
 
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kOwnOptions[] = {
     {"--cluster", "FILE", "the cluster, as share/clusters/*.json"},
     {"--layout", "FILE",
-     "a layout as JSON, as --json writes it; the options below\n"
+     "a plan as JSON, as --json writes it; the options below\n"
      "change it"},
-    {"--gpus", "N", "devices; default: dp x tp x pp x cp"},
-    {"--dp", "N", "data axis; default: what is left of --gpus"},
-    {"--tp", "N", "tensor axis"},
-    {"--pp", "N", "pipeline stages"},
-    {"--cp", "N", "context axis: the sequence, in attention too"},
-    {"--ep", "N", "expert axis, a part of dp"},
-    {"--sp", "", "shard the residual stream's sequence over tp"},
-    {"--zero", "N", "0 to 3: shard nothing, optimizer, gradients, parameters"},
-    {"--zero2-reduce", "WHEN",
-     "with zero 2, scatter gradients of each micro-batch (each,\n"
-     "the default), a chunk's after a round of micro-batches\n"
-     "(round), or the step's sum (last, the memory of zero 1)"},
-    {"--shard-ranks", "N", "devices that zero shards over; default: dp x cp"},
-    {"--seq", "N", "tokens of a sequence; default: the config's"},
-    {"--micro-batch", "N", "sequences of a micro-batch; default: 1"},
-    {"--global-batch", "N", "sequences of a step"},
-    {"--schedule", "NAME",
-     "gpipe, 1f1b (default), interleaved, zb-h1, zb-h2, zb-1p,\n"
-     "zb-2p, zb-v, dualpipe"},
-    {"--vpp", "N", "chunks of each stage, with interleaved"},
-    {"--stage-layers", "LIST",
-     "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
-    {"--recompute", "POLICY",
-     "none (default), selective (the core of attention), products\n"
-     "(all but every other product and attention), full"},
-    {"--checkpoint-every", "N", "layers between kept inputs, with full"},
-    {"--precision", "TYPE", "bf16 (default), f16, f32, fp8"},
-    {"--grad-dtype", "TYPE", "f32 (default), bf16, bf16+f32 (both)"},
-    {"--f32-parameters", "",
-     "parameters rest in f32 without a master copy, cast in use"},
-    {"--optimizer", "NAME",
-     "adamw (default), adamw-no-master, adamw-8bit, sgd"},
-    {"--offload", "WHERE", "optimizer state: none (default), host, nvme"},
-    {"--attention", "KIND", "flash (default) or naive, which writes scores"},
-    {"--dropout", "", "with dropout, as GPT-3 was trained"},
-    {"--eager", "", "each op a kernel of its own that keeps its operands"},
-    {"--keep-gathered", "",
-     "keep what sp gathers for a product, do not gather again"},
-    {"--fused-loss", "", "the loss in one pass over the logits"},
-    {"--no-overlap", "", "gradients and parameters travel beside no kernel"},
-    {"--overlap-tp", "", "collectives of tp run beside products"},
     {"--capacity-factor", "X",
      "places of each expert over an even spread of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
@@ -94,7 +54,7 @@ constexpr OptionSpec kOptions[] = {
     {"-o", "FILE", "write there (default: stdout)"},
 };
 
-constexpr CommandSpec kCommand = {
+const CommandSpec kCommand = {
     "plan",
     "CONFIG.json [options]",
     "Prices the training of a model under a given layout, without running it.",
@@ -111,7 +71,7 @@ constexpr CommandSpec kCommand = {
     "from\n"
     "the config. GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
     "error, and 3 where a layout does not fit into the devices' memory.",
-    kOptions,
+    withPlanOptions(kOwnOptions, /*numAfter=*/9, PlanField::kPriced),
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
     "share/clusters/h100-sxm-ib.json \\\n"
@@ -123,27 +83,6 @@ constexpr CommandSpec kCommand = {
 //===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
-
-/// An option and the layout's field of the same name.
-constexpr StringRef kIntegers[] = {"gpus",
-                                   "dp",
-                                   "tp",
-                                   "pp",
-                                   "cp",
-                                   "ep",
-                                   "zero",
-                                   "shard-ranks",
-                                   "seq",
-                                   "micro-batch",
-                                   "global-batch",
-                                   "vpp",
-                                   "checkpoint-every"};
-constexpr StringRef kNames[] = {"schedule",   "recompute",   "precision",
-                                "grad-dtype", "optimizer",   "offload",
-                                "attention",  "zero2-reduce"};
-constexpr StringRef kFlags[] = {
-    "sp",         "dropout",    "eager",         "keep-gathered",
-    "fused-loss", "overlap-tp", "f32-parameters"};
 
 llvm::Expected<json::Object> readJson(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
@@ -157,40 +96,6 @@ llvm::Expected<json::Object> readJson(StringRef path) {
   if (json::Object *object = value->getAsObject())
     return std::move(*object);
   return llvm::createStringError(path + ": expects a JSON object");
-}
-
-/// Writes what the options say over the fields of a layout's JSON.
-llvm::Error readFields(const ParsedOptions &parsed, json::Object &fields) {
-  for (StringRef name : kIntegers) {
-    auto number = parsed.getInteger(("--" + name).str(), 0);
-    if (!number)
-      return number.takeError();
-    if (*number)
-      fields[name] = **number;
-  }
-  for (StringRef name : kNames)
-    if (std::string option = ("--" + name).str(); parsed.has(option))
-      fields[name] = parsed.get(option);
-  for (StringRef name : kFlags)
-    if (parsed.has(("--" + name).str()))
-      fields[name] = true;
-  if (parsed.has("--no-overlap"))
-    fields["overlap"] = false;
-  if (!parsed.has("--stage-layers"))
-    return llvm::Error::success();
-  llvm::SmallVector<StringRef> counts;
-  parsed.get("--stage-layers").split(counts, ',');
-  json::Array list;
-  for (StringRef count : counts) {
-    int64_t number;
-    if (count.getAsInteger(10, number) || number < 1)
-      return llvm::createStringError("--stage-layers expects numbers of blocks "
-                                     "of at least 1 but got '" +
-                                     count + "'");
-    list.push_back(number);
-  }
-  fields["stage-layers"] = std::move(list);
-  return llvm::Error::success();
 }
 
 /// A positive number such as 15e12; 0 if not given.
@@ -215,38 +120,29 @@ bool hasLayout(const ParsedOptions &parsed) {
   return false;
 }
 
-llvm::Expected<Layout> readLayout(const ParsedOptions &parsed,
-                                  int64_t defaultSeq) {
-  json::Object fields;
+/// What the options give, over what --layout does.
+llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
+  GivenPlan given;
+  given.plan.precision = Precision::BF16;
+  given.plan.seq = defaultSeq;
   if (parsed.has("--layout")) {
     auto file = readJson(parsed.get("--layout"));
     if (!file)
       return file.takeError();
-    // A report has its layout inside.
+    // A report has its plan inside.
     const json::Object *inner = file->getObject("layout");
-    fields = inner ? json::Object(*inner) : std::move(*file);
+    if (llvm::Error error = given.read(inner ? *inner : *file))
+      return std::move(error);
   }
-  if (llvm::Error error = readFields(parsed, fields))
+  if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, given))
     return std::move(error);
-  bool hasGpus = fields.get("gpus"), hasDp = fields.get("dp");
-  if (!fields.get("seq"))
-    fields["seq"] = defaultSeq;
-  bool hasBatch = fields.get("global-batch");
-  auto layout = layoutFromJson(fields);
-  if (!layout)
-    return layout.takeError();
-  Layout &l = *layout;
-  int64_t others = l.tp * l.pp * l.cp;
-  if (hasGpus && !hasDp && others > 0 && l.gpus % others == 0)
-    l.dp = l.gpus / others;
-  if (!hasGpus)
-    l.gpus = l.dp * others;
-  if (!hasBatch)
-    l.globalBatch = l.dp * l.microBatch;
-  if (!hasBatch && hasLayout(parsed))
+  if (llvm::Error error = given.complete())
+    return llvm::createStringError("--" + llvm::toString(std::move(error)));
+  if (hasLayout(parsed) && !given.has("global-batch") &&
+      !given.has("micro-batches"))
     return llvm::createStringError("expects --global-batch, the sequences of a "
                                    "step, with a layout");
-  return layout;
+  return given.plan;
 }
 
 /// The model: one that has a graph, or one with experts, which has none yet.
@@ -287,17 +183,17 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
   return subject;
 }
 
-/// The first error of a layout for a model.
-llvm::Error checkLayout(const Layout &layout, const Subject &subject) {
-  std::vector<std::string> errors = layout.check();
+/// The first error of a plan for a model.
+llvm::Error checkPlan(const Plan &plan, const Subject &subject) {
+  std::vector<std::string> errors = plan.check();
   if (errors.empty() && subject.sparse)
-    errors = checkMoELayout(*subject.sparse, layout);
+    errors = checkMoELayout(*subject.sparse, plan);
   else if (errors.empty())
-    errors = layout.checkModel(subject.dense->heads, subject.dense->kvHeads,
-                               subject.dense->ffn, subject.dense->layers);
-  if (errors.empty() && subject.dense && layout.ep > 1)
+    errors = plan.checkModel(subject.dense->heads, subject.dense->kvHeads,
+                             subject.dense->ffn, subject.dense->layers);
+  if (errors.empty() && subject.dense && plan.ep > 1)
     errors.push_back("ep: expects 1 for a model without experts but got " +
-                     std::to_string(layout.ep));
+                     std::to_string(plan.ep));
   if (errors.empty())
     return llvm::Error::success();
   return llvm::createStringError("--" + errors.front());
@@ -317,14 +213,14 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
   });
 }
 
-/// Options that mean something without a layout.
+/// Options that mean something without a plan.
 constexpr StringRef kWallOptions[] = {
     "--cluster",   "--seq",  "--micro-batch",    "--precision",  "--grad-dtype",
     "--optimizer", "--json", "--f32-parameters", "--ignore-key", "-o"};
 
-/// An error if an option was given that only a layout gives a meaning.
+/// An error if an option was given that only a plan gives a meaning.
 llvm::Error checkWallOptions(const ParsedOptions &parsed) {
-  for (const OptionSpec &option : kOptions)
+  for (const OptionSpec &option : kCommand.options)
     if (parsed.has(option.name) &&
         !llvm::is_contained(kWallOptions, option.name))
       return llvm::createStringError(
@@ -336,9 +232,9 @@ llvm::Error checkWallOptions(const ParsedOptions &parsed) {
 llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
   if (llvm::Error error = checkWallOptions(parsed))
     return error;
-  auto layout = readLayout(parsed, subject.maxPositions());
-  if (!layout)
-    return layout.takeError();
+  auto plan = readPlan(parsed, subject.maxPositions());
+  if (!plan)
+    return plan.takeError();
   double capacity = 80.0 * (int64_t(1) << 30);
   if (parsed.has("--cluster")) {
     auto cluster = readClusterSpec(parsed.get("--cluster"));
@@ -348,15 +244,14 @@ llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
   }
   return writeReport(parsed,
                      makeMemoryWall(subject.name(), subject.parameters(),
-                                    subject.layers(), subject.hidden(), *layout,
+                                    subject.layers(), subject.hidden(), *plan,
                                     capacity));
 }
 
 llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
-                                   const Subject &subject,
-                                   const Layout &layout) {
+                                   const Subject &subject, const Plan &plan) {
   if (subject.dense)
-    return WorkReader().read(*subject.dense, layout);
+    return WorkReader().read(*subject.dense, plan);
   MoEOptions options;
   auto capacity = readNumber(parsed, "--capacity-factor");
   if (!capacity)
@@ -367,16 +262,16 @@ llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
   options.capacityFactor = *capacity;
   if (*imbalance > 0)
     options.imbalance = *imbalance;
-  return makeMoEWork(*subject.sparse, layout, options);
+  return makeMoEWork(*subject.sparse, plan, options);
 }
 
-/// Prints the report; the exit status says whether the layout fits.
+/// Prints the report; the exit status says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
-  auto layout = readLayout(parsed, subject.maxPositions());
-  if (!layout)
-    return layout.takeError();
-  if (llvm::Error error = checkLayout(*layout, subject))
+  auto plan = readPlan(parsed, subject.maxPositions());
+  if (!plan)
+    return plan.takeError();
+  if (llvm::Error error = checkPlan(*plan, subject))
     return std::move(error);
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
@@ -393,11 +288,11 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
       return number.takeError();
     *field = *number;
   }
-  auto work = readWork(parsed, subject, *layout);
+  auto work = readWork(parsed, subject, *plan);
   if (!work)
     return work.takeError();
   schedule::PipelinePricer pricer;
-  auto report = makePlanReport(*work, *layout, *cluster, question, pricer);
+  auto report = makePlanReport(*work, *plan, *cluster, question, pricer);
   if (!report)
     return report.takeError();
   if (llvm::Error error = writeReport(parsed, *report))

@@ -1,4 +1,4 @@
-//===- Estimates.h - What a model needs, before any layout ------*- C++ -*-===//
+//===- Estimates.h - What a model needs, before any plan ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace tessera::cost {
 /// Activations of a whole model without recomputation, by the rule of thumb
 /// k L B S d elements: k tensors of the size of the residual stream in each of
 /// L layers for B sequences of S tokens. `bytes` of an element. The rule knows
-/// no attention scores and no MLP width; use it before there is a layout.
+/// no attention scores and no MLP width; use it before there is a plan.
 double roughActivationBytes(int64_t layers, double batch, double seq,
                             int64_t hidden, double bytes = 2, double k = 12);
 

@@ -15,16 +15,16 @@
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/CollectiveModel.h"
 #include "tessera/Cost/ComputeModel.h"
-#include "tessera/Cost/Layout.h"
+#include "tessera/Support/Plan.h"
 
 namespace tessera::cost {
 
-/// A cluster as a layout uses it.
+/// A cluster as a plan uses it.
 class Machine {
 public:
   /// The axes lie on the cluster in the order pp, dp, cp, tp, the last one
   /// innermost.
-  Machine(const ClusterSpec &cluster, const Layout &layout);
+  Machine(const ClusterSpec &cluster, const Plan &plan);
 
   /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
   /// to minor. "ep" is the minor part of dp over which experts are spread,

@@ -14,9 +14,9 @@
 #ifndef TESSERA_COST_MEMORYMODEL_H
 #define TESSERA_COST_MEMORYMODEL_H
 
-#include "tessera/Cost/Layout.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Schedule/PipelinePricer.h"
+#include "tessera/Support/Plan.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tessera::cost {
@@ -33,7 +33,7 @@ struct StateBytes {
 /// fp8 1 + 4 or 2 + 6 (master copy and moments in bf16). Parameters in f32 are
 /// their own master copy: 4 + 4 + 8. The scales of 8-bit
 /// moments, 8 bytes for each block of 2048, are counted.
-StateBytes stateBytes(const Layout &layout);
+StateBytes stateBytes(const Plan &plan);
 
 /// Bytes of the state of `parameters` on one of `ranks` devices that share
 /// them: ZeRO 1 cuts the optimizer state, 2 the gradients too, 3 the parameters
@@ -111,31 +111,30 @@ struct LayerMemory {
   std::vector<SavedTensor> tensors, results;
 };
 
-/// The memory model of one model in one layout of a layer.
+/// The memory model of one model in one plan of a layer.
 class MemoryModel {
 public:
   explicit MemoryModel(const ModelWork &work);
 
-  /// The memory of each stage; the layout must pass check(). `chunks` are the
+  /// The memory of each stage; the plan must pass check(). `chunks` are the
   /// layers of each chunk in order of the model, as assignChunks() gives them.
   std::vector<StageMemory>
-  stages(llvm::ArrayRef<std::vector<ModelWork::Run>> chunks,
-         const Layout &layout, schedule::PipelinePricer &pricer,
+  stages(llvm::ArrayRef<std::vector<ModelWork::Run>> chunks, const Plan &plan,
+         schedule::PipelinePricer &pricer,
          const MemoryConstants &constants = {}) const;
 
   /// What a stage keeps at the peak, tensors of a name together, the largest
   /// first.
   std::vector<SavedTensor> largestTensors(const StageMemory &stage,
-                                          const Layout &layout,
-                                          size_t count) const;
+                                          const Plan &plan, size_t count) const;
 
 private:
   void addState(StageMemory &stage, const LayerMemory &layer, double count,
-                const Layout &layout, const StateBytes &each) const;
-  void addActivations(StageMemory &stage, const Layout &layout) const;
-  void addBuffers(StageMemory &stage, const Layout &layout,
+                const Plan &plan, const StateBytes &each) const;
+  void addActivations(StageMemory &stage, const Plan &plan) const;
+  void addBuffers(StageMemory &stage, const Plan &plan,
                   const StateBytes &each) const;
-  void addGradientBuffers(StageMemory &stage, const Layout &layout,
+  void addGradientBuffers(StageMemory &stage, const Plan &plan,
                           const StateBytes &each) const;
 
   std::vector<LayerMemory> kinds;

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes of a whole model before there is a layout, by tenant; how many
+// The bytes of a whole model before there is a plan, by tenant; how many
 // devices they need; what ZeRO leaves on a device.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ struct MemoryWall {
   std::string model;
   double parameters = 0;
   /// Precision, optimizer, batch and sequence are of interest.
-  Layout layout;
+  Plan plan;
   /// Of the whole model; activations by the rule of thumb of Estimates.h.
   StateBytes state;
   double activations = 0;
@@ -41,7 +41,7 @@ struct MemoryWall {
 
 /// `layers` and `hidden` are for the activations of one micro-batch.
 MemoryWall makeMemoryWall(const std::string &model, double parameters,
-                          int64_t layers, int64_t hidden, const Layout &layout,
+                          int64_t layers, int64_t hidden, const Plan &plan,
                           double capacity);
 
 void print(const MemoryWall &wall, llvm::raw_ostream &os);

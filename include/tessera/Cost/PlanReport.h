@@ -42,7 +42,7 @@ struct PlanReport {
   std::string model, cluster, device;
   /// Of the whole model.
   double parameters = 0;
-  Layout layout;
+  Plan plan;
 
   /// Seconds of a step; the causes sum to it.
   double stepSeconds = 0;
@@ -82,16 +82,16 @@ struct PlanReport {
   bool fits() const;
 };
 
-/// Prices a plan. Errors, one line each: a layout that contradicts itself, a
+/// Prices a plan. Errors, one line each: a plan that contradicts itself, a
 /// cluster with fewer devices.
 llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
-                                          const Layout &layout,
+                                          const Plan &plan,
                                           const ClusterSpec &cluster,
                                           const PlanQuestion &question,
                                           schedule::PipelinePricer &pricer);
 
 /// "high", ..., with the reasons appended to `doubts`.
-std::string judgeConfidence(const Layout &layout, const ClusterSpec &cluster,
+std::string judgeConfidence(const Plan &plan, const ClusterSpec &cluster,
                             std::vector<std::string> &doubts);
 
 /// Tables that line up. Bytes are in GB of 1e9; totals also in GiB of 2^30.

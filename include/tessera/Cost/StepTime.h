@@ -16,7 +16,7 @@
 
 namespace tessera::cost {
 
-/// A model whose layers are priced for one machine and one layout of a layer
+/// A model whose layers are priced for one machine and one plan of a layer
 /// (tp, cp, sp, micro-batch, recompute, ...).
 struct PricedModel {
   struct Kind {
@@ -54,25 +54,25 @@ struct StepTime {
 };
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
-double optimizerBytes(const Layout &layout);
+double optimizerBytes(const Plan &plan);
 
 /// Index of the longest run of equal layers: the model's blocks. What goes from
 /// stage to stage is the output of one.
 size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 
 /// The layers of each of the pp x vpp chunks, in order of the model: the blocks
-/// as `layout.stageLayers` says or evenly (earlier chunks get what does not
+/// as `plan.stageLayers` says or evenly (earlier chunks get what does not
 /// divide; where it does not and the schedule has one chunk a stage, the first
 /// and last get fewer), the embedding on the first and head and loss on the
 /// last. One list of (kind, count) a chunk.
 std::vector<std::vector<ModelWork::Run>>
-assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Layout &layout);
+assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan);
 
 /// Prices a step. `pricer` keeps schedules between calls. An error says why the
 /// schedule cannot run with this many stages, chunks and micro-batches; the
-/// layout must pass check().
-llvm::Expected<StepTime> priceStep(const PricedModel &model,
-                                   const Layout &layout, const Machine &machine,
+/// plan must pass check().
+llvm::Expected<StepTime> priceStep(const PricedModel &model, const Plan &plan,
+                                   const Machine &machine,
                                    schedule::PipelinePricer &pricer);
 
 } // namespace tessera::cost

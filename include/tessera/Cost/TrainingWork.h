@@ -12,12 +12,12 @@
 #ifndef TESSERA_COST_TRAININGWORK_H
 #define TESSERA_COST_TRAININGWORK_H
 
-#include "tessera/Cost/Layout.h"
 #include "tessera/Cost/Work.h"
+#include "tessera/Support/Plan.h"
 
 namespace tessera::cost {
 
-/// Replaces attention kernels by what they compute: copies into the layout of
+/// Replaces attention kernels by what they compute: copies into the plan of
 /// the products, scores, masked softmax, dropout with a mask of one byte an
 /// element, and the product with the values. Each writes its result
 /// (Korthikanti et al. 2022, section 4.1).
@@ -54,9 +54,9 @@ constexpr int64_t kSummedApart = 0;
 void appendBackward(LayerWork &layer, Recompute recompute, int64_t gradBytes,
                     bool frozen);
 
-/// All of the above as a layout asks for it, on each layer of a model whose
+/// All of the above as a plan asks for it, on each layer of a model whose
 /// records are those of the forward pass.
-void buildTrainingWork(ModelWork &model, const Layout &layout);
+void buildTrainingWork(ModelWork &model, const Plan &plan);
 
 } // namespace tessera::cost
 

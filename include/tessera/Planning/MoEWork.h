@@ -13,8 +13,8 @@
 #ifndef TESSERA_PLANNING_MOEWORK_H
 #define TESSERA_PLANNING_MOEWORK_H
 
-#include "tessera/Cost/Layout.h"
 #include "tessera/Cost/Work.h"
+#include "tessera/Support/Plan.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -77,13 +77,13 @@ struct MoEOptions {
   double imbalance = 1;
 };
 
-/// The errors of a layout for such a model.
+/// The errors of a plan for such a model.
 std::vector<std::string> checkMoELayout(const MoEConfig &config,
-                                        const cost::Layout &layout);
+                                        const Plan &plan);
 
 /// The work of a training step of each kind of layer with one micro-batch, on
 /// one device.
-cost::ModelWork makeMoEWork(const MoEConfig &config, const cost::Layout &layout,
+cost::ModelWork makeMoEWork(const MoEConfig &config, const Plan &plan,
                             const MoEOptions &options = {});
 
 } // namespace tessera

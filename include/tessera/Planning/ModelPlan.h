@@ -1,10 +1,10 @@
-//===- ModelPlan.h - From a model and a layout to priced work ---*- C++ -*-===//
+//===- ModelPlan.h - From a model and a plan to priced work ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The glue between the compiler and its cost model: builds the graph of one
-// layer of each kind, partitions it as the layout says with the compiler's own
+// layer of each kind, partitions it as the plan says with the compiler's own
 // phases, and reads its work.
 //
 //===----------------------------------------------------------------------===//
@@ -15,10 +15,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "tessera/Cost/Layout.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Pipelines/Pipelines.h"
+#include "tessera/Support/Plan.h"
 #include <map>
 #include <memory>
 
@@ -42,32 +42,32 @@ public:
   /// one device. Errors: sizes that the graph cannot have, layouts that cannot
   /// be partitioned.
   llvm::Expected<cost::ModelWork> read(const ModelConfig &config,
-                                       const cost::Layout &layout);
+                                       const Plan &plan);
 
   /// The forward and backward of one micro-batch of the whole model, read off
   /// the training step that the compiler builds, in one record: what read()
   /// derives from the forward pass is held against it. Builds all layers.
   llvm::Expected<cost::LayerWork> readStep(const ModelConfig &config,
-                                           const cost::Layout &layout);
+                                           const Plan &plan);
 
   /// Bytes that the kernels of one micro-batch read and write in the compiled
   /// training step of the whole model: all but products and attention, as they
   /// are outlined for the host. What read() derives is held against them.
   llvm::Expected<double> readKernelBytes(const ModelConfig &config,
-                                         const cost::Layout &layout);
+                                         const Plan &plan);
 
   /// Graphs built so far, for tests and reports.
   size_t numGraphs() const { return forward.size(); }
 
 private:
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-  partition(const ModelConfig &config, const cost::Layout &layout,
+  partition(const ModelConfig &config, const Plan &plan,
             PipelineOptions options, Phase last, int64_t layers);
   llvm::Expected<std::vector<cost::LayerWork>>
-  readForward(const ModelConfig &config, const cost::Layout &layout);
+  readForward(const ModelConfig &config, const Plan &plan);
 
   std::unique_ptr<mlir::MLIRContext> context;
-  /// By what a layer sees of config and layout.
+  /// By what a layer sees of config and plan.
   std::map<std::string, std::vector<cost::LayerWork>> forward;
 };
 

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a search asks: seconds and bytes of one layout after the other. Layers
+// What a search asks: seconds and bytes of one plan after the other. Layers
 // are read and priced once for all layouts in which they look the same; what is
-// left for a layout is its pipeline, its memory and its step's tail.
+// left for a plan is its pipeline, its memory and its step's tail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-/// The price of a layout.
+/// The price of a plan.
 struct PlanPrice {
   cost::StepTime step;
   /// Bytes that the fullest stage needs.
@@ -31,9 +31,9 @@ public:
   PlanPricer(ModelConfig config, ClusterSpec cluster)
       : config(std::move(config)), cluster(std::move(cluster)) {}
 
-  /// The same numbers as makePlanReport() gives. Errors: a layout that
+  /// The same numbers as makePlanReport() gives. Errors: a plan that
   /// contradicts itself or does not suit the model.
-  llvm::Expected<PlanPrice> price(const cost::Layout &layout);
+  llvm::Expected<PlanPrice> price(const Plan &plan);
 
   /// Layers priced so far: how often a question was not answered from what is
   /// kept.
@@ -46,8 +46,8 @@ private:
     cost::MemoryModel memory;
   };
   using Key = std::vector<int64_t>;
-  Key keyOf(const cost::Layout &layout) const;
-  llvm::Expected<const Priced *> findModel(const cost::Layout &layout,
+  Key keyOf(const Plan &plan) const;
+  llvm::Expected<const Priced *> findModel(const Plan &plan,
                                            const cost::Machine &machine);
 
   ModelConfig config;

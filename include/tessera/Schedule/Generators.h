@@ -15,44 +15,13 @@
 
 #include "tessera/Schedule/Schedule.h"
 #include "tessera/Schedule/Timing.h"
+#include "tessera/Support/Plan.h"
 #include "llvm/Support/Error.h"
 
 namespace tessera::schedule {
 
-enum class ScheduleKind {
-  /// All forwards, then all backwards (Huang et al. 2019).
-  GPipe,
-  /// One forward, one backward in turn; at most p - r micro-batches are alive
-  /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
-  OneFOneB,
-  /// 1F1B with v chunks a rank, round robin (Narayanan et al. 2021). Expects m
-  /// to be a multiple of p.
-  Interleaved,
-  /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;
-  /// at most p, and 2p - 1, micro-batches alive.
-  ZeroBubbleH1,
-  ZeroBubbleH2,
-  /// The automatic scheduler of the same paper, with the memory of p and of 2p
-  /// micro-batches.
-  ZeroBubble1P,
-  ZeroBubble2P,
-  /// Two chunks a rank in the form of a V, at most p alive (Qi et al. 2024,
-  /// "Pipeline Parallelism with Controllable Memory"). Expects m >= 2p.
-  ZeroBubbleV,
-  /// Two streams of micro-batches from both ends, the forward of one beside the
-  /// backward of the other (DeepSeek-V3 report, 2024). Expects p and m even and
-  /// m >= 2p; each rank holds two stages.
-  DualPipe,
-};
-
-/// All kinds, in the order above.
+/// All kinds, in their order.
 llvm::ArrayRef<ScheduleKind> allScheduleKinds();
-/// "gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-1p", "zb-2p", "zb-v",
-/// "dualpipe".
-llvm::StringRef stringify(ScheduleKind kind);
-std::optional<ScheduleKind> parseScheduleKind(llvm::StringRef name);
-/// The names, as a list for messages.
-std::string listScheduleKinds();
 
 /// True if B and W are separate actions, so that an optimizer step that needs a
 /// global norm must be validated afterwards for the schedule to keep its

@@ -11,6 +11,7 @@
 #include "tessera/Cost/CollectiveModel.h"
 #include "gtest/gtest.h"
 
+using namespace tessera;
 using namespace tessera::cost;
 
 namespace {
@@ -19,23 +20,24 @@ constexpr double kGB = 1e9, kGiB = 1024.0 * 1024 * 1024;
 
 /// As textbooks count: bf16 parameters and gradients, f32 master copy and
 /// moments.
-Layout textbook() {
-  Layout layout;
-  layout.gradDType = GradDType::BF16;
-  return layout;
+Plan textbook() {
+  Plan plan;
+  plan.precision = Precision::BF16;
+  plan.gradDType = GradDType::BF16;
+  return plan;
 }
 
-double bytesOf(double parameters, const Layout &layout = textbook()) {
-  return parameters * stateBytes(layout).sum();
+double bytesOf(double parameters, const Plan &plan = textbook()) {
+  return parameters * stateBytes(plan).sum();
 }
 
 TEST(State, bytes_a_parameter) {
   auto sum = [](Precision precision, GradDType grad, OptimizerKind optimizer) {
-    Layout layout;
-    layout.precision = precision;
-    layout.gradDType = grad;
-    layout.optimizer = optimizer;
-    return stateBytes(layout).sum();
+    Plan plan;
+    plan.precision = precision;
+    plan.gradDType = grad;
+    plan.optimizer = optimizer;
+    return stateBytes(plan).sum();
   };
   using P = Precision;
   using G = GradDType;
@@ -50,7 +52,8 @@ TEST(State, bytes_a_parameter) {
   EXPECT_EQ(sum(P::FP8, G::BF16, O::AdamW), 9);
   EXPECT_EQ(sum(P::BF16, G::F32, O::SGD), 10);
   EXPECT_NEAR(sum(P::BF16, G::BF16, O::AdamW8Bit), 10, 0.01);
-  Layout lora;
+  Plan lora;
+  lora.precision = Precision::BF16;
   lora.frozen = true;
   EXPECT_EQ(stateBytes(lora).sum(), 2);
 }
@@ -63,19 +66,19 @@ TEST(State, sixteen_bytes_a_parameter) {
 }
 
 TEST(State, without_a_master_copy) {
-  Layout layout = textbook();
-  layout.optimizer = OptimizerKind::AdamWNoMaster;
-  EXPECT_NEAR(bytesOf(124e6, layout), 1.5 * kGB, 0.02 * kGB);
-  EXPECT_EQ(bytesOf(8e9, layout), 96 * kGB);
-  EXPECT_EQ(bytesOf(70e9, layout), 840 * kGB);
-  EXPECT_EQ(bytesOf(405e9, layout), 4860 * kGB);
-  EXPECT_EQ(minimumDevices(bytesOf(405e9, layout), 80 * kGB), 61);
-  EXPECT_EQ(bytesOf(7e9, layout), 84 * kGB);
+  Plan plan = textbook();
+  plan.optimizer = OptimizerKind::AdamWNoMaster;
+  EXPECT_NEAR(bytesOf(124e6, plan), 1.5 * kGB, 0.02 * kGB);
+  EXPECT_EQ(bytesOf(8e9, plan), 96 * kGB);
+  EXPECT_EQ(bytesOf(70e9, plan), 840 * kGB);
+  EXPECT_EQ(bytesOf(405e9, plan), 4860 * kGB);
+  EXPECT_EQ(minimumDevices(bytesOf(405e9, plan), 80 * kGB), 61);
+  EXPECT_EQ(bytesOf(7e9, plan), 84 * kGB);
   // Fully sharded over 8 devices.
-  EXPECT_EQ(shardedState(70e9, stateBytes(layout), 3, 8).sum(), 105 * kGB);
-  layout.precision = Precision::F32;
-  layout.optimizer = OptimizerKind::AdamW;
-  EXPECT_EQ(bytesOf(7e9, layout), 112 * kGB);
+  EXPECT_EQ(shardedState(70e9, stateBytes(plan), 3, 8).sum(), 105 * kGB);
+  plan.precision = Precision::F32;
+  plan.optimizer = OptimizerKind::AdamW;
+  EXPECT_EQ(bytesOf(7e9, plan), 112 * kGB);
 }
 
 TEST(State, zero) {
@@ -99,7 +102,9 @@ TEST(State, zero) {
 
 /// f32 gradients: zero=1 6 + 12/N, zero=2 2 + 16/N, zero=3 18/N.
 TEST(State, zero_with_f32_gradients) {
-  StateBytes each = stateBytes(Layout());
+  Plan plan;
+  plan.precision = Precision::BF16;
+  StateBytes each = stateBytes(plan);
   for (double n : {2.0, 8.0, 64.0}) {
     EXPECT_DOUBLE_EQ(shardedState(1, each, 1, n).sum(), 6 + 12 / n);
     EXPECT_DOUBLE_EQ(shardedState(1, each, 2, n).sum(), 2 + 16 / n);
@@ -139,7 +144,7 @@ TEST(Activations, deepseek_v3) {
   double total = bytesOf(671e9) + activations;
   EXPECT_EQ(minimumDevices(total, 80 * kGB), 135);
   EXPECT_EQ(minimumDevices(total, 80 * kGiB), 126);
-  Layout fp8 = textbook();
+  Plan fp8 = textbook();
   fp8.precision = Precision::FP8;
   EXPECT_NEAR(bytesOf(671e9, fp8), 6.04e12, 0.005e12);
   EXPECT_EQ(minimumDevices(bytesOf(671e9, fp8), 80 * kGB), 76);
@@ -155,7 +160,7 @@ TEST(Limits, offload_of_70e9_needs_a_disk) {
   StateBytes each = stateBytes(textbook());
   EXPECT_EQ(each.optimizer * 70e9, 840 * kGB);
   EXPECT_GT(each.optimizer * 70e9, 512 * kGB);
-  Layout noMaster = textbook();
+  Plan noMaster = textbook();
   noMaster.optimizer = OptimizerKind::AdamWNoMaster;
   EXPECT_EQ(stateBytes(noMaster).optimizer * 70e9, 560 * kGB);
   EXPECT_GT(stateBytes(noMaster).optimizer * 70e9, 512 * kGB);

@@ -9,6 +9,7 @@
 #include "tessera/Cost/StepTime.h"
 #include "gtest/gtest.h"
 
+using namespace tessera;
 using namespace tessera::cost;
 
 namespace {
@@ -29,17 +30,18 @@ LayerWork makeLayer(const char *name, double parameters, int64_t dataRanks) {
 class Memory : public testing::Test {
 protected:
   Memory() {
-    layout.gradDType = GradDType::BF16;
+    plan.precision = Precision::BF16;
+    plan.gradDType = GradDType::BF16;
     constants = {0, 0, 0};
   }
   void addBlocks(int64_t count, double parameters = 100) {
     ModelWork::Run run{work.kinds.size(), count};
-    work.kinds.push_back(makeLayer("block", parameters, layout.dp));
+    work.kinds.push_back(makeLayer("block", parameters, plan.dp));
     work.layers.push_back(run);
   }
   /// Marks the blocks as recomputed, as buildTrainingWork() does.
   void recompute(Recompute policy) {
-    layout.recompute = policy;
+    plan.recompute = policy;
     OpWork op;
     op.pass = Pass::Recompute;
     for (LayerWork &layer : work.kinds)
@@ -47,21 +49,20 @@ protected:
         layer.add(op);
   }
   std::vector<StageMemory> stages() {
-    EXPECT_TRUE(layout.check().empty());
-    return MemoryModel(work).stages(assignChunks(work.layers, layout), layout,
+    EXPECT_TRUE(plan.check().empty());
+    return MemoryModel(work).stages(assignChunks(work.layers, plan), plan,
                                     pricer, constants);
   }
   void setPipeline(const char *schedule, int64_t pp, int64_t microBatches,
                    int64_t vpp = 1) {
-    layout.schedule = schedule;
-    layout.pp = pp;
-    layout.vpp = vpp;
-    layout.gpus = layout.dp * pp;
-    layout.globalBatch = layout.dp * microBatches;
+    plan.schedule = *parseName<ScheduleKind>(schedule);
+    plan.pp = pp;
+    plan.vpp = vpp;
+    plan.microBatches = microBatches;
   }
 
   ModelWork work;
-  Layout layout;
+  Plan plan;
   MemoryConstants constants;
   tessera::schedule::PipelinePricer pricer;
 };
@@ -88,12 +89,12 @@ TEST_F(Memory, one_device) {
 TEST_F(Memory, micro_batches_need_a_gradient_more) {
   addBlocks(3);
   work.kinds[0].parameters.push_back({"larger", 150, 1});
-  layout.globalBatch = 2;
+  plan.setGlobalBatch(2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 2);
-  layout.gradDType = GradDType::F32;
+  plan.gradDType = GradDType::F32;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 4);
   // It is there anyway.
-  layout.gradDType = GradDType::Both;
+  plan.gradDType = GradDType::Both;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2);
 }
 
@@ -103,35 +104,35 @@ TEST_F(Memory, margins_are_said) {
   MemoryBytes bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.context, 2e9);
   EXPECT_NEAR(bytes.margin, 0.1 * (30 + 3), 1e-9);
-  layout.dp = layout.gpus = layout.globalBatch = 2;
+  plan.dp = 2;
   EXPECT_EQ(stages()[0].bytes.context, 3e9);
 }
 
 TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
-  layout.dp = layout.gpus = layout.globalBatch = 4;
+  plan.dp = 4;
   addBlocks(3);
-  layout.zero = 1;
+  plan.zero = 1;
   EXPECT_EQ(stages()[0].bytes.optimizer, 900);
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
-  layout.zero = 2;
+  plan.zero = 2;
   EXPECT_EQ(stages()[0].bytes.gradients, 150);
   EXPECT_EQ(stages()[0].bytes.parameters, 600);
   // The gradients of the layer that is scattered.
   EXPECT_EQ(stages()[0].bytes.communication, 200);
   // Copies for the optimizer's step are not there yet.
-  layout.gradCopyBytes = 4;
+  plan.gradCopyBytes = 4;
   EXPECT_EQ(stages()[0].bytes.gradients, 3 * 150);
   EXPECT_EQ(stages()[0].bytes.communication, 200);
-  layout.gradCopyBytes = 0;
+  plan.gradCopyBytes = 0;
   // Scattered once a step, they are whole until then.
-  layout.scatter = Scatter::Last;
+  plan.scatter = Scatter::Last;
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
   EXPECT_EQ(stages()[0].bytes.communication, 0);
-  layout.zero = 3;
+  plan.zero = 3;
   EXPECT_EQ(stages()[0].bytes.parameters, 150);
   // The layer at work and the next.
   EXPECT_EQ(stages()[0].bytes.gathered, 400);
-  layout.shardRanks = 2;
+  plan.shardRanks = 2;
   EXPECT_EQ(stages()[0].bytes.parameters, 300);
 }
 
@@ -139,10 +140,10 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
 /// through a chunk: then its gradients are scattered, while the next chunk's
 /// are summed.
 TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
-  layout.dp = 4;
-  layout.zero = 2;
+  plan.dp = 4;
+  plan.zero = 2;
   addBlocks(16);
-  layout.scatter = Scatter::Round;
+  plan.scatter = Scatter::Round;
   setPipeline("interleaved", 4, 8, 2);
   MemoryBytes bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.gradients, 4 * 200 / 4);
@@ -160,10 +161,10 @@ TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
 
 TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
   addBlocks(1);
-  layout.gradDType = GradDType::F32;
-  layout.f32Parameters = true;
-  layout.dp = layout.gpus = layout.globalBatch = 4;
-  layout.zero = 3;
+  plan.gradDType = GradDType::F32;
+  plan.f32Parameters = true;
+  plan.dp = 4;
+  plan.zero = 3;
   work.kinds[0].parameters[0].dataRanks = 4;
   MemoryBytes bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.parameters, 100);
@@ -175,8 +176,8 @@ TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
 
 /// Experts are shared by fewer ranks than the rest of a layer.
 TEST_F(Memory, each_parameter_has_its_own_ranks) {
-  layout.dp = layout.gpus = layout.globalBatch = 8;
-  layout.zero = 1;
+  plan.dp = 8;
+  plan.zero = 1;
   addBlocks(1, 100);
   work.kinds[0].parameters.push_back({"experts", 1000, 2});
   EXPECT_EQ(stages()[0].bytes.optimizer, 12 * (100 / 8.0 + 1000 / 2.0));
@@ -188,16 +189,16 @@ TEST_F(Memory, recomputation) {
   recompute(Recompute::Selective);
   EXPECT_EQ(stages()[0].bytes.activations, 8 * 6);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 4 + 2);
-  layout.recompute = Recompute::Full;
+  plan.recompute = Recompute::Full;
   EXPECT_EQ(stages()[0].bytes.activations, 8 * 2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 10 + 2);
-  layout.recompute = Recompute::Products;
+  plan.recompute = Recompute::Products;
   work.kinds[0].keptResults = {{"q", 3, false}};
   EXPECT_EQ(stages()[0].bytes.activations, 8 * (2 + 3));
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + (10 - 3) + 2);
-  layout.recompute = Recompute::Full;
+  plan.recompute = Recompute::Full;
   // Inputs of every third layer; three layers' insides at a time.
-  layout.checkpointEvery = 3;
+  plan.checkpointEvery = 3;
   EXPECT_EQ(stages()[0].bytes.activations, 3 * 2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 30 + 2);
 }
@@ -232,7 +233,7 @@ TEST_F(Memory, one_round_of_the_interleaved_schedule) {
   work.kinds.push_back(makeLayer("head", 0, 1));
   work.layers.push_back({1, 1});
   setPipeline("interleaved", 4, 4, 2);
-  layout.stageLayers.assign(8, 1);
+  plan.stageLayers.assign(8, 1);
   std::vector<StageMemory> s = stages();
   EXPECT_EQ(s[0].bytes.activations, 4 * 20);
   EXPECT_EQ(s[3].bytes.logits, 10);
@@ -247,7 +248,7 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
     EXPECT_EQ(stage.bytes.activations, 5 * 20);
   }
   // The two that hold a stage share its optimizer state.
-  layout.zero = 1;
+  plan.zero = 1;
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
 }
 
@@ -272,7 +273,7 @@ TEST_F(Memory, ends_of_the_pipeline) {
 
 TEST_F(Memory, offload_moves_optimizer_state) {
   addBlocks(3);
-  layout.offload = Offload::Host;
+  plan.offload = Offload::Host;
   StageMemory stage = stages()[0];
   EXPECT_EQ(stage.bytes.optimizer, 0);
   EXPECT_EQ(stage.offloaded, 3600);
@@ -282,13 +283,13 @@ TEST_F(Memory, names_the_largest_tensors) {
   addBlocks(4);
   setPipeline("1f1b", 2, 8);
   MemoryModel model(work);
-  auto largest = model.largestTensors(stages()[0], layout, 5);
+  auto largest = model.largestTensors(stages()[0], plan, 5);
   ASSERT_EQ(largest.size(), 2u);
   EXPECT_EQ(largest[0].name, "x");
   EXPECT_EQ(largest[0].bytes, 2 * 2 * 6);
   EXPECT_EQ(largest[1].name, "scores");
   recompute(Recompute::Full);
-  largest = MemoryModel(work).largestTensors(stages()[0], layout, 5);
+  largest = MemoryModel(work).largestTensors(stages()[0], plan, 5);
   ASSERT_EQ(largest.size(), 1u);
   EXPECT_EQ(largest[0].name, "inputs of layers");
 }

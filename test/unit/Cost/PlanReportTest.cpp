@@ -38,7 +38,7 @@ ClusterSpec cluster() {
 }
 
 /// 16 blocks of one product, with a collective over tp.
-ModelWork model(const Layout &layout) {
+ModelWork model(const Plan &plan) {
   ModelWork work;
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
@@ -54,33 +54,33 @@ ModelWork model(const Layout &layout) {
   CommWork comm;
   comm.bytes = 2.0 * 4096 * 4096;
   comm.axes = {"tp"};
-  comm.ranks = layout.tp;
+  comm.ranks = plan.tp;
   block.add(comm);
   block.saved = {{"input", 2.0 * 4096 * 4096, false}};
-  block.parameters.push_back({"w", 4096.0 * 4096, layout.dp});
+  block.parameters.push_back({"w", 4096.0 * 4096, plan.dp});
   work.kinds[2].name = "head";
   for (LayerWork &kind : work.kinds)
     kind.outputBytes = 2.0 * 4096 * 4096;
   work.layers = {{0, 1}, {1, 16}, {2, 1}};
-  work.modelParameters = 16 * 4096.0 * 4096 * layout.tp;
+  work.modelParameters = 16 * 4096.0 * 4096 * plan.tp;
   work.modelFlopsPerToken = 6 * work.modelParameters;
-  buildTrainingWork(work, layout);
+  buildTrainingWork(work, plan);
   return work;
 }
 
-Layout layout() {
-  Layout l;
+Plan plan() {
+  Plan l;
+  l.precision = Precision::BF16;
   l.tp = 2;
   l.dp = 4;
   l.pp = 4;
-  l.gpus = 32;
   l.zero = 1;
   l.seq = 4096;
-  l.globalBatch = 64;
+  l.setGlobalBatch(64);
   return l;
 }
 
-PlanReport report(const Layout &l, const ClusterSpec &c = cluster(),
+PlanReport report(const Plan &l, const ClusterSpec &c = cluster(),
                   PlanQuestion question = {}) {
   schedule::PipelinePricer pricer;
   auto result = makePlanReport(model(l), l, c, question, pricer);
@@ -88,7 +88,7 @@ PlanReport report(const Layout &l, const ClusterSpec &c = cluster(),
   return result ? *result : PlanReport();
 }
 
-std::string errorOf(const Layout &l, const ClusterSpec &c = cluster()) {
+std::string errorOf(const Plan &l, const ClusterSpec &c = cluster()) {
   schedule::PipelinePricer pricer;
   auto result = makePlanReport(model(l), l, c, {}, pricer);
   return result ? "" : llvm::toString(result.takeError());
@@ -103,7 +103,7 @@ const Cause *find(const PlanReport &r, llvm::StringRef name) {
 
 /// What runs beside products is still the tp axis's.
 TEST(PlanReport, hidden_collectives_keep_their_name) {
-  Layout l = layout();
+  Plan l = plan();
   l.overlapTp = true;
   schedule::PipelinePricer pricer;
   ModelWork work = model(l);
@@ -114,11 +114,11 @@ TEST(PlanReport, hidden_collectives_keep_their_name) {
   ASSERT_NE(find(*r, "collectives of tp"), nullptr);
   EXPECT_EQ(find(*r, "gathers of parameters"), nullptr);
   EXPECT_LT(find(*r, "collectives of tp")->seconds,
-            find(report(layout()), "collectives of tp")->seconds);
+            find(report(plan()), "collectives of tp")->seconds);
 }
 
 TEST(PlanReport, causes_sum_to_the_step) {
-  PlanReport r = report(layout());
+  PlanReport r = report(plan());
   double sum = 0;
   for (const Cause &cause : r.causes)
     sum += cause.seconds;
@@ -128,13 +128,12 @@ TEST(PlanReport, causes_sum_to_the_step) {
 }
 
 TEST(PlanReport, collectives_name_their_links) {
-  PlanReport r = report(layout());
+  PlanReport r = report(plan());
   ASSERT_TRUE(find(r, "collectives of tp"));
   EXPECT_EQ(find(r, "collectives of tp")->resource, "nvlink");
   EXPECT_EQ(find(r, "gradients over dp")->resource, "nvlink");
-  Layout wide = layout();
+  Plan wide = plan();
   wide.tp = 16;
-  wide.gpus = 256;
   r = report(wide);
   EXPECT_EQ(find(r, "collectives of tp")->resource, "ib");
   EXPECT_EQ(find(r, "gradients over dp")->resource, "ib");
@@ -143,7 +142,7 @@ TEST(PlanReport, collectives_name_their_links) {
 /// Nothing is computed twice, so both utilizations are the same products; the
 /// model's FLOPs are given by the parameters.
 TEST(PlanReport, utilization) {
-  Layout l = layout();
+  Plan l = plan();
   PlanReport r = report(l);
   double flops = 6 * 16 * 4096.0 * 4096 * 2 * 64 * 4096 / 32;
   EXPECT_NEAR(r.mfu, flops / r.stepSeconds / 1000e12, 1e-9);
@@ -157,7 +156,7 @@ TEST(PlanReport, a_budget) {
   PlanQuestion question;
   question.tokens = 1e12;
   question.price = 2;
-  PlanReport r = report(layout(), cluster(), question);
+  PlanReport r = report(plan(), cluster(), question);
   double seconds = 1e12 / r.tokensPerSecond;
   EXPECT_NEAR(r.days, seconds / 86400, 1e-9 * seconds);
   EXPECT_NEAR(r.dollars, 2 * 32 * seconds / 3600, 1e-6 * r.dollars);
@@ -166,17 +165,17 @@ TEST(PlanReport, a_budget) {
 TEST(PlanReport, memory_binds_where_a_plan_does_not_fit) {
   ClusterSpec small = cluster();
   small.device.memoryBytes.value = 3.5e9;
-  PlanReport r = report(layout(), small);
+  PlanReport r = report(plan(), small);
   EXPECT_FALSE(r.fits());
   EXPECT_LT(r.headroom(), 0);
   EXPECT_EQ(r.binds, "memory");
   EXPECT_GT(r.bindsShare, 1);
-  EXPECT_TRUE(report(layout()).fits());
+  EXPECT_TRUE(report(plan()).fits());
 }
 
 /// Host memory has an end too.
 TEST(PlanReport, offloaded_state_must_fit_as_well) {
-  Layout l = layout();
+  Plan l = plan();
   l.offload = Offload::Host;
   EXPECT_TRUE(report(l).fits());
   EXPECT_EQ(report(l).peakMemory().optimizer, 0);
@@ -186,52 +185,46 @@ TEST(PlanReport, offloaded_state_must_fit_as_well) {
 }
 
 TEST(PlanReport, errors) {
-  Layout l = layout();
-  l.gpus = 33;
-  EXPECT_EQ(errorOf(l), "gpus: expects dp x tp x pp x cp = 4 x 2 x 4 x 1 = 32 "
-                        "but got 33; change gpus to 32, or tp, pp and cp to "
-                        "divisors of gpus");
   ClusterSpec small = cluster();
   small.levels.pop_back();
-  EXPECT_EQ(errorOf(layout(), small),
+  EXPECT_EQ(errorOf(plan(), small),
             "levels: expects a level of at least 32 devices but the outermost, "
             "'nvlink', has 8");
 }
 
 TEST(PlanReport, says_how_sure_it_is) {
-  EXPECT_EQ(report(layout()).confidence, "high");
+  EXPECT_EQ(report(plan()).confidence, "high");
   ClusterSpec guessed = cluster();
   guessed.levels[1].efficiency.provenance = Provenance::Guess;
-  PlanReport r = report(layout(), guessed);
+  PlanReport r = report(plan(), guessed);
   EXPECT_EQ(r.confidence, "medium");
   EXPECT_EQ(r.doubts,
             (std::vector<std::string>{"efficiency of level ib is a guess"}));
   // A level that the plan does not reach is no doubt.
-  Layout inside = layout();
+  Plan inside = plan();
   inside.pp = 1;
-  inside.gpus = 8;
   EXPECT_EQ(report(inside, guessed).confidence, "high");
   guessed.device.constants.clear();
-  EXPECT_EQ(report(layout(), guessed).confidence, "low");
-  Layout beyond = layout();
-  beyond.schedule = "zb-v";
+  EXPECT_EQ(report(plan(), guessed).confidence, "low");
+  Plan beyond = plan();
+  beyond.schedule = ScheduleKind::ZeroBubbleV;
   EXPECT_EQ(report(beyond).confidence, "medium");
   // What no published run has: its precision, its length.
-  Layout wide = layout();
+  Plan wide = plan();
   wide.precision = Precision::F32;
   EXPECT_EQ(report(wide).confidence, "medium");
-  Layout narrow = layout();
+  Plan narrow = plan();
   narrow.precision = Precision::FP8;
   EXPECT_EQ(report(narrow).confidence, "medium");
   ClusterSpec withUnits = cluster();
   withUnits.device.peakFlops.push_back({"fp8", measured(2000e12)});
   EXPECT_EQ(report(narrow, withUnits).confidence, "high");
-  Layout far = layout();
+  Plan far = plan();
   far.seq = 100000000;
   EXPECT_EQ(report(far).confidence, "medium");
 }
 
-std::string comparison(const Layout &a, const Layout &b) {
+std::string comparison(const Plan &a, const Plan &b) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::Error error =
@@ -241,9 +234,9 @@ std::string comparison(const Layout &a, const Layout &b) {
 }
 
 TEST(PlanReport, compares_two) {
-  Layout b = layout();
+  Plan b = plan();
   b.recompute = Recompute::Full;
-  std::string text = comparison(b, layout());
+  std::string text = comparison(b, plan());
   EXPECT_NE(text.find("  recompute    full    none\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("b.json gives"), std::string::npos) << text;
@@ -257,12 +250,13 @@ TEST(PlanReport, compares_two) {
 TEST(PlanReport, compares_reports_only) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  EXPECT_EQ(llvm::toString(compare(toJson(report(layout())), {}, "a", "b", os)),
+  EXPECT_EQ(llvm::toString(compare(toJson(report(plan())), {}, "a", "b", os)),
             "b: expects a report of tessera plan --json but got no 'layout'");
 }
 
 TEST(MemoryWall, whole_model_and_zero) {
-  Layout l;
+  Plan l;
+  l.precision = Precision::BF16;
   l.gradDType = GradDType::BF16;
   l.seq = 4096;
   MemoryWall wall = makeMemoryWall("m", 7e9, 32, 4096, l, 80e9);

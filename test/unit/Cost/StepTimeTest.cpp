@@ -176,43 +176,43 @@ ClusterSpec cluster(double nearBandwidth) {
 }
 
 /// 16 equal blocks between an embedding and a head that do nothing.
-ModelWork model(const Layout &layout) {
+ModelWork model(const Plan &plan) {
   ModelWork work;
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
   work.kinds[1].name = "block";
   work.kinds[1].add(weightProduct(4096, 4096, 4096));
-  work.kinds[1].parameters.push_back({"w", 4096.0 * 4096, layout.dp});
+  work.kinds[1].parameters.push_back({"w", 4096.0 * 4096, plan.dp});
   work.kinds[2].name = "head";
   for (LayerWork &kind : work.kinds)
     kind.outputBytes = 2.0 * 4096 * 4096;
   work.layers = {{0, 1}, {1, 16}, {2, 1}};
-  buildTrainingWork(work, layout);
+  buildTrainingWork(work, plan);
   return work;
 }
 
-StepTime price(const Layout &layout, double nearBandwidth = 300e9) {
-  EXPECT_TRUE(layout.check().empty()) << layout.check().front();
-  Machine machine(cluster(nearBandwidth), layout);
+StepTime price(const Plan &plan, double nearBandwidth = 300e9) {
+  EXPECT_TRUE(plan.check().empty()) << plan.check().front();
+  Machine machine(cluster(nearBandwidth), plan);
   schedule::PipelinePricer pricer;
   llvm::Expected<StepTime> step =
-      priceStep(priceModel(model(layout), machine), layout, machine, pricer);
+      priceStep(priceModel(model(plan), machine), plan, machine, pricer);
   EXPECT_TRUE(bool(step)) << llvm::toString(step.takeError());
   return step ? *step : StepTime();
 }
 
-Layout pipelined(int64_t stages, int64_t microBatches) {
-  Layout l;
-  l.gpus = l.pp = stages;
-  l.globalBatch = microBatches;
+Plan pipelined(int64_t stages, int64_t microBatches) {
+  Plan l;
+  l.precision = Precision::BF16;
+  l.pp = stages;
+  l.microBatches = microBatches;
   return l;
 }
 
 TEST(StepTime, causes_sum_to_the_total) {
-  Layout l = pipelined(4, 8);
-  l.gpus = 32;
+  Plan l = pipelined(4, 8);
   l.dp = 8;
-  l.globalBatch = 64;
+  l.setGlobalBatch(64);
   l.zero = 1;
   StepTime s = price(l);
   EXPECT_GT(s.gradComm, 0);
@@ -229,8 +229,8 @@ TEST(StepTime, bubbles_follow_the_closed_forms) {
   const double fast = 1e13;
   StepTime one = price(pipelined(4, 8), fast);
   EXPECT_NEAR(one.bubble / one.compute, 3.0 / 8, 0.01);
-  Layout l = pipelined(4, 8);
-  l.schedule = "interleaved";
+  Plan l = pipelined(4, 8);
+  l.schedule = ScheduleKind::Interleaved;
   l.vpp = 4;
   StepTime four = price(l, fast);
   EXPECT_NEAR(four.bubble / four.compute, 3.0 / 8 / 4, 0.02);
@@ -239,9 +239,10 @@ TEST(StepTime, bubbles_follow_the_closed_forms) {
 }
 
 TEST(StepTime, zero_cuts_the_optimizer) {
-  Layout l;
-  l.gpus = l.dp = 8;
-  l.globalBatch = 8;
+  Plan l;
+  l.precision = Precision::BF16;
+  l.dp = 8;
+  l.setGlobalBatch(8);
   StepTime whole = price(l);
   l.zero = 1;
   StepTime cut = price(l);
@@ -251,8 +252,9 @@ TEST(StepTime, zero_cuts_the_optimizer) {
 }
 
 TEST(StepTime, recomputation_costs_a_forward) {
-  Layout l;
-  l.globalBatch = 4;
+  Plan l;
+  l.precision = Precision::BF16;
+  l.setGlobalBatch(4);
   StepTime none = price(l);
   l.recompute = Recompute::Full;
   EXPECT_NEAR(price(l).compute / none.compute, 4.0 / 3, 0.02);
@@ -261,8 +263,9 @@ TEST(StepTime, recomputation_costs_a_forward) {
 /// Gathers and scatters beside products; sums stay in line.
 TEST(StepTime, overlap_hides_collectives_of_tp) {
   auto seconds = [](CommKind kind, bool overlap) {
-    Layout l;
-    l.gpus = l.tp = 2;
+    Plan l;
+    l.precision = Precision::BF16;
+    l.tp = 2;
     l.overlapTp = overlap;
     ModelWork work = model(l);
     work.kinds.resize(2);
@@ -287,18 +290,20 @@ TEST(StepTime, overlap_hides_collectives_of_tp) {
 }
 
 TEST(StepTime, overlap_hides_gradients) {
-  Layout l;
-  l.gpus = l.dp = 16;
-  l.globalBatch = 64;
+  Plan l;
+  l.precision = Precision::BF16;
+  l.dp = 16;
+  l.setGlobalBatch(64);
   StepTime hidden = price(l);
   l.overlap = false;
   EXPECT_GT(price(l).gradComm, 2 * hidden.gradComm);
 }
 
 TEST(StepTime, zero_2_scatters_each_micro_batch) {
-  Layout l;
-  l.gpus = l.dp = 16;
-  l.globalBatch = 16 * 8;
+  Plan l;
+  l.precision = Precision::BF16;
+  l.dp = 16;
+  l.setGlobalBatch(16 * 8);
   l.overlap = false;
   l.zero = 1;
   double once = price(l).gradComm;
@@ -315,7 +320,8 @@ TEST(StepTime, zero_2_scatters_each_micro_batch) {
 }
 
 TEST(StepTime, offloaded_state_goes_over_the_host_link) {
-  Layout l;
+  Plan l;
+  l.precision = Precision::BF16;
   double near = price(l).optimizer;
   l.offload = Offload::Host;
   double far = price(l).optimizer;
@@ -328,11 +334,10 @@ TEST(StepTime, offloaded_state_goes_over_the_host_link) {
 
 /// Forward and backward of the two directions hide each other's collectives.
 TEST(StepTime, dualpipe_hides_collectives) {
-  Layout l = pipelined(4, 16);
+  Plan l = pipelined(4, 16);
   l.tp = 2;
-  l.gpus = 8;
   auto priced = [&](const char *schedule, bool comm) {
-    l.schedule = schedule;
+    l.schedule = *parseName<ScheduleKind>(schedule);
     ModelWork work = model(l);
     if (comm) {
       CommWork all;
@@ -364,7 +369,8 @@ TEST(StepTime, layers_beside_the_blocks_shorten_the_ends) {
   // Three dense layers before 58 blocks, one after; 16 stages.
   std::vector<ModelWork::Run> layers = {
       {0, 1}, {1, 3}, {2, 58}, {3, 1}, {4, 1}};
-  Layout l;
+  Plan l;
+  l.precision = Precision::BF16;
   l.pp = 16;
   std::vector<int64_t> counts;
   for (const auto &chunk : assignChunks(layers, l))
@@ -379,7 +385,8 @@ TEST(StepTime, layers_beside_the_blocks_shorten_the_ends) {
 
 TEST(StepTime, chunks) {
   std::vector<ModelWork::Run> layers = {{0, 1}, {1, 14}, {2, 1}};
-  Layout l;
+  Plan l;
+  l.precision = Precision::BF16;
   l.pp = 4;
   auto counts = [&] {
     std::vector<int64_t> result;

@@ -45,13 +45,13 @@ std::string errorOf(const std::string &from, const std::string &to) {
   return config ? "" : llvm::toString(config.takeError());
 }
 
-Layout layout(int64_t dp, int64_t ep, int64_t tp = 1) {
-  Layout l;
+Plan plan(int64_t dp, int64_t ep, int64_t tp = 1) {
+  Plan l;
+  l.precision = Precision::BF16;
   l.dp = dp;
   l.ep = ep;
   l.tp = tp;
-  l.gpus = dp * tp;
-  l.globalBatch = dp;
+  l.setGlobalBatch(dp);
   l.seq = 4096;
   return l;
 }
@@ -112,19 +112,18 @@ TEST(MoEConfig, errors) {
 /// All parameters are somewhere: with the experts over 8 ranks, 8 times theirs.
 TEST(MoEWork, parameters_are_all_there) {
   MoEConfig mixtral = parse(mixtralText());
-  EXPECT_EQ(parameters(makeMoEWork(mixtral, layout(1, 1))),
-            mixtral.parameters());
+  EXPECT_EQ(parameters(makeMoEWork(mixtral, plan(1, 1))), mixtral.parameters());
   double experts = 32.0 * 8 * mixtral.expertParameters();
-  EXPECT_EQ(parameters(makeMoEWork(mixtral, layout(8, 8))) + experts * 7 / 8,
+  EXPECT_EQ(parameters(makeMoEWork(mixtral, plan(8, 8))) + experts * 7 / 8,
             mixtral.parameters());
   MoEConfig deepSeek = parse(deepSeekText());
   deepSeek.extraHeads = 0;
-  EXPECT_EQ(parameters(makeMoEWork(deepSeek, layout(1, 1))),
+  EXPECT_EQ(parameters(makeMoEWork(deepSeek, plan(1, 1))),
             deepSeek.parameters());
 }
 
 TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
-  ModelWork work = makeMoEWork(parse(mixtralText()), layout(32, 8));
+  ModelWork work = makeMoEWork(parse(mixtralText()), plan(32, 8));
   bool found = false;
   for (const ParameterWork &p : block(work).parameters) {
     EXPECT_EQ(p.dataRanks, p.name == "experts" ? 4 : 32) << p.name;
@@ -138,7 +137,7 @@ TEST(MoEWork, products_are_those_of_active_parameters) {
   for (const std::string &text : {mixtralText(), deepSeekText()}) {
     MoEConfig config = parse(text);
     for (int64_t ep : {1, 8}) {
-      ModelWork work = makeMoEWork(config, layout(8, ep));
+      ModelWork work = makeMoEWork(config, plan(8, ep));
       double used = config.sparseBlockParameters() +
                     config.expertsPerToken * config.expertParameters();
       EXPECT_NEAR(flops(block(work), Pass::Forward) / (2 * 4096 * used), 1,
@@ -152,8 +151,8 @@ TEST(MoEWork, products_are_those_of_active_parameters) {
 
 TEST(MoEWork, tokens_are_exchanged_over_ep) {
   MoEConfig mixtral = parse(mixtralText());
-  EXPECT_TRUE(block(makeMoEWork(mixtral, layout(8, 1))).comms.empty());
-  ModelWork work = makeMoEWork(mixtral, layout(8, 8));
+  EXPECT_TRUE(block(makeMoEWork(mixtral, plan(8, 1))).comms.empty());
+  ModelWork work = makeMoEWork(mixtral, plan(8, 8));
   std::vector<std::string> names;
   for (const CommWork &comm : block(work).comms) {
     EXPECT_EQ(comm.kind, CommKind::AllToAll);
@@ -164,7 +163,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   EXPECT_EQ(names, (std::vector<std::string>{"dispatch", "combine", "combine",
                                              "dispatch"}));
   // To four nodes at most, in 8 bits there and in 16 back.
-  Layout l = layout(64, 64);
+  Plan l = plan(64, 64);
   l.precision = Precision::FP8;
   work = makeMoEWork(parse(deepSeekText()), l);
   EXPECT_EQ(block(work).comms[0].bytes, 4096.0 * 4 * 7168);
@@ -175,7 +174,7 @@ TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
   MoEConfig mixtral = parse(mixtralText());
   auto expertFlops = [&](MoEOptions options) {
     double sum = 0;
-    ModelWork work = makeMoEWork(mixtral, layout(8, 8), options);
+    ModelWork work = makeMoEWork(mixtral, plan(8, 8), options);
     for (const OpWork &op : block(work).ops)
       if (op.name == "experts" && op.pass == Pass::Forward)
         sum += op.flops;
@@ -191,9 +190,9 @@ TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
 
 TEST(MoEWork, tensor_parallelism_cuts_heads_and_columns) {
   MoEConfig mixtral = parse(mixtralText());
-  Layout l = layout(1, 1, 4);
+  Plan l = plan(1, 1, 4);
   l.sp = true;
-  ModelWork one = makeMoEWork(mixtral, layout(1, 1)),
+  ModelWork one = makeMoEWork(mixtral, plan(1, 1)),
             four = makeMoEWork(mixtral, l);
   double router = 2 * 4096.0 * 4096 * 8;
   EXPECT_NEAR(flops(block(one), Pass::Forward) - router,
@@ -203,7 +202,7 @@ TEST(MoEWork, tensor_parallelism_cuts_heads_and_columns) {
 
 TEST(MoEWork, recomputation_and_8_bits_save_memory) {
   MoEConfig deepSeek = parse(deepSeekText());
-  Layout l = layout(64, 64);
+  Plan l = plan(64, 64);
   auto kept = [&] {
     ModelWork work = makeMoEWork(deepSeek, l);
     double sum = 0;
@@ -227,11 +226,11 @@ TEST(MoEWork, recomputation_and_8_bits_save_memory) {
 
 TEST(MoEWork, layout_errors) {
   MoEConfig deepSeek = parse(deepSeekText());
-  Layout l = layout(96, 96);
+  Plan l = plan(96, 96);
   auto errors = checkMoELayout(deepSeek, l);
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0], "ep: expects a divisor of the 256 experts but got 96");
-  l = layout(64, 64);
+  l = plan(64, 64);
   EXPECT_TRUE(checkMoELayout(deepSeek, l).empty());
   // What needs the ops of a graph.
   l.recompute = Recompute::Products;

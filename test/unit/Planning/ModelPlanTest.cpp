@@ -1,4 +1,4 @@
-//===- ModelPlanTest.cpp - From a model and a layout to work --------------===//
+//===- ModelPlanTest.cpp - From a model and a plan to work --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,17 +45,17 @@ ModelConfig llama() {
   return config;
 }
 
-Layout layout(int64_t tp, int64_t dp = 1) {
-  Layout l;
+Plan plan(int64_t tp, int64_t dp = 1) {
+  Plan l;
+  l.precision = Precision::BF16;
   l.tp = tp;
   l.dp = dp;
-  l.gpus = tp * dp;
-  l.globalBatch = dp;
+  l.setGlobalBatch(dp);
   l.seq = 2048;
   return l;
 }
 
-ModelWork read(const ModelConfig &config, const Layout &l) {
+ModelWork read(const ModelConfig &config, const Plan &l) {
   WorkReader reader;
   llvm::Expected<ModelWork> work = reader.read(config, l);
   EXPECT_TRUE(bool(work)) << llvm::toString(work.takeError());
@@ -79,7 +79,7 @@ double elements(const OpWork &op) {
 }
 
 TEST(ModelPlan, layers_and_parameters) {
-  ModelWork work = read(llama(), layout(1));
+  ModelWork work = read(llama(), plan(1));
   ASSERT_EQ(work.kinds.size(), 3u);
   EXPECT_EQ(work.kinds[0].name, "embedding");
   EXPECT_EQ(work.kinds[1].name, "block");
@@ -94,7 +94,7 @@ TEST(ModelPlan, layers_and_parameters) {
 }
 
 /// Bytes of one layer's saved tensors a token.
-double savedOfToken(Layout l) {
+double savedOfToken(Plan l) {
   return block(read(llama(), l)).savedBytes() / 2048;
 }
 
@@ -103,7 +103,7 @@ double savedOfToken(Layout l) {
 /// gate, up and their product, and, op by op, the activated gate.
 TEST(ModelPlan, what_a_layer_keeps) {
   double h = 4096, k = 1024, f = 14336;
-  Layout l = layout(1);
+  Plan l = plan(1);
   double fused = 2 * (6 * h + 2 * k + 3 * f);
   EXPECT_NEAR(savedOfToken(l), fused, 0.01 * fused);
   double before = savedOfToken(l);
@@ -111,7 +111,7 @@ TEST(ModelPlan, what_a_layer_keeps) {
   EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * f);
   // A norm's result is cut by tp; the products before which it is gathered
   // keep the whole of it.
-  l = layout(4);
+  l = plan(4);
   l.sp = true;
   before = savedOfToken(l);
   EXPECT_NEAR(before, fused / 4, 0.01 * fused);
@@ -121,7 +121,7 @@ TEST(ModelPlan, what_a_layer_keeps) {
 
 /// Products of a layer in order: q, k, v, output, gate, up, down.
 TEST(ModelPlan, every_second_product_is_done_again) {
-  Layout l = layout(1);
+  Plan l = plan(1);
   l.recompute = Recompute::Products;
   ModelWork work = read(llama(), l);
   double h = 4096, k = 1024, f = 14336, tokens = 2048;
@@ -140,7 +140,7 @@ TEST(ModelPlan, every_second_product_is_done_again) {
 }
 
 TEST(ModelPlan, products_of_one_operand_are_one) {
-  ModelWork work = read(llama(), layout(1));
+  ModelWork work = read(llama(), plan(1));
   std::vector<ProductDims> products;
   for (const OpWork &op : block(work).ops)
     if (op.kind == OpClass::Product && op.pass == Pass::Forward)
@@ -153,7 +153,7 @@ TEST(ModelPlan, products_of_one_operand_are_one) {
 }
 
 TEST(ModelPlan, tensor_parallel_work_and_collectives) {
-  ModelWork one = read(llama(), layout(1)), four = read(llama(), layout(4));
+  ModelWork one = read(llama(), plan(1)), four = read(llama(), plan(4));
   double whole = 0, part = 0;
   for (const OpWork &op : block(one).ops)
     whole += op.kind == OpClass::Product ? elements(op) : 0;
@@ -166,7 +166,7 @@ TEST(ModelPlan, tensor_parallel_work_and_collectives) {
             (List{"all_reduce tp", "all_reduce tp"}));
   EXPECT_EQ(comms(block(four), Pass::BackwardInput),
             (List{"all_reduce tp", "all_reduce tp"}));
-  Layout l = layout(4);
+  Plan l = plan(4);
   l.sp = true;
   EXPECT_EQ(comms(block(read(llama(), l)), Pass::Forward),
             (List{"all_gather tp", "reduce_scatter tp", "all_gather tp",
@@ -174,7 +174,7 @@ TEST(ModelPlan, tensor_parallel_work_and_collectives) {
 }
 
 TEST(ModelPlan, fully_sharded_parameters_are_gathered_once_a_layer) {
-  Layout l = layout(1, 8);
+  Plan l = plan(1, 8);
   l.zero = 3;
   const ModelWork work = read(llama(), l);
   using List = std::vector<std::string>;
@@ -190,7 +190,7 @@ TEST(ModelPlan, fully_sharded_parameters_are_gathered_once_a_layer) {
 /// Saved bytes of a block over s b h, against Korthikanti et al. 2022, table 2;
 /// without the core of attention where that is computed again.
 double savedShare(int64_t tp, bool sp, bool withCore = true) {
-  Layout l = layout(tp);
+  Plan l = plan(tp);
   l.sp = sp;
   l.attention = AttentionKind::Naive;
   l.dropout = true;
@@ -207,12 +207,12 @@ TEST(ModelPlan, saved_activations_follow_korthikanti) {
   EXPECT_NEAR(savedShare(8, true) / (34.0 / 8 + scores / 8), 1, 0.02);
   EXPECT_NEAR(savedShare(8, true, false) / (34.0 / 8), 1, 0.02);
   // Full recomputation keeps the input of a block.
-  EXPECT_EQ(block(read(gpt(), layout(1))).outputBytes, 2 * 2048.0 * 12288);
+  EXPECT_EQ(block(read(gpt(), plan(1))).outputBytes, 2 * 2048.0 * 12288);
 }
 
 TEST(ModelPlan, context_parallel_halves_the_rows_and_gathers_keys) {
-  Layout l = layout(1);
-  l.cp = l.gpus = 2;
+  Plan l = plan(1);
+  l.cp = 2;
   const ModelWork work = read(llama(), l);
   using List = std::vector<std::string>;
   EXPECT_EQ(comms(block(work), Pass::Forward), (List{"all_gather cp"}));
@@ -223,12 +223,11 @@ TEST(ModelPlan, context_parallel_halves_the_rows_and_gathers_keys) {
 
 TEST(ModelPlan, layouts_that_a_layer_does_not_see_share_its_graph) {
   WorkReader reader;
-  Layout l = layout(2);
+  Plan l = plan(2);
   ASSERT_TRUE(bool(reader.read(llama(), l)));
   l.pp = 4;
   l.dp = 16;
-  l.gpus = 128;
-  l.globalBatch = 64;
+  l.setGlobalBatch(64);
   l.zero = 1;
   ASSERT_TRUE(bool(reader.read(llama(), l)));
   EXPECT_EQ(reader.numGraphs(), 1u);
@@ -283,7 +282,7 @@ struct Totals {
 
 /// The derived step of a block beside that of the compiled training step: what
 /// a second layer adds to it.
-void compareWithTrainingStep(ModelConfig config, const Layout &l) {
+void compareWithTrainingStep(ModelConfig config, const Plan &l) {
   WorkReader reader;
   llvm::Expected<ModelWork> derived = reader.read(config, l);
   ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
@@ -316,7 +315,7 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
   for (const ModelConfig &config : {llama(), gpt()})
     for (int64_t tp : {1, 4}) {
       SCOPED_TRACE(config.name + " tp " + std::to_string(tp));
-      Layout l = layout(tp);
+      Plan l = plan(tp);
       l.fusedLoss = true;
       compareWithTrainingStep(config, l);
     }

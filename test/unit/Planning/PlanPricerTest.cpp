@@ -47,11 +47,10 @@ ClusterSpec cluster() {
   return spec;
 }
 
-std::vector<Layout> layouts() {
-  std::vector<Layout> list;
-  Layout l;
-  l.gpus = 64;
-  l.globalBatch = 256;
+std::vector<Plan> layouts() {
+  std::vector<Plan> list;
+  Plan l;
+  l.precision = Precision::BF16;
   l.seq = 2048;
   for (int64_t tp : {1, 4})
     for (int64_t cp : {1, 2})
@@ -61,7 +60,8 @@ std::vector<Layout> layouts() {
             l.tp = tp;
             l.cp = cp;
             l.pp = pp;
-            l.dp = l.gpus / (tp * cp * pp);
+            l.dp = 64 / (tp * cp * pp);
+            l.setGlobalBatch(256);
             l.zero = zero;
             l.sp = tp > 1;
             l.recompute = recompute;
@@ -74,14 +74,14 @@ std::vector<Layout> layouts() {
 TEST(PlanPricer, gives_the_numbers_of_a_report) {
   PlanPricer pricer(llama(), cluster());
   for (int round = 0; round < 2; ++round)
-    for (const Layout &layout : layouts()) {
-      SCOPED_TRACE(layout.summary());
-      auto price = pricer.price(layout);
+    for (const Plan &plan : layouts()) {
+      SCOPED_TRACE(plan.summary());
+      auto price = pricer.price(plan);
       ASSERT_TRUE(bool(price)) << llvm::toString(price.takeError());
-      auto work = WorkReader().read(llama(), layout);
+      auto work = WorkReader().read(llama(), plan);
       ASSERT_TRUE(bool(work)) << llvm::toString(work.takeError());
       schedule::PipelinePricer pipelines;
-      auto report = makePlanReport(*work, layout, cluster(), {}, pipelines);
+      auto report = makePlanReport(*work, plan, cluster(), {}, pipelines);
       ASSERT_TRUE(bool(report)) << llvm::toString(report.takeError());
       EXPECT_EQ(price->step.total, report->stepSeconds);
       EXPECT_EQ(price->peakBytes, report->peakMemory().total());
@@ -91,12 +91,12 @@ TEST(PlanPricer, gives_the_numbers_of_a_report) {
 
 TEST(PlanPricer, prices_layers_once) {
   PlanPricer pricer(llama(), cluster());
-  Layout l = layouts().front();
+  Plan l = layouts().front();
   ASSERT_TRUE(bool(pricer.price(l)));
   // The schedule, the batch and ZeRO up to 2 are not the layers'.
   for (int zero : {0, 2}) {
     l.zero = zero;
-    l.globalBatch *= 2;
+    l.microBatches *= 2;
     ASSERT_TRUE(bool(pricer.price(l)));
   }
   EXPECT_EQ(pricer.numPricedModels(), 1u);
@@ -109,7 +109,7 @@ TEST(PlanPricer, prices_layers_once) {
 TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
   ModelConfig tied = llama();
   tied.tiedHead = true;
-  Layout l = layouts().front();
+  Plan l = layouts().front();
   auto parameters = [&](int64_t pp) {
     l.pp = pp;
     l.dp = 64 / (l.tp * l.cp * pp);
@@ -126,15 +126,13 @@ TEST(PlanPricer, stores_a_tied_table_on_both_ends) {
 
 TEST(PlanPricer, errors) {
   PlanPricer pricer(llama(), cluster());
-  Layout l = layouts().front();
+  Plan l = layouts().front();
   l.tp = 3;
-  l.gpus = l.dp = 64;
+  l.dp = 64;
   auto price = pricer.price(l);
   ASSERT_FALSE(bool(price));
-  EXPECT_EQ(
-      llvm::toString(price.takeError()),
-      "gpus: expects dp x tp x pp x cp = 64 x 3 x 1 x 1 = 192 but got 64; "
-      "change tp to 1");
+  EXPECT_EQ(llvm::toString(price.takeError()),
+            "tp: expects a divisor of the 32 heads but got 3");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include <random>
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {

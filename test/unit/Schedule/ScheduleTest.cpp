@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {
@@ -112,8 +113,8 @@ TEST(Schedule, prints_one_line_a_rank) {
 
 TEST(Schedule, names_go_both_ways) {
   for (ScheduleKind kind : allScheduleKinds())
-    EXPECT_EQ(parseScheduleKind(stringify(kind)), kind);
-  EXPECT_FALSE(parseScheduleKind("2f2b").has_value());
+    EXPECT_EQ(parseName<ScheduleKind>(stringify(kind)), kind);
+  EXPECT_FALSE(parseName<ScheduleKind>("2f2b").has_value());
 }
 
 TEST(Schedule, numbers_that_do_not_fit_are_errors) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <random>
 
+using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {

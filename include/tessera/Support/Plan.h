@@ -1,0 +1,296 @@
+//===- Plan.h - How a model is trained on a cluster -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one struct for it: sizes of the parallel axes, batch, schedule,
+// precision, ZeRO, recompute, optimizer. `tessera plan` prices it, `tessera
+// compile` builds it, `#dist.plan` carries it through a program. It names no
+// model and no cluster. Its options, its JSON and its attribute are all made of
+// the table in PlanFields.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_PLAN_H
+#define TESSERA_SUPPORT_PLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Which activations are kept for the backward pass.
+enum class Recompute {
+  /// All that it needs.
+  None,
+  /// What costs little to compute again is not kept. The price is that of all
+  /// but the attention core; the compiler repeats norms, activations and other
+  /// elementwise ops.
+  Selective,
+  /// The inputs of layers only.
+  Full,
+  /// The inputs of layers, the results of attention and of every other matmul
+  /// with a parameter (the first, third, ... of a layer).
+  Products,
+  /// As much as Plan::recomputeBytes have room for.
+  Auto,
+};
+/// When ZeRO-2 scatters gradients.
+enum class Scatter {
+  /// With each micro-batch.
+  Each,
+  /// When all micro-batches of a round have gone back through a chunk of
+  /// layers: one chunk's gradients are whole, and another's on their way. A
+  /// round are the pp micro-batches that the interleaved schedule sends through
+  /// a chunk one after the other, and all micro-batches otherwise.
+  Round,
+  /// Once a step, with ZeRO-1's memory.
+  Last,
+};
+/// Element type of parameters and activations. FP8 is BF16 with the matmuls of
+/// linear layers in 8 bits.
+enum class Precision { F32, BF16, F16, FP8 };
+/// Element type of the sums of gradients.
+enum class GradDType {
+  F32,
+  BF16,
+  /// Each micro-batch's gradients in 16 bits, added up in f32 beside them.
+  Both,
+};
+enum class OptimizerKind {
+  /// f32 master copy, f32 moments.
+  AdamW,
+  /// No master copy (bf16 parameters, f32 moments).
+  AdamWNoMaster,
+  /// f32 master copy, 8-bit moments.
+  AdamW8Bit,
+  SGD,
+};
+/// Where optimizer state is kept.
+enum class Offload { None, Host, NVMe };
+/// How attention is computed.
+enum class AttentionKind {
+  /// One kernel; scores are not written.
+  Flash,
+  /// Matmuls, mask, softmax and dropout one by one, scores written.
+  Naive,
+};
+/// Course of the learning rate after warm-up.
+enum class LearningRateKind { Constant, Cosine };
+/// The order of the forwards and backwards of micro-batches on pipeline stages,
+/// of p ranks, m micro-batches, v chunks of layers a rank.
+enum class ScheduleKind {
+  /// All forwards, then all backwards (Huang et al. 2019).
+  GPipe,
+  /// One forward, one backward in turn; at most p - r micro-batches are alive
+  /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
+  OneFOneB,
+  /// 1F1B with v chunks a rank, round robin (Narayanan et al. 2021). Expects m
+  /// to be a multiple of p.
+  Interleaved,
+  /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;
+  /// at most p, and 2p - 1, micro-batches alive.
+  ZeroBubbleH1,
+  ZeroBubbleH2,
+  /// The automatic scheduler of the same paper, with the memory of p and of 2p
+  /// micro-batches.
+  ZeroBubble1P,
+  ZeroBubble2P,
+  /// Two chunks a rank in the form of a V, at most p alive (Qi et al. 2024,
+  /// "Pipeline Parallelism with Controllable Memory"). Expects m >= 2p.
+  ZeroBubbleV,
+  /// Two streams of micro-batches from both ends, the forward of one beside the
+  /// backward of the other (DeepSeek-V3 report, 2024). Expects p and m even and
+  /// m >= 2p; each rank holds two stages.
+  DualPipe,
+};
+
+/// The names of the values of one of the enums above, in their order.
+template <typename EnumT> llvm::ArrayRef<llvm::StringRef> getNames();
+
+/// The name of a value, as options, JSON and attributes spell it.
+template <typename EnumT> llvm::StringRef stringify(EnumT value) {
+  return getNames<EnumT>()[static_cast<size_t>(value)];
+}
+
+/// The value of a name.
+template <typename EnumT> std::optional<EnumT> parseName(llvm::StringRef name) {
+  for (auto [i, known] : llvm::enumerate(getNames<EnumT>()))
+    if (known == name)
+      return static_cast<EnumT>(i);
+  return std::nullopt;
+}
+
+/// What the parameters of some names are trained with.
+struct ParameterGroup {
+  /// Of names: `*` any text, `?` one character, `[ab]` one of these.
+  std::string pattern;
+  /// Factor of the learning rate.
+  double lrScale = 1;
+  /// In place of the plan's.
+  std::optional<double> weightDecay;
+  bool operator==(const ParameterGroup &o) const {
+    return pattern == o.pattern && lrScale == o.lrScale &&
+           weightDecay == o.weightDecay;
+  }
+};
+
+struct Plan {
+  //===--------------------------------------------------------------------===//
+  // Devices
+  //===--------------------------------------------------------------------===//
+  int64_t dp = 1, tp = 1, pp = 1, cp = 1;
+  /// Expert axis, a part of dp: it does not multiply.
+  int64_t ep = 1;
+  /// Sequence sharding of the residual stream over tp.
+  bool sp = false;
+  /// 0: none, 1: optimizer state, 2: gradients too, 3: parameters too.
+  int64_t zero = 0;
+  /// Under ZeRO-2, and ZeRO-3 of the compiler.
+  Scatter scatter = Scatter::Each;
+  /// Devices that ZeRO-3 shards over; 0: all of dp and cp.
+  int64_t shardRanks = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Batch
+  //===--------------------------------------------------------------------===//
+  /// Tokens of a sequence; 1 also where the data has no sequences.
+  int64_t seq = 1;
+  /// Sequences of one micro-batch on one device (of dp).
+  int64_t microBatch = 1;
+  /// Micro-batches of one step on one pipeline, one after the other.
+  int64_t microBatches = 1;
+
+  //===--------------------------------------------------------------------===//
+  // Pipeline
+  //===--------------------------------------------------------------------===//
+  /// Without stages it has no influence.
+  ScheduleKind schedule = ScheduleKind::OneFOneB;
+  /// Chunks of layers a stage (virtual pipeline).
+  int64_t vpp = 1;
+  /// Blocks of each chunk in order; empty: spread evenly.
+  std::vector<int64_t> stageLayers;
+  /// Without sp, devices of tp send a stage's output in shards that are
+  /// gathered on the other side; otherwise each sends the whole of it.
+  bool scatterTransfers = true;
+
+  //===--------------------------------------------------------------------===//
+  // Numbers and memory
+  //===--------------------------------------------------------------------===//
+  Precision precision = Precision::F32;
+  GradDType gradDType = GradDType::F32;
+  /// Bytes of further copies of each gradient: 16-bit ones beside f32 sums,
+  /// buffers of the optimizer's step.
+  int64_t gradCopyBytes = 0;
+  /// Parameters are stored in f32, which is the master copy, and are cast where
+  /// they are used.
+  bool f32Parameters = false;
+  Recompute recompute = Recompute::None;
+  /// Under Recompute::Auto: what a rank's arena may take, in bytes.
+  int64_t recomputeBytes = 0;
+  /// Layers whose input is kept together under Full.
+  int64_t checkpointEvery = 1;
+  Offload offload = Offload::None;
+
+  //===--------------------------------------------------------------------===//
+  // Kernels and overlap
+  //===--------------------------------------------------------------------===//
+  AttentionKind attention = AttentionKind::Flash;
+  /// Dropout after attention, projections and MLP, as GPT-3 was trained.
+  bool dropout = false;
+  /// Each op is a kernel of its own and keeps its operands, as in a framework
+  /// that compiles nothing.
+  bool eager = false;
+  /// What sp gathers before a matmul is kept for the backward pass, not
+  /// gathered again.
+  bool keepGathered = false;
+  /// The loss is computed in one pass over the logits; otherwise kernel by
+  /// kernel in f32.
+  bool fusedLoss = false;
+  /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
+  /// state of the others.
+  bool frozen = false;
+  /// Collectives of gradients and of sharded parameters run beside kernels.
+  bool overlap = true;
+  /// Gathers and scatters of tp (with sp) run beside matmuls, in chunks.
+  bool overlapTp = false;
+
+  //===--------------------------------------------------------------------===//
+  // Optimizer
+  //===--------------------------------------------------------------------===//
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  double lr = 1e-3;
+  LearningRateKind lrSchedule = LearningRateKind::Constant;
+  /// Steps until the full learning rate.
+  int64_t warmup = 0;
+  /// Step at which a cosine reaches minLr.
+  int64_t totalSteps = 0;
+  double minLr = 0;
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8;
+  double weightDecay = 0.1;
+  /// Of SGD.
+  double momentum = 0;
+  /// Largest norm of all gradients, 0 for any.
+  double clip = 1;
+  /// The first that matches a parameter holds for it.
+  std::vector<ParameterGroup> groups;
+  /// Of f16, at first.
+  double lossScale = 128;
+  /// Steps without overflow until the scale of the loss doubles.
+  int64_t scaleWindow = 2000;
+
+  //===--------------------------------------------------------------------===//
+  // What follows from these
+  //===--------------------------------------------------------------------===//
+  /// Devices of all axes together.
+  int64_t gpus() const { return dp * tp * pp * cp; }
+  /// Sequences of one step.
+  int64_t globalBatch() const { return dp * microBatch * microBatches; }
+  /// Tokens of one step over all devices.
+  double tokens() const { return double(globalBatch()) * double(seq); }
+  /// Chunks of layers that the stages have together: pp x vpp, and two for each
+  /// stage of a pipeline in the form of a V.
+  int64_t chunks() const;
+  /// True if pp micro-batches go through a chunk one after the other, and then
+  /// through another: with chunks in the interleaved schedule.
+  bool hasRounds() const;
+  /// Scatters of the gradients of a chunk in a step, under ZeRO-2.
+  int64_t scatters() const;
+
+  /// Takes as many micro-batches as a step of `sequences` has. Returns why that
+  /// is no whole number; empty if it is.
+  std::string setGlobalBatch(int64_t sequences);
+  /// Why the axes do not fill `devices`, with what to change; empty if they do.
+  std::string checkDevices(int64_t devices) const;
+  /// One line for each field that is out of its range, for too many devices or
+  /// sequences, and for settings of training that contradict each other. Empty
+  /// if there is none.
+  std::vector<std::string> checkFields() const;
+  /// One line for each reason why the plan has no price: checkFields(), axes
+  /// and sequences that do not divide, a schedule that wants another number of
+  /// micro-batches or chunks, a policy that only the compiler has. Empty if
+  /// there is none.
+  std::vector<std::string> check() const;
+  /// The same against a model: heads, KV heads, ffn, layers that tp, cp, pp and
+  /// vpp do not divide.
+  std::vector<std::string> checkModel(int64_t heads, int64_t kvHeads,
+                                      int64_t ffn, int64_t layers) const;
+  /// Short form for reports: "dp128 tp8 pp16 mb1 zero2".
+  std::string summary() const;
+
+  bool operator==(const Plan &o) const;
+  bool operator!=(const Plan &o) const { return !(*this == o); }
+};
+
+/// Of equal plans the same.
+llvm::hash_code hash_value(const Plan &plan);
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_PLAN_H

@@ -1,0 +1,267 @@
+//===- Plan.cpp - How a model is trained on a cluster ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What follows from the fields, and the checks of a plan, against itself and
+// against a model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Plan.h"
+#include "tessera/Support/PlanFields.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
+
+using namespace llvm;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+/// The largest divisor of `number` below `size`; 0 if there is none.
+static int64_t divisorBelow(int64_t number, int64_t size) {
+  int64_t best = 0;
+  for (int64_t low = 1; low * low <= number; ++low)
+    if (number % low == 0)
+      for (int64_t divisor : {low, number / low})
+        if (divisor < size)
+          best = std::max(best, divisor);
+  return best;
+}
+
+/// Which axis to change for the devices to suffice, or how many they may be. dp
+/// fills what the others leave; of those the one that changes least is made
+/// smaller, tp and cp by a whole number, since heads and sequences divide so.
+static std::string adviseAxes(const Plan &l, int64_t gpus) {
+  struct Axis {
+    const char *name;
+    int64_t size;
+    bool divides;
+  };
+  const Axis axes[] = {
+      {"tp", l.tp, true}, {"pp", l.pp, false}, {"cp", l.cp, true}};
+  double others = double(l.tp) * l.pp * l.cp;
+  bool enough = others <= double(gpus);
+  if (enough && gpus % int64_t(others) == 0)
+    return formatv("change dp to {0}", gpus / int64_t(others));
+  const char *axis = nullptr;
+  int64_t to = 0, dp = 0;
+  double kept = 0;
+  for (const auto &[name, size, divides] : axes) {
+    double rest = others / size;
+    if (rest > double(gpus) || gpus % int64_t(rest) != 0)
+      continue;
+    int64_t left = gpus / int64_t(rest);
+    int64_t divisor = divisorBelow(divides ? std::gcd(left, size) : left, size);
+    if (divisor <= kept * size)
+      continue;
+    axis = name;
+    to = divisor;
+    dp = left / divisor;
+    kept = double(divisor) / size;
+  }
+  if (axis && dp == l.dp)
+    return formatv("change {0} to {1}", axis, to);
+  if (axis)
+    return formatv("change {0} to {1} and dp to {2}", axis, to, dp);
+  if (!enough)
+    return formatv("make tp, pp or cp smaller: together they are {0:F0}",
+                   others);
+  int64_t fits = gpus / int64_t(others);
+  std::string change;
+  if (fits != l.dp)
+    change = formatv("dp to {0} and ", fits);
+  return formatv("change {0}gpus to {1}, or tp, pp and cp to divisors of gpus",
+                 change, fits * int64_t(others));
+}
+
+std::string Plan::checkDevices(int64_t devices) const {
+  double product = double(dp) * tp * pp * cp;
+  if (product == double(devices))
+    return "";
+  return formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x {2} x {3} = "
+                 "{4:F0} but got {5}; {6}",
+                 dp, tp, pp, cp, product, devices, adviseAxes(*this, devices));
+}
+
+std::string Plan::setGlobalBatch(int64_t sequences) {
+  microBatches = std::max<int64_t>(sequences / (dp * microBatch), 1);
+  if (sequences == globalBatch())
+    return "";
+  return formatv("global-batch: expects a multiple of dp x micro-batch = {0} x "
+                 "{1} but got {2}",
+                 dp, microBatch, sequences);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Of devices and of sequences of a step.
+static constexpr double kMostOfAll = std::numeric_limits<int32_t>::max();
+
+static void checkAxes(std::vector<std::string> &errors, const Plan &l) {
+  if (l.dp % l.ep)
+    errors.push_back(
+        formatv("ep: expects a divisor of dp = {0} but got {1}", l.dp, l.ep));
+  int64_t shards = l.dp * l.cp;
+  if (l.shardRanks && shards % l.shardRanks)
+    errors.push_back(
+        formatv("shard-ranks: expects a divisor of dp x cp = {0} but got {1}",
+                shards, l.shardRanks));
+  if (l.recompute == Recompute::Auto)
+    errors.push_back("recompute: expects none, selective, full or products for "
+                     "a price but got auto");
+  int64_t parts = l.cp * (l.sp ? l.tp : 1);
+  if (l.seq % parts)
+    errors.push_back(formatv("seq: expects a multiple of cp{0} = {1} but got "
+                             "{2}",
+                             l.sp ? " x tp" : "", parts, l.seq));
+}
+
+static void checkSchedule(std::vector<std::string> &errors, const Plan &l) {
+  bool interleaved = l.schedule == ScheduleKind::Interleaved;
+  if (l.vpp > 1 && !interleaved)
+    errors.push_back(formatv("vpp: expects 1 with schedule {0} but got {1}",
+                             stringify(l.schedule), l.vpp));
+  if (interleaved && l.pp == 1 && l.vpp > 1)
+    errors.push_back(
+        formatv("vpp: expects 1 with one stage but got {0}", l.vpp));
+  if (interleaved && l.microBatches % l.pp)
+    errors.push_back(formatv("schedule: interleaved expects a multiple of pp = "
+                             "{0} micro-batches but got {1}",
+                             l.pp, l.microBatches));
+  if (l.schedule == ScheduleKind::DualPipe &&
+      (l.pp % 2 || l.microBatches % 2 || l.microBatches < 2 * l.pp))
+    errors.push_back(formatv("schedule: dualpipe expects an even pp and an "
+                             "even number of at least 2 pp micro-batches but "
+                             "got pp = {0} and {1} micro-batches",
+                             l.pp, l.microBatches));
+  if (l.schedule == ScheduleKind::ZeroBubbleV && l.pp > 1 &&
+      l.microBatches < 2 * l.pp)
+    errors.push_back(formatv("schedule: zb-v expects at least 2 pp = {0} "
+                             "micro-batches but got {1}",
+                             2 * l.pp, l.microBatches));
+  if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
+    errors.push_back(formatv("stage-layers: expects {0} numbers, one for each "
+                             "chunk of a stage, but got {1}",
+                             l.chunks(), l.stageLayers.size()));
+}
+
+/// What overflows nowhere.
+static void checkProducts(std::vector<std::string> &errors, const Plan &l) {
+  double devices = double(l.dp) * l.tp * l.pp * l.cp;
+  if (devices > kMostOfAll)
+    errors.push_back(formatv("gpus: expects at most {0:F0} but got dp x tp x "
+                             "pp x cp = {1:F0}",
+                             kMostOfAll, devices));
+  double sequences = double(l.dp) * l.microBatch * l.microBatches;
+  if (sequences > kMostOfAll)
+    errors.push_back(formatv("global-batch: expects at most {0:F0} but got dp "
+                             "x micro-batch x micro-batches = {1:F0}",
+                             kMostOfAll, sequences));
+}
+
+std::vector<std::string> Plan::checkFields() const {
+  std::vector<std::string> errors;
+  for (const PlanField &field : getPlanFields())
+    if (!field.isInRange(*this))
+      errors.push_back((field.name + ": expects " + field.getForm() +
+                        " but got " + field.print(*this))
+                           .str());
+  if (!errors.empty())
+    return errors;
+  checkProducts(errors, *this);
+  if (lrSchedule == LearningRateKind::Cosine && totalSteps <= warmup)
+    errors.push_back(formatv("total-steps: expects more than warmup = {0} with "
+                             "cosine but got {1}",
+                             warmup, totalSteps));
+  return errors;
+}
+
+std::vector<std::string> Plan::check() const {
+  std::vector<std::string> errors = checkFields();
+  if (!errors.empty())
+    return errors;
+  checkAxes(errors, *this);
+  if (errors.empty())
+    checkSchedule(errors, *this);
+  return errors;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows
+//===----------------------------------------------------------------------===//
+
+int64_t Plan::chunks() const {
+  if (pp == 1)
+    return 1;
+  return pp * (schedule == ScheduleKind::ZeroBubbleV ? 2 : vpp);
+}
+
+bool Plan::hasRounds() const {
+  return pp > 1 && vpp > 1 && schedule == ScheduleKind::Interleaved;
+}
+
+int64_t Plan::scatters() const {
+  switch (scatter) {
+  case Scatter::Each:
+    return microBatches;
+  case Scatter::Round:
+    return hasRounds() ? microBatches / pp : 1;
+  case Scatter::Last:
+    return 1;
+  }
+  return 1;
+}
+
+std::vector<std::string> Plan::checkModel(int64_t heads, int64_t kvHeads,
+                                          int64_t ffn, int64_t layers) const {
+  std::vector<std::string> errors;
+  auto divides = [&](const char *what, int64_t size) {
+    if (size % tp)
+      errors.push_back(formatv("tp: expects a divisor of the {0} {1} but got "
+                               "{2}",
+                               size, what, tp));
+  };
+  divides("heads", heads);
+  divides("columns of the MLP", ffn);
+  // More ranks than groups of heads share each group evenly.
+  if (kvHeads % tp && tp % kvHeads)
+    errors.push_back(formatv("tp: expects a divisor or a multiple of the {0} "
+                             "KV heads but got {1}",
+                             kvHeads, tp));
+  // The embedding and the head may be chunks of their own.
+  if (pp > 1 && layers + 2 < chunks())
+    errors.push_back(formatv("pp: expects chunks of stages of at most the {0} "
+                             "layers, embedding and head but got {1} x {2}",
+                             layers, pp, chunks() / pp));
+  int64_t given =
+      std::accumulate(stageLayers.begin(), stageLayers.end(), int64_t(0));
+  if (!stageLayers.empty() && given != layers)
+    errors.push_back(formatv("stage-layers: expects a sum of {0} but got {1}",
+                             layers, given));
+  return errors;
+}
+
+std::string Plan::summary() const {
+  std::string text = formatv("dp{0} tp{1} pp{2}", dp, tp, pp);
+  auto addSize = [&](const char *name, int64_t value, int64_t none) {
+    if (value != none)
+      text += formatv(" {0}{1}", name, value);
+  };
+  addSize("cp", cp, 1);
+  addSize("ep", ep, 1);
+  addSize("vpp", vpp, 1);
+  addSize("mb", microBatch, 0);
+  addSize("zero", zero, 0);
+  if (zero == 2 && scatter != Scatter::Each)
+    text += (" zero2-reduce=" + stringify(scatter)).str();
+  if (sp)
+    text += " sp";
+  if (recompute != Recompute::None)
+    text += " recompute=" + findPlanField("recompute")->print(*this);
+  return text;
+}

@@ -1,0 +1,662 @@
+//===- PlanFields.cpp - The fields of a plan ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table, and what is made of it but for options and the attribute, which
+// are made where these are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/PlanFields.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <set>
+
+using namespace llvm;
+using namespace tessera;
+using Field = PlanField;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace tessera {
+template <> ArrayRef<StringRef> getNames<Recompute>() {
+  static constexpr StringRef names[] = {"none", "selective", "full", "products",
+                                        "auto"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<Scatter>() {
+  static constexpr StringRef names[] = {"each", "round", "last"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<Precision>() {
+  static constexpr StringRef names[] = {"f32", "bf16", "f16", "fp8"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<GradDType>() {
+  static constexpr StringRef names[] = {"f32", "bf16", "bf16+f32"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<OptimizerKind>() {
+  static constexpr StringRef names[] = {"adamw", "adamw-no-master",
+                                        "adamw-8bit", "sgd"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<Offload>() {
+  static constexpr StringRef names[] = {"none", "host", "nvme"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<AttentionKind>() {
+  static constexpr StringRef names[] = {"flash", "naive"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
+  static constexpr StringRef names[] = {"constant", "cosine"};
+  return names;
+}
+template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
+  static constexpr StringRef names[] = {"gpipe", "1f1b",  "interleaved",
+                                        "zb-h1", "zb-h2", "zb-1p",
+                                        "zb-2p", "zb-v",  "dualpipe"};
+  return names;
+}
+} // namespace tessera
+
+//===----------------------------------------------------------------------===//
+// Values with a syntax of their own
+//===----------------------------------------------------------------------===//
+
+/// The shortest text that is read as the same number.
+static std::string printNumber(double number) {
+  std::string text;
+  for (int digits = 1; digits <= 17; ++digits) {
+    char buffer[40];
+    snprintf(buffer, sizeof(buffer), "%.*g", digits, number);
+    text = buffer;
+    double again;
+    if (!StringRef(text).getAsDouble(again) && again == number)
+      break;
+  }
+  return text;
+}
+
+static bool parseNumber(StringRef text, double &number) {
+  return !text.getAsDouble(number) && std::isfinite(number);
+}
+
+static std::string printRecompute(const Plan &plan) {
+  std::string text = stringify(plan.recompute).str();
+  if (plan.recompute == Recompute::Auto)
+    text += "=" + std::to_string(plan.recomputeBytes);
+  return text;
+}
+
+static bool parseRecompute(StringRef text, Plan &plan) {
+  auto [name, bytesText] = text.split('=');
+  std::optional<Recompute> kind = parseName<Recompute>(name);
+  bool isAuto = kind == Recompute::Auto;
+  int64_t bytes = 0;
+  if (!kind || isAuto != text.contains('=') ||
+      (isAuto && (bytesText.getAsInteger(10, bytes) || bytes < 1)))
+    return false;
+  plan.recompute = *kind;
+  plan.recomputeBytes = bytes;
+  return true;
+}
+
+/// "*.gamma:decay=0;w?:lr=0.5".
+static std::string printGroups(const Plan &plan) {
+  std::string text;
+  for (const ParameterGroup &group : plan.groups) {
+    text += (text.empty() ? "" : ";") + group.pattern;
+    if (group.lrScale != 1 || !group.weightDecay)
+      text += ":lr=" + printNumber(group.lrScale);
+    if (group.weightDecay)
+      text += ":decay=" + printNumber(*group.weightDecay);
+  }
+  return text;
+}
+
+static bool parseGroup(StringRef text, ParameterGroup &group) {
+  SmallVector<StringRef> parts;
+  text.split(parts, ':');
+  group.pattern = parts[0].str();
+  if (parts.size() < 2 || parts[0].empty() ||
+      parts[0].find_first_of("\"\\") != StringRef::npos)
+    return false;
+  for (StringRef part : drop_begin(parts)) {
+    auto [name, value] = part.split('=');
+    double number;
+    if (!parseNumber(value, number))
+      return false;
+    if (name == "lr")
+      group.lrScale = number;
+    else if (name == "decay")
+      group.weightDecay = number;
+    else
+      return false;
+  }
+  return true;
+}
+
+static bool parseGroups(StringRef text, Plan &plan) {
+  std::vector<ParameterGroup> groups;
+  SmallVector<StringRef> parts;
+  text.split(parts, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef part : parts)
+    if (!parseGroup(part, groups.emplace_back()))
+      return false;
+  plan.groups = std::move(groups);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+template <auto member> static Field::Choice choice() {
+  using EnumT = std::decay_t<decltype(std::declval<Plan>().*member)>;
+  return {getNames<EnumT>,
+          [](const Plan &plan) { return static_cast<size_t>(plan.*member); },
+          [](Plan &plan, size_t value) {
+            plan.*member = static_cast<EnumT>(value);
+          }};
+}
+
+/// Sizes and counts, and products of few of them, stay exact.
+static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+static Field::Integer size(int64_t Plan::*member) { return {member, 1, kMost}; }
+
+static constexpr unsigned kStored = Field::kJson | Field::kAttribute;
+static constexpr unsigned kPriced = kStored | Field::kPriced;
+static constexpr unsigned kCompiled = kStored | Field::kCompiled;
+static constexpr unsigned kBoth = kPriced | kCompiled;
+
+ArrayRef<PlanField> tessera::getPlanFields() {
+  static const PlanField fields[] = {
+      {"gpus", "N", Field::kJson | Field::kPriced, Field::Derived{&Plan::gpus},
+       "devices; default: dp x tp x pp x cp"},
+      {"dp", "N", kBoth, size(&Plan::dp),
+       "data axis: the batch; of plan, default: what is left of --gpus"},
+      {"tp", "N", kBoth, size(&Plan::tp),
+       "tensor axis: heads, MLP and vocabulary"},
+      {"pp", "N", kPriced, size(&Plan::pp), "pipeline stages"},
+      {"cp", "N", kPriced, size(&Plan::cp),
+       "context axis: the sequence, in attention too"},
+      {"ep", "N", kPriced, size(&Plan::ep), "expert axis, a part of dp"},
+      {"sp", "", kBoth, Field::Flag{&Plan::sp},
+       "shard the residual stream's sequence over tp"},
+      {"zero", "N", kBoth, Field::Integer{&Plan::zero, 0, 3},
+       "0 to 3: shard nothing, optimizer state, gradients too, parameters too, "
+       "over dp"},
+      {"zero2-reduce", "WHEN", kBoth, choice<&Plan::scatter>(),
+       "with zero 2 (compiled: and 3), scatter gradients of each micro-batch "
+       "(each), a chunk's after a round of micro-batches (round), or the "
+       "step's sum (last, the memory of zero 1)"},
+      {"shard-ranks", "N", kPriced, Field::Integer{&Plan::shardRanks, 0, kMost},
+       "devices that zero shards over; default: dp x cp"},
+      {"seq", "N", kPriced, size(&Plan::seq),
+       "tokens of a sequence; default: the config's"},
+      {"micro-batch", "N", kPriced, size(&Plan::microBatch),
+       "sequences of a device's micro-batch"},
+      {"micro-batches", "N",
+       Field::kPriced | Field::kCompiled | Field::kAttribute,
+       size(&Plan::microBatches),
+       "shares of a device's batch, one after the other"},
+      {"global-batch", "N", Field::kJson | Field::kPriced,
+       Field::Derived{&Plan::globalBatch},
+       "sequences of a step; default: dp x micro-batch x micro-batches"},
+      {"schedule", "NAME", kPriced, choice<&Plan::schedule>(),
+       "order of micro-batches on pipeline stages: {}"},
+      {"vpp", "N", kPriced, size(&Plan::vpp),
+       "chunks of each stage, with interleaved"},
+      {"stage-layers", "LIST", kPriced, Field::Integers{&Plan::stageLayers},
+       "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
+      {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
+       "without sp, devices of tp each send a shard of a stage's output"},
+      {"recompute", "POLICY", kBoth,
+       Field::Text{"none, selective, full, products or auto=BYTES",
+                   printRecompute, parseRecompute},
+       "what the backward computes again: none, selective (what is cheap; "
+       "priced: the core of attention), full (all but the inputs of layers), "
+       "products (priced only: all but every other matmul and attention), or "
+       "auto=BYTES (compiled only: as little as fits a rank's arena into so "
+       "many bytes, of all it holds)"},
+      {"checkpoint-every", "N", kPriced, size(&Plan::checkpointEvery),
+       "layers between kept inputs, with full"},
+      {"precision", "TYPE", kBoth, choice<&Plan::precision>(),
+       "parameters and activations: {}; below f32 with a master copy in f32; "
+       "fp8: as bf16, with linear layers multiplied in 8 bits; default: the "
+       "graph's, of plan bf16"},
+      {"grad-dtype", "TYPE", kBoth, choice<&Plan::gradDType>(),
+       "sums of gradients: {} (priced only: both)"},
+      {"grad-copy-bytes", "N", kStored,
+       Field::Integer{&Plan::gradCopyBytes, 0, kMost},
+       "bytes of further copies of each gradient"},
+      {"f32-parameters", "", kPriced, Field::Flag{&Plan::f32Parameters},
+       "parameters are stored in f32 without a master copy, cast in use"},
+      {"optimizer", "NAME", kBoth, choice<&Plan::optimizer>(),
+       "{}; compiled: adamw, sgd"},
+      {"offload", "WHERE", kPriced, choice<&Plan::offload>(),
+       "where optimizer state is kept: {}"},
+      {"attention", "KIND", kPriced, choice<&Plan::attention>(),
+       "flash, or naive, which writes scores"},
+      {"dropout", "", kPriced, Field::Flag{&Plan::dropout},
+       "with dropout, as GPT-3 was trained"},
+      {"eager", "", kPriced, Field::Flag{&Plan::eager},
+       "each op a kernel of its own that keeps its operands"},
+      {"keep-gathered", "", kPriced, Field::Flag{&Plan::keepGathered},
+       "keep what sp gathers for a matmul, do not gather again"},
+      {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
+       "the loss in one pass over the logits"},
+      {"frozen", "", kStored, Field::Flag{&Plan::frozen},
+       "only a few added parameters are trained"},
+      {"overlap", "", kPriced, Field::Flag{&Plan::overlap},
+       "gradients and parameters travel beside no kernel"},
+      {"overlap-tp", "", kPriced, Field::Flag{&Plan::overlapTp},
+       "collectives of tp run beside matmuls"},
+      {"lr", "X", kCompiled, Field::Number{&Plan::lr, 0}, "learning rate"},
+      {"lr-schedule", "NAME", kCompiled, choice<&Plan::lrSchedule>(),
+       "after warm-up: {}"},
+      {"warmup", "N", kCompiled, Field::Integer{&Plan::warmup, 0, kMost},
+       "steps until the full learning rate"},
+      {"total-steps", "N", kCompiled,
+       Field::Integer{&Plan::totalSteps, 0, kMost},
+       "step at which cosine reaches --min-lr"},
+      {"min-lr", "X", kCompiled, Field::Number{&Plan::minLr, 0},
+       "learning rate at the end of cosine"},
+      {"beta1", "X", kCompiled, Field::Number{&Plan::beta1, 0, 1}, "of adamw"},
+      {"beta2", "X", kCompiled, Field::Number{&Plan::beta2, 0, 1}, "of adamw"},
+      {"eps", "X", kCompiled, Field::Number{&Plan::eps, 0}, "of adamw"},
+      {"weight-decay", "X", kCompiled, Field::Number{&Plan::weightDecay, 0},
+       "of matrices; norms and biases have none"},
+      {"momentum", "X", kCompiled, Field::Number{&Plan::momentum, 0, 1},
+       "of sgd"},
+      {"clip", "X", kCompiled, Field::Number{&Plan::clip, 0},
+       "largest norm of all gradients, 0 for any"},
+      {"groups", "LIST", kCompiled,
+       Field::Text{"PATTERN:lr=FACTOR:decay=X, separated by ';'", printGroups,
+                   parseGroups},
+       "PATTERN:lr=FACTOR:decay=X, separated by ';': what parameters of such "
+       "names are trained with; default: all alike"},
+      {"loss-scale", "X", kCompiled, Field::Number{&Plan::lossScale, 1},
+       "of f16 at first: of the sum of losses, not of their mean, so far less "
+       "than is usual"},
+      {"scale-window", "N", kCompiled, size(&Plan::scaleWindow),
+       "steps without overflow until it doubles"},
+  };
+  return fields;
+}
+
+const PlanField *tessera::findPlanField(StringRef name) {
+  // Fields are looked up by reports and messages only.
+  for (const PlanField &field : getPlanFields())
+    if (field.name == name)
+      return &field;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// One field
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One function for each alternative of a variant.
+template <typename... Ts> struct Cases : Ts... {
+  using Ts::operator()...;
+};
+template <typename... Ts> Cases(Ts...) -> Cases<Ts...>;
+} // namespace
+
+static std::string joinIntegers(ArrayRef<int64_t> values) {
+  return join(map_range(values, [](int64_t v) { return std::to_string(v); }),
+              ",");
+}
+
+static bool isOnByDefault(const PlanField &field) {
+  auto *flag = std::get_if<Field::Flag>(&field.type);
+  return flag && Plan().*flag->member;
+}
+
+std::string PlanField::getOption() const {
+  return (isOnByDefault(*this) ? "--no-" : "--") + name.str();
+}
+
+std::string PlanField::getParameter() const {
+  std::string parameter = name.str();
+  std::replace(parameter.begin(), parameter.end(), '-', '_');
+  return parameter;
+}
+
+std::string PlanField::getHelp() const {
+  std::string names;
+  if (auto *choice = std::get_if<Choice>(&type))
+    names = join(choice->names(), ", ");
+  auto [before, after] = help.split("{}");
+  std::string text =
+      (before + (help.contains("{}") ? names : "") + after).str();
+  if (value.empty() || help.contains("default"))
+    return text;
+  return text + "; default: " + print(Plan());
+}
+
+std::string PlanField::getForm() const {
+  return std::visit(
+      Cases{[](const Integer &i) -> std::string {
+              return formatv("an integer from {0} to {1}", i.least, i.most);
+            },
+            [](const Flag &) -> std::string { return "true or false"; },
+            [](const Number &n) -> std::string {
+              std::string text = "a number of at least " + printNumber(n.least);
+              if (std::isfinite(n.below))
+                text += " and below " + printNumber(n.below);
+              return text;
+            },
+            [](const Integers &) -> std::string {
+              return formatv("integers from 1 to {0}", kMost);
+            },
+            [](const Choice &c) -> std::string {
+              return "one of " + join(c.names(), ", ");
+            },
+            [](const Text &t) -> std::string { return t.form.str(); },
+            [](const Derived &) -> std::string {
+              return formatv("an integer from 1 to {0}", kMost);
+            }},
+      type);
+}
+
+std::string PlanField::print(const Plan &plan) const {
+  return std::visit(
+      Cases{[&](const Integer &i) { return std::to_string(plan.*i.member); },
+            [&](const Flag &f) -> std::string {
+              return plan.*f.member ? "true" : "false";
+            },
+            [&](const Number &n) { return printNumber(plan.*n.member); },
+            [&](const Integers &i) { return joinIntegers(plan.*i.member); },
+            [&](const Choice &c) { return c.names()[c.get(plan)].str(); },
+            [&](const Text &t) { return t.print(plan); },
+            [&](const Derived &d) { return std::to_string((plan.*d.get)()); }},
+      type);
+}
+
+bool PlanField::isInRange(const Plan &plan) const {
+  return std::visit(
+      Cases{[&](const Integer &i) {
+              return plan.*i.member >= i.least && plan.*i.member <= i.most;
+            },
+            [&](const Number &n) {
+              return plan.*n.member >= n.least && plan.*n.member < n.below;
+            },
+            [&](const Integers &i) {
+              return all_of(plan.*i.member,
+                            [](int64_t v) { return v >= 1 && v <= kMost; });
+            },
+            [](const auto &) { return true; }},
+      type);
+}
+
+bool PlanField::parse(StringRef text, Plan &plan) const {
+  Plan changed = plan;
+  bool parsed = std::visit(
+      Cases{
+          [&](const Integer &i) {
+            return !text.getAsInteger(10, changed.*i.member);
+          },
+          [&](const Flag &f) {
+            changed.*f.member = text == "true";
+            return text == "true" || text == "false";
+          },
+          [&](const Number &n) { return parseNumber(text, changed.*n.member); },
+          [&](const Integers &i) {
+            SmallVector<StringRef> parts;
+            if (!text.empty())
+              text.split(parts, ',');
+            (changed.*i.member).assign(parts.size(), 0);
+            return all_of(zip(parts, changed.*i.member), [](auto pair) {
+              auto &[part, value] = pair;
+              return !part.getAsInteger(10, value);
+            });
+          },
+          [&](const Choice &c) {
+            const StringRef *found = find(c.names(), text);
+            if (found == c.names().end())
+              return false;
+            c.set(changed, found - c.names().begin());
+            return true;
+          },
+          [&](const Text &t) { return t.parse(text, changed); },
+          [&](const Derived &) { return false; }},
+      type);
+  if (!parsed || !isInRange(changed))
+    return false;
+  plan = std::move(changed);
+  return true;
+}
+
+json::Value PlanField::toJson(const Plan &plan) const {
+  return std::visit(
+      Cases{[&](const Integer &i) { return json::Value(plan.*i.member); },
+            [&](const Flag &f) { return json::Value(plan.*f.member); },
+            [&](const Number &n) { return json::Value(plan.*n.member); },
+            [&](const Integers &i) {
+              return json::Value(json::Array(plan.*i.member));
+            },
+            [&](const Derived &d) { return json::Value((plan.*d.get)()); },
+            [&](const auto &) { return json::Value(print(plan)); }},
+      type);
+}
+
+/// The value as an option gives it; none where it is of another type.
+static std::optional<std::string> toText(const PlanField &field,
+                                         const json::Value &value) {
+  auto integer = [](const json::Value &v) -> std::optional<std::string> {
+    if (std::optional<int64_t> number = v.getAsInteger())
+      return std::to_string(*number);
+    return std::nullopt;
+  };
+  return std::visit(
+      Cases{[&](const Field::Integer &) { return integer(value); },
+            [&](const Field::Derived &) { return integer(value); },
+            [&](const Field::Flag &) -> std::optional<std::string> {
+              if (std::optional<bool> flag = value.getAsBoolean())
+                return *flag ? "true" : "false";
+              return std::nullopt;
+            },
+            [&](const Field::Number &) -> std::optional<std::string> {
+              if (std::optional<double> number = value.getAsNumber())
+                return printNumber(*number);
+              return std::nullopt;
+            },
+            [&](const Field::Integers &) -> std::optional<std::string> {
+              const json::Array *list = value.getAsArray();
+              if (!list)
+                return std::nullopt;
+              std::string text;
+              for (const json::Value &entry : *list) {
+                std::optional<std::string> number = integer(entry);
+                if (!number)
+                  return std::nullopt;
+                text += (text.empty() ? "" : ",") + *number;
+              }
+              return text;
+            },
+            [&](const auto &) -> std::optional<std::string> {
+              if (std::optional<StringRef> text = value.getAsString())
+                return text->str();
+              return std::nullopt;
+            }},
+      field.type);
+}
+
+bool PlanField::isEqual(const Plan &a, const Plan &b) const {
+  return std::visit(
+      Cases{[&](const Integer &i) { return a.*i.member == b.*i.member; },
+            [&](const Flag &f) { return a.*f.member == b.*f.member; },
+            [&](const Number &n) { return a.*n.member == b.*n.member; },
+            [&](const Integers &i) { return a.*i.member == b.*i.member; },
+            [&](const Choice &c) { return c.get(a) == c.get(b); },
+            [&](const Text &t) { return t.print(a) == t.print(b); },
+            // Of equal fields it is equal.
+            [&](const Derived &) { return true; }},
+      type);
+}
+
+bool Plan::operator==(const Plan &o) const {
+  return all_of(getPlanFields(), [&](const PlanField &field) {
+    return field.isEqual(*this, o);
+  });
+}
+
+hash_code tessera::hash_value(const Plan &plan) {
+  hash_code hash = 0;
+  for (const PlanField &field : getPlanFields())
+    if (!field.isDefault(plan))
+      hash = hash_combine(hash, StringRef(field.name), field.print(plan));
+  return hash;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans that are given
+//===----------------------------------------------------------------------===//
+
+static size_t indexOf(const PlanField &field) {
+  return &field - getPlanFields().begin();
+}
+
+static Error makeError(const PlanField &field, const Twine &got) {
+  return createStringError(field.name + ": expects " + field.getForm() +
+                           " but got " + got);
+}
+
+static Error unknownField(StringRef name) {
+  SmallVector<StringRef> known;
+  for (const PlanField &field : getPlanFields())
+    known.push_back(field.name);
+  return createStringError(name + ": expects a known field" +
+                           didYouMean(name, known));
+}
+
+bool GivenPlan::has(StringRef name) const {
+  const PlanField *field = findPlanField(name);
+  return field && !given.empty() && given.test(indexOf(*field));
+}
+
+/// False if it is no value of the field.
+bool GivenPlan::assign(const PlanField &field, StringRef text) {
+  if (std::holds_alternative<Field::Derived>(field.type)) {
+    int64_t number;
+    if (text.getAsInteger(10, number) || number < 1 || number > kMost)
+      return false;
+    (field.name == "gpus" ? gpus : globalBatch) = number;
+  } else if (!field.parse(text, plan)) {
+    return false;
+  }
+  given.resize(getPlanFields().size());
+  given.set(indexOf(field));
+  return true;
+}
+
+void GivenPlan::forget(StringRef name) {
+  if (has(name))
+    given.reset(indexOf(*findPlanField(name)));
+}
+
+Error GivenPlan::set(StringRef name, StringRef text) {
+  const PlanField *field = findPlanField(name);
+  if (!field)
+    return unknownField(name);
+  if (assign(*field, text)) {
+    // The two say the same; the last one holds.
+    if (name == "micro-batches")
+      forget("global-batch");
+    else if (name == "global-batch")
+      forget("micro-batches");
+    return Error::success();
+  }
+  SmallVector<StringRef> names;
+  if (auto *choice = std::get_if<Field::Choice>(&field->type))
+    append_range(names, choice->names());
+  return makeError(*field, "'" + text + "'" + didYouMean(text, names));
+}
+
+Error GivenPlan::parse(StringRef text) {
+  // A list goes on where a part has no name.
+  std::string name, value;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::tie(name, value) = parts[i].split('=');
+    while (i + 1 < parts.size() && !parts[i + 1].contains('='))
+      value += "," + parts[++i].str();
+    if (Error error = set(name, value))
+      return error;
+  }
+  return Error::success();
+}
+
+Error GivenPlan::read(const json::Object &object) {
+  std::set<std::string> names;
+  for (const auto &entry : object)
+    names.insert(entry.first.str());
+  for (const std::string &name : names)
+    if (!findPlanField(name))
+      return unknownField(name);
+  if (object.get("global-batch") && object.get("micro-batches"))
+    return createStringError(
+        "micro-batches: expects no global-batch beside it");
+  for (const PlanField &field : getPlanFields()) {
+    const json::Value *value = object.get(field.name);
+    if (!value)
+      continue;
+    std::optional<std::string> text = toText(field, *value);
+    if (!text || !assign(field, *text))
+      return makeError(field, formatv("{0}", *value).str());
+  }
+  return Error::success();
+}
+
+/// A message of a check.
+static Error toError(const std::string &message) {
+  if (message.empty())
+    return Error::success();
+  return createStringError(message);
+}
+
+Error GivenPlan::complete() {
+  std::vector<std::string> errors = plan.checkFields();
+  if (!errors.empty())
+    return toError(errors.front());
+  if (has("gpus")) {
+    double others = double(plan.tp) * plan.pp * plan.cp;
+    if (!has("dp") && others <= gpus && gpus % int64_t(others) == 0)
+      plan.dp = gpus / int64_t(others);
+    if (Error error = toError(plan.checkDevices(gpus)))
+      return error;
+  }
+  if (has("global-batch"))
+    return toError(plan.setGlobalBatch(globalBatch));
+  return Error::success();
+}
+
+json::Object tessera::toJson(const Plan &plan) {
+  json::Object object;
+  for (const PlanField &field : getPlanFields())
+    if (field.uses & Field::kJson)
+      object[field.name] = field.toJson(plan);
+  return object;
+}
+
+Expected<Plan> tessera::planFromJson(const json::Object &object) {
+  GivenPlan given;
+  if (Error error = given.read(object))
+    return std::move(error);
+  if (Error error = given.complete())
+    return std::move(error);
+  return given.plan;
+}
