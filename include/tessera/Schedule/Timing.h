@@ -94,7 +94,9 @@ private:
   void sortByStart(const PipelineTimes &times);
 
   std::vector<Step> steps;
-  int numRanks, numChunks;
+  int numRanks;
+  /// Only asserts read it.
+  [[maybe_unused]] int numChunks;
   /// Of each rank.
   std::vector<int32_t> firstSteps;
   /// True if some step waits for two others.
