@@ -227,6 +227,22 @@ LogicalResult Machine::evaluate(Operation *op) {
          << op->getName() << "'";
 }
 
+void InterpretAction::print(llvm::raw_ostream &os) const {
+  auto *op = cast<Operation *>(getContextIRUnits().front());
+  os << op->getName();
+  while (!isa<func::FuncOp>(op)) {
+    Block *block = op->getBlock();
+    auto ops = block->without_terminator();
+    os << ", op " << std::distance(ops.begin(), op->getIterator()) + 1 << " of "
+       << llvm::range_size(ops) << " of ";
+    op = block->getParentOp();
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      os << "@" << function.getName();
+    else
+      os << op->getName();
+  }
+}
+
 LogicalResult Machine::runBlock(Block &block,
                                 std::vector<RankTensors> arguments,
                                 std::vector<RankTensors> &yielded) {
@@ -234,7 +250,10 @@ LogicalResult Machine::runBlock(Block &block,
        llvm::zip_equal(block.getArguments(), arguments))
     set(argument, std::move(tensors));
   for (Operation &op : block.without_terminator()) {
-    if (failed(evaluate(&op)))
+    LogicalResult result = success();
+    op.getContext()->executeAction<InterpretAction>(
+        [&] { result = evaluate(&op); }, {&op});
+    if (failed(result))
       return failure();
     release(&op);
   }

@@ -21,6 +21,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 
 using namespace tessera;
 using namespace tessera::interp;
@@ -69,6 +70,10 @@ constexpr OptionSpec kOwnOptions[] = {
      "only print what each function computes from the\n"
      "'interpret.value' (one for all ranks) or\n"
      "'interpret.values' (one a rank) of its arguments"},
+    {"--progress", "SECONDS",
+     "how often a long verification says on stderr how far it\n"
+     "is; default: 5"},
+    {"--quiet", "", "no progress on stderr"},
 };
 
 const CommandSpec kCommand = {
@@ -84,9 +89,60 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/13),
+    withTrainingOptions(kOwnOptions, /*numBehind=*/15),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
+
+/// Says on stderr how far a long verification is: the pass that runs, the op
+/// that is interpreted, the function that is proven.
+class Progress {
+public:
+  /// A line after each `interval` in seconds; infinite: none.
+  explicit Progress(double interval) : interval(interval) {}
+
+  /// What happens now, printed if it is time for a line.
+  void at(llvm::function_ref<void(llvm::raw_ostream &)> print) {
+    auto now = Clock::now();
+    if (std::chrono::duration<double>(now - last).count() < interval)
+      return;
+    last = now;
+    llvm::errs() << llvm::formatv(
+        "{0,8:f1} s  ", std::chrono::duration<double>(now - start).count());
+    print(llvm::errs());
+    llvm::errs() << "\n";
+  }
+
+  /// Watches the passes and the interpretations of a context.
+  void watch(mlir::MLIRContext &context) {
+    context.registerActionHandler([this](llvm::function_ref<void()> run,
+                                         const mlir::tracing::Action &action) {
+      if (auto *pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action)) {
+        // A nested pass manager has no name; its passes have.
+        if (StringRef name = pass->getPass().getArgument(); !name.empty())
+          at([&](llvm::raw_ostream &os) { os << "pass " << name; });
+      } else if (llvm::isa<InterpretAction>(action)) {
+        at([&](llvm::raw_ostream &os) { action.print(os); });
+      }
+      run();
+    });
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  double interval;
+  Clock::time_point start = Clock::now(), last = start;
+};
+
+llvm::Expected<double> readInterval(const ParsedOptions &parsed) {
+  double interval = 5;
+  if (parsed.has("--progress") &&
+      (parsed.get("--progress").getAsDouble(interval) || !(interval >= 0)))
+    return llvm::createStringError(
+        "--progress expects a number of seconds from 0 but got '" +
+        parsed.get("--progress") + "'");
+  return parsed.has("--quiet") ? std::numeric_limits<double>::infinity()
+                               : interval;
+}
 
 /// The functions that the options ask for.
 llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>
@@ -281,7 +337,9 @@ std::string printMesh(const Mesh &mesh) {
 
 /// Proves the partitioned function right, without any data, and says so.
 bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
-           const Mesh &mesh) {
+           const Mesh &mesh, Progress &progress) {
+  progress.at(
+      [&](llvm::raw_ostream &os) { os << "proving @" << compiled.getName(); });
   PartitionVerdict verdict = verifyPartition(compiled, mesh, original);
   if (failed(verdict.report()))
     return false;
@@ -293,7 +351,8 @@ bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
 llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
                                     mlir::func::FuncOp compiled,
                                     VerifyOptions options, int64_t seeds,
-                                    StringRef dumpDirectory, bool proves) {
+                                    StringRef dumpDirectory, bool proves,
+                                    Progress &progress) {
   std::optional<VerifyReport> worst;
   for (int64_t seed = 0; seed < seeds; ++seed) {
     options.inputs.seed = seed;
@@ -323,7 +382,8 @@ llvm::Expected<bool> verifyFunction(mlir::func::FuncOp original,
                << "\n";
   printReport(*worst, llvm::outs());
   llvm::outs().flush();
-  bool proven = !isLocal || !proves || prove(original, compiled, *mesh);
+  bool proven =
+      !isLocal || !proves || prove(original, compiled, *mesh, progress);
   return worst->ok() && proven;
 }
 
@@ -351,7 +411,7 @@ llvm::Expected<VerifyOptions> readOptions(const ParsedOptions &parsed) {
 }
 
 llvm::Expected<bool> compare(mlir::ModuleOp original,
-                             const ParsedOptions &parsed) {
+                             const ParsedOptions &parsed, Progress &progress) {
   auto options = readOptions(parsed);
   if (!options)
     return options.takeError();
@@ -394,7 +454,8 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
       return llvm::createStringError("expects @" + function.getName() +
                                      " to be partitioned, with dist.local");
     auto same = verifyFunction(function, other, *options, seeds->value_or(1),
-                               parsed.get("--dump"), !parsed.has("--no-proof"));
+                               parsed.get("--dump"), !parsed.has("--no-proof"),
+                               progress);
     if (!same)
       return same.takeError();
     good &= *same;
@@ -408,17 +469,22 @@ llvm::Expected<bool> run(const ParsedOptions &parsed) {
     return llvm::createStringError("expects one PROGRAM.mlir but got " +
                                    llvm::Twine(parsed.positional.size()) +
                                    "; see tessera verify --help");
+  auto interval = readInterval(parsed);
+  if (!interval)
+    return interval.takeError();
   mlir::DialectRegistry registry;
   registerDialects(registry);
   registerPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  Progress progress(*interval);
+  progress.watch(context);
   auto module = readModule(parsed.positional[0], context);
   if (!module)
     return module.takeError();
   if (!parsed.has("--interpret"))
-    return compare(**module, parsed);
+    return compare(**module, parsed, progress);
   auto functions = selectFunctions(**module, parsed);
   if (!functions)
     return functions.takeError();

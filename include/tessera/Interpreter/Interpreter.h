@@ -17,6 +17,7 @@
 #define TESSERA_INTERPRETER_INTERPRETER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Action.h"
 #include "tessera/Interpreter/Tensor.h"
 #include "llvm/ADT/MapVector.h"
 #include <string>
@@ -34,6 +35,17 @@ struct CollectiveCount {
 struct Statistics {
   /// By op name without the dialect, in order of first execution.
   llvm::MapVector<llvm::StringRef, CollectiveCount> collectives;
+};
+
+/// The evaluation of one op of a block on all ranks. A handler of the context's
+/// actions sees each, and can say how far a long interpretation is.
+class InterpretAction : public mlir::tracing::ActionImpl<InterpretAction> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InterpretAction)
+  using ActionImpl::ActionImpl;
+  static constexpr llvm::StringLiteral tag = "interpret";
+  /// "nn.einsum, op 12 of 80 of scf.for, op 3 of 40 of @train_step".
+  void print(llvm::raw_ostream &os) const override;
 };
 
 /// Runs `function`, whose module holds its meshes and callees, on
