@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NeededBlocks.h"
+#include "dialects/NN/NN.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include <numeric>
@@ -19,8 +20,8 @@ namespace {
 class Finder {
 public:
   Finder(const llvm::DenseMap<Value, ShardState> &states,
-         Placements &placements)
-      : states(states), placements(placements) {}
+         Placements &placements, bool assumesWhole)
+      : states(states), placements(placements), assumesWhole(assumesWhole) {}
 
   std::optional<Placements::Id> find(Value value, int64_t dim,
                                      int64_t multiple) {
@@ -45,6 +46,9 @@ private:
       return readResult(op, use.getOperandNumber(), dim);
     if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
       return findBefore(collective, dim, multiple);
+    if (auto mask = dyn_cast<nn::MaskPaddingOp>(op);
+        mask && mask.getDim() == static_cast<uint64_t>(dim))
+      return readOffset(mask);
     if (isa<dist::ToPartialOp>(op))
       return find(op->getResult(0), dim, multiple);
     return op->getNumRegions() == 0 || isa<ShardingRuleOpInterface>(op)
@@ -67,6 +71,16 @@ private:
     return placements.get(sharding.dims[dim].axes);
   }
 
+  std::optional<Placements::Id> readOffset(nn::MaskPaddingOp op) {
+    if (!op.getOffset())
+      return Placements::kWhole;
+    auto it = states.find(op.getOffset());
+    if (it == states.end() || !it->second.numbers)
+      return std::nullopt;
+    return placements.findBlocks(*it->second.numbers,
+                                 getSize(op.getX(), op.getDim()));
+  }
+
   /// The placement before the collective that gives what is needed after it.
   std::optional<Placements::Id> findBefore(dist::CollectiveOpInterface op,
                                            int64_t dim, int64_t multiple) {
@@ -84,6 +98,8 @@ private:
     if (behind == before * size) {
       auto found =
           find(op->getResult(0), dim, multiple / std::gcd(multiple, size));
+      if (!found && assumesWhole && fits(Placements::kWhole, multiple))
+        found = Placements::kWhole;
       return found ? placements.slice(*found, axes) : found;
     }
     if (before != behind * size)
@@ -106,6 +122,25 @@ private:
     return cast<RankedTensorType>(value.getType()).getDimSize(dim);
   }
 
+  /// What results need that have each factor of the dimension apart.
+  std::optional<Placements::Id> findThroughExpansion(Operation *op,
+                                                     const ShardingRule &rule,
+                                                     const DimFactors &list,
+                                                     int64_t multiple) {
+    Placements::Id all = Placements::kWhole;
+    for (unsigned factor : list) {
+      std::optional<Placements::Id> found;
+      for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+        for (auto [other, factors] : llvm::enumerate(tensor))
+          if (!found && factors == DimFactors{factor})
+            found = find(value, other, /*multiple=*/1);
+      if (!found)
+        return std::nullopt;
+      all = placements.combine(all, *found);
+    }
+    return fits(all, multiple) ? std::optional(all) : std::nullopt;
+  }
+
   static bool needsWhole(const ShardingRule &rule, const DimFactors &factors) {
     return llvm::all_of(factors, [&](unsigned factor) {
       FactorKind kind = rule.factors[factor].kind;
@@ -123,8 +158,10 @@ private:
     const TensorFactors &mine = rule.operands[use.getOperandNumber()];
     if (dim < static_cast<int64_t>(mine.size()) && needsWhole(rule, mine[dim]))
       return Placements::kWhole;
-    if (dim >= static_cast<int64_t>(mine.size()) || mine[dim].size() != 1)
+    if (dim >= static_cast<int64_t>(mine.size()))
       return std::nullopt;
+    if (mine[dim].size() > 1)
+      return findThroughExpansion(op, rule, mine[dim], multiple);
     for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
       for (auto [other, factors] : llvm::enumerate(tensor)) {
         auto it = states.find(value);
@@ -146,6 +183,7 @@ private:
   static constexpr unsigned kMostVisited = 64;
   const llvm::DenseMap<Value, ShardState> &states;
   Placements &placements;
+  bool assumesWhole;
   unsigned numVisited = 0;
 };
 
@@ -155,5 +193,11 @@ std::optional<Placements::Id>
 tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
                           const llvm::DenseMap<Value, ShardState> &states,
                           Placements &placements) {
-  return Finder(states, placements).find(value, dim, multiple);
+  // What is gathered is likely to be needed whole.
+  std::optional<Placements::Id> found;
+  for (bool assumesWhole : {false, true})
+    if (!found)
+      found =
+          Finder(states, placements, assumesWhole).find(value, dim, multiple);
+  return found;
 }

@@ -70,6 +70,9 @@ bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
       join(factor, found);
     return true;
   }
+  int64_t minorSize = 1;
+  for (unsigned factor : ArrayRef(list).drop_front())
+    minorSize *= std::max<int64_t>(factors[factor].globalSize, 1);
   int64_t count = placements.getCount(state.placement), below = 1;
   for (size_t i = list.size(); i-- > 0;) {
     int64_t local = factors[list[i]].localSize;
@@ -91,8 +94,12 @@ bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
     FactorState found;
     found.isUniform = false;
     found.isTied = isTied;
-    if (i == 0)
-      found.trueSize = state.trueSize;
+    if (i == 0 && state.trueSize >= 0) {
+      if (state.trueSize % minorSize != 0)
+        return wrong(name + " is masked from element " + Twine(state.trueSize) +
+                     " on, in the middle of the parts that it is made of");
+      found.trueSize = state.trueSize / minorSize;
+    }
     found.operand = operand;
     found.dim = dim;
     found.placement = list.size() == 1
@@ -140,7 +147,7 @@ bool OpMatcher::readOperands(const ShardingRule &rule) {
 
 /// Of a factor whose elements are equal, a device's part is any block. Which
 /// one it is called matters where the other factors of the dimension are not
-/// uniform: the one that a use needs.
+/// uniform: the one that a use needs, or the first one.
 std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
                                                     unsigned position,
                                                     unsigned result,
@@ -157,24 +164,26 @@ std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
   bool isMajor = position == 0;
   if (!isMajor && own.globalSize % own.localSize != 0)
     return std::nullopt;
-  int64_t parts = isMajor ? 1 : own.globalSize / own.localSize;
-  auto needed = findNeededBlocks(op->getResult(result), dim, parts * below,
-                                 states, placements);
+  int64_t parts = llvm::divideCeil(own.globalSize, own.localSize);
+  auto needed =
+      findNeededBlocks(op->getResult(result), dim,
+                       isMajor ? below : parts * below, states, placements);
+  Placements::Id first = placements.intern(
+      parts, std::vector<int32_t>(placements.getNumDevices(), 0), {});
   if (!needed)
-    return std::nullopt;
+    return first;
   if (isMajor) {
+    if (placements.getCount(*needed) < parts * below)
+      return first;
     parts = placements.getCount(*needed) / below;
-    if (parts * own.localSize < own.globalSize)
-      return std::nullopt;
   }
   Placements::Id mine = placements.getDigit(*needed, below, parts);
   // The parts of a sum are of one block.
   AxisList unreduced = passedAxes;
   unreduced.append(reducedAxes);
-  if (!placements.isEqualWithin(mine,
-                                normalizeAxes(placements.getMesh(), unreduced)))
-    return std::nullopt;
-  return mine;
+  bool isEqual = placements.isEqualWithin(
+      mine, normalizeAxes(placements.getMesh(), unreduced));
+  return isEqual ? mine : first;
 }
 
 /// A dimension of a result from its factors; none if they make no block of it.
@@ -184,8 +193,14 @@ std::optional<DimState> OpMatcher::makeDim(const DimFactors &list,
   if (list.empty())
     return made;
   made.padding = getPadding(list.front());
-  if (list.size() == 1)
-    made.trueSize = factors[list.front()].trueSize;
+  made.trueSize = factors[list.front()].trueSize;
+  for (unsigned factor : ArrayRef(list).drop_front()) {
+    const FactorState &f = factors[factor];
+    if (f.trueSize >= 0 && f.trueSize != f.globalSize)
+      return std::nullopt;
+    if (made.trueSize >= 0)
+      made.trueSize *= f.globalSize;
+  }
   made.uniform = llvm::all_of(list, [&](unsigned factor) {
     const FactorState &f = factors[factor];
     // One element is the same along its dimension.

@@ -125,10 +125,10 @@ private:
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);
   bool visitMask(nn::MaskPaddingOp op);
   bool holdsAll(const ShardState &state, unsigned dim, int64_t size) const;
-  bool visitTrim(mlir::tensor::ExtractSliceOp op);
-  bool visitAppend(mlir::tensor::ConcatOp op);
-  /// True if `op` does nothing but change padding.
-  bool visitResize(mlir::Operation *op);
+  std::optional<ShardState> trim(mlir::tensor::ExtractSliceOp op);
+  std::optional<ShardState> append(mlir::tensor::ConcatOp op);
+  /// Of the result, if `op` does nothing but change padding.
+  std::optional<ShardState> resize(mlir::Operation *op);
   bool visitAccumulate(dist::AccumulateOp op);
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
   bool visitAsSome(mlir::Operation *op,

@@ -137,8 +137,15 @@ bool Delay::fitFactors() {
       return false;
     used.append(list);
   }
-  result.dims = unprojectTensor(rule, rule.results[0], axes).dims;
-  return true;
+  const TensorFactors &dims = rule.results[0];
+  result.dims = unprojectTensor(rule, dims, axes).dims;
+  // A dimension that is cut in its minor factor alone has no sharding.
+  llvm::SmallVector<AxisList, 8> projected =
+      projectTensor(rule, dims, result.dims);
+  return llvm::all_of(dims, [&](const DimFactors &dim) {
+    return llvm::all_of(dim,
+                        [&](unsigned f) { return projected[f] == axes[f]; });
+  });
 }
 
 TransferSum Delay::getCost(dist::ReshardOp reshard) {

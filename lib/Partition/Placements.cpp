@@ -137,18 +137,26 @@ std::optional<Placements::Id> Placements::gather(Id id,
 std::optional<Placements::Id>
 Placements::gatherTrue(Id id, ArrayRef<AxisRef> axes, int64_t numTrue) {
   const AxisGroups &g = getGroups(axes);
+  if (numTrue > getCount(id))
+    return std::nullopt;
+  int64_t count = llvm::divideCeil(numTrue, g.size);
+  llvm::SmallBitVector held(count + 1);
   std::vector<int32_t> blocks(getBlocks(id)), gathered(numDevices);
   for (int64_t first = 0; first < numDevices; first += g.size) {
-    int32_t start = blocks[g.members[first]];
-    if (start % g.size != 0)
-      return std::nullopt;
-    for (int64_t i = 0; i < g.size; ++i) {
-      if (start + i < numTrue && blocks[g.members[first + i]] != start + i)
-        return std::nullopt;
-      gathered[g.members[first + i]] = start / g.size;
-    }
+    int64_t start = blocks[g.members[first]];
+    bool isRun = start % g.size == 0 && start < numTrue;
+    for (int64_t i = 0; i < g.size && start + i < numTrue; ++i)
+      isRun &= blocks[g.members[first + i]] == start + i;
+    // Anything is the first block that is all padding.
+    int64_t block = isRun ? start / g.size : count;
+    held.set(block);
+    for (int64_t i = 0; i < g.size; ++i)
+      gathered[g.members[first + i]] = block;
   }
-  return intern(llvm::divideCeil(getCount(id), g.size), std::move(gathered),
+  bool hasPadding = held.test(count);
+  if (static_cast<int64_t>(held.count()) != count + hasPadding)
+    return std::nullopt;
+  return intern(count + hasPadding, std::move(gathered),
                 unite(entries[id].mayDependOn, axes));
 }
 

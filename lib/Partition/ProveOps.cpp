@@ -262,8 +262,9 @@ bool PartitionProver::visitOp(Operation *op) {
   };
   llvm::stable_sort(candidates,
                     [&](unsigned a, unsigned b) { return rank(a) < rank(b); });
+  /// What the results may be, and by which op of the reference.
   struct Fitting {
-    unsigned index;
+    std::optional<unsigned> index;
     SmallVector<ShardState, 1> results;
   };
   SmallVector<Fitting, 1> fitting;
@@ -285,18 +286,19 @@ bool PartitionProver::visitOp(Operation *op) {
       where = target.op->getLoc();
     }
   }
+  if (std::optional<ShardState> resized = resize(op))
+    fitting.push_back({std::nullopt, {std::move(*resized)}});
   if (!fitting.empty()) {
-    unsigned choice = fitting.size() == 1 ? 0 : choices.get(op, fitting.size());
-    parts.try_emplace(fitting[choice].index, op);
-    for (auto [result, state] :
-         llvm::zip(op->getResults(), fitting[choice].results))
+    Fitting &chosen =
+        fitting[fitting.size() == 1 ? 0 : choices.get(op, fitting.size())];
+    if (chosen.index)
+      parts.try_emplace(*chosen.index, op);
+    for (auto [result, state] : llvm::zip(op->getResults(), chosen.results))
       states[result] = std::move(state);
     return true;
   }
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
     return visitMask(mask);
-  if (visitResize(op))
-    return true;
   if (!global)
     return visitAlone(op);
   if (!where)

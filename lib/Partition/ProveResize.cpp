@@ -30,24 +30,22 @@ bool PartitionProver::holdsAll(const ShardState &state, unsigned dim,
          size >= trueSize;
 }
 
-bool PartitionProver::visitTrim(tensor::ExtractSliceOp op) {
+std::optional<ShardState> PartitionProver::trim(tensor::ExtractSliceOp op) {
   const ShardState &state = states.find(op.getSource())->second;
   RankedTensorType from = op.getSourceType(), to = op.getType();
   if (state.value < 0 || from.getRank() != to.getRank() ||
       !llvm::all_of(
           op.getStaticOffsets(), [](int64_t o) { return o == 0; }) ||
       !op.hasUnitStride())
-    return false;
+    return std::nullopt;
   for (int64_t dim = 0; dim < from.getRank(); ++dim)
     if (from.getDimSize(dim) != to.getDimSize(dim) &&
         !holdsAll(state, dim, to.getDimSize(dim)))
-      return false;
-  ShardState made = state;
-  states[op.getResult()] = std::move(made);
-  return true;
+      return std::nullopt;
+  return state;
 }
 
-bool PartitionProver::visitAppend(tensor::ConcatOp op) {
+std::optional<ShardState> PartitionProver::append(tensor::ConcatOp op) {
   Value first = op.getInputs().front();
   const ShardState &state = states.find(first)->second;
   unsigned dim = op.getDim();
@@ -64,11 +62,9 @@ bool PartitionProver::visitAppend(tensor::ConcatOp op) {
     return real ? real.getValue().isPosZero()
                 : integer && integer.getValue().isZero();
   };
-  bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
-  if (state.value < 0 || (state.isPartial() && !isSum) ||
-      !holdsAll(state, dim, size) ||
+  if (state.value < 0 || !holdsAll(state, dim, size) ||
       !llvm::all_of(llvm::drop_begin(op.getInputs()), isZero))
-    return false;
+    return std::nullopt;
   ShardState made = state;
   DimState &mine = made.dims[dim];
   const ReferenceValue &value = reference.getValue(state.value);
@@ -84,14 +80,13 @@ bool PartitionProver::visitAppend(tensor::ConcatOp op) {
       size == trueSize || wasZero ? PadContent::Zero : PadContent::Any;
   mine.uniform = false;
   mine.placement = Placements::kWhole;
-  states[op.getResult()] = std::move(made);
-  return true;
+  return made;
 }
 
-bool PartitionProver::visitResize(Operation *op) {
+std::optional<ShardState> PartitionProver::resize(Operation *op) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return visitTrim(slice);
+    return trim(slice);
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))
-    return visitAppend(concat);
-  return false;
+    return append(concat);
+  return std::nullopt;
 }

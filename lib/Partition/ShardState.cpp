@@ -208,6 +208,10 @@ private:
       return false;
     if (isSum && state.share % numShards(others) == 0)
       state.share /= numShards(others);
+    for (DimState &dim : state.dims)
+      if (dim.padding != PadContent::Zero &&
+          dim.padding != getNeutralContent(kind))
+        dim.padding = PadContent::Any;
     state.unreduced = normalizeAxes(mesh, left);
     return true;
   }

@@ -802,7 +802,6 @@ func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist
 dist.mesh @mesh ["x"=3, "y"=4]
 func.func @flat_rows(%b: tensor<4xf32>) -> tensor<24xf32> {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<6x4xf32>
-  // expected-note @below {{the reference computes it here}}
   %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<6x4xf32> into tensor<24xf32>
   return %1 : tensor<24xf32>
 }
@@ -824,9 +823,9 @@ func.func @flat_halves(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dis
 func.func @flat_other_order(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
     -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
   %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
-  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
   %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
   %2 = dist.slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 1 of 12 but needs block 3}}
   return %2 : tensor<2xf32>
 }
 
@@ -973,4 +972,42 @@ func.func @quarters(%y: tensor<f32> {dist.global_shape = array<i64>, dist.shardi
   %0 = linalg.reduce { arith.addf } ins(%one : tensor<3x1xf32>) outs(%p : tensor<f32>) dimensions = [0, 1]
   %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
   return %1 : tensor<f32>
+}
+
+// -----
+
+// Positions that are masked from element 2 on are not two rows of three.
+dist.mesh @mesh ["x"=2]
+func.func @rows() -> tensor<2x3xi32> {
+  %0 = nn.iota : tensor<6xi32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 3] : tensor<6xi32> into tensor<2x3xi32>
+  return %1 : tensor<2x3xi32>
+}
+func.func @masked_rows() -> (tensor<2x3xi32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) attributes {dist.local, dist.reference = @rows} {
+  %i = nn.iota : tensor<6xi32>
+  %0 = nn.mask_padding %i dim 0 size 2 value 0 : i32 : tensor<6xi32>
+  // expected-error @below {{refuted: tensor.expand_shape: dimension 0 of operand 0 is masked from element 2 on, in the middle of the parts that it is made of}}
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 3] : tensor<6xi32> into tensor<2x3xi32>
+  return %1 : tensor<2x3xi32>
+}
+
+// -----
+
+// Nor are they the ends of rows that are put behind each other.
+dist.mesh @mesh ["x"=2]
+func.func @flat() -> tensor<12xi32> {
+  %0 = nn.iota : tensor<6xi32>
+  %1 = nn.broadcast %0 dims [1] : tensor<6xi32> -> tensor<2x6xi32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x6xi32> into tensor<12xi32>
+  return %2 : tensor<12xi32>
+}
+func.func @masked_within() -> (tensor<12xi32> {dist.global_shape = array<i64: 12>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @flat} {
+  %i = nn.iota : tensor<6xi32>
+  %0 = nn.mask_padding %i dim 0 size 3 value 0 : i32 : tensor<6xi32>
+  %1 = nn.broadcast %0 dims [1] : tensor<6xi32> -> tensor<2x6xi32>
+  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x6xi32> into tensor<12xi32>
+  return %2 : tensor<12xi32>
 }

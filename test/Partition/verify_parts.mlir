@@ -390,3 +390,175 @@ func.func @main(%arg0: tensor<1x3x1xf32> {dist.sharding = #dist.sharding<@mesh, 
   %v4 = math.absi %arg1 : tensor<1x3xi32>
   return %v3, %v4 : tensor<1x3xf32>, tensor<1x3xi32>
 }
+
+// -----
+
+// Groups of which nothing is true, in a gather behind a permutation.
+dist.mesh @mesh ["x"=2, "y"=3]
+func.func @main(%arg0: tensor<4x1xbf16>)
+    -> (tensor<4xbf16>) {
+  %v0 = tensor.empty() : tensor<1x4x1x1xbf16>
+  %v1 = linalg.broadcast ins(%arg0 : tensor<4x1xbf16>) outs(%v0 : tensor<1x4x1x1xbf16>) dimensions = [0, 2]
+  %v2 = tensor.collapse_shape %v1 [[0, 1, 2, 3]] {dist.shardings = [#dist.sharding<@mesh, [{"y"}]>]} : tensor<1x4x1x1xbf16> into tensor<4xbf16>
+  %v3 = arith.minnumf %v2, %v2 {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<4xbf16>
+  return %v3 : tensor<4xbf16>
+}
+
+// -----
+
+// Nothing uses it: any block will do.
+dist.mesh @mesh ["x"=6]
+func.func @main(%arg0: i1, %arg1: tensor<5xf32>, %arg2: tensor<5x5xf32>)
+    -> (tensor<5x5xf32>) {
+  %v0 = nn.broadcast %arg1 dims [1] : tensor<5xf32> -> tensor<5x5xf32>
+  %v1 = tensor.collapse_shape %v0 [[0, 1]] {dist.shardings = [#dist.sharding<@mesh, [{"x"}p1]>]} : tensor<5x5xf32> into tensor<25xf32>
+  %v2 = scf.if %arg0 -> (tensor<5x5xf32>) {
+    scf.yield %arg2 : tensor<5x5xf32>
+  } else {
+    scf.yield %arg2 : tensor<5x5xf32>
+  }
+  return %v2 : tensor<5x5xf32>
+}
+
+// -----
+
+// What is gathered is whole in the end.
+dist.mesh @mesh ["x"=1, "y"=2]
+func.func @main(%arg0: tensor<8xi32>, %arg1: tensor<1x64xi32>, %arg2: tensor<1xi32> {dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>})
+    -> (tensor<1xi32>) {
+  %v0 = nn.broadcast %arg0 dims [2] : tensor<8xi32> -> tensor<8x1x8xi32>
+  %v1 = tensor.empty() : tensor<8x1x8xi32>
+  %v2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v0 : tensor<8x1x8xi32>) outs(%v1 : tensor<8x1x8xi32>) {
+  ^bb0(%r3_0: i32, %r3_1: i32):
+    %r3_2 = arith.cmpi ne, %r3_0, %r3_0 : i32
+    %r3_3 = arith.extui %r3_0 : i32 to i64
+    %r3_4 = arith.constant 1 : i64
+    %r3_5 = arith.ori %r3_3, %r3_4 : i64
+    %r3_6 = arith.divsi %r3_3, %r3_5 : i64
+    %r3_7 = arith.ori %r3_6, %r3_4 : i64
+    linalg.yield %r3_0 : i32
+  } -> tensor<8x1x8xi32>
+  %v3 = tensor.collapse_shape %v2 [[0, 1, 2]] {dist.shardings = [#dist.sharding<@mesh, [{"y"}]>]} : tensor<8x1x8xi32> into tensor<64xi32>
+  %v4 = linalg.matvec ins(%arg1, %v3 : tensor<1x64xi32>, tensor<64xi32>) outs(%arg2 : tensor<1xi32>) -> tensor<1xi32>
+  return %v4 : tensor<1xi32>
+}
+
+// -----
+
+// The offset of a mask says which block it is.
+dist.mesh @mesh ["x"=3]
+func.func @main(%arg0: tensor<2xf16>)
+    -> (tensor<f16>) {
+  %v0 = nn.broadcast %arg0 dims [1] : tensor<2xf16> -> tensor<5x2xf16>
+  %v1 = tensor.collapse_shape %v0 [[0, 1]] {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<5x2xf16> into tensor<10xf16>
+  %v2, %v3 = nn.arg_reduce <min> %v1 dim 0 : tensor<10xf16> -> tensor<f16>, tensor<i32>
+  return %v2 : tensor<f16>
+}
+
+// -----
+
+// The uses stand behind an expansion.
+dist.mesh @mesh ["x"=8]
+func.func @main(%arg0: tensor<3xf64>)
+    -> (tensor<6x3xf64> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
+  %v0 = arith.constant dense<1.0e+00> : tensor<6x3xf64>
+  %v1 = arith.constant dense<-5.0e-01> : tensor<3x6xf64>
+  %v2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%arg0, %v0, %v1 : tensor<3xf64>, tensor<6x3xf64>, tensor<3x6xf64>) outs(%v1 : tensor<3x6xf64>) {
+  ^bb0(%r0_0: f64, %r0_1: f64, %r0_2: f64, %r0_3: f64):
+    %r0_4p = linalg.index 0 : index
+    %r0_4 = arith.index_cast %r0_4p : index to i64
+    %r0_5 = arith.constant 63 : i64
+    %r0_6 = arith.andi %r0_4, %r0_5 : i64
+    %r0_7 = arith.shli %r0_4, %r0_6 : i64
+    %r0_8 = arith.constant 1 : i64
+    %r0_9 = arith.ori %r0_7, %r0_8 : i64
+    %r0_10 = arith.floordivsi %r0_7, %r0_9 : i64
+    linalg.yield %r0_2 : f64
+  } -> tensor<3x6xf64>
+  %v3 = tensor.collapse_shape %v2 [[0, 1]] : tensor<3x6xf64> into tensor<18xf64>
+  %v4 = tensor.expand_shape %v3 [[0, 1]] output_shape [6, 3] : tensor<18xf64> into tensor<6x3xf64>
+  return %v4 : tensor<6x3xf64>
+}
+
+// -----
+
+// Zeros behind the true positions, and two dimensions made of that.
+dist.mesh @mesh ["x"=4, "y"=2]
+func.func @main(%arg0: tensor<i32>)
+    -> (tensor<1x5xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}p0]>}) {
+  %v0 = nn.iota : tensor<5xi32>
+  %v1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%v0, %arg0, %v0 : tensor<5xi32>, tensor<i32>, tensor<5xi32>) outs(%v0 : tensor<5xi32>) {
+  ^bb0(%r0_0: i32, %r0_1: i32, %r0_2: i32, %r0_3: i32):
+    %r0_4 = arith.maxsi %r0_1, %r0_2 : i32
+    %r0_5 = arith.constant 1 : i32
+    %r0_6 = arith.ori %r0_0, %r0_5 : i32
+    %r0_7 = arith.remui %r0_2, %r0_6 : i32
+    %r0_8 = arith.subi %r0_6, %r0_7 : i32
+    %r0_9 = arith.minsi %r0_3, %r0_6 : i32
+    linalg.yield %r0_9 : i32
+  } -> tensor<5xi32>
+  %v2 = tensor.expand_shape %v1 [[0, 1]] output_shape [1, 5] : tensor<5xi32> into tensor<1x5xi32>
+  return %v2 : tensor<1x5xi32>
+}
+
+// -----
+
+// Zeros behind the parts of a maximum of booleans.
+dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
+func.func @main(%arg0: tensor<7x8x2xi1> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>}, %arg1: tensor<2xi1>)
+    -> (tensor<2xi1>) {
+  %v0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d2)>], iterator_types = ["reduction", "reduction", "parallel"]} ins(%arg0 : tensor<7x8x2xi1>) outs(%arg1 : tensor<2xi1>) attrs = {dist.shardings = [#dist.sharding<@mesh, [{"x", "z"}]>]} {
+  ^bb0(%r0_0: i1, %r0_1: i1):
+    %r0_2p = linalg.index 0 : index
+    %r0_2 = arith.index_cast %r0_2p : index to i32
+    %r0_3 = arith.extui %r0_2 : i32 to i64
+    %r0_4 = arith.constant 63 : i64
+    %r0_5 = arith.andi %r0_3, %r0_4 : i64
+    %r0_6 = arith.shli %r0_3, %r0_5 : i64
+    %r0_7 = arith.ori %r0_1, %r0_0 : i1
+    linalg.yield %r0_7 : i1
+  } -> tensor<2xi1>
+  return %v0 : tensor<2xi1>
+}
+
+// -----
+
+// Zeros that are joined in the reference, and the same behind a value as its
+// padding.
+dist.mesh @mesh ["x"=3, "y"=4]
+func.func private @f4(%a0: tensor<3xi16>, %a1: tensor<3xi16>) -> tensor<3xi16> {
+    %r3_0 = arith.minsi %a1, %a1 : tensor<3xi16>
+    %r3_1 = arith.minsi %r3_0, %r3_0 : tensor<3xi16>
+    %r3_2 = arith.constant -2 : i16
+    %r3_3 = tensor.pad %r3_1 low[1] high[0] {
+  ^bb0(%r2_0: index):
+    tensor.yield %r3_2 : i16
+  } : tensor<3xi16> to tensor<4xi16>
+    return %a1 : tensor<3xi16>
+}
+func.func @main(%arg0: tensor<3x4xf64> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}], unreduced={"x"}>}, %arg1: tensor<4x4xf64>, %arg2: tensor<3x4x4xf64>)
+    -> (tensor<6xi16>, tensor<3xi16>) {
+  %v0 = arith.constant dense<0> : tensor<3xi16>
+  %v1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%arg2, %arg1, %arg0 : tensor<3x4x4xf64>, tensor<4x4xf64>, tensor<3x4xf64>) outs(%v0 : tensor<3xi16>) attrs = {dist.shardings = [#dist.sharding<@mesh, [{"y":(1)2, "x"}]>]} {
+  ^bb0(%r1_0: f64, %r1_1: f64, %r1_2: f64, %r1_3: i16):
+    %r1_4 = math.asin %r1_1 : f64
+    %r1_5 = arith.truncf %r1_4 : f64 to f16
+    %r1_6 = arith.cmpf ueq, %r1_2, %r1_4 : f64
+    %r1_7 = arith.constant 2 : i16
+    %r1_8 = arith.maxui %r1_3, %r1_7 : i16
+    linalg.yield %r1_8 : i16
+  } -> tensor<3xi16>
+  %v2 = tensor.concat dim(0) %v1, %v0 : (tensor<3xi16>, tensor<3xi16>) -> tensor<6xi16>
+  %v3 = func.call @f4(%v0, %v1) : (tensor<3xi16>, tensor<3xi16>) -> tensor<3xi16>
+  return %v2, %v3 : tensor<6xi16>, tensor<3xi16>
+}
+
+// -----
+
+// The sum of parts that are cut in a minor dimension comes before the collapse.
+dist.mesh @mesh ["x"=4, "y"=2]
+func.func @main(%arg0: tensor<1x2x1xf32>, %arg1: tensor<2x6x2xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {"x":(1)2}], unreduced={"x":(2)2}>})
+    -> (tensor<2x12xi32>) {
+  %v0 = tensor.collapse_shape %arg1 [[0], [1, 2]] {dist.shardings = [#dist.sharding<@mesh, [{"x":(2)2}, {"x":(1)2}]>]} : tensor<2x6x2xi32> into tensor<2x12xi32>
+  return %v0 : tensor<2x12xi32>
+}
