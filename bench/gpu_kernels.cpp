@@ -15,7 +15,7 @@
 #include "AttentionCases.h"
 #include "GpuBench.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -154,7 +154,7 @@ void checkReduce(Bench &bench, int32_t dtype) {
   for (const std::vector<uint8_t> &v : values)
     host.push_back(v.data());
   std::vector<uint8_t> wanted(size_t(count * size));
-  hotKernels().reduce(dtype, TESSERA_RT_SUM, host.data(), 5, wanted.data(),
+  cpuKernels().reduce(dtype, TESSERA_RT_SUM, host.data(), 5, wanted.data(),
                       count);
   Memory result(bench, count * size);
   must(bench.kernels->reduce(bench.stream,

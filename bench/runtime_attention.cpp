@@ -12,7 +12,7 @@
 
 #include "Ranks.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,10 +42,10 @@ int main(int argc, char **argv) {
   SingleRank rank(atoi(argv[1]), (2 * queries + 2 * keys) * 4 + 4096);
   float *q = reinterpret_cast<float *>(rank.arena());
   float *k = q + queries, *v = k + keys, *out = v + keys;
-  hotKernels().normal(1, 0, queries + 2 * keys, 0, 1, q);
+  cpuKernels().normal(1, 0, queries + 2 * keys, 0, 1, q);
   if (d.dtype == TESSERA_RT_BF16)
     for (float *base : {q, k, v})
-      hotKernels().f32ToBf16(base, reinterpret_cast<uint16_t *>(base),
+      cpuKernels().f32ToBf16(base, reinterpret_cast<uint16_t *>(base),
                              base == q ? queries : keys);
   std::vector<double> times;
   for (int i = 0; i < repeats + 2; ++i) {

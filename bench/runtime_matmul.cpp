@@ -13,7 +13,7 @@
 
 #include "Ranks.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,11 +35,11 @@ int main(int argc, char **argv) {
   SingleRank rank(threads, (m * k + n * k + m * n) * 4 + 4096);
   float *a = reinterpret_cast<float *>(rank.arena());
   float *b = a + m * k, *c = b + n * k;
-  hotKernels().normal(1, 0, m * k, 0, 1, a);
-  hotKernels().normal(2, 0, n * k, 0, 1, b);
+  cpuKernels().normal(1, 0, m * k, 0, 1, a);
+  cpuKernels().normal(2, 0, n * k, 0, 1, b);
   if (dtype == TESSERA_RT_BF16) {
-    hotKernels().f32ToBf16(a, reinterpret_cast<uint16_t *>(a), m * k);
-    hotKernels().f32ToBf16(b, reinterpret_cast<uint16_t *>(b), n * k);
+    cpuKernels().f32ToBf16(a, reinterpret_cast<uint16_t *>(a), m * k);
+    cpuKernels().f32ToBf16(b, reinterpret_cast<uint16_t *>(b), n * k);
   }
   tessera_rt_matmul_desc desc = {};
   desc.dtype = desc.c_dtype = dtype;

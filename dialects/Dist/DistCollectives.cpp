@@ -166,7 +166,7 @@ TESSERA_VERIFY_COLLECTIVE(AllGatherOp)
 TESSERA_VERIFY_COLLECTIVE(ReduceScatterOp)
 TESSERA_VERIFY_COLLECTIVE(AllReduceOp)
 TESSERA_VERIFY_COLLECTIVE(AllToAllOp)
-TESSERA_VERIFY_COLLECTIVE(SliceOp)
+TESSERA_VERIFY_COLLECTIVE(AllSliceOp)
 #undef TESSERA_VERIFY_COLLECTIVE
 
 FailureOr<Sharding> AllGatherOp::applyTo(const Mesh &mesh, const Sharding &from,
@@ -241,7 +241,7 @@ int64_t AllToAllOp::getBytesReceived(RankedTensorType operand, int64_t n) {
   return bytesOf(operand) / n * (n - 1);
 }
 
-LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
+LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifyCollective(*this)))
     return failure();
   Mesh mesh = lookupMesh(*this, getMeshAttr()).getMesh().toMesh();
@@ -255,8 +255,9 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &) {
            << n << " members but got [" << getTargets() << "]";
   return success();
 }
-FailureOr<Sharding> PermuteOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                       std::string &why) {
+FailureOr<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
+                                                 const Sharding &from,
+                                                 std::string &why) {
   Sharding to = getTo()->toSharding(mesh);
   AxisList axes = getAxes().toAxes(mesh);
   for (int64_t device = 0; device < mesh.numDevices(); ++device) {
@@ -275,26 +276,27 @@ FailureOr<Sharding> PermuteOp::applyTo(const Mesh &mesh, const Sharding &from,
   }
   return to;
 }
-RankedTensorType PermuteOp::getLocalResultType(RankedTensorType operand,
-                                               int64_t) {
+RankedTensorType
+CollectivePermuteOp::getLocalResultType(RankedTensorType operand, int64_t) {
   return operand;
 }
-int64_t PermuteOp::getBytesReceived(RankedTensorType operand, int64_t) {
+int64_t CollectivePermuteOp::getBytesReceived(RankedTensorType operand,
+                                              int64_t) {
   return bytesOf(operand);
 }
 
-FailureOr<Sharding> SliceOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                     std::string &why) {
+FailureOr<Sharding> AllSliceOp::applyTo(const Mesh &mesh, const Sharding &from,
+                                        std::string &why) {
   Sharding s = from;
   if (failed(split(s, getDim(), mesh, getAxes().toAxes(mesh), why)))
     return failure();
   return s;
 }
-RankedTensorType SliceOp::getLocalResultType(RankedTensorType operand,
-                                             int64_t n) {
+RankedTensorType AllSliceOp::getLocalResultType(RankedTensorType operand,
+                                                int64_t n) {
   return resized(operand, getDim(), 1, n);
 }
-int64_t SliceOp::getBytesReceived(RankedTensorType, int64_t) { return 0; }
+int64_t AllSliceOp::getBytesReceived(RankedTensorType, int64_t) { return 0; }
 
 LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifyCollective(*this)))

@@ -85,7 +85,7 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
   let hasVerifier = 1;
 }
 
-def Dist_PermuteOp : Dist_CollectiveOp<"permute", (ins DenseI64ArrayAttr:$targets),
+def Dist_CollectivePermuteOp : Dist_CollectiveOp<"collective_permute", (ins DenseI64ArrayAttr:$targets),
     "$input `targets` $targets "> {
   let summary = "sends each device's value to another of its group";
   let description = [{
@@ -95,20 +95,20 @@ def Dist_PermuteOp : Dist_CollectiveOp<"permute", (ins DenseI64ArrayAttr:$target
     block that its sender holds under `from`.
 
     ```mlir
-    %1 = dist.permute %0 targets [0, 2, 1, 3] over <{"x", "y"}> on @mesh
+    %1 = dist.collective_permute %0 targets [0, 2, 1, 3] over <{"x", "y"}> on @mesh
         : tensor<8x16xf32> -> tensor<8x16xf32>
     ```
   }];
 }
 
-def Dist_SliceOp : Dist_CollectiveOp<"slice", (ins I64Attr:$dim),
+def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins I64Attr:$dim),
     "$input `dim` $dim "> {
   let summary = "keeps a device's own part of a dimension; moves no bytes";
   let description = [{
     `axes` become the minor axes of the dimension.
 
     ```mlir
-    %1 = dist.slice %0 dim 1 over <{"tp"}> on @mesh
+    %1 = dist.all_slice %0 dim 1 over <{"tp"}> on @mesh
         : tensor<8x16xf32> -> tensor<8x4xf32>
     ```
   }];

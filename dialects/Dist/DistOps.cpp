@@ -56,7 +56,7 @@ ConstraintOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                                  [&] { return emitOpError("(C1) "); });
 }
 
-/// The gradient of a value may be spread otherwise than the value is.
+/// The gradient of a value may be sharded otherwise than the value is.
 LogicalResult ConstraintOp::buildGradients(GradientBuilder &gradients) {
   gradients.setOperand(0, gradients.ofResult(0));
   return success();

@@ -416,7 +416,7 @@ def NN_CrossEntropyOp : NN_Op<"cross_entropy", ["decompose", "absorbPadding"],
   let hasVerifier = 1;
 }
 
-def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"],
+def NN_TakeAlongAxisOp : NN_Op<"take_along_axis", ["setPositionOffset", "commutesWithReduction"],
                       [NN_Differentiable]> {
   let summary = "one element of the last dimension";
   let description = [{
@@ -426,7 +426,7 @@ def NN_PickOp : NN_Op<"pick", ["setPositionOffset", "commutesWithReduction"],
     element types of x and result agree.
 
     ```mlir
-    %y = nn.pick %x, %index : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+    %y = nn.take_along_axis %x, %index : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_IntTensor:$index,

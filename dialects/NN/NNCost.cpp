@@ -115,7 +115,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<CrossEntropyOp, rows, 4>(context);
   attach<ReduceOp, rows, 1, true>(context);
   attach<ArgReduceOp, rows, 2>(context);
-  PickOp::attachInterface<Picked<PickOp, rows>>(*context);
+  TakeAlongAxisOp::attachInterface<Picked<TakeAlongAxisOp, rows>>(*context);
   EmbeddingOp::attachInterface<Picked<EmbeddingOp, CostKind::Embedding>>(
       *context);
   attach<RopeOp, elementwise, 3, true>(context);
@@ -132,7 +132,7 @@ void tessera::nn::attachCostModels(MLIRContext *context) {
   attach<GeluBackwardOp, elementwise, 16>(context);
   attach<SiluBackwardOp, elementwise, 6>(context);
   attach<EmbeddingBackwardOp, CostKind::Embedding, 1>(context);
-  attach<PickBackwardOp, elementwise, 0>(context);
+  attach<TakeAlongAxisBackwardOp, elementwise, 0>(context);
   attach<AdamWOp, CostKind::Optimizer, 12>(context);
   attach<SGDOp, CostKind::Optimizer, 4>(context);
 }

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op with a reduction of its own, rewritten into einsums, elementwise ops
-// and plain reductions (max, sum, pick), in f32 at least. The rewrite is the
-// same whichever of the op's own factors are sharded: all of them become plain.
+// and plain reductions (max, sum, take_along_axis), in f32 at least. The
+// rewrite is the same whichever of the op's own factors are sharded: all of
+// them become plain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,8 +99,8 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
                           ::tessera::ReductionKind::Max));
   auto [e, sum] = b.shiftedExp(logits, b.lastDim(logits), max);
   Value logSum = b.add(b.make<math::LogOp>(sum), max);
-  Value picked =
-      b.make<PickOp>(b.typeOf(max), logits, getLabels(), /*offset=*/Value());
+  Value picked = b.make<TakeAlongAxisOp>(b.typeOf(max), logits, getLabels(),
+                                         /*offset=*/Value());
   Value loss = b.sub(logSum, picked);
   Value ignored = b.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, getLabels(),

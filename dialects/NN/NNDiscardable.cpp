@@ -142,7 +142,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},
     {NNDialect::kOutputAttr, kOnResult, verifyName},
-    // Of RestLayout.h, which this layer does not see.
+    // Of FlatState.h, which this layer does not see.
     {"nn.stored_shape", kOnArgument, verifyShape},
     {"nn.logical_shape", kOnArgument, verifyShape},
     {"nn.tiles", kOnArgument, verifyShape},

@@ -237,9 +237,10 @@ LogicalResult CrossEntropyOp::buildGradients(GradientBuilder &g) {
   return success();
 }
 
-LogicalResult PickOp::buildGradients(GradientBuilder &g) {
-  g.setOperand(0, at(g).make<PickBackwardOp>(getX().getType(), g.ofResult(0),
-                                             getIndex(), getOffset()));
+LogicalResult TakeAlongAxisOp::buildGradients(GradientBuilder &g) {
+  g.setOperand(0, at(g).make<TakeAlongAxisBackwardOp>(getX().getType(),
+                                                      g.ofResult(0), getIndex(),
+                                                      getOffset()));
   return success();
 }
 

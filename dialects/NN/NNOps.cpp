@@ -293,7 +293,7 @@ LogicalResult CrossEntropyOp::verify() {
   return verifyStats(*this, "(C2)", getStats(), 1, logits);
 }
 
-LogicalResult PickOp::verify() {
+LogicalResult TakeAlongAxisOp::verify() {
   RankedTensorType x = typeOf(getX());
   if (x.getRank() < 1)
     return emitOpError("(C1) expects x of rank 1 at least but got ") << x;

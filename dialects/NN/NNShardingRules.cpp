@@ -212,7 +212,7 @@ bool CrossEntropyOp::absorbPadding(unsigned factor, int64_t size) {
   return true;
 }
 
-ShardingRule PickOp::getShardingRule() {
+ShardingRule TakeAlongAxisOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, typeOf(getX()));
   setKind(rule, dims, dims.size() - 1, FactorKind::Reduction);
@@ -224,12 +224,12 @@ ShardingRule PickOp::getShardingRule() {
   return rule;
 }
 
-bool PickOp::commutesWithReduction(::tessera::ReductionKind kind,
-                                   const Bits &partial) {
+bool TakeAlongAxisOp::commutesWithReduction(::tessera::ReductionKind kind,
+                                            const Bits &partial) {
   return kind == ::tessera::ReductionKind::Sum && onlyPartial(partial, 0);
 }
 
-void PickOp::setPositionOffset(unsigned, Value offset) {
+void TakeAlongAxisOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 

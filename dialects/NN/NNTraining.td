@@ -169,16 +169,16 @@ def NN_CrossEntropyBackwardOp : NN_Op<"cross_entropy_backward",
   let hasVerifier = 1;
 }
 
-def NN_PickBackwardOp : NN_Op<"pick_backward",
+def NN_TakeAlongAxisBackwardOp : NN_Op<"take_along_axis_backward",
     ["setPositionOffset", "commutesWithReduction"]> {
-  let summary = "gradient of pick's x";
+  let summary = "gradient of take_along_axis's x";
   let description = [{
     grad[...] at position index[...] - offset of the last dimension, 0 elsewhere.
     (C1) grad and index have the shape of the result without the last dimension;
     (C2) element types of grad and result agree.
 
     ```mlir
-    %dx = nn.pick_backward %grad, %index
+    %dx = nn.take_along_axis_backward %grad, %index
         : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x64xf32>
     ```
   }];

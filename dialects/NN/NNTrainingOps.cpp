@@ -61,7 +61,7 @@ LogicalResult CrossEntropyBackwardOp::verify() {
   return verifyStat(*this, "(C1)", getGrad(), logits);
 }
 
-LogicalResult PickBackwardOp::verify() {
+LogicalResult TakeAlongAxisBackwardOp::verify() {
   RankedTensorType x = getType();
   if (x.getRank() < 1)
     return emitOpError("(C1) expects a result of rank 1 at least but got ")

@@ -138,7 +138,7 @@ bool CrossEntropyBackwardOp::absorbPadding(unsigned factor, int64_t size) {
   return true;
 }
 
-ShardingRule PickBackwardOp::getShardingRule() {
+ShardingRule TakeAlongAxisBackwardOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dims = newDims(rule, getType());
   setPositional(rule, dims, dims.size() - 1);
@@ -149,7 +149,7 @@ ShardingRule PickBackwardOp::getShardingRule() {
   return rule;
 }
 
-void PickBackwardOp::setPositionOffset(unsigned, Value offset) {
+void TakeAlongAxisBackwardOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
@@ -176,8 +176,8 @@ bool CrossEntropyBackwardOp::commutesWithReduction(
     ::tessera::ReductionKind kind, const Bits &partial) {
   return isLinearInGrad(kind, partial);
 }
-bool PickBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,
-                                           const Bits &partial) {
+bool TakeAlongAxisBackwardOp::commutesWithReduction(
+    ::tessera::ReductionKind kind, const Bits &partial) {
   return isLinearInGrad(kind, partial);
 }
 bool GeluBackwardOp::commutesWithReduction(::tessera::ReductionKind kind,

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileParts.h"
-#include "NarrowFloats.h"
 #include "Optimize.h"
 #include "ProgramParts.h"
+#include "tessera/Codegen/NarrowFloats.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LegacyPassManager.h"

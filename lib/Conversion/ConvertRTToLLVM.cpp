@@ -11,9 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceProgram.h"
-#include "IntegerPower.h"
-#include "MathFunctions.h"
-#include "SignedDivision.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -26,6 +23,9 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Codegen/IntegerPower.h"
+#include "tessera/Codegen/MathFunctions.h"
+#include "tessera/Codegen/SignedDivision.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Kernels/StepFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {

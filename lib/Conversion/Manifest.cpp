@@ -13,7 +13,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
-#include "tessera/Training/RestLayout.h"
+#include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/xxhash.h"

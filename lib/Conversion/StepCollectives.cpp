@@ -65,7 +65,7 @@ void StepLowering::lowerStart(dist::StartOp op) {
                                     a.getSplitDim(), a.getGatherDim(), source,
                                     target, element);
       })
-      .Case([&](dist::PermuteOp p) {
+      .Case([&](dist::CollectivePermuteOp p) {
         SmallVector<int64_t> pairs;
         for (auto [from, to] : llvm::enumerate(p.getTargets()))
           pairs.append({int64_t(from), to});

@@ -11,12 +11,12 @@
 #ifndef TESSERA_LIB_CONVERSION_STEPLOWERING_H
 #define TESSERA_LIB_CONVERSION_STEPLOWERING_H
 
-#include "LowerGPUKernels.h"
-#include "LowerKernels.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Codegen/LowerGPUKernels.h"
+#include "tessera/Codegen/LowerKernels.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tessera {

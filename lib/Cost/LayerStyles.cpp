@@ -138,7 +138,7 @@ static bool canCast(const OpWork &op) {
          !op.linear;
 }
 
-void tessera::cost::quantizeProducts(LayerWork &layer) {
+void tessera::cost::quantizeMatmuls(LayerWork &layer) {
   std::vector<OpWork> forward = layer.ops;
   size_t position = 0;
   rewriteOps(layer, [&](OpWork op) {

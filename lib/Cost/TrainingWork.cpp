@@ -220,7 +220,7 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     if (!plan.fusedLoss)
       unfuseLoss(layer);
     if (plan.precision == Precision::FP8 && layer.name == "block")
-      quantizeProducts(layer);
+      quantizeMatmuls(layer);
     if (plan.overlapTp)
       overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.

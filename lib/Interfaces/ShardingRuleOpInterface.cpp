@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.cpp - How an op may be spread --------------===//
+//===- ShardingRuleOpInterface.cpp - How an op shards ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -56,10 +56,10 @@ void DomainFinder::addModelUse(OpOperand &use) {
     domain.restrict(embedding.getTable().getType().getDimSize(0));
   else if (auto rows = dyn_cast<nn::EmbeddingBackwardOp>(op))
     domain.restrict(rows.getType().getDimSize(0));
-  else if (auto pick = dyn_cast<nn::PickOp>(op))
-    domain.restrict(lastSizeOf(pick.getX()));
-  else if (auto pick = dyn_cast<nn::PickBackwardOp>(op))
-    domain.restrict(lastSizeOf(pick.getResult()));
+  else if (auto take = dyn_cast<nn::TakeAlongAxisOp>(op))
+    domain.restrict(lastSizeOf(take.getX()));
+  else if (auto take = dyn_cast<nn::TakeAlongAxisBackwardOp>(op))
+    domain.restrict(lastSizeOf(take.getResult()));
   else if (auto loss = dyn_cast<nn::CrossEntropyOp>(op))
     addLabels(loss);
   else if (auto loss = dyn_cast<nn::CrossEntropyBackwardOp>(op))

@@ -84,12 +84,12 @@ static void compute(dist::AllToAllOp op, Inputs in, Outputs out) {
   }
 }
 
-static void compute(dist::PermuteOp op, Inputs in, Outputs out) {
+static void compute(dist::CollectivePermuteOp op, Inputs in, Outputs out) {
   for (auto [i, target] : llvm::enumerate(op.getTargets()))
     out[target] = in[i];
 }
 
-static void compute(dist::SliceOp op, Inputs in, Outputs out) {
+static void compute(dist::AllSliceOp op, Inputs in, Outputs out) {
   for (size_t i = 0; i < out.size(); ++i)
     out[i] = part(in[i], op.getDim(), out.size(), i);
 }
@@ -295,9 +295,9 @@ void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::AllReduceOp, runCollective>();
   r.addRank<dist::AllToAllOp, runCollective>();
   r.addRank<dist::BroadcastOp, runCollective>();
-  r.addRank<dist::PermuteOp, runCollective>();
+  r.addRank<dist::CollectivePermuteOp, runCollective>();
   r.addRank<dist::ReduceScatterOp, runCollective>();
-  r.addRank<dist::SliceOp, runCollective>();
+  r.addRank<dist::AllSliceOp, runCollective>();
   r.addRank<dist::SendOp, runSend>();
   r.addRank<dist::RecvOp, runRecv>();
   r.addRank<dist::StartOp, runStart>();

@@ -155,8 +155,8 @@ static LogicalResult evaluateCrossEntropyBackward(nn::CrossEntropyBackwardOp op,
   return e.yieldRounded(std::move(result));
 }
 
-static LogicalResult evaluatePickBackward(nn::PickBackwardOp op,
-                                          Evaluation &e) {
+static LogicalResult
+evaluateTakeAlongAxisBackward(nn::TakeAlongAxisBackwardOp op, Evaluation &e) {
   const Tensor &grad = e.operand(0), &index = e.operand(1);
   Tensor result = e.makeResult();
   int64_t size = result.getShape().back(), offset = e.getIndex(op.getOffset());
@@ -210,7 +210,7 @@ void tessera::interp::addNNBackwardHandlers(Registry &r) {
   r.addLocal<nn::EmbeddingBackwardOp, evaluateEmbeddingBackward>();
   r.addLocal<nn::GeluBackwardOp, evaluateGeluBackward>();
   r.addLocal<nn::LayerNormBackwardOp, evaluateLayerNormBackward>();
-  r.addLocal<nn::PickBackwardOp, evaluatePickBackward>();
+  r.addLocal<nn::TakeAlongAxisBackwardOp, evaluateTakeAlongAxisBackward>();
   r.addLocal<nn::RMSNormBackwardOp, evaluateRMSNormBackward>();
   r.addLocal(nn::SiluBackwardOp::getOperationName(),
              scaleByDerivative<siluDerivative>);

@@ -38,7 +38,8 @@ static LogicalResult evaluateEmbedding(nn::EmbeddingOp op, Evaluation &e) {
   return e.yield(std::move(result));
 }
 
-static LogicalResult evaluatePick(nn::PickOp op, Evaluation &e) {
+static LogicalResult evaluateTakeAlongAxis(nn::TakeAlongAxisOp op,
+                                           Evaluation &e) {
   const Tensor &x = e.operand(0), &index = e.operand(1);
   Tensor result = e.makeResult();
   int64_t size = x.getShape().back(), offset = e.getIndex(op.getOffset());
@@ -170,7 +171,7 @@ void tessera::interp::addNNShapeHandlers(Registry &r) {
   r.addLocal<nn::EmbeddingOp, evaluateEmbedding>();
   r.addLocal<nn::IotaOp, evaluateIota>();
   r.addLocal<nn::MaskPaddingOp, evaluateMaskPadding>();
-  r.addLocal<nn::PickOp, evaluatePick>();
+  r.addLocal<nn::TakeAlongAxisOp, evaluateTakeAlongAxis>();
   r.addLocal<nn::ReduceOp, evaluateReduce>();
   r.addLocal<nn::TransposeOp, evaluateTranspose>();
 }

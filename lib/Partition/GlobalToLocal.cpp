@@ -150,10 +150,10 @@ FailureOr<Value> Localizer::sliceConstant(Operation *op) {
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[i] /= numShards(dim.axes);
-    value = dist::SliceOp::create(builder, op->getLoc(), type.clone(shape),
-                                  value, builder.getI64IntegerAttr(i),
-                                  context.toAttr(dim.axes), context.getSymbol(),
-                                  dist::ShardingAttr(), dist::ShardingAttr());
+    value = dist::AllSliceOp::create(
+        builder, op->getLoc(), type.clone(shape), value,
+        builder.getI64IntegerAttr(i), context.toAttr(dim.axes),
+        context.getSymbol(), dist::ShardingAttr(), dist::ShardingAttr());
   }
   return value;
 }

@@ -8,7 +8,7 @@
 #include "PartitionContext.h"
 #include "mlir/IR/Remarks.h"
 #include "tessera/Partition/Passes.h"
-#include "tessera/Partition/ReshardPlanner.h"
+#include "tessera/Reshard/ReshardPlanner.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_RESHARDTOCOLLECTIVESPASS
@@ -60,8 +60,8 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
   IntegerAttr dim = builder.getI64IntegerAttr(step.dim);
   switch (step.kind) {
   case Kind::Slice:
-    return dist::SliceOp::create(builder, loc, type, value, dim, axes, mesh,
-                                 from, to);
+    return dist::AllSliceOp::create(builder, loc, type, value, dim, axes, mesh,
+                                    from, to);
   case Kind::ReduceScatter:
     return dist::ReduceScatterOp::create(builder, loc, type, value, dim,
                                          kindOf(from), axes, mesh, from, to);
@@ -69,9 +69,9 @@ Value StepBuilder::create(const ReshardStep &step, dist::ShardingAttr to) {
     return dist::AllReduceOp::create(builder, loc, type, value, kindOf(from),
                                      axes, mesh, from, to);
   case Kind::Permute:
-    return dist::PermuteOp::create(builder, loc, type, value,
-                                   builder.getDenseI64ArrayAttr(step.targets),
-                                   axes, mesh, from, to);
+    return dist::CollectivePermuteOp::create(
+        builder, loc, type, value, builder.getDenseI64ArrayAttr(step.targets),
+        axes, mesh, from, to);
   case Kind::AllToAll:
     return dist::AllToAllOp::create(builder, loc, type, value, dim,
                                     builder.getI64IntegerAttr(step.splitDim),

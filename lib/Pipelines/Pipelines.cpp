@@ -10,14 +10,21 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tessera/Codegen/Passes.h"
+#include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Fusion/Passes.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
-#include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Recompute/Passes.h"
+#include "tessera/SplitReductions/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/Strategy.h"
+#include "tessera/Validation/Passes.h"
+#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -175,13 +182,13 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   conversion.widenF8 = options.widenF8;
   pm.addNestedPass<func::FuncOp>(createConvertNNPass(conversion));
   pm.addNestedPass<func::FuncOp>(createIsolateGenericsPass());
-  pm.addNestedPass<func::FuncOp>(createAccumulateSumsPass());
+  pm.addNestedPass<func::FuncOp>(createFuseMatmulBetaPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   if (options.epilogues)
     pm.addNestedPass<func::FuncOp>(createFuseEpiloguesPass());
-  pm.addNestedPass<func::FuncOp>(createSpreadReductionsPass());
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
   pm.addPass(createOutlineKernelsPass());
-  pm.addPass(createBatchKernelsPass());
+  pm.addPass(createFuseHorizontallyPass());
   pm.addPass(createVerifyKernelsPass());
 }
 

@@ -287,7 +287,7 @@ private:
       comm.kind = CommKind::AllReduce;
     else if (isa<dist::AllToAllOp>(op))
       comm.kind = CommKind::AllToAll;
-    else if (isa<dist::PermuteOp>(op))
+    else if (isa<dist::CollectivePermuteOp>(op))
       comm.kind = CommKind::Permute;
     else if (isa<dist::BroadcastOp>(op))
       comm.kind = CommKind::Broadcast;

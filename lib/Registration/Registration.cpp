@@ -15,14 +15,22 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tessera/Codegen/ConvertGPUToNVVM.h"
+#include "tessera/Codegen/Passes.h"
+#include "tessera/Collectives/Passes.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Fusion/Passes.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/Passes.h"
+#include "tessera/Kernels/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Recompute/Passes.h"
+#include "tessera/SplitReductions/Passes.h"
 #include "tessera/Training/Passes.h"
+#include "tessera/Validation/Passes.h"
 
 using namespace mlir;
 
@@ -40,6 +48,13 @@ void tessera::registerPasses() {
   registerPropagationPasses();
   registerPartitionPasses();
   registerTrainingPasses();
+  registerCollectivesPasses();
+  registerValidationPasses();
+  registerRecomputePasses();
+  registerCodegenPasses();
+  registerSplitReductionsPasses();
+  registerFusionPasses();
+  registerKernelsPasses();
   registerConversionPasses();
   registerMemoryPasses();
   registerPipelines();

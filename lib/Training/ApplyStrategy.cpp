@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rest.h"
+#include "StateSharding.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Training/FlatState.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Training/RestLayout.h"
 #include "tessera/Training/Strategy.h"
 
 namespace tessera {
@@ -169,12 +169,12 @@ Sharding SeedWriter::restParameter(FunctionOpInterface func,
                                    const Sharding &inUse) {
   auto type = cast<RankedTensorType>(parameter.getType());
   Sharding rest = inUse;
-  if (restEvenly(fullAxis("dp"), rest, type.getShape())) {
+  if (shardEvenly(fullAxis("dp"), rest, type.getShape())) {
     constrainUses(parameter, inUse);
     return rest;
   }
-  std::optional<RestLayout> layout =
-      RestLayout::get(type.getShape(), inUse, fullAxis("dp"));
+  std::optional<FlatState> layout =
+      FlatState::get(type.getShape(), inUse, fullAxis("dp"));
   if (!layout || llvm::any_of(parameter.getUsers(), handsOn) ||
       !SymbolTable::symbolKnownUseEmpty(func, func->getParentOp()))
     return inUse;
@@ -185,7 +185,7 @@ Sharding SeedWriter::restParameter(FunctionOpInterface func,
         gathered->getUses(), [](OpOperand &use) { return &use; });
     OpBuilder builder(func.getContext());
     builder.setInsertionPointAfter(gathered);
-    Value whole = layout->fromRest(builder, gathered.getLoc(), gathered);
+    Value whole = layout->unflatten(builder, gathered.getLoc(), gathered);
     for (OpOperand *use : uses)
       use->set(whole);
   }
@@ -197,7 +197,7 @@ Sharding SeedWriter::restParameter(FunctionOpInterface func,
   func.removeArgAttr(number, nn::NNDialect::kDimsAttr);
   for (NamedAttribute attr : layout->getAttributes(builder))
     func.setArgAttr(number, attr.getName(), attr.getValue());
-  return layout->getAtRest();
+  return layout->getSharding();
 }
 
 void SeedWriter::seedFunction(FunctionOpInterface func) {

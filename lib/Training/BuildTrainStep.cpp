@@ -47,8 +47,8 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   SmallVector<Value> yielded(yield.getValues());
   for (auto [parameter, gradient] : llvm::zip(parameters, gradients))
     if (gradient) {
-      if (parameter.rest && reducesEach())
-        gradient = parameter.rest->toRest(inner, loc, gradient);
+      if (parameter.flat && reducesEach())
+        gradient = parameter.flat->flatten(inner, loc, gradient);
       parameter.gradient = gradient;
       yielded.push_back(gradient);
     }
@@ -81,7 +81,7 @@ void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   for (auto [i, user] : llvm::enumerate(users)) {
     OpBuilder b(user);
     if (i < 2)
-      value = parameter.rest->fromRest(b, loc, parameter.source);
+      value = parameter.flat->unflatten(b, loc, parameter.source);
     user->replaceUsesOfWith(parameter.inUse, value);
   }
   for (Operation *op = parameter.inUse.getDefiningOp();
@@ -95,16 +95,16 @@ void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
 /// The sum over micro-batches is sharded at least as the parameter in use.
 void TrainStepBuilder::takeGradient(TrainedParameter &parameter, Value sum) {
   parameter.gradient = sum;
-  if (!parameter.rest)
+  if (!parameter.flat)
     return;
-  Sharding open = parameter.rest->getInUse();
+  Sharding open = parameter.flat->getInUse();
   if (!reducesEach())
     open = dist::getSharding(parameter.forward).toSharding(mesh);
   for (DimSharding &dim : open.dims)
     dim.open = true;
   dist::setSharding(sum, toAttr(open));
   if (!reducesEach())
-    parameter.gradient = parameter.rest->toRest(builder, loc, sum);
+    parameter.gradient = parameter.flat->flatten(builder, loc, sum);
 }
 
 /// Of one micro-batch there is no sum to keep in shards.
@@ -128,8 +128,8 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
   for (TrainedParameter &parameter : parameters) {
     parameter.source = parameter.inUse = getArgument(parameter.argument);
-    if (restsApart(parameter))
-      parameter.inUse = parameter.rest->fromRest(inner, loc, parameter.inUse);
+    if (isStoredFlat(parameter))
+      parameter.inUse = parameter.flat->unflatten(inner, loc, parameter.inUse);
     mapping.map(parameter.forward, parameter.inUse);
   }
   if (failed(copyForward(inner, split, mapping)))
@@ -139,12 +139,12 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
     yielded.push_back(mapping.lookup(output));
   auto yield = dist::YieldOp::create(inner, loc, yielded);
   if (plan.getPrecision() == dist::Precision::FP8)
-    quantizeProducts(draft, body);
+    quantizeMatmuls(draft, body);
   if (failed(buildGradients(yield)))
     return failure();
   seedGradients(body);
   for (TrainedParameter &parameter : parameters)
-    if (restsApart(parameter))
+    if (isStoredFlat(parameter))
       separateUses(parameter);
 
   builder.setInsertionPoint(draft);
@@ -174,10 +174,10 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
     ParameterUpdate update;
     unsigned target = parameter.master.value_or(parameter.argument);
     // The parameter itself has another shape than its state.
-    bool moves = parameter.rest && !restsApart(parameter);
+    bool moves = parameter.flat && !isStoredFlat(parameter);
     update.param = getArgument(target);
     if (moves && !parameter.master)
-      update.param = parameter.rest->toRest(builder, loc, update.param);
+      update.param = parameter.flat->flatten(builder, loc, update.param);
     update.gradient = parameter.gradient;
     for (unsigned moment : parameter.moments)
       update.moments.push_back(getArgument(moment));
@@ -192,7 +192,7 @@ void TrainStepBuilder::updateParameters(OptimizerBuilder &optimizer,
       result = ElementwiseBuilder{builder, loc}.cast(
           updated.front(), parameter.type.getElementType());
     if (moves)
-      result = parameter.rest->fromRest(builder, loc, result);
+      result = parameter.flat->unflatten(builder, loc, result);
   }
 }
 

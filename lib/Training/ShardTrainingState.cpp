@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rest.h"
+#include "StateSharding.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "tessera/Training/Passes.h"
@@ -67,7 +67,7 @@ private:
 } // namespace
 
 /// Over dp as well where that divides; null without a seed to begin with. What
-/// does not divide has got another shape before (RestLayout.h) if there is one:
+/// does not divide has got another shape before (FlatState.h) if there is one:
 /// the model's dimensions are not padded for its state.
 dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
                                          dist::ShardingAttr inUse) const {
@@ -79,11 +79,11 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
   if (overlapsAny(rest.dimAxes(), axis))
     return inUse;
   Sharding before = rest;
-  if (!restEvenly(axis, rest, getShape(argument)))
+  if (!shardEvenly(axis, rest, getShape(argument)))
     return inUse;
   for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
     if (dim.axes != was.axes)
-      dim.priority = kRestPriority;
+      dim.priority = kStatePriority;
   return toAttr(rest);
 }
 

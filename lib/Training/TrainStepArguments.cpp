@@ -113,7 +113,7 @@ void TrainStepBuilder::findLayouts() {
     return;
   for (TrainedParameter &parameter : parameters)
     if (dist::ShardingAttr seed = dist::getSharding(parameter.forward))
-      parameter.rest = RestLayout::get(
+      parameter.flat = FlatState::get(
           parameter.type.getShape(), seed.toSharding(mesh), mesh.fullAxis(*dp));
 }
 
@@ -121,12 +121,12 @@ void TrainStepBuilder::findLayouts() {
 void TrainStepBuilder::addParameter(TrainedParameter &parameter) {
   NamedAttrList all(forward.getArgAttrDict(parameter.forward.getArgNumber()));
   RankedTensorType type = parameter.type;
-  if (restsApart(parameter)) {
-    type = parameter.rest->getType(type.getElementType());
+  if (isStoredFlat(parameter)) {
+    type = parameter.flat->getType(type.getElementType());
     all.erase(NNDialect::kDimsAttr);
     all.set(dist::DistDialect::kShardingAttr,
-            toAttr(parameter.rest->getInUse()));
-    for (NamedAttribute attr : parameter.rest->getAttributes(builder))
+            toAttr(parameter.flat->getInUse()));
+    for (NamedAttribute attr : parameter.flat->getAttributes(builder))
       all.set(attr.getName(), attr.getValue());
   }
   parameter.argument =
@@ -149,11 +149,11 @@ void TrainStepBuilder::addArguments() {
   for (TrainedParameter &parameter : parameters) {
     RankedTensorType type = parameter.type.clone(wide);
     SmallVector<NamedAttribute> more;
-    if (parameter.rest) {
-      type = parameter.rest->getType(wide);
-      more = parameter.rest->getAttributes(builder);
+    if (parameter.flat) {
+      type = parameter.flat->getType(wide);
+      more = parameter.flat->getAttributes(builder);
       more.push_back(named(dist::DistDialect::kShardingAttr,
-                           toAttr(parameter.rest->getAtRest())));
+                           toAttr(parameter.flat->getSharding())));
     }
     auto add = [&](StringRef suffix, Attribute init) {
       addState((parameter.name + "." + suffix).str(), type, parameter.name,

@@ -15,7 +15,7 @@
 #include "ForwardCopy.h"
 #include "Optimizer.h"
 #include "dialects/NN/NN.h"
-#include "tessera/Training/RestLayout.h"
+#include "tessera/Training/FlatState.h"
 #include "tessera/Training/TrainedFunction.h"
 
 namespace tessera {
@@ -31,7 +31,7 @@ struct TrainedParameter {
   std::optional<unsigned> master;
   llvm::SmallVector<unsigned, 2> moments;
   /// How its state rests, where that is not in its shape.
-  std::optional<RestLayout> rest;
+  std::optional<FlatState> flat;
   /// What micro-batches read of it, outside them: the argument, or that in 8
   /// bits.
   mlir::Value source;
@@ -58,8 +58,8 @@ private:
 
   mlir::LogicalResult collectParameters();
   void findLayouts();
-  bool restsApart(const TrainedParameter &parameter) const {
-    return parameter.rest && plan.getZero() >= 3;
+  bool isStoredFlat(const TrainedParameter &parameter) const {
+    return parameter.flat && plan.getZero() >= 3;
   }
   bool reducesEach() const;
   unsigned addArgument(mlir::Type type,
@@ -74,7 +74,7 @@ private:
   void createFunction();
   mlir::LogicalResult buildAccumulate(const BatchSplit &split);
   bool isQuantizable(const TrainedParameter &parameter);
-  void quantizeProducts(mlir::Operation *accumulate, mlir::Block &body);
+  void quantizeMatmuls(mlir::Operation *accumulate, mlir::Block &body);
   mlir::LogicalResult buildGradients(dist::YieldOp yield);
   void seedGradients(mlir::Block &body);
   void separateUses(const TrainedParameter &parameter);

@@ -20,7 +20,7 @@
 namespace tessera::rt::cuda {
 
 /// What collectives work with.
-struct Workplace {
+struct CommunicationContext {
   tessera_rt_context *ctx;
   Device &device;
   Kernels &kernels;
@@ -60,14 +60,17 @@ public:
 
 /// Ranks with emulated devices: blocks go through the shared arenas, by the
 /// host target's collectives.
-std::unique_ptr<Communication> createHostCommunication(const Workplace &place);
+std::unique_ptr<Communication>
+createHostCommunication(const CommunicationContext &context);
 
 /// Ranks that are threads of this process and share one device.
-std::unique_ptr<Communication> createLocalCommunication(const Workplace &place);
+std::unique_ptr<Communication>
+createLocalCommunication(const CommunicationContext &context);
 
 /// Ranks with devices of their own. `shared`: some have the same device, which
 /// NCCL accepts only when it takes them for ranks of several machines.
-std::unique_ptr<Communication> createNccl(const Workplace &place, bool shared);
+std::unique_ptr<Communication> createNccl(const CommunicationContext &context,
+                                          bool shared);
 
 /// Bytes that member i of `op`'s group receives.
 int64_t receivedBytes(const Operation &op);

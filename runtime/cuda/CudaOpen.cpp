@@ -345,13 +345,13 @@ Status CudaTarget::openAttention(const Options &options) {
 }
 
 Status CudaTarget::openCommunication(const Options &options) {
-  Workplace place{ctx, *device, *kernels, compute, deviceArena};
+  CommunicationContext context{ctx, *device, *kernels, compute, deviceArena};
   if (options.simulateRanks)
-    communication = createLocalCommunication(place);
+    communication = createLocalCommunication(context);
   else if (usesHostLibraries(*device))
-    communication = createHostCommunication(place);
+    communication = createHostCommunication(context);
   else
-    communication = createNccl(place, isShared);
+    communication = createNccl(context, isShared);
   return communication->open(noted.collectives);
 }
 

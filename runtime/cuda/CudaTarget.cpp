@@ -185,7 +185,7 @@ extern "C" int32_t tessera_rt_matmul_fused(
   const tessera_rt_matmul_desc &d = *desc;
   MatmulCall call{d, *fusion, a,  b, addend == c ? nullptr : addend,
                   c, bias,    aux};
-  if (!isSound(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
+  if (!isValid(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
       d.batch != 1 || !hasOperands(call))
     return fail(
         ctx, TESSERA_RT_INVALID,

@@ -25,7 +25,8 @@ using namespace tessera::rt::cuda;
 namespace {
 class HostCommunication final : public Communication {
 public:
-  explicit HostCommunication(const Workplace &place) : place(place) {}
+  explicit HostCommunication(const CommunicationContext &context)
+      : context(context) {}
 
   std::string name() const override { return "shared memory"; }
   Status open(const std::vector<Operation> &) override { return TESSERA_RT_OK; }
@@ -35,7 +36,7 @@ public:
   bool countsTraffic() const override { return true; }
 
 private:
-  Workplace place;
+  CommunicationContext context;
 };
 
 /// A block of the arena, in elements' bytes.
@@ -64,35 +65,35 @@ static Sizes sizesOf(const Operation &op) {
 
 Status HostCommunication::start(int32_t slot, Operation &op) {
   op.stage = Stage::Matching;
-  auto run = [place = place, slot, kept = op] {
-    tessera_rt_context *ctx = place.ctx;
+  auto run = [context = context, slot, kept = op] {
+    tessera_rt_context *ctx = context.ctx;
     if (ctx->memory.control->aborted.load())
       return;
-    memcpy(ctx->arena() + kept.sourceOffset, place.arena + kept.sourceOffset,
+    memcpy(ctx->arena() + kept.sourceOffset, context.arena + kept.sourceOffset,
            size_t(sizesOf(kept).source));
     ctx->operations[slot] = kept;
     postOperation(ctx, slot, ctx->operations[slot]);
   };
-  return place.check(place.device.call(place.compute, run));
+  return context.check(context.device.call(context.compute, run));
 }
 
 Status HostCommunication::finish(int32_t slot, Operation &op) {
-  auto run = [place = place, slot, kept = op] {
-    tessera_rt_context *ctx = place.ctx;
+  auto run = [context = context, slot, kept = op] {
+    tessera_rt_context *ctx = context.ctx;
     if (ctx->memory.control->aborted.load() || host::finish(ctx, slot))
       return;
-    memcpy(place.arena + kept.destinationOffset,
+    memcpy(context.arena + kept.destinationOffset,
            ctx->arena() + kept.destinationOffset,
            size_t(sizesOf(kept).destination));
   };
-  Status status = place.check(place.device.call(place.compute, run));
-  place.ctx->operations[slot].stage = Stage::Free;
+  Status status = context.check(context.device.call(context.compute, run));
+  context.ctx->operations[slot].stage = Stage::Free;
   return status;
 }
 
-std::unique_ptr<Communication>
-tessera::rt::cuda::createHostCommunication(const Workplace &place) {
-  return std::make_unique<HostCommunication>(place);
+std::unique_ptr<Communication> tessera::rt::cuda::createHostCommunication(
+    const CommunicationContext &context) {
+  return std::make_unique<HostCommunication>(context);
 }
 
 int64_t tessera::rt::cuda::receivedBytes(const Operation &op) {

@@ -12,8 +12,8 @@
 
 #include "HostTarget.h"
 #include "Kernels.h"
+#include "kernels/CpuKernels.h"
 #include "kernels/Gelu.h"
-#include "kernels/HotKernels.h"
 
 #include <cstring>
 
@@ -112,7 +112,7 @@ std::string HostKernels::reduce(Stream stream, const LocalReduction &call) {
       std::vector<const void *> rows;
       for (const uint8_t *source : sources)
         rows.push_back(source + row * call.sourceStride * size);
-      hotKernels().reduce(
+      cpuKernels().reduce(
           call.dtype, call.reduction, rows.data(), int(rows.size()),
           static_cast<uint8_t *>(call.destination) + row * call.inner * size,
           call.inner);

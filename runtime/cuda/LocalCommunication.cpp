@@ -25,7 +25,8 @@ using namespace tessera::rt::cuda;
 namespace {
 class LocalCommunication final : public Communication, public DataMover {
 public:
-  explicit LocalCommunication(const Workplace &place) : place(place) {}
+  explicit LocalCommunication(const CommunicationContext &context)
+      : context(context) {}
   ~LocalCommunication() override;
 
   std::string name() const override { return "one device"; }
@@ -47,7 +48,7 @@ private:
   std::string moveBlock(const Operation &op, const Sources &sources);
 
   uint8_t *destination(const Operation &op) const {
-    return place.arena + op.destinationOffset;
+    return context.arena + op.destinationOffset;
   }
   static bool reads(const Operation &op, int index) {
     return op.readsFrom == -2 || op.readsFrom == index;
@@ -58,7 +59,7 @@ private:
            op.sourceOffset == op.destinationOffset;
   }
 
-  Workplace place;
+  CommunicationContext context;
   Stream stream;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
   /// Results of reductions in place, by slot, until they may be written. They
@@ -69,67 +70,68 @@ private:
 } // namespace
 
 Status LocalCommunication::open(const std::vector<Operation> &) {
-  tessera_rt_context *ctx = place.ctx;
-  std::string error = place.device.createStream(/*highPriority=*/true, stream);
+  tessera_rt_context *ctx = context.ctx;
+  std::string error =
+      context.device.createStream(/*highPriority=*/true, stream);
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS && error.empty(); ++slot) {
-    error = place.device.createEvent(/*timed=*/false, ready[slot]);
+    error = context.device.createEvent(/*timed=*/false, ready[slot]);
     if (error.empty())
-      error = place.device.createEvent(/*timed=*/false, done[slot]);
+      error = context.device.createEvent(/*timed=*/false, done[slot]);
   }
-  if (Status status = place.check(error))
+  if (Status status = context.check(error))
     return status;
-  ctx->block().deviceArena = place.arena;
+  ctx->block().deviceArena = context.arena;
   ctx->mover = this;
   // Every rank's arena is known before anybody reads from it.
   return barrier(ctx, BarrierAgreed);
 }
 
 LocalCommunication::~LocalCommunication() {
-  place.ctx->mover = nullptr;
+  context.ctx->mover = nullptr;
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS; ++slot) {
-    place.device.destroy(ready[slot]);
-    place.device.destroy(done[slot]);
+    context.device.destroy(ready[slot]);
+    context.device.destroy(done[slot]);
   }
   for (void *memory : held)
     if (memory)
-      place.device.release(memory);
-  place.device.destroy(stream);
+      context.device.release(memory);
+  context.device.destroy(stream);
 }
 
 std::string LocalCommunication::hold(int32_t slot, int64_t bytes) {
   if (bytes <= heldBytes[slot])
     return std::string();
-  std::string error = place.device.synchronize(stream);
+  std::string error = context.device.synchronize(stream);
   if (error.empty() && held[slot])
-    error = place.device.release(held[slot]);
+    error = context.device.release(held[slot]);
   held[slot] = nullptr;
   if (error.empty())
-    error = place.device.allocate(bytes, held[slot]);
+    error = context.device.allocate(bytes, held[slot]);
   heldBytes[slot] = error.empty() ? bytes : 0;
   return error;
 }
 
 Status LocalCommunication::start(int32_t slot, Operation &op) {
-  tessera_rt_context *ctx = place.ctx;
+  tessera_rt_context *ctx = context.ctx;
   std::string error;
   if (isHeld(op))
     error = hold(slot, op.header.count * dtypeSize(op.header.dtype));
   if (error.empty())
-    error = place.device.record(ready[slot], place.compute);
-  if (Status status = place.check(error))
+    error = context.device.record(ready[slot], context.compute);
+  if (Status status = context.check(error))
     return status;
   ctx->block().entries[slot].ready = ready[slot].handle;
   return postOperation(ctx, slot, op);
 }
 
 Status LocalCommunication::finish(int32_t slot, Operation &) {
-  return host::finish(place.ctx, slot);
+  return host::finish(context.ctx, slot);
 }
 
 Status LocalCommunication::move(int32_t slot, Operation &op) {
-  tessera_rt_context *ctx = place.ctx;
+  tessera_rt_context *ctx = context.ctx;
   const Group &group = *op.group;
-  std::string error = place.device.wait(stream, ready[slot]);
+  std::string error = context.device.wait(stream, ready[slot]);
   Sources sources(size_t(group.size()), nullptr);
   for (int index = 0; index < group.size(); ++index) {
     int member = group.members[size_t(index)];
@@ -137,13 +139,13 @@ Status LocalCommunication::move(int32_t slot, Operation &op) {
       continue;
     RankBlock &theirs = ctx->memory.blocks[member];
     if (member == ctx->rank) {
-      sources[size_t(index)] = place.arena + op.sourceOffset;
+      sources[size_t(index)] = context.arena + op.sourceOffset;
       continue;
     }
     const Entry &entry = theirs.entries[op.peerSlot[size_t(index)]];
     sources[size_t(index)] = theirs.deviceArena + entry.sourceOffset;
     if (error.empty())
-      error = place.device.wait(stream, Event{entry.ready});
+      error = context.device.wait(stream, Event{entry.ready});
   }
   if (error.empty())
     switch (op.kind) {
@@ -167,7 +169,7 @@ Status LocalCommunication::move(int32_t slot, Operation &op) {
       break;
     }
   if (error.empty())
-    error = place.device.record(done[slot], stream);
+    error = context.device.record(done[slot], stream);
   // The peers wait for this before they change what was read.
   for (int index = 0; index < group.size(); ++index) {
     int theirSlot = op.peerSlot[size_t(index)];
@@ -176,26 +178,26 @@ Status LocalCommunication::move(int32_t slot, Operation &op) {
           .entries[theirSlot]
           .readersDone[group.index] = done[slot].handle;
   }
-  return place.check(error);
+  return context.check(error);
 }
 
 Status LocalCommunication::release(int32_t slot, Operation &op) {
-  tessera_rt_context *ctx = place.ctx;
+  tessera_rt_context *ctx = context.ctx;
   Entry &entry = ctx->block().entries[slot];
   std::string error;
   for (void *&reader : entry.readersDone) {
     if (reader && error.empty())
-      error = place.device.wait(stream, Event{reader});
+      error = context.device.wait(stream, Event{reader});
     reader = nullptr;
   }
   if (isHeld(op) && error.empty())
-    error = place.device.copy(stream, destination(op), held[slot],
-                              op.header.count * dtypeSize(op.header.dtype));
+    error = context.device.copy(stream, destination(op), held[slot],
+                                op.header.count * dtypeSize(op.header.dtype));
   if (error.empty())
-    error = place.device.record(done[slot], stream);
+    error = context.device.record(done[slot], stream);
   if (error.empty())
-    error = place.device.wait(place.compute, done[slot]);
-  return place.check(error);
+    error = context.device.wait(context.compute, done[slot]);
+  return context.check(error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,7 +213,7 @@ std::string LocalCommunication::moveGather(const Operation &op,
   for (int64_t j = 0; j < members && error.empty(); ++j) {
     uint8_t *target = destination(op) + j * op.inner * size;
     if (target != sources[size_t(j)])
-      error = place.kernels.copyStrided(
+      error = context.kernels.copyStrided(
           stream, {size, 2, shape, sources[size_t(j)], from, target, to});
   }
   return error;
@@ -226,7 +228,7 @@ std::string LocalCommunication::moveReduce(const Operation &op, int32_t slot,
       source = static_cast<const uint8_t *>(source) +
                op.group->index * op.inner * size;
   void *target = isHeld(op) ? held[slot] : destination(op);
-  return place.kernels.reduce(
+  return context.kernels.reduce(
       stream, {op.header.dtype, op.header.reduction, sources.data(),
                int32_t(members), isScatter ? op.outer : 1, op.inner,
                isScatter ? op.inner * members : op.inner, target});
@@ -250,7 +252,7 @@ std::string LocalCommunication::moveAllToAll(const Operation &op,
   }
   std::string error;
   for (int64_t j = 0; j < members && error.empty(); ++j)
-    error = place.kernels.copyStrided(
+    error = context.kernels.copyStrided(
         stream,
         {size, int32_t(rank), piece.data(),
          static_cast<const uint8_t *>(sources[size_t(j)]) +
@@ -266,14 +268,14 @@ std::string LocalCommunication::moveBlock(const Operation &op,
   if (bytes == 0)
     return std::string();
   if (op.readsFrom < 0)
-    return place.device.fillBytes(stream, destination(op), 0, bytes);
+    return context.device.fillBytes(stream, destination(op), 0, bytes);
   const void *source = sources[size_t(op.readsFrom)];
   return source == destination(op)
              ? std::string()
-             : place.device.copy(stream, destination(op), source, bytes);
+             : context.device.copy(stream, destination(op), source, bytes);
 }
 
-std::unique_ptr<Communication>
-tessera::rt::cuda::createLocalCommunication(const Workplace &place) {
-  return std::make_unique<LocalCommunication>(place);
+std::unique_ptr<Communication> tessera::rt::cuda::createLocalCommunication(
+    const CommunicationContext &context) {
+  return std::make_unique<LocalCommunication>(context);
 }

@@ -45,12 +45,12 @@ Status NcclLibrary::open(bool shared) {
              : fail(ctx, TESSERA_RT_SYSTEM, api.library.error);
 }
 
-std::string NcclLibrary::describe(const Channel &channel, const char *what,
+std::string NcclLibrary::describe(const Communicator &comm, const char *what,
                                   int result) const {
   std::string text =
       format("NCCL %s, %s over %s: %s", api.library.version.c_str(), what,
-             channel.what.c_str(), api.errorString(result));
-  const char *more = channel.comm ? api.lastError(channel.comm) : nullptr;
+             comm.what.c_str(), api.errorString(result));
+  const char *more = comm.comm ? api.lastError(comm.comm) : nullptr;
   return more && *more ? text + " (" + more + ")" : text;
 }
 
@@ -79,54 +79,52 @@ static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
   }
 }
 
-Status NcclLibrary::settle(const Channel &channel) {
+Status NcclLibrary::waitReady(const Communicator &comm) {
   auto ask = [&]() -> std::optional<Status> {
     int state = nccl::Success;
-    int result = api.asyncError(channel.comm, &state);
+    int result = api.asyncError(comm.comm, &state);
     if (result == nccl::Success)
       result = state;
     if (result == nccl::InProgress)
       return std::nullopt;
-    return result == nccl::Success
-               ? TESSERA_RT_OK
-               : fail(ctx, TESSERA_RT_SYSTEM,
-                      describe(channel, "connecting", result));
+    return result == nccl::Success ? TESSERA_RT_OK
+                                   : fail(ctx, TESSERA_RT_SYSTEM,
+                                          describe(comm, "connecting", result));
   };
-  return awaitAnswer(ctx, ask,
-                     "NCCL has not come together over " + channel.what);
+  return awaitAnswer(ctx, ask, "NCCL has not come together over " + comm.what);
 }
 
-void NcclLibrary::close(const Channel &channel) {
+void NcclLibrary::close(const Communicator &comm) {
   constexpr double patience = 5;
   double begin = monotonicSeconds();
-  int state = api.finalize(channel.comm);
+  int state = api.finalize(comm.comm);
   while (state == nccl::InProgress && monotonicSeconds() - begin < patience) {
     usleep(100);
-    if (api.asyncError(channel.comm, &state) != nccl::Success)
+    if (api.asyncError(comm.comm, &state) != nccl::Success)
       break;
   }
   if (state == nccl::Success)
-    api.destroy(channel.comm);
+    api.destroy(comm.comm);
   else
-    api.abort(channel.comm);
+    api.abort(comm.comm);
 }
 
-Status NcclLibrary::check(const Channel &channel, const char *what,
+Status NcclLibrary::check(const Communicator &comm, const char *what,
                           int result) {
   if (result == nccl::Success)
     return TESSERA_RT_OK;
   if (result == nccl::InProgress)
-    return settle(channel);
-  return fail(ctx, TESSERA_RT_SYSTEM, describe(channel, what, result));
+    return waitReady(comm);
+  return fail(ctx, TESSERA_RT_SYSTEM, describe(comm, what, result));
 }
 
-std::string NcclLibrary::poll(const Channel &channel) {
+std::string NcclLibrary::poll(const Communicator &comm) {
   int state = nccl::Success;
-  int result = api.asyncError(channel.comm, &state);
+  int result = api.asyncError(comm.comm, &state);
   if (result == nccl::Success &&
       (state == nccl::Success || state == nccl::InProgress))
     return std::string();
-  return describe(channel, "a collective",
+  return describe(comm, "a collective",
                   result != nccl::Success ? result : state);
 }
 
@@ -143,38 +141,36 @@ Status NcclLibrary::announceIdentity(uint64_t name) {
   return TESSERA_RT_OK;
 }
 
-Status NcclLibrary::connect(Channel &channel) {
+Status NcclLibrary::connect(Communicator &comm) {
   nccl::UniqueId identity = {};
   auto ask = [&]() -> std::optional<Status> {
-    if (findAnnouncement(ctx->memory, channel.name, &identity,
-                         sizeof(identity)))
+    if (findAnnouncement(ctx->memory, comm.name, &identity, sizeof(identity)))
       return TESSERA_RT_OK;
     return std::nullopt;
   };
   if (Status status = awaitAnswer(
-          ctx, ask,
-          "no rank has announced the communicator over " + channel.what))
+          ctx, ask, "no rank has announced the communicator over " + comm.what))
     return status;
-  nccl::Config config;
-  config.blocking = 0;
-  int result = api.initRank(&channel.comm, channel.ranks, identity,
-                            channel.index, &config);
-  return result == nccl::InProgress
-             ? TESSERA_RT_OK
-             : check(channel, "making a communicator", result);
-}
-
-Status NcclLibrary::split(const Channel &parent, int color, Channel &channel) {
   nccl::Config config;
   config.blocking = 0;
   int result =
-      api.split(parent.comm, color, channel.index, &channel.comm, &config);
+      api.initRank(&comm.comm, comm.ranks, identity, comm.index, &config);
+  return result == nccl::InProgress
+             ? TESSERA_RT_OK
+             : check(comm, "making a communicator", result);
+}
+
+Status NcclLibrary::split(const Communicator &parent, int color,
+                          Communicator &comm) {
+  nccl::Config config;
+  config.blocking = 0;
+  int result = api.split(parent.comm, color, comm.index, &comm.comm, &config);
   if (result != nccl::Success && result != nccl::InProgress)
     return check(parent, "splitting a communicator", result);
   // The parent is busy until its child is there.
-  if (Status status = settle(parent))
+  if (Status status = waitReady(parent))
     return status;
-  return channel.comm ? TESSERA_RT_OK
-                      : fail(ctx, TESSERA_RT_SYSTEM,
-                             "NCCL gives no communicator over " + channel.what);
+  return comm.comm ? TESSERA_RT_OK
+                   : fail(ctx, TESSERA_RT_SYSTEM,
+                          "NCCL gives no communicator over " + comm.what);
 }

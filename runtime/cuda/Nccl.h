@@ -20,7 +20,7 @@
 namespace tessera::rt::cuda {
 
 /// A communicator with its stream.
-struct Channel {
+struct Communicator {
   /// What it is for: a group's hash, or that of a pair of ranks.
   uint64_t name = 0;
   /// For messages: "dp", "rank 0 to rank 1".
@@ -47,23 +47,23 @@ public:
 
   /// Makes an identity for a communicator and lets the other ranks know.
   Status announceIdentity(uint64_t name);
-  /// Begins to make a communicator of `channel.ranks` ranks, of which this is
-  /// number `channel.index`. settle waits for it.
-  Status connect(Channel &channel);
+  /// Begins to make a communicator of `comm.ranks` ranks, of which this is
+  /// number `comm.index`. waitReady waits for it.
+  Status connect(Communicator &comm);
   /// The same from a communicator: ranks with the same color come together.
-  Status split(const Channel &parent, int color, Channel &channel);
-  /// Waits until what the communicator was told last is under way.
-  Status settle(const Channel &channel);
+  Status split(const Communicator &parent, int color, Communicator &comm);
+  /// Waits until what the communicator was informed of last is under way.
+  Status waitReady(const Communicator &comm);
   /// Gives a communicator back; waits a while for the others, and no longer.
-  void close(const Channel &channel);
-  /// Records a failing result of a call on `channel`; waits where it is not
+  void close(const Communicator &comm);
+  /// Records a failing result of a call on `comm`; waits where it is not
   /// over.
-  Status check(const Channel &channel, const char *what, int result);
+  Status check(const Communicator &comm, const char *what, int result);
   /// What went wrong on its own, or nothing.
-  std::string poll(const Channel &channel);
+  std::string poll(const Communicator &comm);
 
 private:
-  std::string describe(const Channel &channel, const char *what,
+  std::string describe(const Communicator &comm, const char *what,
                        int result) const;
 
   tessera_rt_context *ctx;

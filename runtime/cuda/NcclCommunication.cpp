@@ -22,12 +22,12 @@ using namespace tessera::rt::cuda;
 namespace {
 class NcclCommunication final : public Communication {
 public:
-  NcclCommunication(const Workplace &place, bool shared)
-      : place(place), library(place.ctx), shared(shared) {}
+  NcclCommunication(const CommunicationContext &context, bool shared)
+      : context(context), library(context.ctx), shared(shared) {}
   ~NcclCommunication() override;
 
   std::string name() const override {
-    return channels.empty() ? "none" : "nccl " + api().library.version;
+    return comms.empty() ? "none" : "nccl " + api().library.version;
   }
   Status open(const std::vector<Operation> &operations) override;
   Status start(int32_t slot, Operation &op) override;
@@ -38,37 +38,37 @@ public:
 
 private:
   const nccl::Api &api() const { return library.get(); }
-  Channel *find(const Operation &op);
-  void addChannel(const Operation &op);
+  Communicator *find(const Operation &op);
+  void addCommunicator(const Operation &op);
   Status makeGroups();
   Status makePairs();
 
-  Status enqueue(const Operation &op, Channel &channel);
-  Status gather(const Operation &op, Channel &channel);
-  Status scatter(const Operation &op, Channel &channel);
-  Status keepLastBits(const Operation &op, Channel &channel);
-  Status allToAll(const Operation &op, Channel &channel);
-  Status permute(const Operation &op, Channel &channel);
+  Status enqueue(const Operation &op, Communicator &comm);
+  Status allGather(const Operation &op, Communicator &comm);
+  Status reduceScatter(const Operation &op, Communicator &comm);
+  Status keepLastBits(const Operation &op, Communicator &comm);
+  Status allToAll(const Operation &op, Communicator &comm);
+  Status permute(const Operation &op, Communicator &comm);
   Status copyAlone(const Operation &op);
   /// Copies pieces of [outer][members][inner] to [members][outer][inner], or
   /// back.
-  Status reorder(const Operation &op, Channel &channel, const void *from,
+  Status reorder(const Operation &op, Communicator &comm, const void *from,
                  void *to, bool toMembers);
-  Status copyPieces(const Operation &op, Channel &channel, const void *pieces,
+  Status copyPieces(const Operation &op, Communicator &comm, const void *pieces,
                     void *to, bool isUnpacking);
 
   uint8_t *source(const Operation &op) const {
-    return place.arena + op.sourceOffset;
+    return context.arena + op.sourceOffset;
   }
   uint8_t *destination(const Operation &op) const {
-    return place.arena + op.destinationOffset;
+    return context.arena + op.destinationOffset;
   }
 
-  Workplace place;
+  CommunicationContext context;
   NcclLibrary library;
   bool shared, isAborted = false;
   /// The first one has all ranks.
-  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<std::unique_ptr<Communicator>> comms;
   /// Digits of the groups that need a communicator, in their order.
   std::vector<const Operation *> groups, messages;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
@@ -88,7 +88,7 @@ static std::pair<int, int> pairOf(const Operation &op) {
                                  : std::pair<int, int>(peer, self);
 }
 
-static uint64_t channelName(const Operation &op) {
+static uint64_t commName(const Operation &op) {
   if (!isPointToPoint(op.kind))
     return op.group->hash;
   std::pair<int, int> pair = pairOf(op);
@@ -96,11 +96,11 @@ static uint64_t channelName(const Operation &op) {
   return hashBytes(words, sizeof(words));
 }
 
-Channel *NcclCommunication::find(const Operation &op) {
-  uint64_t name = channelName(op);
-  for (std::unique_ptr<Channel> &channel : channels)
-    if (channel->name == name)
-      return channel.get();
+Communicator *NcclCommunication::find(const Operation &op) {
+  uint64_t name = commName(op);
+  for (std::unique_ptr<Communicator> &comm : comms)
+    if (comm->name == name)
+      return comm.get();
   return nullptr;
 }
 
@@ -112,28 +112,28 @@ static int64_t stagingOf(const Operation &op) {
   return op.kind == OpKind::AllToAll ? 2 * bytes : 0;
 }
 
-void NcclCommunication::addChannel(const Operation &op) {
+void NcclCommunication::addCommunicator(const Operation &op) {
   if (op.group->size() == 1)
     return;
-  Channel *channel = find(op);
-  if (!channel) {
-    channels.push_back(std::make_unique<Channel>());
-    channel = channels.back().get();
-    channel->name = channelName(op);
-    channel->ranks = op.group->size();
-    channel->index = op.group->index;
-    channel->what = op.group->name;
+  Communicator *comm = find(op);
+  if (!comm) {
+    comms.push_back(std::make_unique<Communicator>());
+    comm = comms.back().get();
+    comm->name = commName(op);
+    comm->ranks = op.group->size();
+    comm->index = op.group->index;
+    comm->what = op.group->name;
     if (isPointToPoint(op.kind)) {
       std::pair<int, int> pair = pairOf(op);
-      channel->ranks = 2;
-      channel->index = op.kind == OpKind::Send ? 0 : 1;
-      channel->what = format("rank %d to rank %d", pair.first, pair.second);
+      comm->ranks = 2;
+      comm->index = op.kind == OpKind::Send ? 0 : 1;
+      comm->what = format("rank %d to rank %d", pair.first, pair.second);
       messages.push_back(&op);
     } else {
       groups.push_back(&op);
     }
   }
-  channel->stagingBytes = std::max(channel->stagingBytes, stagingOf(op));
+  comm->stagingBytes = std::max(comm->stagingBytes, stagingOf(op));
 }
 
 /// All ranks split the communicator of all in the same order of digits, which
@@ -141,8 +141,8 @@ void NcclCommunication::addChannel(const Operation &op) {
 Status NcclCommunication::makeGroups() {
   if (groups.empty())
     return TESSERA_RT_OK;
-  tessera_rt_context *ctx = place.ctx;
-  auto all = std::make_unique<Channel>();
+  tessera_rt_context *ctx = context.ctx;
+  auto all = std::make_unique<Communicator>();
   all->name = hashBytes("all ranks", 9);
   all->what = "all ranks";
   all->ranks = ctx->ranks;
@@ -152,17 +152,16 @@ Status NcclCommunication::makeGroups() {
       return status;
   if (Status status = library.connect(*all))
     return status;
-  if (Status status = library.settle(*all))
+  if (Status status = library.waitReady(*all))
     return status;
   for (const Operation *op : groups) {
-    Channel &channel = *find(*op);
-    if (Status status =
-            library.split(*all, op->group->members.front(), channel))
+    Communicator &comm = *find(*op);
+    if (Status status = library.split(*all, op->group->members.front(), comm))
       return status;
-    if (Status status = library.settle(channel))
+    if (Status status = library.waitReady(comm))
       return status;
   }
-  channels.insert(channels.begin(), std::move(all));
+  comms.insert(comms.begin(), std::move(all));
   return TESSERA_RT_OK;
 }
 
@@ -170,26 +169,26 @@ Status NcclCommunication::makePairs() {
   // Every identity is there before anybody waits for one.
   for (const Operation *op : messages)
     if (op->kind == OpKind::Send)
-      if (Status status = library.announceIdentity(channelName(*op)))
+      if (Status status = library.announceIdentity(commName(*op)))
         return status;
   for (const Operation *op : messages)
     if (Status status = library.connect(*find(*op)))
       return status;
   for (const Operation *op : messages)
-    if (Status status = library.settle(*find(*op)))
+    if (Status status = library.waitReady(*find(*op)))
       return status;
   return TESSERA_RT_OK;
 }
 
 Status NcclCommunication::open(const std::vector<Operation> &operations) {
   for (const Operation &op : operations)
-    addChannel(op);
+    addCommunicator(op);
   // Splitting is for all ranks: whether and how must be the same everywhere.
   uint64_t digits = 1;
   for (const Operation *op : groups)
     digits = hashBytes(op->group->digits.data(),
                        op->group->digits.size() * sizeof(Digit), digits);
-  tessera_rt_context *ctx = place.ctx;
+  tessera_rt_context *ctx = context.ctx;
   ctx->block().splits.store(digits);
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
@@ -199,7 +198,7 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
                   format("the steps of ranks %d and %d have collectives over "
                          "different axes",
                          ctx->rank, rank));
-  if (channels.empty())
+  if (comms.empty())
     return TESSERA_RT_OK;
   if (Status status = library.open(shared))
     return status;
@@ -209,40 +208,40 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
     return status;
   std::string error;
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS && error.empty(); ++slot) {
-    error = place.device.createEvent(/*timed=*/false, ready[slot]);
+    error = context.device.createEvent(/*timed=*/false, ready[slot]);
     if (error.empty())
-      error = place.device.createEvent(/*timed=*/false, done[slot]);
+      error = context.device.createEvent(/*timed=*/false, done[slot]);
   }
   hasEvents = error.empty();
-  for (std::unique_ptr<Channel> &channel : channels) {
+  for (std::unique_ptr<Communicator> &comm : comms) {
     void *memory = nullptr;
     if (error.empty())
-      error = place.device.createStream(/*highPriority=*/true, channel->stream);
-    if (error.empty() && channel->stagingBytes)
-      error = place.device.allocate(channel->stagingBytes, memory);
-    channel->staging = static_cast<uint8_t *>(memory);
+      error = context.device.createStream(/*highPriority=*/true, comm->stream);
+    if (error.empty() && comm->stagingBytes)
+      error = context.device.allocate(comm->stagingBytes, memory);
+    comm->staging = static_cast<uint8_t *>(memory);
   }
-  return place.check(error);
+  return context.check(error);
 }
 
 NcclCommunication::~NcclCommunication() {
-  for (std::unique_ptr<Channel> &channel : channels) {
-    if (channel->comm && !isAborted)
-      library.close(*channel);
-    if (channel->staging)
-      place.device.release(channel->staging);
-    if (channel->stream.handle)
-      place.device.destroy(channel->stream);
+  for (std::unique_ptr<Communicator> &comm : comms) {
+    if (comm->comm && !isAborted)
+      library.close(*comm);
+    if (comm->staging)
+      context.device.release(comm->staging);
+    if (comm->stream.handle)
+      context.device.destroy(comm->stream);
   }
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS && hasEvents; ++slot) {
-    place.device.destroy(ready[slot]);
-    place.device.destroy(done[slot]);
+    context.device.destroy(ready[slot]);
+    context.device.destroy(done[slot]);
   }
 }
 
 std::string NcclCommunication::poll() {
-  for (std::unique_ptr<Channel> &channel : channels) {
-    std::string error = library.poll(*channel);
+  for (std::unique_ptr<Communicator> &comm : comms) {
+    std::string error = library.poll(*comm);
     if (!error.empty())
       return error;
   }
@@ -253,9 +252,9 @@ void NcclCommunication::abort() {
   if (isAborted)
     return;
   isAborted = true;
-  for (std::unique_ptr<Channel> &channel : channels)
-    if (channel->comm)
-      api().abort(channel->comm);
+  for (std::unique_ptr<Communicator> &comm : comms)
+    if (comm->comm)
+      api().abort(comm->comm);
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,57 +290,59 @@ static int reductionOf(const Header &header) {
 }
 
 /// Of a sum of I1, which the library adds as bytes, the last bits.
-Status NcclCommunication::keepLastBits(const Operation &op, Channel &channel) {
+Status NcclCommunication::keepLastBits(const Operation &op,
+                                       Communicator &comm) {
   if (op.header.dtype != TESSERA_RT_I1 || op.header.reduction != TESSERA_RT_SUM)
     return TESSERA_RT_OK;
   const void *sum = destination(op);
   int64_t count = op.header.count;
-  return place.check(place.kernels.reduce(
-      channel.stream, {op.header.dtype, op.header.reduction, &sum, 1, 1, count,
-                       count, destination(op)}));
+  return context.check(context.kernels.reduce(
+      comm.stream, {op.header.dtype, op.header.reduction, &sum, 1, 1, count,
+                    count, destination(op)}));
 }
 
-Status NcclCommunication::reorder(const Operation &op, Channel &channel,
+Status NcclCommunication::reorder(const Operation &op, Communicator &comm,
                                   const void *from, void *to, bool toMembers) {
   int64_t members = op.group->size();
   int64_t shape[3] = {members, op.outer, op.inner};
   int64_t blocked[3] = {op.outer * op.inner, op.inner, 1};
   int64_t rows[3] = {op.inner, members * op.inner, 1};
-  return place.check(place.kernels.copyStrided(
-      channel.stream,
+  return context.check(context.kernels.copyStrided(
+      comm.stream,
       {dtypeSize(op.header.dtype), 3, shape, from, toMembers ? rows : blocked,
        to, toMembers ? blocked : rows}));
 }
 
-Status NcclCommunication::gather(const Operation &op, Channel &channel) {
-  void *to = op.outer > 1 ? channel.staging : destination(op);
+Status NcclCommunication::allGather(const Operation &op, Communicator &comm) {
+  void *to = op.outer > 1 ? comm.staging : destination(op);
   if (Status status =
-          library.check(channel, "all_gather",
+          library.check(comm, "all_gather",
                         api().allGather(source(op), to, size_t(op.header.count),
-                                        typeOf(op.header.dtype), channel.comm,
-                                        channel.stream.handle)))
+                                        typeOf(op.header.dtype), comm.comm,
+                                        comm.stream.handle)))
     return status;
-  return op.outer > 1 ? reorder(op, channel, to, destination(op), false)
+  return op.outer > 1 ? reorder(op, comm, to, destination(op), false)
                       : TESSERA_RT_OK;
 }
 
-Status NcclCommunication::scatter(const Operation &op, Channel &channel) {
+Status NcclCommunication::reduceScatter(const Operation &op,
+                                        Communicator &comm) {
   const void *from = source(op);
   if (op.outer > 1) {
-    if (Status status = reorder(op, channel, from, channel.staging, true))
+    if (Status status = reorder(op, comm, from, comm.staging, true))
       return status;
-    from = channel.staging;
+    from = comm.staging;
   }
   if (Status status = library.check(
-          channel, "reduce_scatter",
+          comm, "reduce_scatter",
           api().reduceScatter(from, destination(op), size_t(op.header.count),
                               typeOf(op.header.dtype), reductionOf(op.header),
-                              channel.comm, channel.stream.handle)))
+                              comm.comm, comm.stream.handle)))
     return status;
-  return keepLastBits(op, channel);
+  return keepLastBits(op, comm);
 }
 
-Status NcclCommunication::copyPieces(const Operation &op, Channel &channel,
+Status NcclCommunication::copyPieces(const Operation &op, Communicator &comm,
                                      const void *from, void *to,
                                      bool isUnpacking) {
   int64_t members = op.group->size(), size = dtypeSize(op.header.dtype);
@@ -369,8 +370,8 @@ Status NcclCommunication::copyPieces(const Operation &op, Channel &channel,
         static_cast<const uint8_t *>(from) + (isUnpacking ? inPieces : inWhole);
     uint8_t *destination =
         static_cast<uint8_t *>(to) + (isUnpacking ? inWhole : inPieces);
-    if (Status status = place.check(place.kernels.copyStrided(
-            channel.stream,
+    if (Status status = context.check(context.kernels.copyStrided(
+            comm.stream,
             {size, int32_t(rank), piece.data(), source,
              isUnpacking ? pieceStrides.data() : wholeStrides.data(),
              destination,
@@ -380,41 +381,40 @@ Status NcclCommunication::copyPieces(const Operation &op, Channel &channel,
   return TESSERA_RT_OK;
 }
 
-Status NcclCommunication::allToAll(const Operation &op, Channel &channel) {
+Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   int members = op.group->size();
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
-  uint8_t *sent = channel.staging, *received = channel.staging + bytes;
-  if (Status status = copyPieces(op, channel, source(op), sent, false))
+  uint8_t *sent = comm.staging, *received = comm.staging + bytes;
+  if (Status status = copyPieces(op, comm, source(op), sent, false))
     return status;
   int result = api().groupStart();
   for (int j = 0; j < members && result == nccl::Success; ++j) {
     size_t count = size_t(op.header.count / members);
     int64_t at = bytes / members * j;
-    result = api().send(sent + at, count, typeOf(op.header.dtype), j,
-                        channel.comm, channel.stream.handle);
+    result = api().send(sent + at, count, typeOf(op.header.dtype), j, comm.comm,
+                        comm.stream.handle);
     if (result == nccl::Success || result == nccl::InProgress)
       result = api().receive(received + at, count, typeOf(op.header.dtype), j,
-                             channel.comm, channel.stream.handle);
+                             comm.comm, comm.stream.handle);
     result = result == nccl::InProgress ? nccl::Success : result;
   }
   int ended = api().groupEnd();
-  if (Status status = library.check(channel, "all_to_all",
+  if (Status status = library.check(comm, "all_to_all",
                                     result != nccl::Success ? result : ended))
     return status;
-  return copyPieces(op, channel, received, destination(op), true);
+  return copyPieces(op, comm, received, destination(op), true);
 }
 
-Status NcclCommunication::permute(const Operation &op, Channel &channel) {
+Status NcclCommunication::permute(const Operation &op, Communicator &comm) {
   size_t count = size_t(op.header.count);
   int type = typeOf(op.header.dtype), self = op.group->index;
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
   if (op.readsFrom < 0 || op.readsFrom == self)
-    if (Status status =
-            place.check(op.readsFrom < 0
-                            ? place.device.fillBytes(channel.stream,
-                                                     destination(op), 0, bytes)
-                            : place.device.copy(channel.stream, destination(op),
-                                                source(op), bytes)))
+    if (Status status = context.check(
+            op.readsFrom < 0 ? context.device.fillBytes(
+                                   comm.stream, destination(op), 0, bytes)
+                             : context.device.copy(comm.stream, destination(op),
+                                                   source(op), bytes)))
       return status;
   int result = api().groupStart();
   auto goesOn = [&] {
@@ -423,49 +423,49 @@ Status NcclCommunication::permute(const Operation &op, Channel &channel) {
   };
   if (goesOn() && op.readsFrom >= 0 && op.readsFrom != self)
     result = api().receive(destination(op), count, type, op.readsFrom,
-                           channel.comm, channel.stream.handle);
+                           comm.comm, comm.stream.handle);
   for (int target : op.targets)
     if (goesOn())
-      result = api().send(source(op), count, type, target, channel.comm,
-                          channel.stream.handle);
-  bool isSound = goesOn();
+      result = api().send(source(op), count, type, target, comm.comm,
+                          comm.stream.handle);
+  bool isValid = goesOn();
   int ended = api().groupEnd();
-  return library.check(channel, "permute", isSound ? ended : result);
+  return library.check(comm, "permute", isValid ? ended : result);
 }
 
-Status NcclCommunication::enqueue(const Operation &op, Channel &channel) {
+Status NcclCommunication::enqueue(const Operation &op, Communicator &comm) {
   size_t count = size_t(op.header.count);
   int type = typeOf(op.header.dtype);
-  void *stream = channel.stream.handle;
+  void *stream = comm.stream.handle;
   switch (op.kind) {
   case OpKind::AllGather:
-    return gather(op, channel);
+    return allGather(op, comm);
   case OpKind::ReduceScatter:
-    return scatter(op, channel);
+    return reduceScatter(op, comm);
   case OpKind::AllReduce:
     if (Status status = library.check(
-            channel, "all_reduce",
+            comm, "all_reduce",
             api().allReduce(source(op), destination(op), count, type,
-                            reductionOf(op.header), channel.comm, stream)))
+                            reductionOf(op.header), comm.comm, stream)))
       return status;
-    return keepLastBits(op, channel);
+    return keepLastBits(op, comm);
   case OpKind::AllToAll:
-    return allToAll(op, channel);
+    return allToAll(op, comm);
   case OpKind::Permute:
-    return permute(op, channel);
+    return permute(op, comm);
   case OpKind::Broadcast:
-    return library.check(channel, "broadcast",
+    return library.check(comm, "broadcast",
                          api().broadcast(source(op), destination(op), count,
-                                         type, op.readsFrom, channel.comm,
+                                         type, op.readsFrom, comm.comm,
                                          stream));
   case OpKind::Send:
     return library.check(
-        channel, "send",
-        api().send(source(op), count, type, 1, channel.comm, stream));
+        comm, "send",
+        api().send(source(op), count, type, 1, comm.comm, stream));
   case OpKind::Recv:
     return library.check(
-        channel, "recv",
-        api().receive(destination(op), count, type, 0, channel.comm, stream));
+        comm, "recv",
+        api().receive(destination(op), count, type, 0, comm.comm, stream));
   case OpKind::Barrier:
     break;
   }
@@ -478,37 +478,39 @@ Status NcclCommunication::copyAlone(const Operation &op) {
   bool isZero = op.kind == OpKind::Permute && op.readsFrom < 0;
   if (bytes == 0 || (!isZero && op.sourceOffset == op.destinationOffset))
     return TESSERA_RT_OK;
-  return place.check(
-      isZero ? place.device.fillBytes(place.compute, destination(op), 0, bytes)
-             : place.device.copy(place.compute, destination(op), source(op),
-                                 bytes));
+  return context.check(
+      isZero
+          ? context.device.fillBytes(context.compute, destination(op), 0, bytes)
+          : context.device.copy(context.compute, destination(op), source(op),
+                                bytes));
 }
 
 Status NcclCommunication::start(int32_t slot, Operation &op) {
   if (op.group->size() == 1)
     return copyAlone(op);
-  Channel *channel = find(op);
-  if (!channel)
-    return fail(place.ctx, TESSERA_RT_INVALID,
+  Communicator *comm = find(op);
+  if (!comm)
+    return fail(context.ctx, TESSERA_RT_INVALID,
                 "a collective that was not seen before the first step: " +
                     op.header.describe());
-  std::string error = place.device.record(ready[slot], place.compute);
+  std::string error = context.device.record(ready[slot], context.compute);
   if (error.empty())
-    error = place.device.wait(channel->stream, ready[slot]);
-  if (Status status = place.check(error))
+    error = context.device.wait(comm->stream, ready[slot]);
+  if (Status status = context.check(error))
     return status;
-  if (Status status = enqueue(op, *channel))
+  if (Status status = enqueue(op, *comm))
     return status;
-  return place.check(place.device.record(done[slot], channel->stream));
+  return context.check(context.device.record(done[slot], comm->stream));
 }
 
 Status NcclCommunication::finish(int32_t slot, Operation &op) {
   if (op.group->size() == 1)
     return TESSERA_RT_OK;
-  return place.check(place.device.wait(place.compute, done[slot]));
+  return context.check(context.device.wait(context.compute, done[slot]));
 }
 
 std::unique_ptr<Communication>
-tessera::rt::cuda::createNccl(const Workplace &place, bool shared) {
-  return std::make_unique<NcclCommunication>(place, shared);
+tessera::rt::cuda::createNccl(const CommunicationContext &context,
+                              bool shared) {
+  return std::make_unique<NcclCommunication>(context, shared);
 }

@@ -12,7 +12,7 @@
 #include "Arguments.h"
 
 #include "Random.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -36,7 +36,7 @@ static void forEachRun(tessera_rt_context *ctx, const Value &value,
 static void convertFloats(const float *source, int32_t dtype, void *out,
                           int64_t count) {
   if (dtype == TESSERA_RT_BF16)
-    return hotKernels().f32ToBf16(source, static_cast<uint16_t *>(out), count);
+    return cpuKernels().f32ToBf16(source, static_cast<uint16_t *>(out), count);
   for (int64_t i = 0; i < count; ++i) {
     float x = source[i];
     if (dtype == TESSERA_RT_F16)
@@ -66,10 +66,10 @@ static void initialise(tessera_rt_context *ctx, const Value &value,
       int64_t count = std::min(piece, run.length - begin);
       float *target = direct ? reinterpret_cast<float *>(out) + begin : values;
       if (value.init.kind == Initialiser::Normal)
-        hotKernels().normal(key, run.global + begin, count, first, second,
+        cpuKernels().normal(key, run.global + begin, count, first, second,
                             target);
       else if (value.init.kind == Initialiser::Uniform)
-        hotKernels().uniform(key, run.global + begin, count, first, second,
+        cpuKernels().uniform(key, run.global + begin, count, first, second,
                              target);
       else
         std::fill(target, target + count, first);

@@ -12,7 +12,7 @@
 
 #include "HostTarget.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
   int64_t threads = ctx->pool->size();
   int64_t pieces = threads == 1 ? 1 : (threads * 4 + heads - 1) / heads;
   pieces = std::clamp<int64_t>(pieces, 1, (rows + 127) / 128);
-  size_t floats = size_t(hotKernels().attentionScratch(d));
+  size_t floats = size_t(cpuKernels().attentionScratch(d));
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(floats);
   ctx->pool->forEach(heads * pieces, [&](int64_t index, int thread) {
@@ -61,7 +61,7 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
         rows * piece / pieces,
         rows * (piece + 1) / pieces,
         ctx->scratch.perThread[size_t(thread)].getFloats(floats)};
-    hotKernels().attention(task);
+    cpuKernels().attention(task);
   });
 }
 
@@ -77,7 +77,7 @@ struct Backward {
     task.batch = head / task.desc->groups;
     task.group = head % task.desc->groups;
     task.scratch = ctx->scratch.perThread[size_t(thread)].getFloats(floats);
-    hotKernels().attentionBackward(task);
+    cpuKernels().attentionBackward(task);
   }
 
   /// Runs every head in pieces of `block` of the range [begin, end) of a task,
@@ -110,7 +110,7 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
                 {&d, grad, given.q, given.k, given.v, out, logsumexp, dq, dk,
                  dv, given.qOffset, given.kOffset, 0, 0, 0, rows, 0, d.kv_len,
                  nullptr},
-                size_t(hotKernels().attentionBackwardScratch(d))};
+                size_t(cpuKernels().attentionBackwardScratch(d))};
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(call.floats);
   if (heads >= ctx->pool->size()) {
@@ -124,7 +124,7 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
   AttentionBackwardTask ofKeys = call.whole, ofRows = call.whole;
   ofKeys.dq = nullptr;
   ofRows.dk = ofRows.dv = nullptr;
-  AttentionBackwardBlock block = hotKernels().attentionBackwardBlock;
+  AttentionBackwardBlock block = cpuKernels().attentionBackwardBlock;
   call.inPieces(ofKeys, heads, block.keys, &AttentionBackwardTask::keyBegin,
                 &AttentionBackwardTask::keyEnd);
   call.inPieces(ofRows, heads, block.rows, &AttentionBackwardTask::queryBegin,

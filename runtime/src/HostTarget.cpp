@@ -11,8 +11,8 @@
 
 #include "HostTarget.h"
 
-#include "Residency.h"
-#include "kernels/HotKernels.h"
+#include "MemoryUsage.h"
+#include "kernels/CpuKernels.h"
 
 #include <cstring>
 
@@ -129,5 +129,5 @@ std::string HostTarget::limitMemory(const Manifest &manifest, int64_t bytes) {
 }
 
 std::string HostTarget::describeJson() const {
-  return format("\"isa\": \"%s\"", hotKernels().name);
+  return format("\"isa\": \"%s\"", cpuKernels().name);
 }

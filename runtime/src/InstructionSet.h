@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // TESSERA_RT_ISA in the environment picks lesser loops than the processor's
-// best (see kernels/HotKernels.h), for tests: baseline, avx2, avx512 (without
+// best (see kernels/CpuKernels.h), for tests: baseline, avx2, avx512 (without
 // matrix units) or amx.
 //
 //===----------------------------------------------------------------------===//

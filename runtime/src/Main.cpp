@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   if (options.printManifest)
     return print(std::string(tessera_program_manifest) + "\n");
   if (!parseManifest(tessera_program_manifest, manifest, error))
-    return refuse("the program's manifest is not sound: " + error);
+    return refuse("the program's manifest is not valid: " + error);
   // "cuda-emulated" is run by the runtime of "cuda".
   if (manifest.target.substr(0, manifest.target.find('-')) != targetKind.name)
     return refuse(format("the program is for the target %s, but it was linked "

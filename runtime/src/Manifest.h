@@ -74,7 +74,7 @@ inline bool isData(const Value &value) {
   return value.role == Role::Tokens || value.role == Role::Labels;
 }
 
-/// Reads a manifest; returns false and a message when it is not sound.
+/// Reads a manifest; returns false and a message when it is not valid.
 bool parseManifest(const char *text, Manifest &manifest, std::string &error);
 
 /// "f32[4, 16]"

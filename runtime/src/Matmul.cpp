@@ -17,7 +17,7 @@
 
 #include "HostTarget.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -142,7 +142,7 @@ struct Matmul {
     if (d.accumulate)
       for (int64_t j = 0; j < columns; ++j)
         row[j] += float(target[j]);
-    hotKernels().f32ToF16(row, target, columns);
+    cpuKernels().f32ToF16(row, target, columns);
   }
 
   /// Scales an f32 block and puts it into C, rounded once.
@@ -166,7 +166,7 @@ struct Matmul {
       if (d.accumulate)
         for (int64_t j = 0; j < columns; ++j)
           row[j] += bf16ToFloat(target[i * d.ldc + j]);
-      hotKernels().f32ToBf16(row, target + i * d.ldc, columns);
+      cpuKernels().f32ToBf16(row, target + i * d.ldc, columns);
     }
   }
 
@@ -290,7 +290,7 @@ bool tessera::rt::host::multiplies(int64_t dtype, int64_t cDtype) {
                    cDtype == TESSERA_RT_F32;
 }
 
-bool tessera::rt::isSound(const tessera_rt_matmul_desc &d) {
+bool tessera::rt::isValid(const tessera_rt_matmul_desc &d) {
   return d.batch >= 0 && d.m >= 0 && d.n >= 0 && d.k >= 0 &&
          d.lda >= (d.trans_a ? d.m : d.k) && d.ldb >= (d.trans_b ? d.k : d.n) &&
          d.ldc >= d.n;
@@ -367,7 +367,7 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                                      tessera_rt_kernel_fn epilogue,
                                      const int64_t *epilogue_words) {
   const tessera_rt_matmul_desc &d = *desc;
-  if (!isSound(d) || !ctx->target->multiplies(d.dtype, d.c_dtype))
+  if (!isValid(d) || !ctx->target->multiplies(d.dtype, d.c_dtype))
     return fail(ctx, TESSERA_RT_INVALID,
                 format("matmul expects operands of a type that the target "
                        "multiplies, with leading "
@@ -390,7 +390,7 @@ extern "C" int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
   const tessera_rt_matmul_desc &d = *desc;
   bool hasTypes = isF8(d.dtype) && isF8(b_dtype) &&
                   (d.c_dtype == TESSERA_RT_BF16 || d.c_dtype == TESSERA_RT_F32);
-  if (!isSound(d) || !hasTypes)
+  if (!isValid(d) || !hasTypes)
     return fail(
         ctx, TESSERA_RT_INVALID,
         format("a scaled matmul expects operands in 8 bits, a result of "

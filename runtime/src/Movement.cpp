@@ -12,7 +12,7 @@
 
 #include "Context.h"
 
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,7 +64,7 @@ static void reduceSources(tessera_rt_context *ctx, const Header &header,
     std::vector<const void *> shifted(static_cast<size_t>(members));
     for (int i = 0; i < members; ++i)
       shifted[size_t(i)] = sources[i] + begin * size;
-    hotKernels().reduce(header.dtype, header.reduction, shifted.data(), members,
+    cpuKernels().reduce(header.dtype, header.reduction, shifted.data(), members,
                         destination + begin * size, end - begin);
   });
 }
@@ -102,7 +102,7 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
            i < op.outer * (task + 1) / tasks; ++i) {
         for (int j = 0; j < members; ++j)
           row[size_t(j)] = peers[j] + (i * members + op.group->index) * bytes;
-        hotKernels().reduce(op.header.dtype, op.header.reduction, row.data(),
+        cpuKernels().reduce(op.header.dtype, op.header.reduction, row.data(),
                             members, destination + i * bytes, op.inner);
       }
     });

@@ -13,7 +13,7 @@
 
 #include "Manifest.h"
 #include "Support.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -167,7 +167,7 @@ static bool writeWidened(int fd, int32_t dtype, const void *elements,
         decoded[size_t(i)] = table[codes[i]];
       source = decoded.data();
     }
-    hotKernels().bf16ToF32(source, wide.data(), some);
+    cpuKernels().bf16ToF32(source, wide.data(), some);
     if (!writeAll(fd, wide.data(), size_t(some) * 4))
       return false;
   }

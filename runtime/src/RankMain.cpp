@@ -12,11 +12,11 @@
 
 #include "Arguments.h"
 #include "Launcher.h"
+#include "MemoryUsage.h"
 #include "Report.h"
-#include "Residency.h"
 #include "Saving.h"
 #include "Steps.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 using namespace tessera::rt;
 
@@ -48,7 +48,7 @@ static std::vector<Fact> describeFiles(const RunData &data) {
 static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
                        const Options &options, RunData &data) {
   std::vector<Fact> facts = comparedOptions(options);
-  facts.push_back({"instruction set (TESSERA_RT_ISA)", hotKernels().name});
+  facts.push_back({"instruction set (TESSERA_RT_ISA)", cpuKernels().name});
   if (Status status = agree(ctx, facts))
     return status;
   std::string error;

@@ -70,13 +70,13 @@ static std::string readFile(const Json &json, SavedFile &file) {
   file.bytes = json.getInteger("bytes", -1);
   for (const Json &extent : json.getArray("shape"))
     file.shape.push_back(extent.isInteger ? extent.integer : -1);
-  bool isSound = !file.name.empty() &&
+  bool isValid = !file.name.empty() &&
                  file.name.find('/') == std::string::npos &&
                  file.name.find('\0') == std::string::npos &&
                  dtypeFromName(file.dtype) >= 0 && file.bytes >= 0 &&
                  std::all_of(file.shape.begin(), file.shape.end(),
                              [](int64_t extent) { return extent >= 0; });
-  if (!isSound || !readChecksum(json.getString("checksum"), file.checksum))
+  if (!isValid || !readChecksum(json.getString("checksum"), file.checksum))
     return "expects a name without '/', a dtype, a shape, bytes and a checksum "
            "of each file, but got another of '" +
            file.name + "'";

@@ -15,7 +15,7 @@
 
 using namespace tessera::rt;
 
-bool StepRecord::isSound() const {
+bool StepRecord::isValid() const {
   // A step that leaves everything as it is may have any norm: a loss that was
   // scaled too far.
   return (!hasLoss || std::isfinite(loss)) &&

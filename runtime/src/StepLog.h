@@ -48,7 +48,7 @@ struct StepRecord {
   int64_t dataPosition = 0;
 
   /// Whether loss and norm can be used.
-  bool isSound() const;
+  bool isValid() const;
   /// "the loss is nan"
   std::string describeFault() const;
 };

@@ -118,7 +118,7 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
 }
 
 Status StepLoop::judge(StepRecord &r) {
-  if (r.isSound() || !manifest.isTraining()) {
+  if (r.isValid() || !manifest.isTraining()) {
     log.step(r);
     return TESSERA_RT_OK;
   }

@@ -43,7 +43,7 @@ private:
   Status runProgram(int64_t step, const Batch &batch, double &seconds);
   /// The results of the program's last run.
   StepRecord record(int64_t step, double seconds);
-  /// Undoes or refuses a step that is not sound.
+  /// Undoes or refuses a step that is not valid.
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
   /// Moves results to the arguments that they follow, where they lie elsewhere.

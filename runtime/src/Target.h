@@ -42,7 +42,7 @@ struct AttentionCall {
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 
 /// Whether sizes and leading dimensions fit each other.
-bool isSound(const tessera_rt_matmul_desc &desc);
+bool isValid(const tessera_rt_matmul_desc &desc);
 
 /// A call of tessera_rt_scaled_matmul.
 struct ScaledMatmul {
@@ -65,7 +65,7 @@ public:
   virtual ~Target() = default;
 
   //===--------------------------------------------------------------------===//
-  // Calls of a step, with sound arguments. See tessera_rt.h.
+  // Calls of a step, with valid arguments. See tessera_rt.h.
   //===--------------------------------------------------------------------===//
 
   virtual uint8_t *arena() = 0;

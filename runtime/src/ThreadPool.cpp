@@ -36,7 +36,7 @@ static bool spinUntil(double microseconds, Condition &&done) {
 /// Moves the calling thread to the `index`-th core it may run on, then lets it
 /// run anywhere again. New threads may otherwise share one core for the first
 /// tenths of a second, which is all that a short run has.
-static void settleOnCore(int index) {
+static void pinToCore(int index) {
   cpu_set_t allowed, one;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
     return;
@@ -54,7 +54,7 @@ static void settleOnCore(int index) {
 ThreadPool::ThreadPool(int threads, double spinMicroseconds, int firstCore)
     : spinMicroseconds(spinMicroseconds), firstCore(firstCore) {
   if (threads > 1 || firstCore > 0)
-    settleOnCore(firstCore);
+    pinToCore(firstCore);
   for (int i = 1; i < threads; ++i)
     workers.emplace_back([this, i] { work(i); });
 }
@@ -87,7 +87,7 @@ void ThreadPool::help(int thread) {
 }
 
 void ThreadPool::work(int thread) {
-  settleOnCore(firstCore + thread);
+  pinToCore(firstCore + thread);
   uint32_t seen = 0;
   for (;;) {
     auto changed = [&] { return generation.load() != seen; };

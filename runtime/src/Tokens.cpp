@@ -12,7 +12,7 @@
 #include "Tokens.h"
 
 #include "Random.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -107,7 +107,7 @@ int64_t TokenSource::token(int64_t index) const {
   if (kind == MadeUp) {
     float value;
     int64_t limit = shape.vocab > 0 ? shape.vocab : defaultVocab;
-    hotKernels().uniform(key, index, 1, 0.0f, 1.0f, &value);
+    cpuKernels().uniform(key, index, 1, 0.0f, 1.0f, &value);
     return std::min(limit - 1, int64_t(double(value) * double(limit)));
   }
   const uint8_t *p = file.data() + index * width;

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise,rt-fuse-epilogues),rt-outline-kernels,rt-verify-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' -o %t.mlir
+// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise,rt-fuse-epilogues),rt-outline-kernels,rt-verify-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: tessera-opt %t.mlir --split-input-file -o %t.again.mlir
 // RUN: diff %t.mlir %t.again.mlir

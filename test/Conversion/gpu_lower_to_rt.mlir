@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(dist-expand-accumulate,rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise,rt-spread-reductions),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' -o %t.mlir
+// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(dist-expand-accumulate,rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise,rt-split-reductions),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // What is printed is read again.
 // RUN: tessera-opt %t.mlir --split-input-file -o %t.again.mlir

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(dist-expand-accumulate,rt-convert-nn,rt-accumulate-sums,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(dist-expand-accumulate,rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise),rt-outline-kernels,func.func(rt-start-collectives,rt-plan-arena),rt-lower-to-rt{program=test})' | FileCheck %s
 
 // The function's face is in the manifest; a row of a kernel is a loop, a value
 // within it a buffer of one row, a reduction a register.
@@ -68,9 +68,9 @@ func.func @collectives(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh
   %1 = dist.reduce_scatter <sum> %0 dim 0 over <{"tp"}> on @mesh : tensor<4x16xf32> -> tensor<2x16xf32>
   %2 = dist.all_to_all %1 gather 0 split 1 over <{"dp"}> on @mesh : tensor<2x16xf32> -> tensor<4x8xf32>
   %3 = dist.all_reduce <max> %2 over <{"dp", "tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
-  %4 = dist.permute %3 targets [1, 0] over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+  %4 = dist.collective_permute %3 targets [1, 0] over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
   %5 = dist.broadcast %4 root 1 over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
-  %6 = dist.slice %5 dim 1 over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x4xf32>
+  %6 = dist.all_slice %5 dim 1 over <{"tp"}> on @mesh : tensor<4x8xf32> -> tensor<4x4xf32>
   return %6 : tensor<4x4xf32>
 }
 

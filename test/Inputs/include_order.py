@@ -1,16 +1,20 @@
-"""Checks that each folder includes only what stands before it in the order of
-the layers, and that the runtime includes nothing of the compiler."""
+"""Checks that each folder includes only what is above it in the table of
+CONTRIBUTING.md, that a header without a folder is beside the file that includes
+it, and that the runtime includes nothing of the compiler."""
 
 import pathlib
 import re
 import sys
 
-LAYERS = [
-    "Support", "Interfaces", "dialects", "Cluster", "Schedule", "Cost", "Memory",
-    "Propagation", "Partition", "Training", "Pipeline", "Search", "Interpreter",
-    "Import", "Conversion", "Pipelines", "Planning", "Registration", "tools",
-]
 INCLUDE = re.compile(r'^\s*#include\s*[<"]([^">]+)[">]', re.M)
+
+
+def read_layers(text):
+    """The folders of the table of CONTRIBUTING.md, from first to last."""
+    rows = re.findall(r"^\| `(?:lib/|include/tessera/)?(\w+)[^`]*` \|", text, re.M)
+    if len(rows) < 2:
+        sys.exit("CONTRIBUTING.md: expects a table of folders")
+    return rows
 
 
 def layer_of(path):
@@ -28,26 +32,31 @@ def layer_of(path):
 
 
 def main(root):
+    layers = read_layers((root / "CONTRIBUTING.md").read_text())
     errors = []
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.suffix not in (".h", ".cpp", ".td") or name.startswith(("build", ".")):
             continue
-        includes = INCLUDE.findall(path.read_text())
+        text = path.read_text()
+        includes = INCLUDE.findall(text)
         if name.startswith("runtime/"):
             errors += [f"{name}: the runtime includes {i}" for i in includes
                        if re.match(r"(mlir|llvm|tessera|dialects)/", i)]
             continue
         layer = layer_of(name)
-        if layer not in LAYERS:
+        if layer not in layers:
             if name.startswith(("lib/", "include/", "dialects/", "tools/")):
-                errors.append(f"{name}: expects a folder of the layers but got {layer}")
+                errors.append(f"{name}: expects a folder of CONTRIBUTING.md but got {layer}")
             continue
         for include in includes:
+            if include.endswith(".h") and f'"{include}"' in text and "/" not in include \
+                    and not (path.parent / include).exists():
+                errors.append(f"{name}: expects the folder of {include}")
             other = layer_of(include)
-            if other in LAYERS and LAYERS.index(other) > LAYERS.index(layer):
+            if other in layers and layers.index(other) > layers.index(layer):
                 errors.append(f"{name}: {layer} includes {include} of the later {other}")
-    print("\n".join(errors) or f"include order holds: {len(LAYERS)} layers")
+    print("\n".join(errors) or f"include order holds: {len(layers)} layers")
     return bool(errors)
 
 

@@ -122,7 +122,7 @@ func.func @merge_dims(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh,
 
 // [8|x] -> [2|x:(1)2, 4|x:(2)2], and back: no collective.
 // CHECK-LABEL: func.func @split_axis
-// CHECK-NOT: dist.{{all|perm|slice}}
+// CHECK-NOT: dist.{{all|collective}}
 // CHECK: return {{.*}} : tensor<1x2xf32>
 func.func @split_axis(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>}) {
@@ -131,7 +131,7 @@ func.func @split_axis(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [
 }
 
 // CHECK-LABEL: func.func @merge_axis
-// CHECK-NOT: dist.{{all|perm|slice}}
+// CHECK-NOT: dist.{{all|collective}}
 // CHECK: return {{.*}} : tensor<2xf32>
 func.func @merge_axis(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {

@@ -12,7 +12,7 @@ dist.mesh @mesh ["x"=4, "y"=2]
 // CHECK-LABEL: func.func @swapped
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
-// CHECK-NEXT: %[[P:.*]] = dist.permute %[[Y]]
+// CHECK-NEXT: %[[P:.*]] = dist.collective_permute %[[Y]]
 // CHECK-NEXT: %[[A:.*]] = dist.all_to_all %[[P]]
 // CHECK-NEXT: return %[[A]]
 func.func @swapped(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>})
@@ -98,7 +98,7 @@ func.func @contracted_to_replicated(%x: tensor<512x65536xf32> {dist.sharding = #
 // The operands have the contracted dimension on different axes: one of them moves.
 // REMARK: nn.einsum runs with k {"x"}, n {"y"}", bytes=17170432
 // CHECK-LABEL: func.func @contracted_two_ways
-// CHECK: dist.permute
+// CHECK: dist.collective_permute
 // CHECK: nn.einsum
 // CHECK-NEXT: dist.reduce_scatter
 func.func @contracted_two_ways(%x: tensor<512x65536xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<65536x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
@@ -124,7 +124,7 @@ func.func @contracted_to_columns(%x: tensor<512x65536xf32> {dist.sharding = #dis
 // CHECK-LABEL: func.func @swapped_by_hand
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
-// CHECK-NEXT: %[[P:.*]] = dist.permute %[[Y]]
+// CHECK-NEXT: %[[P:.*]] = dist.collective_permute %[[Y]]
 // CHECK-NEXT: %[[A:.*]] = dist.all_to_all %[[P]]
 // CHECK-NEXT: return %[[A]]
 func.func @swapped_by_hand(%x: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %w: tensor<8192x8192xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>})

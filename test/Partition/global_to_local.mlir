@@ -30,7 +30,7 @@ func.func @padded(%a: tensor<8x4xf32> {dist.global_shape = array<i64: 7, 4>, dis
 // CHECK-DAG: nn.iota offset %[[O]] : tensor<2xi32>
 // CHECK-DAG: arith.constant dense<3> : tensor<2xi32>
 // CHECK-DAG: %[[C:.*]] = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi32>
-// CHECK-DAG: dist.slice %[[C]] dim 0 over <{"x"}> on @mesh : tensor<8xi32> -> tensor<2xi32>
+// CHECK-DAG: dist.all_slice %[[C]] dim 0 over <{"x"}> on @mesh : tensor<8xi32> -> tensor<2xi32>
 func.func @positions() -> (tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
   %0 = nn.iota {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<8xi32>
   %1 = nn.iota {dist.shardings = [#dist.sharding<@mesh, [{"x"}]>]} : tensor<8xi32>

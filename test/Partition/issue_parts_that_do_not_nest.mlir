@@ -5,7 +5,7 @@
 dist.mesh @mesh ["x"=6]
 
 // CHECK-LABEL: func.func @halves_to_thirds
-// CHECK: %[[S:.*]] = dist.slice %{{.*}} dim 0 over <{"x":(2)3}> on @mesh from <@mesh, [{"x":(1)2}, {}]> to <@mesh, [{"x"}, {}]>
+// CHECK: %[[S:.*]] = dist.all_slice %{{.*}} dim 0 over <{"x":(2)3}> on @mesh from <@mesh, [{"x":(1)2}, {}]> to <@mesh, [{"x"}, {}]>
 // CHECK-NEXT: %[[G:.*]] = dist.all_gather %[[S]] dim 0 over <{"x":(3)2}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x":(1)3}, {}]>
 // CHECK-NEXT: return %[[G]]
 func.func @halves_to_thirds(%a: tensor<12x12xf32>) -> tensor<12x12xf32> {
@@ -24,7 +24,7 @@ func.func @both_dims(%a: tensor<12x12xf32>) -> tensor<12x12xf32> {
 
 // The same number of shards: one permute.
 // CHECK-LABEL: func.func @minor_half
-// CHECK: %[[P:.*]] = dist.permute %{{.*}} targets [0, 4, 2, 3, 1, 5] over <{"x"}>
+// CHECK: %[[P:.*]] = dist.collective_permute %{{.*}} targets [0, 4, 2, 3, 1, 5] over <{"x"}>
 // CHECK-NEXT: return %[[P]]
 func.func @minor_half(%a: tensor<12x12xf32>) -> tensor<12x12xf32> {
   %0 = dist.reshard %a from <@mesh, [{"x":(1)2}, {}]> to <@mesh, [{"x":(3)2}, {}]> : tensor<12x12xf32>

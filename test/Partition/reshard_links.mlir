@@ -17,7 +17,7 @@ func.func @equal_links(%a: tensor<512x64xf32>) -> tensor<512x64xf32> {
 // 100 times slower along one axis: each of four near devices reduces a quarter.
 dist.mesh @mesh ["far"=2, "near"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], [array<f64: 4.0, 1.0e-6, 1.0e11>]]}
 // CHECK-LABEL: func.func @far_reduction
-// CHECK: %[[S:.*]] = dist.slice %{{.*}} over <{"near"}>
+// CHECK: %[[S:.*]] = dist.all_slice %{{.*}} over <{"near"}>
 // CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[S]] over <{"far"}>
 // CHECK-NEXT: %[[G:.*]] = dist.all_gather %[[R]] dim 0 over <{"near"}>
 // CHECK-NEXT: return %[[G]]

@@ -13,8 +13,8 @@ func.func @gather_two(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 }
 
 // CHECK-LABEL: func.func @slices_only
-// CHECK: dist.slice %{{.*}} dim 0 over <{"x"}>
-// CHECK-NEXT: dist.slice %{{.*}} dim 1 over <{"y", "z"}>
+// CHECK: dist.all_slice %{{.*}} dim 0 over <{"x"}>
+// CHECK-NEXT: dist.all_slice %{{.*}} dim 1 over <{"y", "z"}>
 // CHECK-NEXT: return
 func.func @slices_only(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %0 = dist.reshard %a from <@mesh, [{}, {}]> to <@mesh, [{"x"}, {"y", "z"}]> : tensor<16x8xf32>
@@ -31,7 +31,7 @@ func.func @one_all_to_all(%a: tensor<16x8x8xf32>) -> tensor<16x8x8xf32> {
 
 // Slicing first halves the bytes of the gather.
 // CHECK-LABEL: func.func @slice_then_gather
-// CHECK: %[[S:.*]] = dist.slice %{{.*}} dim 1 over <{"y"}>
+// CHECK: %[[S:.*]] = dist.all_slice %{{.*}} dim 1 over <{"y"}>
 // CHECK-NEXT: dist.all_gather %[[S]] dim 0 over <{"x"}>
 // CHECK-NEXT: return
 func.func @slice_then_gather(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
@@ -40,7 +40,7 @@ func.func @slice_then_gather(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 }
 
 // CHECK-LABEL: func.func @swap_dims
-// CHECK: %[[R:.*]] = dist.permute %{{.*}} targets [0, 2, 1, 3] over <{"x", "y"}>
+// CHECK: %[[R:.*]] = dist.collective_permute %{{.*}} targets [0, 2, 1, 3] over <{"x", "y"}>
 // CHECK-NEXT: return %[[R]]
 func.func @swap_dims(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %0 = dist.reshard %a from <@mesh, [{"x"}, {"y"}]> to <@mesh, [{"y"}, {"x"}]> : tensor<16x8xf32>
@@ -48,7 +48,7 @@ func.func @swap_dims(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 }
 
 // CHECK-LABEL: func.func @swap_order
-// CHECK: %[[R:.*]] = dist.permute %{{.*}} targets [0, 2, 1, 3] over <{"x", "y"}>
+// CHECK: %[[R:.*]] = dist.collective_permute %{{.*}} targets [0, 2, 1, 3] over <{"x", "y"}>
 // CHECK-NEXT: return %[[R]]
 func.func @swap_order(%a: tensor<16xf32>) -> tensor<16xf32> {
   %0 = dist.reshard %a from <@mesh, [{"x", "y"}]> to <@mesh, [{"y", "x"}]> : tensor<16xf32>
@@ -66,7 +66,7 @@ func.func @reduce_scatter(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
 
 // Reduced on half the bytes.
 // CHECK-LABEL: func.func @slice_then_reduce
-// CHECK: %[[S:.*]] = dist.slice %{{.*}} dim 0 over <{"x"}>
+// CHECK: %[[S:.*]] = dist.all_slice %{{.*}} dim 0 over <{"x"}>
 // CHECK-NEXT: dist.all_reduce <sum> %[[S]] over <{"y"}>
 // CHECK-NEXT: return
 func.func @slice_then_reduce(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {

@@ -4,8 +4,8 @@
 dist.mesh @mesh ["x"=2, "y"=3]
 
 // CHECK-LABEL: func.func @twelve_rows
-// CHECK: %[[S:.*]] = dist.slice %{{.*}} dim 0 over <{"y"}>
-// CHECK-NEXT: %[[P:.*]] = dist.permute %[[S]] targets [0, 3, 1, 4, 2, 5] over <{"x", "y"}>
+// CHECK: %[[S:.*]] = dist.all_slice %{{.*}} dim 0 over <{"y"}>
+// CHECK-NEXT: %[[P:.*]] = dist.collective_permute %[[S]] targets [0, 3, 1, 4, 2, 5] over <{"x", "y"}>
 // CHECK-NEXT: %[[G:.*]] = dist.all_gather %[[P]] dim 0 over <{"x"}>
 // CHECK-NEXT: return %[[G]]
 func.func @twelve_rows(%a: tensor<12xf32>) -> tensor<12xf32> {

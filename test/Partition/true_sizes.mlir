@@ -39,7 +39,7 @@ func.func @minor_factor(%x: tensor<4x12xf32> {dist.sharding = #dist.sharding<@me
 // CHECK-LABEL: func.func @made_in_true_size
 // CHECK: %[[S:.*]] = tensor.extract_slice %{{.*}} : tensor<8x4xf32> to tensor<5x4xf32>
 // CHECK: %[[C:.*]] = tensor.concat dim(0) %[[S]], %{{.*}} : (tensor<5x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>
-// CHECK: %[[L:.*]] = dist.slice %[[C]] dim 0 over <{"x"}> on @mesh : tensor<6x4xf32> -> tensor<3x4xf32>
+// CHECK: %[[L:.*]] = dist.all_slice %[[C]] dim 0 over <{"x"}> on @mesh : tensor<6x4xf32> -> tensor<3x4xf32>
 // CHECK-NOT: nn.mask_padding
 // CHECK: nn.einsum "ij,ik->jk" %[[L]]
 dist.mesh @mesh ["x"=2]

@@ -57,7 +57,7 @@ func.func @ops(%x: tensor<6x10x24xf32>, %y: tensor<6x10x24xf32>, %b: tensor<24xf
   %i3 = arith.minsi %i2, %c : tensor<10xi32>
   %21 = nn.embedding %t, %i3 : tensor<10x24xf32>, tensor<10xi32> -> tensor<10x24xf32>
   %i4 = nn.broadcast %i2 dims [1] : tensor<10xi32> -> tensor<6x10xi32>
-  %22 = nn.pick %x, %i4 offset %c2 : tensor<6x10x24xf32>, tensor<6x10xi32> -> tensor<6x10xf32>
+  %22 = nn.take_along_axis %x, %i4 offset %c2 : tensor<6x10x24xf32>, tensor<6x10xi32> -> tensor<6x10xf32>
   %e = math.exp %x : tensor<6x10x24xf32>
   %l = math.log %e : tensor<6x10x24xf32>
   %s = math.sin %l : tensor<6x10x24xf32>

@@ -139,7 +139,7 @@ func.func @all_to_all(%a: tensor<1x2xi32> {interpret.values = [
 func.func @permute(%a: tensor<1xi32> {interpret.values = [
     dense<1> : tensor<1xi32>, dense<2> : tensor<1xi32>,
     dense<3> : tensor<1xi32>, dense<4> : tensor<1xi32>]}) -> tensor<1xi32> {
-  %0 = dist.permute %a targets [1, 2, 0, 3] over <{"x", "y"}> on @mesh : tensor<1xi32> -> tensor<1xi32>
+  %0 = dist.collective_permute %a targets [1, 2, 0, 3] over <{"x", "y"}> on @mesh : tensor<1xi32> -> tensor<1xi32>
   return %0 : tensor<1xi32>
 }
 
@@ -150,7 +150,7 @@ func.func @permute(%a: tensor<1xi32> {interpret.values = [
 // CHECK-NEXT: result0, rank 3: [4]
 func.func @slice(%a: tensor<4xi32> {interpret.value = dense<[1, 2, 3, 4]> : tensor<4xi32>})
     -> tensor<1xi32> {
-  %0 = dist.slice %a dim 0 over <{"y", "x"}> on @mesh : tensor<4xi32> -> tensor<1xi32>
+  %0 = dist.all_slice %a dim 0 over <{"y", "x"}> on @mesh : tensor<4xi32> -> tensor<1xi32>
   return %0 : tensor<1xi32>
 }
 

@@ -178,7 +178,7 @@ func.func @pick_classes(
     %g: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>},
     %i: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<6x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) {
-  %0 = nn.pick_backward %g, %i : tensor<6xf32>, tensor<6xi32> -> tensor<6x11xf32>
+  %0 = nn.take_along_axis_backward %g, %i : tensor<6xf32>, tensor<6xi32> -> tensor<6x11xf32>
   return %0 : tensor<6x11xf32>
 }
 

@@ -97,9 +97,9 @@ func.func @slice_other_dimension(
 }
 
 // A slice of the dimension that is spread.
-// CHECK-LABEL: @slice_spread_dimension
+// CHECK-LABEL: @slice_split_dimension
 // CHECK: yes
-func.func @slice_spread_dimension(
+func.func @slice_split_dimension(
     %a: tensor<8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
     -> tensor<3x6xf32> {
   %0 = tensor.extract_slice %a[3, 0] [3, 6] [1, 1] : tensor<8x6xf32> to tensor<3x6xf32>

@@ -66,7 +66,7 @@ func.func @pick_along(
     %x: tensor<6x11xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
     %i: tensor<6xi32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
     -> (tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
-  %0 = nn.pick %x, %i : tensor<6x11xf32>, tensor<6xi32> -> tensor<6xf32>
+  %0 = nn.take_along_axis %x, %i : tensor<6x11xf32>, tensor<6xi32> -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
 

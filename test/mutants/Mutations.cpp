@@ -103,7 +103,7 @@ public:
     addKinds("kind");
     addDims();
     addPlacements(collective);
-    if (auto permute = dyn_cast<dist::PermuteOp>(op))
+    if (auto permute = dyn_cast<dist::CollectivePermuteOp>(op))
       addTargets(permute);
     if (auto broadcast = dyn_cast<dist::BroadcastOp>(op))
       for (int64_t root = 0, n = numShards(axesOf(op)); root < n; ++root)
@@ -375,7 +375,7 @@ private:
     }
   }
 
-  void addTargets(dist::PermuteOp permute) {
+  void addTargets(dist::CollectivePermuteOp permute) {
     SmallVector<int64_t> targets(permute.getTargets());
     size_t n = targets.size();
     SmallVector<int64_t> same(n), reversed(n), rotated(n), swapped = targets;

@@ -16,9 +16,9 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>

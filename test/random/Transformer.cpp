@@ -422,8 +422,8 @@ static bool addPick(Generator &g) {
   Type index = result;
   index.elem = Elem::I32;
   int where = g.addArgument(index, size);
-  g.add("nn.pick $0, $1$A : " + type.print() + ", " + index.print() + " -> " +
-            result.print(),
+  g.add("nn.take_along_axis $0, $1$A : " + type.print() + ", " + index.print() +
+            " -> " + result.print(),
         {value, where}, result,
         [=](const Inputs &inputs, std::vector<Data> &made) {
           for (int64_t i = 0, n = result.size(); i < n; ++i)

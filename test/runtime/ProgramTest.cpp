@@ -16,7 +16,7 @@
 #include "Json.h"
 #include "Npy.h"
 #include "Random.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ TEST(program, results_are_assembled) {
   ASSERT_EQ(sum.open(directory + "/sum.npy"), "");
   // The numbers of an unsharded tensor, without the padding.
   std::vector<float> wanted(30);
-  hotKernels().normal(randomKey(5, "w"), 0, 30, 0.0f, 0.5f, wanted.data());
+  cpuKernels().normal(randomKey(5, "w"), 0, 30, 0.0f, 0.5f, wanted.data());
   EXPECT_EQ(whole.shape, (std::vector<int64_t>{5, 6}));
   EXPECT_EQ(floatsOf(blocks), wanted);
   EXPECT_EQ(floatsOf(whole), wanted);

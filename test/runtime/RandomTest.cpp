@@ -14,7 +14,7 @@
 #include "Ranks.h"
 
 #include "Random.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ using namespace tessera::rt;
 TEST(random, philox_known_answer) {
   const uint32_t words[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
   float values[4];
-  hotKernels().uniform(0, 0, 4, 0.0f, 1.0f, values);
+  cpuKernels().uniform(0, 0, 4, 0.0f, 1.0f, values);
   for (int i = 0; i < 4; ++i)
     EXPECT_EQ(values[i], float(words[i] >> 8) * 0x1p-24f);
 }
@@ -34,7 +34,7 @@ TEST(random, philox_known_answer) {
 TEST(random, normal_distribution) {
   const int64_t count = 1 << 18;
   std::vector<float> values(count);
-  hotKernels().normal(randomKey(1, "w"), 0, count, 0.0f, 1.0f, values.data());
+  cpuKernels().normal(randomKey(1, "w"), 0, count, 0.0f, 1.0f, values.data());
   double sums[5] = {};
   int64_t beyond2 = 0;
   for (float x : values) {
@@ -55,9 +55,9 @@ TEST(random, normal_distribution) {
 
 TEST(random, any_part_of_a_stream_is_the_same) {
   std::vector<float> whole(1000), part(1000);
-  hotKernels().normal(7, 12345, 1000, 0.5f, 2.0f, whole.data());
+  cpuKernels().normal(7, 12345, 1000, 0.5f, 2.0f, whole.data());
   for (int64_t first : {0, 1, 3, 255, 256, 257, 998}) {
-    hotKernels().normal(7, 12345 + first, 1000 - first, 0.5f, 2.0f,
+    cpuKernels().normal(7, 12345 + first, 1000 - first, 0.5f, 2.0f,
                         part.data());
     EXPECT_EQ(
         memcmp(&whole[size_t(first)], part.data(), size_t(1000 - first) * 4),
@@ -66,12 +66,12 @@ TEST(random, any_part_of_a_stream_is_the_same) {
 }
 
 namespace tessera::rt::baseline {
-extern const HotKernels table;
+extern const CpuKernels table;
 } // namespace tessera::rt::baseline
 
 TEST(random, same_bits_on_all_instruction_sets) {
   std::vector<float> here(100000), there(100000);
-  hotKernels().normal(9, 3, 100000, 0.0f, 0.02f, here.data());
+  cpuKernels().normal(9, 3, 100000, 0.0f, 0.02f, here.data());
   baseline::table.normal(9, 3, 100000, 0.0f, 0.02f, there.data());
   EXPECT_EQ(memcmp(here.data(), there.data(), here.size() * 4), 0);
 }

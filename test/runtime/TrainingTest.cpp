@@ -15,7 +15,7 @@
 #include "Json.h"
 #include "Random.h"
 #include "Support.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <cmath>
 
@@ -40,7 +40,7 @@ struct Reference {
   std::vector<float> w = std::vector<float>(128), m = w;
 
   Reference() {
-    hotKernels().normal(randomKey(0, "w"), 0, 128, 0.0f, 0.5f, w.data());
+    cpuKernels().normal(randomKey(0, "w"), 0, 128, 0.0f, 0.5f, w.data());
   }
   /// Loss of the batch that begins with `sequence`, of `sequences` in all.
   double loss(int64_t sequence, int64_t sequences) const {
@@ -242,7 +242,7 @@ TEST(training, state_that_starts_as_a_parameter) {
   ASSERT_EQ(
       run("--quiet --steps 0 --seed 3 --save-initial " + directory).status, 0);
   std::vector<float> wanted(128);
-  hotKernels().normal(randomKey(3, "w"), 0, 128, 0.0f, 0.5f, wanted.data());
+  cpuKernels().normal(randomKey(3, "w"), 0, 128, 0.0f, 0.5f, wanted.data());
   EXPECT_EQ(saved(directory, "w"), wanted);
   EXPECT_EQ(saved(directory, "w.master"), wanted);
   EXPECT_EQ(saved(directory, "w.m"), std::vector<float>(128));

@@ -12,7 +12,7 @@
 
 #include "Options.h"
 
-#include "Libraries.h"
+#include "runtime/cuda/Libraries.h"
 #include "tessera/Support/TemporaryFile.h"
 
 #include "llvm/ADT/STLExtras.h"

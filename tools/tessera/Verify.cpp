@@ -17,9 +17,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Interpreter/Verify.h"
-#include "tessera/Partition/VerifyPartition.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 

@@ -8,7 +8,7 @@
 #include "VerifyData.h"
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interpreter/Npy.h"
-#include "tessera/Training/RestLayout.h"
+#include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -23,7 +23,7 @@ static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
                                                unsigned i) {
   if (auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(
           i, kLogicalShapeAttr);
-      shape && getRestIndices(function, i))
+      shape && getFlatIndices(function, i))
     return llvm::SmallVector<int64_t>(shape.asArrayRef());
   auto tensor =
       mlir::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
@@ -34,7 +34,7 @@ static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
 /// What argument `i` has, as files have it.
 static Tensor toLogical(mlir::func::FuncOp function, unsigned i,
                         const Tensor &tensor) {
-  auto indices = getRestIndices(function, i);
+  auto indices = getFlatIndices(function, i);
   if (!indices)
     return tensor;
   Tensor logical(tensor.getElementType(), getFileShape(function, i));
@@ -46,7 +46,7 @@ static Tensor toLogical(mlir::func::FuncOp function, unsigned i,
 /// What a file has, as argument `i` has it.
 static Tensor fromLogical(mlir::func::FuncOp function, unsigned i,
                           const Tensor &logical) {
-  auto indices = getRestIndices(function, i);
+  auto indices = getFlatIndices(function, i);
   if (!indices)
     return logical;
   Tensor tensor(function.getArgumentTypes()[i]);

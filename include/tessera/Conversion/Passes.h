@@ -17,14 +17,6 @@ namespace tessera {
 #define GEN_PASS_REGISTRATION
 #include "tessera/Conversion/Passes.h.inc"
 
-/// The function that a program runs: the only public one with a body, that is
-/// no kernel. None, with an error, if there is none or there are several.
-mlir::FailureOr<mlir::func::FuncOp> getStepFunction(mlir::ModuleOp module);
-
-/// Registers how upstream dialects become LLVM dialect, which the conversion of
-/// a GPU's kernels asks them for.
-void registerConversionInterfaces(mlir::DialectRegistry &registry);
-
 } // namespace tessera
 
 #endif // TESSERA_CONVERSION_PASSES_H

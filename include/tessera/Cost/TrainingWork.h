@@ -34,7 +34,7 @@ void unfuseLoss(LayerWork &layer);
 /// together with its transpose, by the norm or the nonlinear kernel that makes
 /// it, and so is a gradient; where it comes from elsewhere (attention, the
 /// residual stream), by a kernel of its own.
-void quantizeProducts(LayerWork &layer);
+void quantizeMatmuls(LayerWork &layer);
 
 /// Turns the attention of a sequence's part into that of one of `ranks` parts:
 /// keys and values are gathered over the axis "cp", queries stay.

@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def PrintShardingRulesPass : Pass<"dist-print-sharding-rules"> {
   let summary = "Reports the sharding rule of each op as a remark";
   let description = [{
-    What each op on tensors says about how it may be spread: its factors, and
+    What each op on tensors says about how it may be sharded: its factors, and
     which of its operands may be partial. Changes nothing.
 
     ```mlir

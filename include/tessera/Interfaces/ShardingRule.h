@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an op says about how it may be spread, in the manner of an einsum:
+// What an op says about how it may be sharded, in the manner of an einsum:
 // each dimension of each operand and result is made of factors, major to
 // minor; a factor that occurs in several tensors ties their dimensions. Matmul
 // is ([i,k],[k,j])->([i,j]) with k a reduction. The propagation, the
@@ -47,7 +47,7 @@ struct Factor {
   /// sharded, `setPositionOffset` gives the op the offset of a device's part.
   bool positional = false;
   /// The letter that the op's own text has for it; 0 without one. Says nothing
-  /// of how the op may be spread: factors of other letters are equal.
+  /// of how the op may be sharded: factors of other letters are equal.
   char letter = 0;
 
   bool operator==(const Factor &o) const {

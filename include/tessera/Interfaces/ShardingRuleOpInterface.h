@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.h - How an op may be spread ------*- C++ -*-===//
+//===- ShardingRuleOpInterface.h - How an op shards -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

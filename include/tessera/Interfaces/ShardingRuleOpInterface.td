@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.td - How an op may be spread *- tablegen -*-===//
+//===- ShardingRuleOpInterface.td - How an op shards -------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ include "mlir/IR/OpBase.td"
 def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::tessera";
   let description = [{
-    An op that says how it may be spread over devices. Everything that the
+    An op that says how it may be sharded over devices. Everything that the
     compiler knows of an op when it propagates shardings and partitions comes
     from here. An op without this interface is replicated in every dimension.
   }];

@@ -11,8 +11,8 @@
 #ifndef TESSERA_PARTITION_RESHARDCOST_H
 #define TESSERA_PARTITION_RESHARDCOST_H
 
-#include "tessera/Partition/ReshardPlanner.h"
 #include "tessera/Propagation/PropagationProblem.h"
+#include "tessera/Reshard/ReshardPlanner.h"
 
 namespace tessera {
 

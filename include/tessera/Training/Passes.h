@@ -11,20 +11,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include <functional>
 
 namespace tessera {
-
-/// How to find out what memory a device's program needs.
-struct ArenaMeasure {
-  /// Bytes of the arena of a partitioned module, a copy that it may change.
-  std::function<mlir::FailureOr<int64_t>(mlir::ModuleOp)> bytes;
-  /// Adds the dialects that this needs.
-  std::function<void(mlir::DialectRegistry &)> dialects;
-};
-
-/// With `auto=<bytes>` the bytes are those of the arena.
-std::unique_ptr<mlir::Pass> createSelectRecomputePass(ArenaMeasure measure);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

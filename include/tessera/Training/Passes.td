@@ -22,7 +22,7 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
       weights decide first how a block is spread.
     * `zero=3`: parameters rest sharded over dp as well, on the first dimension
-      that divides or else in another shape (`RestLayout.h`), which is what their
+      that divides or else in another shape (`FlatState.h`), which is what their
       arguments then have; before the first op that uses one stands a
       `dist.constraint` without dp. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
@@ -113,7 +113,7 @@ def ShardTrainingStatePass
     `dist.plan`. State is sharded as the parameter that it belongs to (`nn.of`)
     and, from zero=1 on, over the axis dp too, on the first dimension that then
     divides; what does not divide has got its sharding when the step was built
-    (`RestLayout.h`). With zero=3 parameters rest so as
+    (`FlatState.h`). With zero=3 parameters rest so as
     well; the first use of each in a micro-batch gathers it, through a
     `dist.constraint`, and a second gather serves the others. All this is seeded
     with a later priority than the strategy's other seeds: it moves no work. A
@@ -159,46 +159,6 @@ def BuildBackwardPass
   let options = [
     Option<"params", "params", "bool", "false",
            "gradients of nn.param arguments alone">,
-  ];
-}
-
-def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
-  let summary = "repeats ops in the backward instead of keeping their results";
-  let description = [{
-    On one device's program, in each block with gradients (ops before the first
-    one that is `dist.backward` are forward). A value that the backward needs is
-    kept, or the op that makes it is repeated there, right before the first use,
-    as an op of its own, `dist.recompute`. The policy is the module's `dist.plan`
-    or the option:
-
-    * `none`: all is kept;
-    * `selective`: the fewest bytes that need no product, attention or sum over
-      devices again: norms, activations and other elementwise ops are repeated,
-      and what one device holds a part of is gathered again;
-    * `full`: of each block of the model (its parameters have a common number in
-      their names: "blocks.3.") its inputs alone;
-    * `auto=<bytes>`: in the least time what keeps a device's arena within so
-      many bytes, parameters and state included, as planned by trial; where the
-      pass runs alone, what keeps at most so many bytes of a micro-batch.
-
-    What is kept is a minimum cut between what the backward needs and what is at
-    hand. A remark says how much it is.
-
-    ```mlir
-    %1 = math.exp %0 : tensor<8xf32>
-    %2 = arith.addf %1, %x {dist.backward} : tensor<8xf32>
-    ```
-    becomes, with %0 kept for another op of the backward,
-    ```mlir
-    %1 = math.exp %0 : tensor<8xf32>
-    %2 = math.exp %0 {dist.recompute} : tensor<8xf32>
-    %3 = arith.addf %2, %x {dist.backward} : tensor<8xf32>
-    ```
-  }];
-  let dependentDialects = ["::tessera::dist::DistDialect"];
-  let options = [
-    Option<"policy", "policy", "std::string", "\"\"",
-           "none, selective, full, or auto=<bytes>; default: the plan's">,
   ];
 }
 

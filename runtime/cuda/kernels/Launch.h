@@ -7,7 +7,7 @@
 //
 // The calls of the C ABI that hand-written kernels do on a stream. Addresses
 // are the device's. Workspaces are aligned to 256 bytes and belong to the call
-// until the stream has done it. Arguments are sound, as the entry points of the
+// until the stream has done it. Arguments are valid, as the entry points of the
 // C ABI check them. Every function returns a message, or nothing.
 //
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@
 //
 // GemmKernels for bf16 operands on AMX, which multiplies tiles of 16 x 32 by
 // 32 x 16 with f32 accumulation. Compiled for x86-64 with AMX only, and used
-// only after the system has granted it (HotKernels.cpp).
+// only after the system has granted it (CpuDispatch.cpp).
 //
 // A packed panel has 32 rows (or columns). Pairs of elements along the depth
 // are one 32-bit word; 16 words are a step. A: [step][row][16 words], so a tile
@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HotKernels.h"
+#include "CpuKernels.h"
 #include "Vector.h"
 
 #include <immintrin.h>

@@ -13,7 +13,7 @@
 #ifndef TESSERA_RT_SRC_KERNELS_ISAKERNELS_H
 #define TESSERA_RT_SRC_KERNELS_ISAKERNELS_H
 
-#include "HotKernels.h"
+#include "CpuKernels.h"
 
 namespace tessera::rt::TESSERA_RT_ISA {
 
@@ -42,7 +42,7 @@ int64_t attentionBackwardScratch(const tessera_rt_attention_desc &desc);
 void attentionBackward(const AttentionBackwardTask &task);
 
 /// All of the above.
-extern const HotKernels table;
+extern const CpuKernels table;
 
 } // namespace tessera::rt::TESSERA_RT_ISA
 

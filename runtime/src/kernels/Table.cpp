@@ -21,7 +21,7 @@ static int64_t packedDepth(int64_t depth) { return depth; }
 /// block of B.
 static constexpr int64_t blockDepth = 768;
 
-const tessera::rt::HotKernels tessera::rt::TESSERA_RT_ISA::table = {
+const tessera::rt::CpuKernels tessera::rt::TESSERA_RT_ISA::table = {
     TESSERA_RT_STRING(TESSERA_RT_ISA),
     reduce,
     normal,

@@ -299,7 +299,7 @@ func.func @reduce_other_kind(%a: tensor<8xf32>) {
 dist.mesh @mesh ["x"=4]
 func.func @slice_in_use(%a: tensor<8x8xf32>) {
   // expected-error @+1 {{(C2) cannot be applied: {"x"} is in use already}}
-  %0 = dist.slice %a dim 1 over <{"x"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x8xf32> -> tensor<8x8xf32>
+  %0 = dist.all_slice %a dim 1 over <{"x"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x8xf32> -> tensor<8x8xf32>
   return
 }
 // -----
@@ -313,14 +313,14 @@ func.func @all_to_all_c3(%a: tensor<8x8xf32>) {
 dist.mesh @mesh ["x"=4]
 func.func @permute_c3(%a: tensor<8xf32>) {
   // expected-error @+1 {{(C3) expects a permutation of 4 members but got [0, 1, 1, 3]}}
-  %0 = dist.permute %a targets [0, 1, 1, 3] over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
+  %0 = dist.collective_permute %a targets [0, 1, 1, 3] over <{"x"}> on @mesh : tensor<8xf32> -> tensor<8xf32>
   return
 }
 // -----
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @permute_wrong_block(%a: tensor<8xf32>) {
   // expected-error @+1 {{(C2) cannot be applied: device 1 would get a block that is not its own}}
-  %0 = dist.permute %a targets [0, 1, 2, 3] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}]> to <@mesh, [{"x", "y"}]> : tensor<8xf32> -> tensor<8xf32>
+  %0 = dist.collective_permute %a targets [0, 1, 2, 3] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}]> to <@mesh, [{"x", "y"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
 // -----

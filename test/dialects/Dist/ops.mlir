@@ -39,9 +39,9 @@ func.func @global_form(%a: tensor<8x16xf32>) {
   %5 = dist.reduce_scatter <sum> %a dim 0 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %6 = dist.all_reduce <sum> %a over <{"y"}> on @mesh from <@mesh, [{"x"}, {}], unreduced={"y"}> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %7 = dist.all_to_all %a gather 0 split 1 over <{"y"}> on @mesh from <@mesh, [{"x", "y"}, {}]> to <@mesh, [{"x"}, {"y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
-  %8 = dist.slice %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x"}]> to <@mesh, [{}, {"x", "y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %8 = dist.all_slice %a dim 1 over <{"y"}> on @mesh from <@mesh, [{}, {"x"}]> to <@mesh, [{}, {"x", "y"}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   // Device (x, y) holds block y * 2 + x before and x * 4 + y after.
-  %9 = dist.permute %a targets [0, 2, 4, 6, 1, 3, 5, 7] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}, {}]> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
+  %9 = dist.collective_permute %a targets [0, 2, 4, 6, 1, 3, 5, 7] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}, {}]> to <@mesh, [{"x", "y"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   %10 = dist.broadcast %a root 3 over <{"y"}> on @mesh from <@mesh, [{"x"}, {}]> to <@mesh, [{"x"}, {}]> : tensor<8x16xf32> -> tensor<8x16xf32>
   return
 }
@@ -56,10 +56,10 @@ func.func @local_form(%a: tensor<8x16xf32>) {
   %2 = dist.all_reduce <min> %a over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
   // CHECK: dist.all_to_all %{{.*}} gather 0 split 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<32x4xf32>
   %3 = dist.all_to_all %a gather 0 split 1 over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<32x4xf32>
-  // CHECK: dist.permute %{{.*}} targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
-  %4 = dist.permute %a targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
-  // CHECK: dist.slice %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
-  %5 = dist.slice %a dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
+  // CHECK: dist.collective_permute %{{.*}} targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  %4 = dist.collective_permute %a targets [1, 0] over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: dist.all_slice %{{.*}} dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
+  %5 = dist.all_slice %a dim 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x8xf32>
   // CHECK: dist.broadcast %{{.*}} root 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
   %6 = dist.broadcast %a root 1 over <{"x"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>
   // CHECK: dist.send %{{.*}} along "pp" 0 to 1 tag 7 on @staged : tensor<8x16xf32>

@@ -88,8 +88,8 @@ func.func @lookups(%table: tensor<64x16xf32>, %ids: tensor<2x8xi32>,
   // CHECK: nn.cross_entropy %{{.*}}, %{{.*}} ignore -100 classes 50 : tensor<2x8x64xbf16>
   %true = nn.cross_entropy %logits, %ids ignore -100 classes 50
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xf32>
-  // CHECK: nn.pick %{{.*}}, %{{.*}} offset %{{.*}} : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
-  %3 = nn.pick %logits, %ids offset %i
+  // CHECK: nn.take_along_axis %{{.*}}, %{{.*}} offset %{{.*}} : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
+  %3 = nn.take_along_axis %logits, %ids offset %i
       : tensor<2x8x64xbf16>, tensor<2x8xi32> -> tensor<2x8xbf16>
   return
 }

@@ -45,7 +45,7 @@ func.func @lookups(%t: tensor<64x16xf32>, %ids: tensor<2x8xi32>, %x: tensor<2x8x
   // expected-remark @+1 {{([i,j,k],[i,j])->([i,j]) {i=2, j=8, k=64 decomposed}}}
   %1 = nn.cross_entropy %x, %ids ignore -100 : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
   // expected-remark @+1 {{([i,j,k],[i,j])->([i,j]) {i=2, j=8, k=64 sum positional}; partial sum in {0}}}
-  %2 = nn.pick %x, %ids : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  %2 = nn.take_along_axis %x, %ids : tensor<2x8x64xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
   return
 }
 

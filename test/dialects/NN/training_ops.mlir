@@ -52,8 +52,8 @@ func.func @loss(%logits: tensor<2x8x64xf32>, %labels: tensor<2x8xi32>, %at: inde
   %g = nn.gelu_backward <tanh> %d, %logits : tensor<2x8x64xf32>
   // CHECK: nn.silu_backward
   %s = nn.silu_backward %g, %logits : tensor<2x8x64xf32>
-  // CHECK: nn.pick_backward
-  %p = nn.pick_backward %l, %labels : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  // CHECK: nn.take_along_axis_backward
+  %p = nn.take_along_axis_backward %l, %labels : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
   // CHECK: nn.embedding_backward
   %e = nn.embedding_backward %p, %labels : tensor<2x8x16xf32>, tensor<2x8xi32> -> tensor<64x16xf32>
   return %e : tensor<64x16xf32>

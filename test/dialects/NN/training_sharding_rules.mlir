@@ -33,7 +33,7 @@ func.func @lookups(%x: tensor<2x8x16xf32>, %i: tensor<2x8xi32>, %s: tensor<2x8xf
   %1 = nn.cross_entropy_backward %s, %x, %i, %s ignore -100
       : tensor<2x8xf32>, tensor<2x8x16xf32>, tensor<2x8xi32>
   // expected-remark @+1 {{([i,j],[i,j])->([i,j,k]) {i=2, j=8, k=16 positional}; partial sum in {0}}}
-  %2 = nn.pick_backward %s, %i : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
+  %2 = nn.take_along_axis_backward %s, %i : tensor<2x8xf32>, tensor<2x8xi32> -> tensor<2x8x16xf32>
   return
 }
 

@@ -34,8 +34,8 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   %4:2 = nn.cross_entropy %x, %labels ignore -100 : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xW> stats tensor<6x10xW>
   %5 = nn.cross_entropy_backward %w, %x, %labels, %4#1 ignore -100 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
   %6 = nn.cross_entropy_backward %w, %x, %labels, %4#1 ignore -100 offset %c2 : tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xi32>
-  %wh = nn.pick %y, %labels : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xH>
-  %7 = nn.pick_backward %wh, %labels offset %c2 : tensor<6x10xH>, tensor<6x10xi32> -> tensor<6x10x24xH>
+  %wh = nn.take_along_axis %y, %labels : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<6x10xH>
+  %7 = nn.take_along_axis_backward %wh, %labels offset %c2 : tensor<6x10xH>, tensor<6x10xi32> -> tensor<6x10x24xH>
   %8 = nn.gelu_backward <tanh> %y, %x : tensor<6x10x24xH>
   %9 = nn.gelu_backward <erf> %y, %x : tensor<6x10x24xH>
   %10 = nn.silu_backward %y, %x : tensor<6x10x24xH>

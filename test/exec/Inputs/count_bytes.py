@@ -14,7 +14,7 @@ import re
 import sys
 
 COLLECTIVE = re.compile(
-    r"dist\.(all_reduce|all_gather|reduce_scatter|all_to_all|permute|slice)\b.*"
+    r"dist\.(all_reduce|all_gather|reduce_scatter|all_to_all|collective_permute|all_slice)\b.*"
     r"over <\{(.*?)\}>.*: tensor<(.*?)> -> tensor<(.*?)>"
 )
 MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -35,7 +35,7 @@ def received(kind, before, after, n):
         return after * (n - 1) / n
     if kind in ("reduce_scatter", "all_to_all"):
         return before * (n - 1) / n
-    return before if kind == "permute" else 0
+    return before if kind == "collective_permute" else 0
 
 
 def count(path):

@@ -296,7 +296,7 @@ class Program:
             return
         index = self.argument(l[:-1], "i32")
         self.emit(
-            f"nn.pick {v}, {index} : {self.type(l)}, {self.type(l[:-1], 'i32')} "
+            f"nn.take_along_axis {v}, {index} : {self.type(l)}, {self.type(l[:-1], 'i32')} "
             f"-> {self.type(l[:-1])}",
             l[:-1],
         )

@@ -29,7 +29,7 @@ struct TwoStreams {
   Event toB, toA;
   void *memory = nullptr;
   /// Whether all work is expected to go well.
-  bool sound = true;
+  bool valid = true;
 
   explicit TwoStreams(uint64_t seed) {
     EmulatedDeviceOptions options;
@@ -42,8 +42,8 @@ struct TwoStreams {
     EXPECT_EQ(device->allocate(64, memory), "");
   }
   ~TwoStreams() {
-    EXPECT_EQ(device->destroy(a).empty(), sound);
-    EXPECT_EQ(device->destroy(b).empty(), sound);
+    EXPECT_EQ(device->destroy(a).empty(), valid);
+    EXPECT_EQ(device->destroy(b).empty(), valid);
     device->destroy(toA);
     device->destroy(toB);
     EXPECT_EQ(device->release(memory), "");
@@ -182,7 +182,7 @@ TEST(emulated_device, faults_of_kernels_come_with_the_next_wait) {
             "beyond, block 0, thread 0: access at byte 256 of 64 bytes "
             "allocated");
   EXPECT_NE(setup.device->fillBytes(setup.b, setup.memory, 0, 1), "");
-  setup.sound = false;
+  setup.valid = false;
 }
 
 TEST(emulated_device, memory_has_a_limit_and_allocations_are_counted) {

@@ -15,7 +15,7 @@
 
 #include "Kernels.h"
 #include "Ranks.h"
-#include "kernels/HotKernels.h"
+#include "kernels/CpuKernels.h"
 
 #include <cmath>
 
@@ -201,7 +201,7 @@ TEST(device_kernels, faults_of_blocks_are_kept_until_asked_for) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A strange but sound value of the type, NaN and infinity among floats.
+/// A strange but valid value of the type, NaN and infinity among floats.
 std::vector<uint8_t> operand(int32_t dtype, int64_t count, uint64_t salt) {
   int64_t size = dtypeSize(dtype);
   std::vector<uint8_t> bytes(size_t(count * size));
@@ -244,7 +244,7 @@ void checkReduce(int32_t dtype, int32_t reduction, int members, int64_t outer,
     std::vector<const void *> rows;
     for (const std::vector<uint8_t> &source : sources)
       rows.push_back(source.data() + (o * stride + first) * size);
-    hotKernels().reduce(dtype, reduction, rows.data(), members,
+    cpuKernels().reduce(dtype, reduction, rows.data(), members,
                         wanted.data() + o * inner * size, inner);
   }
   DeviceKernels device(4);

@@ -60,7 +60,7 @@ void onCrash(int number) {
   _exit(2);
 }
 
-/// Ends with a message where a reader accepted what is not sound.
+/// Ends with a message where a reader accepted what is not valid.
 void require(bool holds, const char *what) {
   if (holds)
     return;

@@ -79,8 +79,8 @@ static void addLookups(Strings &all) {
     all.push_back(getText("nn.cross_entropy", {x, ids}, results));
   all.push_back(
       getText("nn.cross_entropy_backward", {left, x, ids, left}, {x}));
-  all.push_back(getText("nn.pick", {x, ids}, {left}));
-  all.push_back(getText("nn.pick_backward", {left, ids}, {x}));
+  all.push_back(getText("nn.take_along_axis", {x, ids}, {left}));
+  all.push_back(getText("nn.take_along_axis_backward", {left, ids}, {x}));
 }
 
 static void addShapes(Strings &all) {

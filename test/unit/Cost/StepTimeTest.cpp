@@ -117,7 +117,7 @@ TEST(TrainingWork, norms_cast_what_they_write) {
   layer.add(norm);
   layer.add(weightProduct(512, 256, 128));
   layer.add(norm);
-  quantizeProducts(layer);
+  quantizeMatmuls(layer);
   ASSERT_EQ(layer.ops.size(), 3u);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
   EXPECT_FALSE(layer.ops[1].castGradient);
@@ -126,7 +126,7 @@ TEST(TrainingWork, norms_cast_what_they_write) {
 TEST(TrainingWork, eight_bit_products_are_cast) {
   LayerWork layer;
   layer.add(weightProduct(512, 256, 128));
-  quantizeProducts(layer);
+  quantizeMatmuls(layer);
   ASSERT_EQ(layer.ops.size(), 2u);
   EXPECT_TRUE(layer.ops[1].castGradient);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);

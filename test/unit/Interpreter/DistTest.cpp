@@ -63,7 +63,7 @@ TEST(DistTest, global_programs) {
   func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
     %0 = dist.constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
     %1 = dist.reshard %0 from <@mesh, [{"x"}]> to <@mesh, [{}]> : tensor<4xf32>
-    %2 = dist.slice %1 dim 0 over <{"x"}> on @mesh from <@mesh, [{}]>
+    %2 = dist.all_slice %1 dim 0 over <{"x"}> on @mesh from <@mesh, [{}]>
         to <@mesh, [{"x"}]> : tensor<4xf32> -> tensor<4xf32>
     %3 = dist.all_gather %2 dim 0 over <{"x"}> on @mesh from <@mesh, [{"x"}]>
         to <@mesh, [{}]> : tensor<4xf32> -> tensor<4xf32>

@@ -244,10 +244,11 @@ TEST(NNTest, cross_entropy_with_padding) {
 }
 
 TEST(NNTest, pick_and_iota) {
-  TestProgram pick(
-      oneOp("nn.pick %a0, %a1 offset %a2 : tensor<2x2xf32>, tensor<2xi32> -> "
-            "tensor<2xf32>",
-            {"tensor<2x2xf32>", "tensor<2xi32>", "index"}, "tensor<2xf32>"));
+  TestProgram pick(oneOp("nn.take_along_axis %a0, %a1 offset %a2 : "
+                         "tensor<2x2xf32>, tensor<2xi32> -> "
+                         "tensor<2xf32>",
+                         {"tensor<2x2xf32>", "tensor<2xi32>", "index"},
+                         "tensor<2xf32>"));
   EXPECT_EQ(pick.runOne({{1, 2, 3, 4}, {1, 0}, {0}}), (Elements{2, 3}));
   EXPECT_EQ(pick.runOne({{1, 2, 3, 4}, {1, 0}, {1}}), (Elements{1, 0}));
   TestProgram iota(

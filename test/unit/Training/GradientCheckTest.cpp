@@ -113,9 +113,10 @@ TEST(GradientCheck, lookups) {
   check("%o = arith.constant 2 : index\n%r = nn.embedding %0, %1 offset %o : "
         "tensor<5x4xf64>, tensor<2x6xi32> -> tensor<2x6x4xf64>",
         {"tensor<5x4xf64>", "tensor<2x6xi32>"}, "tensor<2x6x4xf64>");
-  check("%r = nn.pick %0, %1 : tensor<2x3x5xf64>, tensor<2x3xi32> -> "
-        "tensor<2x3xf64>",
-        {"tensor<2x3x5xf64>", "tensor<2x3xi32>"}, "tensor<2x3xf64>");
+  check(
+      "%r = nn.take_along_axis %0, %1 : tensor<2x3x5xf64>, tensor<2x3xi32> -> "
+      "tensor<2x3xf64>",
+      {"tensor<2x3x5xf64>", "tensor<2x3xi32>"}, "tensor<2x3xf64>");
 }
 
 TEST(GradientCheck, softmax_and_loss) {

@@ -1,0 +1,41 @@
+//===- ColumnReductions.h - Sums of columns beside their rows ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_COLUMNREDUCTIONS_H
+#define TESSERA_CODEGEN_COLUMNREDUCTIONS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace tessera {
+
+/// A sum of columns by parts: the first `rowLoops` loops count `rows` rows, and
+/// `steps` of them that follow each other add to one row of the result, whose
+/// map divides the last of these loops, the only reduction:
+///   (b, s, c) -> (b, s floordiv 32, c).
+struct FusedColumnReduction {
+  unsigned rowLoops = 0;
+  int64_t rows = 1, steps = 0;
+};
+
+/// None if `op` is no such sum.
+std::optional<FusedColumnReduction>
+getFusedColumnReduction(mlir::linalg::GenericOp op);
+
+/// The map of the result that makes such a sum of a sum over leading loops;
+/// none where no op works on the same rows, or parts would be too few, too
+/// short or too wide. The loops before the one that the map divides become
+/// parallel.
+std::optional<mlir::AffineMap>
+planFusedColumnReduction(mlir::linalg::GenericOp op);
+
+/// Whether both ops pass one tensor element by element.
+bool readsSameRows(mlir::linalg::GenericOp a, mlir::linalg::GenericOp other);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_COLUMNREDUCTIONS_H

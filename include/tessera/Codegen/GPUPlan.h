@@ -1,0 +1,142 @@
+//===- GPUPlan.h - How the threads of a GPU share a kernel ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel runs row by row. Where no op of it reduces, each thread does a few
+// neighbouring elements of a row: the grid is flat. Otherwise a team of threads
+// does a row: part of a warp, a warp or a block, as wide as the row. Values
+// that ops of a kernel exchange stay in the registers of the thread that made
+// them where every op goes through the row alike; else they lie in the block's
+// shared memory, or in memory if they are results.
+//
+// A team of a kernel that carries sums along (ColumnReductions.h) does several
+// rows, one after the other, and keeps the sums of its columns in registers.
+//
+// The plan is made from shapes and maps alone; LowerGPUKernels writes code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_GPUPLAN_H
+#define TESSERA_CODEGEN_GPUPLAN_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tessera/Codegen/LowerKernels.h"
+#include <optional>
+
+namespace tessera {
+
+/// Threads that exchange registers.
+constexpr int64_t kWarp = 32;
+/// Bytes of shared memory that a block may have without asking for more.
+constexpr int64_t kMaxSharedBytes = 48 * 1024;
+/// Values within a kernel take so much of it at most, a row; what is larger is
+/// a result in memory. The rest is for sums.
+constexpr int64_t kMaxInsideBytes = 24 * 1024;
+
+/// Where a map leads in a row-major tensor: an element's number is `offset` and
+/// the sum of loops times `strides`, of one stride a loop.
+struct LinearAccess {
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;
+};
+
+/// None if an expression of the map is not linear. The first `dropped`
+/// dimensions are not stored.
+std::optional<LinearAccess> getLinearAccess(mlir::AffineMap map,
+                                            llvm::ArrayRef<int64_t> shape,
+                                            unsigned dropped);
+
+/// Loops of an op that are counted by one number, outermost first; loops of
+/// size 1 are left out. A run is one or more of them that every access of the
+/// op passes with one stride.
+struct LoopGroup {
+  struct Run {
+    /// The innermost loop, whose stride is the run's.
+    unsigned last;
+    int64_t size;
+  };
+  llvm::SmallVector<unsigned> loops;
+  llvm::SmallVector<Run> runs;
+  int64_t size = 1;
+};
+
+/// What an op does in a row.
+enum class RowWork {
+  /// One element: every thread of the team computes it.
+  Scalar,
+  /// Elements apart from each other.
+  Elements,
+  /// One sum: each thread's part, then all of them.
+  Reduction,
+  /// A sum for each element, whole by one thread.
+  Sums,
+  /// Sums of columns: threads share columns and, where these are few, rows.
+  Columns,
+  /// Sums of columns of the rows that a team does one after the other.
+  Carried,
+};
+
+/// How one op is done.
+struct OpPlan {
+  mlir::linalg::GenericOp op;
+  unsigned rowLoops = 0;
+  llvm::SmallVector<int64_t> sizes;
+  LoopGroup rows, parallel, reductions;
+  RowWork work = RowWork::Scalar;
+  /// Threads take chunks of so many neighbouring elements.
+  int64_t vector = 1, chunks = 1;
+  /// Chunks a thread takes at most.
+  int64_t rounds = 1;
+  /// Columns: threads that share the rows of one chunk.
+  int64_t splits = 1;
+  /// Where the parts of sums lie in shared memory.
+  int64_t scratch = 0;
+  /// Threads wait for each other before it.
+  bool waits = false;
+
+  /// The loops whose elements threads share.
+  const LoopGroup &shared() const {
+    return work == RowWork::Reduction ? reductions : parallel;
+  }
+};
+
+/// Where a value that an op of the kernel makes can be read by later ones.
+enum class ValuePlace { Scalar, Registers, Shared, Memory };
+
+struct KernelPlan {
+  /// A thread is at one chunk of one row, and rows are counted anew.
+  bool flat = false;
+  int64_t rows = 1;
+  /// Rows that a team does one after the other, and adds up on the way.
+  int64_t steps = 1;
+  /// Threads of a row, rows of a block.
+  int64_t team = 1, teams = 1;
+  int64_t grid = 1, block = 1, sharedBytes = 0;
+  /// Chunks of a row are code one after the other, not a loop.
+  bool unrolled = true;
+  /// Tensors that are read several times are kept in registers.
+  bool keepsLoads = false;
+  llvm::SmallVector<OpPlan, 0> ops;
+  llvm::DenseMap<mlir::Value, ValuePlace> places;
+  /// Of a value in shared memory.
+  llvm::DenseMap<mlir::Value, int64_t> sharedOffsets;
+};
+
+/// Plans a kernel with these results in place; `block` is the number of threads
+/// that a block shall have, 0 if that is free.
+KernelPlan planGPUKernel(mlir::func::FuncOp kernel,
+                         llvm::ArrayRef<InPlace> inPlace, int64_t block);
+
+/// True if an op's reading of a tensor of `shape` goes through the row like the
+/// loops of `group`, element by element, from the row's first one.
+bool readsAlike(const OpPlan &plan, const LoopGroup &group,
+                const LinearAccess &access, int64_t rowElements);
+
+/// Whether `vector` neighbours of the loops that threads share lie together in
+/// memory, on a place that is a multiple of it.
+bool isAligned(const OpPlan &plan, const LinearAccess &access, int64_t vector);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_GPUPLAN_H

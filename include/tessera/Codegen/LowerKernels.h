@@ -1,0 +1,36 @@
+//===- LowerKernels.h - A kernel on tensors as loops on memory --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CODEGEN_LOWERKERNELS_H
+#define TESSERA_CODEGEN_LOWERKERNELS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tessera {
+
+/// A result of a kernel that lies over an operand of it.
+struct InPlace {
+  unsigned result, operand;
+  bool operator==(const InPlace &o) const {
+    return result == o.result && operand == o.operand;
+  }
+};
+
+/// The kernel as a function of
+///   tensor operands, results that lie over none, index operands, begin, end
+/// where tensors are flat memrefs: it does rows [begin, end). Values inside the
+/// kernel live in buffers of one row. The new function stands before `kernel`.
+mlir::func::FuncOp lowerKernel(mlir::func::FuncOp kernel,
+                               llvm::ArrayRef<InPlace> inPlace,
+                               llvm::StringRef name);
+
+/// Rows that one thread takes at a time, so that starting it pays.
+int64_t getKernelGrain(mlir::func::FuncOp kernel);
+
+} // namespace tessera
+
+#endif // TESSERA_CODEGEN_LOWERKERNELS_H

@@ -1,0 +1,80 @@
+//===- Buckets.h - Which collectives are done as one ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collectives of one kind over the same axes, in the order in which what they
+// move is ready, are cut into buckets of neighbours. A bucket has one latency
+// but begins only when its last member is ready, and members may have to be
+// copied side by side. Buckets run one after the other beside the computation;
+// the best cut is done first, and of those that are done equally early, the one
+// that keeps the links busy for the shortest time.
+//
+// Plain C++: no IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COLLECTIVES_BUCKETS_H
+#define TESSERA_COLLECTIVES_BUCKETS_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A collective that may be done as one with its neighbours.
+struct BucketMember {
+  /// Bytes that a device puts in.
+  int64_t bytes = 0;
+  /// When they are ready: seconds from the start.
+  double ready = 0;
+  /// Seconds of the copies that it needs if it is not done alone.
+  double copyTime = 0;
+  /// The last member whose result it needs, also through other ops; -1: none.
+  int lastNeeded = -1;
+};
+
+struct BucketProblem {
+  /// By the time at which they are ready.
+  std::vector<BucketMember> members;
+  /// Most bytes of a bucket of several members.
+  int64_t maxBytes = 0;
+  /// Seconds of one collective, given the bytes that a device puts in.
+  std::function<double(int64_t)> getTime;
+
+  /// A reason why this is no problem, or nothing.
+  std::optional<std::string> check() const;
+  /// Why members [begin, end) cannot be one bucket, or nothing.
+  std::optional<std::string> explainConflict(size_t begin, size_t end) const;
+  /// Seconds of members [begin, end) as one bucket, copies included.
+  double getBucketTime(size_t begin, size_t end) const;
+};
+
+struct BucketPlan {
+  /// Number of members of each bucket, in order.
+  std::vector<size_t> sizes;
+  /// When the last bucket is done, and seconds that buckets take in all.
+  double finish = 0, busy = 0;
+
+  /// What is wrong with the plan, or nothing.
+  std::optional<std::string> verify(const BucketProblem &problem) const;
+};
+
+/// The best plan of a problem that passes check(). Exact, unless more than 64
+/// cuts of some first members are each better than every other in one of the
+/// two times.
+BucketPlan planBuckets(const BucketProblem &problem);
+
+/// Of members that are all ready, none of which needs another: which to do as
+/// one so that all collectives take the shortest time, in order; none if no two
+/// of them save anything. Those with the shortest copies come first. Exact
+/// where a collective takes a latency, and then time by its bytes, as long as
+/// `maxBytes` leaves none of them out.
+std::vector<size_t> chooseTogether(const BucketProblem &problem);
+
+} // namespace tessera
+
+#endif // TESSERA_COLLECTIVES_BUCKETS_H

@@ -1,0 +1,42 @@
+//===- FusionGroups.h - Which ops become one kernel -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Greedy, in program order: an op joins the group of one of its producers if
+// both can be cut into equally many rows, every value between them stays in its
+// row, the group keeps its parallelism, and no path leaves the group and comes
+// back to it through the op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_FUSION_FUSIONGROUPS_H
+#define TESSERA_FUSION_FUSIONGROUPS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tessera {
+
+/// Ops that become one kernel, in program order.
+struct FusionGroup {
+  llvm::SmallVector<mlir::linalg::GenericOp> ops;
+  int64_t rows = 1;
+};
+
+/// The groups of all linalg.generic ops of `block`, and, in `order`, the
+/// position of each group and of each other op such that operands come first:
+/// a group's number, or the op.
+struct FusionPlan {
+  struct Unit {
+    mlir::Operation *op = nullptr;
+    unsigned group = 0;
+  };
+  llvm::SmallVector<FusionGroup> groups;
+  llvm::SmallVector<Unit> order;
+};
+
+FusionPlan planFusion(mlir::Block &block);
+
+} // namespace tessera
+
+#endif // TESSERA_FUSION_FUSIONGROUPS_H

@@ -1,0 +1,62 @@
+//===- MatmulPlan.h - An einsum as one library call -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A library multiplies matrices: a batch of [m, k] times [k, n], each stored by
+// rows or by columns. An einsum has letters in any order. Each letter is of one
+// of four groups: batch (in both operands and the result), rows (left and
+// result), columns (right and result), contracted (both operands). Where the
+// letters of a group lie together and in one order in every tensor, the group
+// is one dimension with one stride; a tensor where that fails, or where neither
+// matrix dimension is contiguous, is copied into another order of letters.
+//
+// Plain C++: no IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_KERNELS_MATMULPLAN_H
+#define TESSERA_KERNELS_MATMULPLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+/// Letters are numbers; each tensor lists its dimensions' letters.
+struct Einsum {
+  using Letters = llvm::SmallVector<unsigned, 6>;
+  Letters lhs, rhs, result;
+  /// Size of each letter.
+  llvm::SmallVector<int64_t, 8> sizes;
+
+  int64_t size(llvm::ArrayRef<unsigned> letters) const;
+  /// An error, or nothing: no letter twice in a tensor, each in at least two
+  /// tensors.
+  std::optional<const char *> check() const;
+};
+
+/// How the einsum is done. A tensor with an order is copied: operands into it
+/// before the product, the result from it after.
+struct MatmulPlan {
+  /// The product is of rhs and lhs, in this order (the result is stored by
+  /// columns).
+  bool swapped = false;
+  std::optional<Einsum::Letters> lhsOrder, rhsOrder, resultOrder;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  /// Of the product's operands a and b, after the swap.
+  int64_t lda = 1, ldb = 1, ldc = 1;
+  int64_t strideA = 0, strideB = 0, strideC = 0;
+  bool transA = false, transB = false;
+  /// Elements that copies move.
+  int64_t copied = 0;
+};
+
+/// The plan that copies the fewest elements. The einsum must pass check().
+MatmulPlan planMatmul(const Einsum &einsum);
+
+} // namespace tessera
+
+#endif // TESSERA_KERNELS_MATMULPLAN_H

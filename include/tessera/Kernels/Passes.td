@@ -1,0 +1,277 @@
+//===- Passes.td - To library calls and outlined kernels ---*- tablegen -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_KERNELS_PASSES_TD
+#define TESSERA_KERNELS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandAccumulatePass
+    : Pass<"dist-expand-accumulate", "::mlir::func::FuncOp"> {
+  let summary = "micro-batches become a loop and a last one behind it";
+  let description = [{
+    On a local program. One micro-batch is taken into the function; of several,
+    all but the last run in an `scf.for` that carries the sums, from zeros on.
+
+    ```mlir
+    %s = dist.accumulate 4 (%x) : (tensor<4x8xf32>) -> tensor<8xf32> {...}
+    ```
+    becomes
+    ```mlir
+    %p = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %zeros) {
+      ... // the body on slice %i of %x, which gives %v
+      %next = arith.addf %sum, %v : tensor<8xf32>
+      scf.yield %next : tensor<8xf32>
+    }
+    ... // the body on slice 3, which gives %w
+    %s = arith.addf %p, %w : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SetTargetPass : Pass<"rt-set-target", "::mlir::ModuleOp"> {
+  let summary = "says what a program is compiled for";
+  let description = [{
+    Kernels are cut, and lowered, for this target.
+
+    ```mlir
+    module { ... }
+    ```
+    becomes, with `target=cuda`,
+    ```mlir
+    module attributes {rt.target = "cuda"} { ... }
+    ```
+  }];
+  let options = [Option<"target", "target", "std::string", "\"host\"",
+                        "host, cuda or cuda-emulated">];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
+  let summary = "nn ops become library-call records or linalg";
+  let description = [{
+    On a local program, or on one without a mesh. Matrix products (`nn.einsum`,
+    `linalg` contractions) become `rt.matmul`, with a transposing copy only
+    where dimensions cannot be collapsed; attention becomes `rt.attention`;
+    everything else `linalg.generic` on tensors.
+
+    ```mlir
+    %0 = nn.einsum "bsd,dh->bsh" %x, %w
+        : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = rt.matmul %x, %w <batch = 1, m = 8, n = 8, k = 16, ...>
+        : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
+    ```
+
+    Products of f8 become `rt.scaled_matmul`. For a GPU that is done where sizes
+    are multiples of 16, on operands whose contracted dimension is contiguous:
+    others are copied. What does not fit, and with `widen-f8` all, is multiplied
+    in bf16, which holds each number of the operands.
+  }];
+  let options = [
+    Option<"widenF8", "widen-f8", "bool", "false",
+           "products of f8 are done in bf16">
+  ];
+  let dependentDialects = ["::tessera::rt::RTDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def InlineCallsPass : Pass<"rt-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "callees become part of the step";
+  let description = [{
+    Functions that are called are gone afterwards; one that calls itself is an
+    error.
+
+    ```mlir
+    %0 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes, where @f is a tanh,
+    ```mlir
+    %0 = math.tanh %x : tensor<4xf32>
+    ```
+  }];
+}
+
+def ReduceBoundaryPass : Pass<"rt-reduce-boundary", "::mlir::func::FuncOp"> {
+  let summary = "arguments and results of a step are whole values";
+  let description = [{
+    On a local program. An unreduced argument comes whole, as an input does, and
+    is made partial; an unreduced result is reduced.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ], unreduced={"x"}>})
+        -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ], unreduced={"x"}>}) {
+      %0 = arith.negf %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ]>})
+        -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{} ]>}) {
+      %p = dist.to_partial <sum> %x over <{"x"}> on @mesh : tensor<4xf32>
+      %0 = arith.negf %p : tensor<4xf32>
+      %r = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def TensorizeBoundaryPass
+    : Pass<"rt-tensorize-boundary", "::mlir::func::FuncOp"> {
+  let summary = "scalars are passed as tensors of rank 0";
+  let description = [{
+    ```mlir
+    func.func @f(%s: f32) -> f32 {
+      %0 = arith.mulf %s, %s : f32
+      return %0 : f32
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%t: tensor<f32>) -> tensor<f32> {
+      %s = tensor.extract %t[] : tensor<f32>
+      %0 = arith.mulf %s, %s : f32
+      %e = tensor.empty() : tensor<f32>
+      %1 = linalg.fill ins(%0 : f32) outs(%e : tensor<f32>) -> tensor<f32>
+      return %1 : tensor<f32>
+    }
+    ```
+    An index is passed as a tensor of i64.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FoldEmptyPass : Pass<"rt-fold-empty", "::mlir::func::FuncOp"> {
+  let summary = "tensors without elements are made by nothing";
+  let description = [{
+    What makes such a tensor becomes `tensor.empty`; what reads one gives what it
+    does without: a reduction its start, a concatenation its other parts.
+
+    ```mlir
+    %0 = tensor.concat dim(0) %x, %none : (tensor<4xf32>, tensor<0xf32>) -> tensor<4xf32>
+    %1 = nn.reduce <sum> %none dims [0] : tensor<0xf32> -> tensor<f32>
+    ```
+    becomes %x and
+    ```mlir
+    %1 = arith.constant dense<0.0> : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def IsolateGenericsPass
+    : Pass<"rt-isolate-generics", "::mlir::func::FuncOp"> {
+  let summary = "generics say what they read, and which loops reduce";
+  let description = [{
+    An elementwise op reads no outs, and a body takes nothing from outside but
+    constants, indices that depend on no tensor, and elements of tensors. A
+    `tensor.empty` that is more than the outs of an op becomes zeros.
+
+    ```mlir
+    %s = tensor.extract %t[%c0] : tensor<4xf32>
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %1 = arith.mulf %b, %s : f32
+      linalg.yield %1 : f32
+    } -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %e = tensor.empty() : tensor<4xf32>
+    %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+        ins(%x, %y : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = tensor.extract %t[%c0] : tensor<4xf32>
+      %1 = arith.mulf %b, %s : f32
+      linalg.yield %1 : f32
+    } -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FuseMatmulBetaPass : Pass<"rt-fuse-matmul-beta", "::mlir::func::FuncOp"> {
+  let summary = "products that are only added to a value begin with it";
+  let description = [{
+    Where the value ends there, and is no argument of the function, the call
+    adds to it in its place.
+
+    ```mlir
+    %p = rt.matmul %a, %b <...> : ... -> tensor<8x8xf32>
+    %s = linalg.generic ... ins(%sum, %p) // add
+    ```
+    becomes
+    ```mlir
+    %s = rt.matmul %a, %b <...> init %sum : ... -> tensor<8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "groups linalg ops over common rows into kernels";
+  let description = [{
+    Ops whose leading dimensions count the same rows, and which exchange values
+    row by row, become one private function on tensors; equal functions are
+    one. What stays in the step function are calls: kernels, library calls,
+    copies, collectives, views.
+
+    ```mlir
+    %m = linalg.generic ... ins(%x)      // row maximum
+    %e = linalg.generic ... ins(%x, %m)  // exp(x - m)
+    ```
+    becomes
+    ```mlir
+    %e = rt.kernel @kernel_0(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def FuseHorizontallyPass : Pass<"rt-fuse-horizontally", "::mlir::ModuleOp"> {
+  let summary = "small or last kernels of a GPU become one launch";
+  let description = [{
+    Where the target is a GPU. Kernels that do not depend on each other, and that
+    either make the step's results (optimizers) or little from what stays in
+    memory anyway (norms of gradients), become one kernel that calls them. It
+    stands where the first result is read. Small ones that follow each other do
+    so too. The body of a loop has batches of its own.
+
+    ```mlir
+    %a = rt.kernel @kernel_0(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %b = rt.kernel @kernel_1(%y) : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %r:2 = rt.kernel @batch_0(%x, %y)
+        : (tensor<8xf32>, tensor<4xf32>) -> (tensor<8xf32>, tensor<4xf32>)
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def VerifyKernelsPass : Pass<"rt-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "checks that a step function holds calls only";
+  let description = [{
+    The contract of phase `kernels`: a step function holds no loose op that
+    computes on tensors; each kernel holds linalg on tensors over its rows.
+  }];
+}
+
+#endif // TESSERA_KERNELS_PASSES_TD

@@ -1,0 +1,22 @@
+//===- Passes.h - The proof of local programs -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_VALIDATION_PASSES_H
+#define TESSERA_VALIDATION_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tessera {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "tessera/Validation/Passes.h.inc"
+
+} // namespace tessera
+
+#endif // TESSERA_VALIDATION_PASSES_H

@@ -1,0 +1,128 @@
+//===- ColumnReductions.cpp - Column sums beside their rows ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A sum of columns (a bias's gradient, a norm's gain) reads what a kernel of
+// rows reads or makes as well. Where it is cut into parts of rows that follow
+// each other, a team of threads that does these rows one by one can add their
+// columns on the way: the tensor is read once for both.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Codegen/ColumnReductions.h"
+#include "tessera/Codegen/KernelRows.h"
+
+using namespace mlir;
+using namespace tessera;
+using utils::IteratorType;
+
+std::optional<FusedColumnReduction>
+tessera::getFusedColumnReduction(linalg::GenericOp op) {
+  if (op.getNumResults() != 1 || op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  if (map.getNumResults() != op.getNumLoops())
+    return std::nullopt;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  FusedColumnReduction sum;
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    if (expr == getAffineDimExpr(i, op.getContext())) {
+      if (iterators[i] != IteratorType::parallel)
+        return std::nullopt;
+      continue;
+    }
+    auto quotient = dyn_cast<AffineBinaryOpExpr>(expr);
+    auto divisor = quotient && quotient.getKind() == AffineExprKind::FloorDiv
+                       ? dyn_cast<AffineConstantExpr>(quotient.getRHS())
+                       : AffineConstantExpr();
+    if (!divisor || sum.steps ||
+        quotient.getLHS() != getAffineDimExpr(i, op.getContext()) ||
+        sizes[i] % divisor.getValue() != 0)
+      return std::nullopt;
+    sum.steps = divisor.getValue();
+    sum.rowLoops = i + 1;
+  }
+  if (!sum.steps)
+    return std::nullopt;
+  for (int64_t size : ArrayRef(sizes).take_front(sum.rowLoops))
+    sum.rows *= size;
+  return sum;
+}
+
+/// Whether the op passes a tensor of `shape` element by element.
+static bool readsWhole(linalg::GenericOp op, Value value) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() == value && !op.isDpsInit(&operand) &&
+           op.getMatchingIndexingMap(&operand).isIdentity();
+  });
+}
+
+bool tessera::readsSameRows(linalg::GenericOp a, linalg::GenericOp other) {
+  return llvm::any_of(a->getOpOperands(), [&](OpOperand &operand) {
+    return readsWhole(a, operand.get()) && readsWhole(other, operand.get());
+  });
+}
+
+/// Whether an op that is no such sum itself works row by row on a tensor that
+/// `op` reads whole, or makes it.
+static bool hasNeighbour(linalg::GenericOp op, int64_t rows) {
+  auto fits = [&](Operation *other) {
+    auto generic = dyn_cast_or_null<linalg::GenericOp>(other);
+    return generic && generic != op && !getFusedColumnReduction(generic) &&
+           getRowLoops(generic, rows);
+  };
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    Value value = operand->get();
+    if (!readsWhole(op, value))
+      continue;
+    if (fits(value.getDefiningOp()) ||
+        llvm::any_of(value.getUsers(), [&](Operation *user) {
+          return fits(user) && readsWhole(cast<linalg::GenericOp>(user), value);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// The rows that one part adds: enough parts keep a GPU busy, and a part is
+/// worth its row of sums in memory. 0 where there are no such.
+static int64_t getSteps(int64_t rows, int64_t lastLoop) {
+  constexpr int64_t kParts = 1024, kLeastParts = 256, kLeastSteps = 8;
+  int64_t most = std::max(rows / kParts, kLeastSteps);
+  for (int64_t steps = std::min(most, lastLoop); steps >= kLeastSteps; --steps)
+    if (lastLoop % steps == 0)
+      return rows / steps >= kLeastParts ? steps : 0;
+  return 0;
+}
+
+std::optional<AffineMap>
+tessera::planFusedColumnReduction(linalg::GenericOp op) {
+  // A thread's sums are in registers.
+  constexpr int64_t kMostColumns = 8192;
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  unsigned loops = op.getNumLoops(), rowLoops = 0;
+  int64_t rows = 1, columns = 1;
+  while (rowLoops < loops && iterators[rowLoops] == IteratorType::reduction)
+    rows *= sizes[rowLoops++];
+  for (unsigned i = rowLoops; i < loops; ++i) {
+    columns *= sizes[i];
+    if (iterators[i] != IteratorType::parallel)
+      return std::nullopt;
+  }
+  MLIRContext *context = op.getContext();
+  AffineMap all = AffineMap::getMultiDimIdentityMap(loops, context);
+  if (rowLoops == 0 || rowLoops == loops || columns > kMostColumns ||
+      op.getNumResults() != 1 ||
+      op.getMatchingIndexingMap(op.getDpsInitOperand(0)) !=
+          all.getMinorSubMap(loops - rowLoops))
+    return std::nullopt;
+  int64_t steps = getSteps(rows, sizes[rowLoops - 1]);
+  if (!steps || !hasNeighbour(op, rows))
+    return std::nullopt;
+  SmallVector<AffineExpr> exprs(all.getResults());
+  exprs[rowLoops - 1] = exprs[rowLoops - 1].floorDiv(steps);
+  return AffineMap::get(loops, 0, exprs, context);
+}

@@ -1,0 +1,355 @@
+//===- GPUPlan.cpp - How the threads of a GPU share a kernel --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUPlanner.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tessera/Codegen/ColumnReductions.h"
+#include "tessera/Codegen/KernelRows.h"
+#include "tessera/Codegen/ReductionLoops.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+using utils::IteratorType;
+
+/// Threads of a block where nothing speaks for another number.
+static constexpr int64_t kBlock = 256;
+/// Threads of a block at most: of more, each has too few registers.
+static constexpr int64_t kMaxBlock = 512;
+/// Elements that one thread holds of a row, at most.
+static constexpr int64_t kMaxHeld = 32;
+/// Elements of all values together that one thread holds, at most.
+static constexpr int64_t kMaxRegisters = 96;
+
+std::optional<LinearAccess> GPUPlanner::access(const OpPlan &op,
+                                               OpOperand &operand) const {
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  linalg::GenericOp generic = op.op;
+  return getLinearAccess(generic.getMatchingIndexingMap(&operand),
+                         type.getShape(), 0);
+}
+
+/// Elements of a value of the kernel in one row.
+int64_t GPUPlanner::rowElements(Value value) const {
+  return cast<RankedTensorType>(value.getType()).getNumElements() / plan.rows;
+}
+
+/// Merges loops of a group that all accesses pass with one stride.
+void GPUPlanner::makeRuns(OpPlan &op) {
+  SmallVector<LinearAccess> accesses;
+  for (OpOperand &operand : op.op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      if (auto linear = access(op, operand))
+        accesses.push_back(*linear);
+  for (LoopGroup *group : {&op.rows, &op.parallel, &op.reductions}) {
+    for (unsigned loop : group->loops) {
+      int64_t size = op.sizes[loop];
+      bool merges =
+          !group->runs.empty() &&
+          llvm::all_of(accesses, [&](const LinearAccess &a) {
+            return a.strides[group->runs.back().last] == a.strides[loop] * size;
+          });
+      if (merges) {
+        group->runs.back().last = loop;
+        group->runs.back().size *= size;
+      } else {
+        group->runs.push_back({loop, size});
+      }
+      group->size *= size;
+    }
+  }
+}
+
+void GPUPlanner::chooseWork(OpPlan &op) {
+  linalg::GenericOp generic = op.op;
+  bool hasOneElement = op.parallel.size == 1;
+  if (auto sum = getFusedColumnReduction(generic)) {
+    op.work = RowWork::Carried;
+    plan.steps = sum->steps;
+    return;
+  }
+  if (op.reductions.size == 1) {
+    op.work = hasOneElement ? RowWork::Scalar : RowWork::Elements;
+    return;
+  }
+  if (hasOneElement) {
+    bool combines = true;
+    for (unsigned i = 0; i < generic.getNumResults(); ++i)
+      combines &= getCombiner(generic, i) != nullptr;
+    // Otherwise every thread does it from end to end.
+    op.work = combines ? RowWork::Reduction : RowWork::Scalar;
+    return;
+  }
+  op.work = op.parallel.loops.back() > op.reductions.loops.back()
+                ? RowWork::Columns
+                : RowWork::Sums;
+}
+
+void GPUPlanner::addOps(int64_t rows) {
+  plan = KernelPlan();
+  plan.rows = rows;
+  for (linalg::GenericOp generic : kernel.front().getOps<linalg::GenericOp>()) {
+    OpPlan op;
+    op.op = generic;
+    op.rowLoops = *getRowLoops(generic, rows);
+    op.sizes = generic.getStaticLoopRanges();
+    for (auto [i, kind] : llvm::enumerate(generic.getIteratorTypesArray())) {
+      if (op.sizes[i] == 1)
+        continue;
+      LoopGroup &group = i < op.rowLoops                  ? op.rows
+                         : kind == IteratorType::parallel ? op.parallel
+                                                          : op.reductions;
+      group.loops.push_back(i);
+    }
+    makeRuns(op);
+    chooseWork(op);
+    plan.ops.push_back(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+/// Elements that make 16 bytes of most of what the op reads and writes.
+int64_t GPUPlanner::bestVector(const OpPlan &op) const {
+  const LoopGroup &shared = op.shared();
+  if (shared.runs.empty())
+    return 1;
+  for (int64_t vector = 8; vector > 1; vector /= 2) {
+    if (shared.runs.back().size % vector != 0)
+      continue;
+    int64_t narrow = 0, wide = 0;
+    for (OpOperand &operand : op.op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      auto linear = access(op, operand);
+      if (!linear || !isAligned(op, *linear, vector))
+        continue;
+      int64_t bytes =
+          rt::getElementBytes(getElementTypeOrSelf(operand.get().getType()));
+      ++(bytes * vector <= 16 ? narrow : wide);
+    }
+    if (narrow + wide && narrow >= wide)
+      return vector;
+  }
+  return 1;
+}
+
+/// Whether the threads of a team take chunks of the op's rows.
+static bool isChunked(const OpPlan &op) {
+  return isShared(op) || op.work == RowWork::Columns;
+}
+
+/// One width for all ops of equally long rows, so that they share them alike.
+void GPUPlanner::chooseVectors() {
+  llvm::SmallDenseMap<int64_t, int64_t> widths;
+  for (const OpPlan &op : plan.ops)
+    if (isChunked(op)) {
+      int64_t &width = widths[op.shared().size];
+      width = std::max(width, bestVector(op));
+    }
+  for (const OpPlan &op : plan.ops)
+    if (isChunked(op))
+      while (op.shared().runs.back().size % widths[op.shared().size])
+        widths[op.shared().size] /= 2;
+  for (OpPlan &op : plan.ops) {
+    if (isChunked(op)) {
+      op.vector = widths.lookup(op.shared().size);
+      op.chunks = op.shared().size / op.vector;
+    } else if (op.work == RowWork::Sums) {
+      op.chunks = op.parallel.size;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Flat grids
+//===----------------------------------------------------------------------===//
+
+bool GPUPlanner::isElementwise() const {
+  int64_t elements = 1;
+  for (const OpPlan &op : plan.ops) {
+    if (op.reductions.size != 1)
+      return false;
+    if (op.work != RowWork::Elements)
+      continue;
+    if (elements != 1 && op.parallel.size != elements)
+      return false;
+    elements = op.parallel.size;
+  }
+  for (const OpPlan &op : plan.ops)
+    for (Value value : op.op->getResults())
+      if (rowElements(value) != 1 && !isReadAlike(value))
+        return false;
+  return true;
+}
+
+/// A flat grid, if all ops are elementwise over one space: the whole tensor, or
+/// the kernel's rows.
+bool GPUPlanner::makeFlat() {
+  int64_t rows = plan.rows;
+  for (int64_t count : {int64_t(1), rows}) {
+    addOps(count);
+    if (!isElementwise())
+      continue;
+    // In one row of everything, what is done once a row would be done by every
+    // thread.
+    bool hasScalars = llvm::any_of(
+        plan.ops, [](const OpPlan &op) { return op.work == RowWork::Scalar; });
+    if (count == 1 && rows != 1 && hasScalars)
+      continue;
+    chooseVectors();
+    plan.flat = true;
+    int64_t chunks = 1;
+    for (const OpPlan &op : plan.ops)
+      chunks = std::max(chunks, op.chunks);
+    int64_t threads = plan.rows * chunks;
+    plan.block =
+        wantedBlock
+            ? wantedBlock
+            : std::clamp<int64_t>(llvm::alignTo(threads, kWarp), kWarp, kBlock);
+    plan.grid = llvm::divideCeil(threads, plan.block);
+    plan.team = chunks;
+    for (const OpPlan &op : plan.ops)
+      for (Value value : op.op->getResults())
+        plan.places[value] = rowElements(value) == 1 ? ValuePlace::Scalar
+                                                     : ValuePlace::Registers;
+    return true;
+  }
+  addOps(rows);
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Teams
+//===----------------------------------------------------------------------===//
+
+int64_t GPUPlanner::widest() const {
+  int64_t chunks = 1;
+  for (const OpPlan &op : plan.ops)
+    chunks = std::max(chunks, op.chunks);
+  return chunks;
+}
+
+/// Elements that a thread holds if rows are in registers.
+int64_t GPUPlanner::countHeld() const {
+  llvm::SmallDenseMap<Value, unsigned> readers;
+  int64_t held = 0;
+  for (const OpPlan &op : plan.ops) {
+    if (!isShared(op))
+      continue;
+    SmallPtrSet<Value, 8> read;
+    for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
+      if (isa<RankedTensorType>(operand->get().getType()))
+        read.insert(operand->get());
+    int64_t elements = op.rounds * op.vector;
+    for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
+      if (read.erase(operand->get()) && ++readers[operand->get()] == 2)
+        held += elements;
+    if (op.work != RowWork::Reduction)
+      held += elements * op.op->getNumResults();
+  }
+  return held;
+}
+
+void GPUPlanner::chooseTeam() {
+  int64_t chunks = widest();
+  int64_t rows = plan.rows / plan.steps;
+  bool fewRows = rows < 264;
+  auto setTeam = [&](int64_t team, int64_t teams) {
+    plan.team = team;
+    plan.teams = teams;
+    for (OpPlan &op : plan.ops)
+      op.rounds = llvm::divideCeil(op.chunks, team);
+  };
+  auto inWarp = [&](int64_t team) {
+    int64_t block = wantedBlock ? wantedBlock : 4 * kWarp;
+    int64_t most = llvm::PowerOf2Ceil(rows);
+    int64_t teams = std::min(block / team, most);
+    // Whole warps, so that all lanes take part in shuffles.
+    teams = std::max(teams, kWarp / team);
+    setTeam(team, wantedBlock ? block / team : teams);
+  };
+  auto inBlock = [&] {
+    bool hasColumns = llvm::any_of(
+        plan.ops, [](const OpPlan &op) { return op.work == RowWork::Columns; });
+    int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
+                                : llvm::divideCeil(chunks, 2);
+    int64_t team =
+        std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp, kMaxBlock);
+    setTeam(wantedBlock ? wantedBlock : team, 1);
+  };
+  if (needsBlock)
+    inBlock();
+  else if (chunks <= kWarp)
+    inWarp(llvm::PowerOf2Ceil(chunks));
+  else if (chunks <= 4 * kWarp && !fewRows)
+    inWarp(kWarp);
+  else
+    inBlock();
+  if (plan.teams > 1 && plan.team == kWarp && countHeld() > kMaxRegisters)
+    inBlock();
+  plan.block = plan.team * plan.teams;
+  plan.grid = llvm::divideCeil(rows, plan.teams);
+  for (OpPlan &op : plan.ops) {
+    if (op.work == RowWork::Columns && op.chunks < plan.team) {
+      op.splits = std::min(plan.team / op.chunks, op.reductions.size);
+      // Parts of sums in at most a quarter of the shared memory.
+      int64_t bytes = 0;
+      for (Value value : op.op->getResults())
+        bytes += op.parallel.size *
+                 rt::getElementBytes(getElementTypeOrSelf(value.getType()));
+      op.splits =
+          std::clamp<int64_t>(kMaxSharedBytes / 4 / bytes, 1, op.splits);
+      bool combines = true;
+      for (unsigned i = 0; i < op.op->getNumResults(); ++i)
+        combines &= getCombiner(op.op, i) != nullptr;
+      if (!combines)
+        op.splits = 1;
+    }
+    if (isShared(op) && op.rounds * op.vector > kMaxHeld)
+      plan.unrolled = false;
+  }
+  // Sums that are carried are in registers, whatever else there is.
+  plan.unrolled |= plan.steps > 1;
+  plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
+}
+
+KernelPlan GPUPlanner::run() {
+  int64_t rows =
+      kernel->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr).getInt();
+  addOps(rows);
+  if (plan.steps == 1 && makeFlat())
+    return plan;
+  chooseVectors();
+  // Where values lie depends on the team, and who waits on where they lie; a
+  // team that may wait is a block.
+  for (bool settled = false; !settled;) {
+    for (OpPlan &op : plan.ops)
+      op.waits = false;
+    plan.unrolled = true;
+    bool before = needsBlock;
+    chooseTeam();
+    placeValues();
+    // One copy of shared memory: it is of the block's only row.
+    needsBlock |= llvm::any_of(plan.places, [](const auto &entry) {
+      return entry.second == ValuePlace::Shared;
+    });
+    findWaits();
+    settled = before == needsBlock;
+  }
+  layOutShared();
+  return plan;
+}
+
+KernelPlan tessera::planGPUKernel(func::FuncOp kernel,
+                                  ArrayRef<InPlace> inPlace, int64_t block) {
+  return GPUPlanner(kernel, inPlace, block).run();
+}

@@ -1,0 +1,60 @@
+//===- GPUPlanner.h - Makes the plan of a kernel ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From shapes and maps: what each op does in a row, how many neighbours a
+// thread takes, how many threads a row has, and where values lie.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CODEGEN_GPUPLANNER_H
+#define TESSERA_LIB_CODEGEN_GPUPLANNER_H
+
+#include "tessera/Codegen/GPUPlan.h"
+
+namespace tessera {
+
+/// Whether the threads of a team share an op's rows element by element.
+inline bool isShared(const OpPlan &op) {
+  return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
+         op.work == RowWork::Carried;
+}
+
+/// Plans one kernel.
+class GPUPlanner {
+public:
+  GPUPlanner(mlir::func::FuncOp kernel, llvm::ArrayRef<InPlace> inPlace,
+             int64_t block)
+      : kernel(kernel), inPlace(inPlace), wantedBlock(block) {}
+  KernelPlan run();
+
+private:
+  void addOps(int64_t rows);
+  void makeRuns(OpPlan &op);
+  void chooseWork(OpPlan &op);
+  void chooseVectors();
+  int64_t bestVector(const OpPlan &op) const;
+  bool makeFlat();
+  bool isElementwise() const;
+  void chooseTeam();
+  int64_t widest() const;
+  void placeValues();
+  bool isReadAlike(mlir::Value value) const;
+  void findWaits();
+  void layOutShared();
+  int64_t rowElements(mlir::Value value) const;
+  std::optional<LinearAccess> access(const OpPlan &op,
+                                     mlir::OpOperand &operand) const;
+  int64_t countHeld() const;
+
+  mlir::func::FuncOp kernel;
+  llvm::ArrayRef<InPlace> inPlace;
+  int64_t wantedBlock;
+  KernelPlan plan;
+  bool needsBlock = false;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CODEGEN_GPUPLANNER_H

@@ -1,0 +1,133 @@
+//===- GPUThread.h - The code of one thread of a kernel ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Op by op, as the plan says. A thread takes chunks of neighbouring elements
+// with 16-byte accesses where these are aligned. Sums go up a warp by exchanges
+// of registers, then over the warps of a block through shared memory, always in
+// the same order.
+//
+// No thread leaves the common path before a barrier or an exchange: a team
+// without a row repeats the last one and stores nothing, a thread without a
+// chunk repeats the last one and adds nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CODEGEN_GPUTHREAD_H
+#define TESSERA_LIB_CODEGEN_GPUTHREAD_H
+
+#include "KernelCode.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "tessera/Codegen/GPUPlan.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+
+namespace tessera {
+
+class GPUThreadCode : KernelCode {
+public:
+  GPUThreadCode(mlir::func::FuncOp kernel, llvm::ArrayRef<InPlace> inPlace,
+                const KernelPlan &plan)
+      : KernelCode(kernel), inPlace(inPlace), plan(plan) {}
+
+  /// Types of tensor operands, of results that lie over none, and of index
+  /// operands.
+  llvm::SmallVector<mlir::Type> argumentTypes() const;
+  /// Writes the code at `place`, for a thread of a block with these numbers.
+  /// `arguments` are of the types above, `module` holds constant tables.
+  void emit(mlir::OpBuilder place, mlir::gpu::GPUModuleOp module,
+            mlir::Value block, mlir::Value thread, mlir::ValueRange arguments);
+
+private:
+  using Elements = llvm::SmallVector<mlir::Value>;
+
+  // Function and memory.
+  llvm::SmallVector<mlir::Value> memoryValues() const;
+  void createShared();
+  mlir::Value view(int64_t offset, mlir::Type element, int64_t count);
+  // Places.
+  mlir::Value divide(mlir::Value value, int64_t by, int64_t bound,
+                     bool remainder);
+  llvm::SmallVector<mlir::Value> digits(const LoopGroup &group,
+                                        mlir::Value index);
+  void atRow();
+  void atParallel(mlir::Value index);
+  void atReduction(mlir::Value index);
+  void atShared(mlir::Value index);
+  mlir::Value loopIndex(unsigned loop) override;
+  mlir::Value evaluate(mlir::AffineMap map, const Storage &place);
+  mlir::Value address(const LinearAccess &access);
+  std::optional<LinearAccess> access(mlir::OpOperand &operand,
+                                     const Storage &place) const;
+  // Reading and writing.
+  mlir::Value load(mlir::OpOperand &operand) override;
+  void loadChunk(unsigned round);
+  Elements loadVector(mlir::OpOperand &operand, const Storage &place,
+                      const LinearAccess &access);
+  void store(mlir::OpOperand &init, const Storage &place,
+             llvm::ArrayRef<mlir::Value> values);
+  void storeResults(llvm::ArrayRef<Elements> results, mlir::Value condition);
+  void when(mlir::Value condition, llvm::function_ref<void()> build);
+  mlir::Value both(mlir::Value a, mlir::Value b);
+  // Work.
+  void forRounds(llvm::function_ref<void(mlir::Value chunk, unsigned round,
+                                         mlir::Value isActive)>
+                     build);
+  llvm::SmallVector<mlir::Value>
+  sumLoop(mlir::Value begin, int64_t step, mlir::ValueRange starts,
+          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
+              build);
+  llvm::SmallVector<mlir::Value> startValues();
+  llvm::SmallVector<mlir::Value> neutralValues();
+  mlir::Value combine(unsigned result, mlir::Value a, mlir::Value b);
+  bool startsNeutral(unsigned result);
+  mlir::Value exchange(mlir::Value value, int64_t mask);
+  mlir::Value reduceTeam(unsigned result, mlir::Value value, int64_t scratch);
+  void lowerScalar();
+  void lowerElements();
+  void lowerReduction();
+  void lowerSums();
+  void lowerCarried();
+  void lowerColumns();
+  void addParts(llvm::SmallVector<Elements> &sums, mlir::Value part,
+                mlir::Value chunk, mlir::Value isActive);
+  void lower(const OpPlan &next);
+  void lowerFlat(mlir::Value block, mlir::Value thread);
+  void lowerTeams(mlir::Value block, mlir::Value thread);
+  void lowerSteps(mlir::Value part);
+  void lowerOps();
+
+  llvm::ArrayRef<InPlace> inPlace;
+  const KernelPlan &plan;
+  /// The row, its number among the team's, whether there is one; null is yes.
+  mlir::Value row, lane, hasRow;
+  /// Of a flat grid, the chunk.
+  mlir::Value flatChunk;
+  mlir::Value shared;
+  /// Values of one element a row.
+  llvm::DenseMap<mlir::Value, mlir::Value> rowScalars;
+  /// Chunks that are in registers: of values, by round; of tensors that were
+  /// read, by round and way of reading.
+  std::map<std::pair<void *, unsigned>, Elements> held;
+  std::map<std::pair<void *, std::vector<int64_t>>, Elements> kept;
+  /// The sums that a step goes on with, of each op that carries some: by chunk,
+  /// element and result.
+  llvm::MapVector<const OpPlan *, Elements> carried;
+
+  // The op that is lowered, and where its loops are.
+  const OpPlan *op = nullptr;
+  llvm::SmallVector<mlir::Value> rowDigits, parallelDigits, reductionDigits;
+  mlir::Value parallelIndex, reductionIndex;
+  /// The element of the chunk, and what was read of the chunk by operand.
+  int64_t element = 0;
+  unsigned round = 0;
+  llvm::DenseMap<unsigned, Elements> chunk;
+};
+
+/// Bytes of `count` parts of a sum in shared memory.
+int64_t partBytes(int64_t count, mlir::Type type);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CODEGEN_GPUTHREAD_H

@@ -1,0 +1,33 @@
+//===- MaskedReductions.h - Reductions that end before padding --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CODEGEN_MASKEDREDUCTIONS_H
+#define TESSERA_LIB_CODEGEN_MASKEDREDUCTIONS_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace tessera {
+
+/// Where the loop of a reduction may end: from there on it combines nothing but
+/// what leaves its accumulators alone.
+struct ReductionEnd {
+  /// A reduction loop; its index plus `offset`, null for 0, stays below `end`.
+  unsigned loop = 0;
+  mlir::Value offset;
+  int64_t end = 0;
+  /// Comparisons of the body that are true before the end.
+  llvm::SmallVector<mlir::arith::CmpIOp, 1> masks;
+};
+
+/// The end of a reduction all of whose values are masked by one position, with
+/// what is neutral in their combination; none for any other op.
+std::optional<ReductionEnd> findReductionEnd(mlir::linalg::GenericOp op);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CODEGEN_MASKEDREDUCTIONS_H

@@ -1,0 +1,426 @@
+//===- BucketCollectives.cpp - Does small collectives as one --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the problems of Buckets.h off a block of a local function, one for each
+// kind of collectives that may be done as one, and writes dist.bucket. When
+// values are ready follows from rough times of the ops; a bucket stands where
+// its last member can begin, and ops that read its results go behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BucketRewrite.h"
+#include "ParameterLayer.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Collectives/Buckets.h"
+#include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_BUCKETCOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// A copy is a kernel of its own, which takes as long to begin as a step of a
+/// collective on default links.
+static constexpr double kCopyLatency = 1e-6;
+
+/// Members that lie side by side begin at multiples of it, where there are
+/// copies to be saved: what no kernel has to know of.
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+
+/// What members of a bucket have in common: op, axes, mesh, reduction, type of
+/// elements.
+using BucketKey =
+    std::tuple<OperationName, Attribute, Attribute, Attribute, Type>;
+
+class BlockBuckets {
+public:
+  BlockBuckets(Block &block, const Mesh &mesh, const MeshLinks &links,
+               int64_t maxBytes)
+      : block(block), mesh(mesh), links(links), maxBytes(maxBytes) {}
+
+  void run();
+
+private:
+  void number();
+  void runKey(ArrayRef<Operation *> collectives);
+  void runGathers();
+  void runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes);
+  void runGathersOfKey(ArrayRef<Operation *> gathers, int64_t mostBytes);
+  std::function<double(int64_t)> getTimes(Operation *op) const;
+  void setReady(MutableArrayRef<Operation *> members, BucketProblem &problem);
+  void setNeeded(ArrayRef<Operation *> members, BucketProblem &problem);
+  int64_t getMaxBytes(ArrayRef<Operation *> members) const;
+  void report(ArrayRef<Operation *> members, const BucketProblem &problem,
+              size_t begin) const;
+  void reportBorder(ArrayRef<Operation *> members, const BucketProblem &problem,
+                    size_t before, size_t begin, size_t end) const;
+  int getDefinition(Value value) const;
+
+  Block &block;
+  const Mesh &mesh;
+  const MeshLinks &links;
+  int64_t maxBytes;
+  /// Ops in order; their numbers; seconds of work up to the end of each.
+  std::vector<Operation *> ops;
+  llvm::DenseMap<Operation *, int> numbers;
+  std::vector<double> times;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+/// True of the gather of a value from outside the block, and of a cast, reshape
+/// or gather of one: it could be done at any time. A parameter is gathered
+/// where it is used, so that it does not stay whole before.
+static bool gathersFromOutside(Operation *gather) {
+  if (!isa<dist::AllGatherOp>(gather))
+    return false;
+  Value value = gather->getOperand(0);
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getBlock() != gather->getBlock())
+      return true;
+    if (op->getNumOperands() != 1 ||
+        (isa<dist::CollectiveOpInterface>(op) && !isa<dist::AllGatherOp>(op)))
+      return false;
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
+/// None for what is not put in buckets.
+static std::optional<BucketKey> getKey(Operation *op) {
+  auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
+  if (!collective || collective.getFromAttr() ||
+      !isa<dist::AllReduceOp, dist::ReduceScatterOp, dist::AllGatherOp>(op))
+    return std::nullopt;
+  Attribute kind;
+  if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
+    kind = reduce.getKindAttr();
+  if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
+    kind = scatter.getKindAttr();
+  return BucketKey(op->getName(), collective.getAxes(),
+                   collective.getMeshAttr(), kind,
+                   getElementTypeOrSelf(op->getOperand(0)));
+}
+
+void BlockBuckets::number() {
+  ops.clear();
+  numbers.clear();
+  times.clear();
+  double time = 0;
+  for (Operation &op : block) {
+    numbers[&op] = ops.size();
+    ops.push_back(&op);
+    if (!isa<dist::CollectiveOpInterface, dist::BucketOp>(op))
+      time += getWorkTime(&op);
+    times.push_back(time);
+  }
+}
+
+/// The number of the op of this block that makes a value; -1 for others.
+int BlockBuckets::getDefinition(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && op->getBlock() == &block ? numbers.lookup(op) : -1;
+}
+
+/// Seconds of the copies of a member that is not alone. What is reduced whole
+/// is made, and read, where it lies in the bucket; parts of several devices lie
+/// apart.
+static double getCopyTime(Operation *op, int64_t bytes) {
+  if (isa<dist::AllReduceOp>(op) && bytes % kAlignment == 0)
+    return 0;
+  auto bytesOf = [](Value value) { return getTensorBytes(value.getType()); };
+  double copied = isa<dist::AllGatherOp>(op) ? bytesOf(op->getResult(0))
+                                             : bytesOf(op->getOperand(0));
+  return kCopyLatency + 2 * copied / kWorkBytesPerSecond;
+}
+
+/// Sorts members by when they are ready.
+void BlockBuckets::setReady(MutableArrayRef<Operation *> members,
+                            BucketProblem &problem) {
+  llvm::stable_sort(members, [&](Operation *a, Operation *b) {
+    return getDefinition(a->getOperand(0)) < getDefinition(b->getOperand(0));
+  });
+  for (Operation *op : members) {
+    int definition = getDefinition(op->getOperand(0));
+    BucketMember &member = problem.members.emplace_back();
+    member.bytes =
+        static_cast<int64_t>(getTensorBytes(op->getOperand(0).getType()));
+    member.ready = definition < 0 ? 0 : times[definition];
+    member.copyTime = getCopyTime(op, member.bytes);
+  }
+}
+
+/// Which members each needs, through whatever ops.
+void BlockBuckets::setNeeded(ArrayRef<Operation *> members,
+                             BucketProblem &problem) {
+  llvm::DenseMap<Operation *, int> memberNumbers;
+  for (auto [i, op] : llvm::enumerate(members))
+    memberNumbers[op] = i;
+  std::vector<int> last(ops.size(), -1);
+  for (auto [i, op] : llvm::enumerate(ops)) {
+    int needed = -1;
+    forEachRead(op, [&](Value value) {
+      if (int definition = getDefinition(value); definition >= 0)
+        needed = std::max(needed, last[definition]);
+    });
+    last[i] = needed;
+    auto it = memberNumbers.find(op);
+    if (it == memberNumbers.end())
+      continue;
+    problem.members[it->second].lastNeeded = needed;
+    last[i] = std::max(needed, it->second);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+static remark::RemarkOpts getOptions() {
+  return remark::RemarkOpts::name("BucketCollectives").category("partition");
+}
+
+static double toMicroseconds(double seconds) {
+  return std::round(seconds * 1e9) / 1e3;
+}
+
+/// The bucket that begins with member `begin`.
+void BlockBuckets::report(ArrayRef<Operation *> members,
+                          const BucketProblem &problem, size_t begin) const {
+  size_t end = begin + members.size();
+  double alone = 0;
+  int64_t bytes = 0;
+  for (size_t i = begin; i < end; ++i) {
+    alone += problem.getBucketTime(i, i + 1);
+    bytes += problem.members[i].bytes;
+  }
+  double time = problem.getBucketTime(begin, end);
+  remark::passed(members.front()->getLoc(), getOptions())
+      << remark::add("{0} done as one",
+                     members.front()->getName().getStringRef().str())
+      << remark::metric("Members", members.size())
+      << remark::metric("Bytes", bytes)
+      << remark::metric("us", toMicroseconds(time))
+      << remark::metric("usLess", toMicroseconds(alone - time));
+}
+
+/// Why the bucket [begin, end) is not one with [before, begin).
+void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
+                                const BucketProblem &problem, size_t before,
+                                size_t begin, size_t end) const {
+  std::string why =
+      problem.explainConflict(before, end)
+          .value_or("waiting for the last one, or the copies, takes longer "
+                    "than another collective");
+  remark::missed(members[begin]->getLoc(), getOptions())
+      << remark::add("{0} begins another bucket",
+                     members[begin]->getName().getStringRef().str())
+      << remark::reason("{0}", why);
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+/// What is scattered in each micro-batch, so that only parts are kept, shall
+/// not wait for a bucket of all: an eighth of it may.
+int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
+  auto accumulate = dyn_cast<dist::AccumulateOp>(block.getParentOp());
+  if (!accumulate || !accumulate.getReduceEach() ||
+      !isa<dist::ReduceScatterOp>(members.front()))
+    return maxBytes;
+  double bytes = 0;
+  for (Operation *op : members)
+    bytes += getTensorBytes(op->getOperand(0).getType());
+  return std::min(maxBytes, static_cast<int64_t>(bytes / 8));
+}
+
+/// Seconds of a collective like `op`, given the bytes that a device puts in.
+std::function<double(int64_t)> BlockBuckets::getTimes(Operation *op) const {
+  auto collective = cast<dist::CollectiveOpInterface>(op);
+  return [this, kind = *getCollectiveKind(collective),
+          axes = collective.getAxes().toAxes(mesh)](int64_t bytes) {
+    return getCollectiveTime(links, mesh, kind, static_cast<double>(bytes),
+                             axes);
+  };
+}
+
+void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
+  number();
+  SmallVector<Operation *> members(collectives);
+  BucketProblem problem;
+  problem.maxBytes = getMaxBytes(members);
+  problem.getTime = getTimes(members.front());
+  setReady(members, problem);
+  setNeeded(members, problem);
+  assert(!problem.check());
+  BucketPlan plan = planBuckets(problem);
+  assert(!plan.verify(problem));
+
+  size_t begin = 0, before = 0;
+  SmallVector<ArrayRef<Operation *>> buckets;
+  for (size_t size : plan.sizes) {
+    ArrayRef<Operation *> bucket = ArrayRef(members).slice(begin, size);
+    if (begin > 0)
+      reportBorder(members, problem, before, begin, begin + size);
+    if (size > 1) {
+      report(bucket, problem, begin);
+      buckets.push_back(bucket);
+    }
+    before = begin;
+    begin += size;
+  }
+  for (ArrayRef<Operation *> bucket : buckets)
+    joinAsBucket(bucket);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters that are gathered where they are used
+//===----------------------------------------------------------------------===//
+
+static int64_t getResultBytes(Operation *op) {
+  return static_cast<int64_t>(getTensorBytes(op->getResult(0).getType()));
+}
+
+/// The casts and reshapes that stand between `place` and `gather` and make what
+/// it gathers, the last one first; nothing if a gather is among them.
+static std::optional<SmallVector<Operation *>>
+getMakersBehind(Operation *place, Operation *gather) {
+  SmallVector<Operation *> makers;
+  Operation *op = gather->getOperand(0).getDefiningOp();
+  while (op && op->getBlock() == place->getBlock() &&
+         place->isBeforeInBlock(op)) {
+    if (isa<dist::AllGatherOp>(op))
+      return std::nullopt;
+    makers.push_back(op);
+    op = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+  }
+  return makers;
+}
+
+/// Gathers of one layer that have one key. The bucket stands where its first
+/// member is used, so the others are gathered early; that, and the buffer that
+/// they are copied out of, takes no more than the largest gathered parameter.
+void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
+                                   int64_t mostBytes) {
+  SmallVector<Operation *> candidates;
+  BucketProblem problem;
+  int64_t parts = 1;
+  for (Operation *op : gathers) {
+    if (!getMakersBehind(gathers.front(), op))
+      continue;
+    candidates.push_back(op);
+    BucketMember &member = problem.members.emplace_back();
+    member.bytes =
+        static_cast<int64_t>(getTensorBytes(op->getOperand(0).getType()));
+    member.copyTime = getCopyTime(op, member.bytes);
+    parts = getResultBytes(op) / std::max<int64_t>(member.bytes, 1);
+  }
+  problem.maxBytes =
+      std::min(maxBytes, mostBytes / 2 / std::max<int64_t>(parts, 1));
+  problem.getTime = getTimes(gathers.front());
+  assert(!problem.check());
+  std::vector<size_t> chosen = chooseTogether(problem);
+  SmallVector<Operation *> members;
+  for (size_t i : chosen)
+    members.push_back(candidates[i]);
+  if (members.empty())
+    return;
+  BucketProblem together = problem;
+  together.members.clear();
+  for (size_t i : chosen)
+    together.members.push_back(problem.members[i]);
+  report(members, together, 0);
+  for (Operation *op : members)
+    for (Operation *maker :
+         llvm::reverse(*getMakersBehind(members.front(), op)))
+      maker->moveBefore(members.front());
+  joinAsBucket(members);
+}
+
+void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
+  llvm::MapVector<BucketKey, SmallVector<Operation *>> byKey;
+  for (Operation *op : gathers)
+    byKey[*getKey(op)].push_back(op);
+  for (auto &[key, alike] : byKey)
+    if (alike.size() > 1)
+      runGathersOfKey(alike, mostBytes);
+}
+
+/// Layers are gathered one after the other, so a layer is what stands side by
+/// side; one that is gathered again begins anew.
+void BlockBuckets::runGathers() {
+  SmallVector<SmallVector<Operation *>> layers;
+  std::optional<std::string> current;
+  llvm::DenseSet<Value> sources;
+  int64_t mostBytes = 0;
+  for (Operation &op : block) {
+    if (!getKey(&op) || !gathersFromOutside(&op))
+      continue;
+    std::optional<std::string> layer = getParameterLayer(op.getOperand(0));
+    if (!layer)
+      continue;
+    mostBytes = std::max(mostBytes, getResultBytes(&op));
+    if (layer != current || sources.contains(op.getOperand(0))) {
+      layers.emplace_back();
+      sources.clear();
+    }
+    current = layer;
+    sources.insert(op.getOperand(0));
+    layers.back().push_back(&op);
+  }
+  for (ArrayRef<Operation *> layer : layers)
+    runLayer(layer, mostBytes);
+}
+
+void BlockBuckets::run() {
+  llvm::MapVector<BucketKey, SmallVector<Operation *>> byKey;
+  for (Operation &op : block)
+    if (std::optional<BucketKey> key = getKey(&op);
+        key && !gathersFromOutside(&op))
+      byKey[*key].push_back(&op);
+  for (auto &[key, collectives] : byKey)
+    if (collectives.size() > 1)
+      runKey(collectives);
+  runGathers();
+}
+
+namespace {
+struct BucketCollectivesPass
+    : tessera::impl::BucketCollectivesPassBase<BucketCollectivesPass> {
+  using BucketCollectivesPassBase::BucketCollectivesPassBase;
+  void runOnOperation() override {
+    if (maxBytes <= 0 || getOperation().getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    Mesh plain = mesh->getMesh().toMesh();
+    MeshLinks links = getMeshLinks(*mesh);
+    for (auto func : getOperation().getOps<FunctionOpInterface>()) {
+      if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
+        continue;
+      for (Block *block : dist::getBlocks(func))
+        BlockBuckets(*block, plain, links, maxBytes).run();
+    }
+  }
+};
+} // namespace

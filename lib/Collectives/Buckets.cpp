@@ -1,0 +1,203 @@
+//===- Buckets.cpp - Which collectives are done as one --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Collectives/Buckets.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Problem and plan
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> BucketProblem::check() const {
+  if (!getTime)
+    return "expects the time of a collective";
+  for (size_t i = 0; i < members.size(); ++i) {
+    const BucketMember &member = members[i];
+    std::string name = "member " + std::to_string(i);
+    if (member.bytes < 0 || member.copyTime < 0)
+      return "expects " + name + " to have bytes and times of at least 0";
+    if (member.lastNeeded >= static_cast<int>(i))
+      return "expects " + name + " to need only members before it but got " +
+             std::to_string(member.lastNeeded);
+    if (i > 0 && member.ready < members[i - 1].ready)
+      return "expects members by the time at which they are ready but " + name +
+             " is ready before the one in front of it";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> BucketProblem::explainConflict(size_t begin,
+                                                          size_t end) const {
+  if (end - begin < 2)
+    return std::nullopt;
+  int64_t bytes = 0;
+  for (size_t i = begin; i < end; ++i) {
+    bytes += members[i].bytes;
+    if (members[i].lastNeeded >= static_cast<int>(begin))
+      return "one needs the result of another";
+  }
+  if (bytes > maxBytes)
+    return "a bucket would have " + std::to_string(bytes) + " bytes, at most " +
+           std::to_string(maxBytes) + " may be in one";
+  return std::nullopt;
+}
+
+double BucketProblem::getBucketTime(size_t begin, size_t end) const {
+  int64_t bytes = 0;
+  double copies = 0;
+  for (size_t i = begin; i < end; ++i) {
+    bytes += members[i].bytes;
+    copies += members[i].copyTime;
+  }
+  return getTime(bytes) + (end - begin > 1 ? copies : 0);
+}
+
+std::optional<std::string>
+BucketPlan::verify(const BucketProblem &problem) const {
+  size_t begin = 0;
+  double end = 0, total = 0;
+  for (size_t size : sizes) {
+    if (size == 0 || begin + size > problem.members.size())
+      return "a bucket has no members, or those of another";
+    if (auto why = problem.explainConflict(begin, begin + size))
+      return *why;
+    double time = problem.getBucketTime(begin, begin + size);
+    begin += size;
+    end = std::max(end, problem.members[begin - 1].ready) + time;
+    total += time;
+  }
+  if (begin != problem.members.size())
+    return "a member is in no bucket";
+  double tolerance = 1e-9 * std::max(end, total);
+  if (std::abs(end - finish) > tolerance || std::abs(total - busy) > tolerance)
+    return "the times are not those of the buckets";
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Algorithm
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A way to cut the first members: what it takes, and the cut of fewer members
+/// that it goes on from.
+struct Cut {
+  double finish = 0, busy = 0;
+  size_t buckets = 0, begin = 0, previous = 0;
+};
+
+} // namespace
+
+static constexpr size_t kMaxCuts = 64;
+
+/// Keeps those than which no other is better in both times, by `finish`.
+static void keepBest(std::vector<Cut> &cuts) {
+  std::stable_sort(cuts.begin(), cuts.end(), [](const Cut &a, const Cut &b) {
+    return std::tie(a.finish, a.busy, a.buckets) <
+           std::tie(b.finish, b.busy, b.buckets);
+  });
+  std::vector<Cut> best;
+  for (const Cut &cut : cuts)
+    if (best.empty() || cut.busy < best.back().busy)
+      best.push_back(cut);
+  if (best.size() > kMaxCuts)
+    best.resize(kMaxCuts);
+  cuts = std::move(best);
+}
+
+/// The cuts of the first `end` members that end with a bucket which begins at
+/// `begin` or before; `cuts` are those of fewer members.
+static std::vector<Cut> extend(const BucketProblem &problem,
+                               const std::vector<std::vector<Cut>> &cuts,
+                               size_t end) {
+  std::vector<Cut> result;
+  const BucketMember &last = problem.members[end - 1];
+  int64_t bytes = 0;
+  double copies = 0;
+  int lastNeeded = -1;
+  for (size_t begin = end; begin-- > 0;) {
+    const BucketMember &member = problem.members[begin];
+    bytes += member.bytes;
+    copies += member.copyTime;
+    lastNeeded = std::max(lastNeeded, member.lastNeeded);
+    bool isAlone = begin + 1 == end;
+    if (!isAlone &&
+        (bytes > problem.maxBytes || lastNeeded >= static_cast<int>(begin)))
+      break;
+    double time = problem.getTime(bytes) + (isAlone ? 0 : copies);
+    for (size_t i = 0; i < cuts[begin].size(); ++i) {
+      const Cut &cut = cuts[begin][i];
+      result.push_back({std::max(cut.finish, last.ready) + time,
+                        cut.busy + time, cut.buckets + 1, begin, i});
+    }
+  }
+  keepBest(result);
+  return result;
+}
+
+BucketPlan tessera::planBuckets(const BucketProblem &problem) {
+  size_t count = problem.members.size();
+  std::vector<std::vector<Cut>> cuts(count + 1);
+  cuts[0].push_back({});
+  for (size_t end = 1; end <= count; ++end)
+    cuts[end] = extend(problem, cuts, end);
+  // Times that differ by rounding are equal.
+  const std::vector<Cut> &whole = cuts[count];
+  double latest = whole.front().finish * (1 + 1e-9);
+  size_t chosen = 0;
+  while (chosen + 1 < whole.size() && whole[chosen + 1].finish <= latest)
+    ++chosen;
+  BucketPlan plan;
+  plan.finish = whole[chosen].finish;
+  plan.busy = whole[chosen].busy;
+  for (size_t end = count; end > 0;) {
+    const Cut &cut = cuts[end][chosen];
+    plan.sizes.push_back(end - cut.begin);
+    end = cut.begin;
+    chosen = cut.previous;
+  }
+  std::reverse(plan.sizes.begin(), plan.sizes.end());
+  return plan;
+}
+
+std::vector<size_t> tessera::chooseTogether(const BucketProblem &problem) {
+  llvm::ArrayRef<BucketMember> members = problem.members;
+  std::vector<size_t> order(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::tie(members[a].copyTime, members[a].bytes, a) <
+           std::tie(members[b].copyTime, members[b].bytes, b);
+  });
+  int64_t bytes = 0;
+  double copies = 0, alone = 0, most = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const BucketMember &member = members[order[i]];
+    bytes += member.bytes;
+    copies += member.copyTime;
+    alone += problem.getTime(member.bytes);
+    if (bytes > problem.maxBytes)
+      break;
+    // Times that differ by rounding are equal.
+    double saved = alone - problem.getTime(bytes) - copies;
+    if (i > 0 && saved > most + 1e-9 * alone) {
+      most = saved;
+      count = i + 1;
+    }
+  }
+  order.resize(count);
+  llvm::sort(order);
+  return order;
+}

@@ -1,0 +1,213 @@
+//===- CollectiveReport.cpp - What a local program communicates -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Collectives/CollectiveReport.h"
+#include "OverlapBuilder.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Collectives/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <map>
+
+namespace tessera {
+#define GEN_PASS_DEF_REPORTCOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+std::optional<CollectiveKind>
+tessera::getCollectiveKind(dist::CollectiveOpInterface op) {
+  return llvm::TypeSwitch<Operation *, std::optional<CollectiveKind>>(op)
+      .Case<dist::AllGatherOp>([](auto) { return CollectiveKind::AllGather; })
+      .Case<dist::ReduceScatterOp>(
+          [](auto) { return CollectiveKind::ReduceScatter; })
+      .Case<dist::AllReduceOp>([](auto) { return CollectiveKind::AllReduce; })
+      .Case<dist::AllToAllOp>([](auto) { return CollectiveKind::AllToAll; })
+      .Case<dist::CollectivePermuteOp>(
+          [](auto) { return CollectiveKind::Permute; })
+      .Case<dist::BroadcastOp>([](auto) { return CollectiveKind::Broadcast; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives of a function
+//===----------------------------------------------------------------------===//
+
+/// How often the op runs in one call of its function.
+static int64_t getRuns(Operation *op) {
+  int64_t runs = 1;
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    runs *= getNumRuns(parent);
+  return runs;
+}
+
+/// Bytes that a device puts into a collective.
+static double getLocalBytes(RankedTensorType type) {
+  int64_t bits =
+      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  return static_cast<double>(type.getNumElements() * llvm::divideCeil(bits, 8));
+}
+
+std::optional<CollectiveUse>
+CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
+  std::optional<CollectiveKind> kind = getCollectiveKind(op);
+  if (!kind)
+    return std::nullopt;
+  if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {
+    meshOp = dist::lookupMesh(op, op.getMeshAttr());
+    mesh = meshOp.getMesh().toMesh();
+    links = getMeshLinks(meshOp);
+  }
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  AxisList axes = op.getAxes().toAxes(mesh);
+  CollectiveUse use{op, *kind, {}};
+  llvm::raw_string_ostream os(use.axes);
+  mesh.print(os, axes);
+  use.bytes = op.getBytesReceived(type, numShards(axes));
+  use.time =
+      getCollectiveTime(links, mesh, *kind, local + getLocalBytes(type), axes);
+  return use;
+}
+
+std::vector<CollectiveUse> tessera::getCollectives(FunctionOpInterface func) {
+  std::vector<CollectiveUse> uses;
+  CollectivePricer pricer;
+  llvm::DenseMap<Operation *, double> exposed = getExposedShares(func);
+  double local = 0;
+  func->walk([&](dist::CollectiveOpInterface op) {
+    bool joins = isa<dist::BucketOp>(op->getParentOp()) && op->getPrevNode();
+    std::optional<CollectiveUse> use = pricer.price(op, joins ? local : 0);
+    if (!use)
+      return;
+    double own =
+        getLocalBytes(cast<RankedTensorType>(op->getOperand(0).getType()));
+    local = joins ? local + own : own;
+    use->count = getRuns(op);
+    if (auto it = exposed.find(op->getParentOp()); it != exposed.end())
+      use->exposed = it->second;
+    // Members of a bucket follow each other; they are one collective.
+    if (joins) {
+      uses.back().bytes += use->bytes;
+      uses.back().time = use->time;
+      ++uses.back().members;
+      return;
+    }
+    uses.push_back(std::move(*use));
+  });
+  return uses;
+}
+
+std::vector<CollectiveRow> tessera::summarize(ArrayRef<CollectiveUse> uses) {
+  // By kind and first use: the order does not hang on what axes are called.
+  llvm::MapVector<StringRef, size_t> firstUse;
+  for (const CollectiveUse &use : uses)
+    firstUse.insert({use.axes, firstUse.size()});
+  std::map<std::pair<int, size_t>, CollectiveRow> rows;
+  for (const CollectiveUse &use : uses) {
+    CollectiveRow &row =
+        rows[{static_cast<int>(use.kind), firstUse.lookup(use.axes)}];
+    row.kind = use.kind;
+    row.axes = use.axes;
+    row.count += use.count;
+    row.bytes += use.count * use.bytes;
+    row.exposedBytes +=
+        std::llround(static_cast<double>(use.count * use.bytes) * use.exposed);
+    row.time += static_cast<double>(use.count) * use.time;
+  }
+  std::vector<CollectiveRow> out;
+  for (auto &entry : rows)
+    out.push_back(std::move(entry.second));
+  return out;
+}
+
+static CollectiveRow getTotal(ArrayRef<CollectiveRow> rows) {
+  CollectiveRow total{};
+  for (const CollectiveRow &row : rows) {
+    total.count += row.count;
+    total.bytes += row.bytes;
+    total.exposedBytes += row.exposedBytes;
+    total.time += row.time;
+  }
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+void tessera::printCollectives(raw_ostream &os, StringRef function,
+                               ArrayRef<CollectiveRow> rows) {
+  os << '@' << function << ": what a device receives in one call\n";
+  os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12}\n",
+                      "collective", "axes", "count", "bytes", "exposed bytes",
+                      "us");
+  auto print = [&](StringRef kind, const CollectiveRow &row) {
+    os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12:F2}\n",
+                        kind, row.axes, row.count, row.bytes, row.exposedBytes,
+                        row.time * 1e6);
+  };
+  for (const CollectiveRow &row : rows)
+    print(stringifyCollective(row.kind), row);
+  print("total", getTotal(rows));
+}
+
+static llvm::json::Object toObject(const CollectiveRow &row) {
+  return llvm::json::Object{{"count", row.count},
+                            {"bytes", row.bytes},
+                            {"exposed_bytes", row.exposedBytes},
+                            {"seconds", row.time}};
+}
+
+llvm::json::Value tessera::toJson(StringRef function,
+                                  ArrayRef<CollectiveRow> rows) {
+  llvm::json::Array list;
+  for (const CollectiveRow &row : rows) {
+    llvm::json::Object entry = toObject(row);
+    entry["kind"] = stringifyCollective(row.kind);
+    entry["axes"] = row.axes;
+    list.push_back(std::move(entry));
+  }
+  return llvm::json::Object{{"function", function},
+                            {"collectives", std::move(list)},
+                            {"total", toObject(getTotal(rows))}};
+}
+
+LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error, llvm::sys::fs::OF_Text);
+  if (error)
+    return module.emitError("report: cannot write '")
+           << path << "': " << error.message();
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
+      continue;
+    std::vector<CollectiveRow> rows = summarize(getCollectives(func));
+    if (path.ends_with(".json"))
+      os << toJson(func.getName(), rows) << '\n';
+    else
+      printCollectives(os, func.getName(), rows);
+  }
+  return success();
+}
+
+namespace {
+struct ReportCollectivesPass
+    : tessera::impl::ReportCollectivesPassBase<ReportCollectivesPass> {
+  using ReportCollectivesPassBase::ReportCollectivesPassBase;
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(reportCollectives(getOperation(), output)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,243 @@
+//===- ExpandBuckets.cpp - Buckets become one collective ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The collective works on one buffer of all members. An all-reduce needs no
+// order in it. A reduce-scatter and an all-gather cut the buffer into a row for
+// each device of a group, so the buffer is a matrix with a column block for
+// each member.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_EXPANDBUCKETSPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Bytes that kernels may take a tensor to be aligned to.
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+
+class BucketExpansion {
+public:
+  BucketExpansion(dist::BucketOp bucket, const Mesh &mesh)
+      : bucket(bucket), mesh(mesh), b(bucket.getLoc(), bucket) {}
+
+  void run();
+
+private:
+  Value reshape(Value value, ArrayRef<int64_t> shape);
+  Value concat(ArrayRef<Value> parts, int64_t dim);
+  Value getColumns(Value matrix, int64_t begin, int64_t count);
+  Value swapFirst(Value value);
+
+  void expandAllReduce();
+  void expandReduceScatter();
+  void expandAllGather();
+
+  dist::BucketOp bucket;
+  const Mesh &mesh;
+  ImplicitLocOpBuilder b;
+};
+
+} // namespace
+
+static RankedTensorType getType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Moving elements
+//===----------------------------------------------------------------------===//
+
+/// The same elements, in row-major order, in another shape: through one
+/// dimension, since any two shapes meet there.
+Value BucketExpansion::reshape(Value value, ArrayRef<int64_t> shape) {
+  RankedTensorType type = getType(value);
+  if (type.getShape() == shape)
+    return value;
+  auto all = [](int64_t rank) {
+    SmallVector<ReassociationIndices> groups;
+    if (rank > 0)
+      groups.push_back(llvm::to_vector<2>(llvm::seq<int64_t>(0, rank)));
+    return groups;
+  };
+  int64_t count = type.getNumElements();
+  auto flat = RankedTensorType::get({count}, type.getElementType());
+  if (type.getRank() == 0)
+    value = tensor::ExpandShapeOp::create(b, flat, value,
+                                          ArrayRef<ReassociationIndices>());
+  else if (type.getRank() > 1)
+    value =
+        tensor::CollapseShapeOp::create(b, flat, value, all(type.getRank()));
+  auto target = RankedTensorType::get(shape, type.getElementType());
+  if (shape.empty())
+    return tensor::CollapseShapeOp::create(b, target, value,
+                                           ArrayRef<ReassociationIndices>());
+  if (shape.size() == 1)
+    return value;
+  return tensor::ExpandShapeOp::create(b, target, value, all(shape.size()));
+}
+
+Value BucketExpansion::concat(ArrayRef<Value> parts, int64_t dim) {
+  return tensor::ConcatOp::create(b, dim, parts);
+}
+
+/// Columns [begin, begin + count) of a matrix, or elements of a vector.
+Value BucketExpansion::getColumns(Value matrix, int64_t begin, int64_t count) {
+  RankedTensorType type = getType(matrix);
+  SmallVector<int64_t> offsets(type.getRank(), 0), sizes(type.getShape()),
+      strides(type.getRank(), 1);
+  offsets.back() = begin;
+  sizes.back() = count;
+  return tensor::ExtractSliceOp::create(b, type.clone(sizes), matrix,
+                                        ValueRange(), ValueRange(),
+                                        ValueRange(), offsets, sizes, strides);
+}
+
+/// A tensor of three dimensions with the first two swapped.
+Value BucketExpansion::swapFirst(Value value) {
+  RankedTensorType type = getType(value);
+  int64_t first = type.getDimSize(0), second = type.getDimSize(1);
+  if (first == 1 || second == 1)
+    return reshape(value, {second, first, type.getDimSize(2)});
+  return nn::TransposeOp::create(
+      b, type.clone({second, first, type.getDimSize(2)}), value,
+      ArrayRef<int64_t>{1, 0, 2});
+}
+
+//===----------------------------------------------------------------------===//
+// The collectives
+//===----------------------------------------------------------------------===//
+
+void BucketExpansion::expandAllReduce() {
+  auto first = cast<dist::AllReduceOp>(*bucket.getMembers().front());
+  // What begins at a multiple of the alignment can stay where it is made.
+  auto isAligned = [](Value value) {
+    auto bytes = static_cast<int64_t>(getTensorBytes(value.getType()));
+    return bytes % kAlignment == 0;
+  };
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, bucket.getInputs().size()));
+  llvm::stable_sort(order, [&](size_t i, size_t j) {
+    return isAligned(bucket.getInputs()[i]) > isAligned(bucket.getInputs()[j]);
+  });
+  SmallVector<Value> parts;
+  for (size_t i : order) {
+    Value input = bucket.getInputs()[i];
+    parts.push_back(reshape(input, {getType(input).getNumElements()}));
+  }
+  Value packed = concat(parts, 0);
+  Value reduced = dist::AllReduceOp::create(
+      b, packed.getType(), packed, first.getKind(), first.getAxes(),
+      first.getMesh(), /*from=*/dist::ShardingAttr(),
+      /*to=*/dist::ShardingAttr());
+  int64_t begin = 0;
+  for (size_t i : order) {
+    Value result = bucket.getResult(i);
+    int64_t count = getType(result).getNumElements();
+    result.replaceAllUsesWith(
+        reshape(getColumns(reduced, begin, count), getType(result).getShape()));
+    begin += count;
+  }
+}
+
+/// Product of the sizes of the dimensions before `dim`.
+static int64_t getOuter(ArrayRef<int64_t> shape, int64_t dim) {
+  int64_t outer = 1;
+  for (int64_t i = 0; i < dim; ++i)
+    outer *= shape[i];
+  return outer;
+}
+
+void BucketExpansion::expandReduceScatter() {
+  auto first = cast<dist::ReduceScatterOp>(*bucket.getMembers().front());
+  int64_t n = numShards(first.getAxes().toAxes(mesh));
+  SmallVector<Value> parts;
+  for (auto [member, input] :
+       llvm::zip(bucket.getMembers(), bucket.getInputs())) {
+    int64_t dim = cast<dist::ReduceScatterOp>(*member).getDim();
+    int64_t count = getType(input).getNumElements();
+    int64_t outer = getOuter(getType(input).getShape(), dim);
+    Value byDevice = swapFirst(reshape(input, {outer, n, count / outer / n}));
+    parts.push_back(reshape(byDevice, {n, count / n}));
+  }
+  Value packed = concat(parts, 1);
+  RankedTensorType type = getType(packed);
+  Value part = dist::ReduceScatterOp::create(
+      b, type.clone({1, type.getDimSize(1)}), packed, /*dim=*/0,
+      first.getKind(), first.getAxes(), first.getMesh(),
+      /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr());
+  Value flat = reshape(part, {type.getDimSize(1)});
+  int64_t begin = 0;
+  for (Value result : bucket.getResults()) {
+    int64_t count = getType(result).getNumElements();
+    result.replaceAllUsesWith(
+        reshape(getColumns(flat, begin, count), getType(result).getShape()));
+    begin += count;
+  }
+}
+
+void BucketExpansion::expandAllGather() {
+  auto first = cast<dist::AllGatherOp>(*bucket.getMembers().front());
+  int64_t n = numShards(first.getAxes().toAxes(mesh));
+  SmallVector<Value> parts;
+  for (Value input : bucket.getInputs())
+    parts.push_back(reshape(input, {getType(input).getNumElements()}));
+  Value packed = concat(parts, 0);
+  int64_t columns = getType(packed).getNumElements();
+  Value row = reshape(packed, {1, columns});
+  Value gathered = dist::AllGatherOp::create(
+      b, getType(row).clone({n, columns}), row, /*dim=*/0, first.getAxes(),
+      first.getMesh(), /*from=*/dist::ShardingAttr(),
+      /*to=*/dist::ShardingAttr());
+  int64_t begin = 0;
+  for (auto [member, input, result] : llvm::zip(
+           bucket.getMembers(), bucket.getInputs(), bucket.getResults())) {
+    int64_t dim = cast<dist::AllGatherOp>(*member).getDim();
+    int64_t count = getType(input).getNumElements();
+    int64_t outer = getOuter(getType(input).getShape(), dim);
+    Value byDevice =
+        reshape(getColumns(gathered, begin, count), {n, outer, count / outer});
+    result.replaceAllUsesWith(
+        reshape(swapFirst(byDevice), getType(result).getShape()));
+    begin += count;
+  }
+}
+
+void BucketExpansion::run() {
+  Operation *first = *bucket.getMembers().begin();
+  if (isa<dist::AllReduceOp>(first))
+    expandAllReduce();
+  else if (isa<dist::ReduceScatterOp>(first))
+    expandReduceScatter();
+  else
+    expandAllGather();
+  bucket.erase();
+}
+
+namespace {
+struct ExpandBucketsPass
+    : tessera::impl::ExpandBucketsPassBase<ExpandBucketsPass> {
+  void runOnOperation() override {
+    SmallVector<dist::BucketOp> buckets;
+    getOperation().walk([&](dist::BucketOp op) { buckets.push_back(op); });
+    for (dist::BucketOp op : buckets) {
+      dist::CollectiveOpInterface first = op.getMembers().front();
+      Mesh mesh = dist::lookupMesh(op, first.getMeshAttr()).getMesh().toMesh();
+      BucketExpansion(op, mesh).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,298 @@
+//===- FormCollectiveMatmul.cpp - Products beside their collective --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds products next to a collective that could run in pieces beside it,
+// prices both, and takes the shorter one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CollectiveMatmul.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Cluster/LinksAttr.h"
+#include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/WorkTime.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FORMCOLLECTIVEMATMULPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// A collective and the products that it could run beside.
+struct Candidate {
+  dist::CollectiveOpInterface collective;
+  SmallVector<Operation *> products;
+  /// Of each product the dimension of its result that is cut into pieces.
+  SmallVector<unsigned> dims;
+  /// Before which the op would stand.
+  Operation *point = nullptr;
+  /// The gathered value has other users.
+  bool yieldsGathered = false;
+};
+
+/// Seconds of a candidate as it stands and around a ring.
+struct RingTimes {
+  double apart = 0, ring = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+static bool isProduct(Operation *op) {
+  return getOpCost(op).kind == CostKind::Product && isMemoryEffectFree(op);
+}
+
+static bool isBefore(Value value, Operation *op) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
+}
+
+static void keepEarliest(Operation *&first, Operation *op) {
+  if (op->isBeforeInBlock(first))
+    first = op;
+}
+
+/// Products of a gathered value, as far as all that they need is there before
+/// anything that they make is used.
+static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
+  Candidate found{gather, {}, {}, nullptr, false};
+  Block *block = gather->getBlock();
+  SmallVector<std::pair<Operation *, unsigned>> products;
+  SmallVector<Operation *> others;
+  for (Operation *user : gather.getResult().getUsers()) {
+    Operation *here = block->findAncestorOpInBlock(*user);
+    unsigned dim = 0;
+    bool fits = here == user && isProduct(user) &&
+                user->getOperand(0) != user->getOperand(1);
+    for (unsigned i = 0; fits && i < 2; ++i)
+      if (user->getOperand(i) == gather.getResult())
+        fits = dist::isParallelIn(user, i, gather.getDim(), dim);
+    if (fits)
+      products.push_back({user, dim});
+    else
+      others.push_back(here);
+  }
+  llvm::sort(products, [](auto &a, auto &b) {
+    return a.first->isBeforeInBlock(b.first);
+  });
+  for (bool changed = true; changed;) {
+    found.point = block->getTerminator();
+    for (Operation *other : others)
+      keepEarliest(found.point, other);
+    for (auto [product, dim] : products)
+      for (Operation *user : product->getResult(0).getUsers())
+        keepEarliest(found.point, block->findAncestorOpInBlock(*user));
+    changed = llvm::any_of(products, [&](auto &entry) {
+      bool isLate = llvm::any_of(entry.first->getOperands(), [&](Value v) {
+        return !isBefore(v, found.point);
+      });
+      if (isLate)
+        others.push_back(entry.first);
+      return isLate;
+    });
+    llvm::erase_if(products, [&](auto &entry) {
+      return llvm::is_contained(others, entry.first);
+    });
+  }
+  if (products.empty())
+    return std::nullopt;
+  for (auto [product, dim] : products) {
+    found.products.push_back(product);
+    found.dims.push_back(dim);
+  }
+  found.yieldsGathered = !others.empty();
+  return found;
+}
+
+static std::optional<Candidate> findScatter(dist::ReduceScatterOp scatter) {
+  Operation *product = scatter.getInput().getDefiningOp();
+  if (!product || scatter.getKind() != dist::ReductionKind::Sum ||
+      product->getBlock() != scatter->getBlock() || !isProduct(product) ||
+      !product->hasOneUse() ||
+      !dist::findParallelOperand(product, scatter.getDim()))
+    return std::nullopt;
+  return Candidate{scatter,
+                   {product},
+                   {static_cast<unsigned>(scatter.getDim())},
+                   scatter,
+                   false};
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+/// Seconds of a product of which `operand` is `count` times smaller in `dim`.
+static double getPieceSeconds(Operation *product, unsigned operand, int64_t dim,
+                              unsigned resultDim, int64_t count) {
+  Block scratch;
+  OpBuilder builder(product->getContext());
+  builder.setInsertionPointToEnd(&scratch);
+  IRMapping mapping;
+  for (auto [i, value] : llvm::enumerate(product->getOperands())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    mapping.map(value, scratch.addArgument(
+                           i == operand ? getPieceType(type, dim, count) : type,
+                           product->getLoc()));
+  }
+  auto type = cast<RankedTensorType>(product->getResult(0).getType());
+  Value piece = clonePiece(builder, product, mapping,
+                           getPieceType(type, resultDim, count));
+  return getKernelSeconds(piece.getDefiningOp());
+}
+
+/// Seconds of passes over a tensor, in `kernels` kernels.
+static double getPassSeconds(Type type, double passes, int64_t kernels) {
+  return double(kernels) * kKernelFloorSeconds +
+         passes * getTensorBytes(type) / kWorkBytesPerSecond;
+}
+
+static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
+                          const MeshLinks &links, const Mesh &mesh) {
+  dist::CollectiveOpInterface op = candidate.collective;
+  AxisList axes = op.getAxes().toAxes(mesh);
+  int64_t count = numShards(axes);
+  auto gather = dyn_cast<dist::AllGatherOp>(*op);
+  // What travels in a step is one device's part.
+  Type part = gather ? gather.getInput().getType() : op->getResult(0).getType();
+  double travel = getCollectiveTime(links, mesh, CollectiveKind::Permute,
+                                    getTensorBytes(part), axes);
+  RingTimes times;
+  times.apart = use.time;
+  double step = 0, copies = 0;
+  for (auto [product, dim] :
+       llvm::zip_equal(candidate.products, candidate.dims)) {
+    times.apart += getKernelSeconds(product);
+    if (gather) {
+      unsigned operand = product->getOperand(0) == gather.getResult() ? 0 : 1;
+      step += getPieceSeconds(product, operand, gather.getDim(), dim, count);
+      copies += getPassSeconds(product->getResult(0).getType(), 2, count);
+    } else {
+      auto [operand, from] = *dist::findParallelOperand(product, dim);
+      step += getPieceSeconds(product, operand, from, dim, count);
+      copies +=
+          getPassSeconds(product->getOperand(operand).getType(), 2, count) +
+          getPassSeconds(product->getResult(0).getType(), 3, count - 1);
+    }
+  }
+  if (candidate.yieldsGathered)
+    copies += getPassSeconds(op->getResult(0).getType(), 2, count);
+  times.ring = double(count - 1) * std::max(step, travel) + step + copies;
+  return times;
+}
+
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+static void form(const Candidate &candidate) {
+  Operation *collective = candidate.collective;
+  bool gathers = isa<dist::AllGatherOp>(collective);
+  OpBuilder builder(candidate.point);
+  llvm::SetVector<Value> inputs;
+  if (gathers)
+    inputs.insert(collective->getOperand(0));
+  for (Operation *product : candidate.products)
+    for (Value operand : product->getOperands())
+      if (operand != collective->getResult(0))
+        inputs.insert(operand);
+  SmallVector<Value> outputs;
+  if (gathers)
+    for (Operation *product : candidate.products)
+      outputs.push_back(product->getResult(0));
+  if (!gathers || candidate.yieldsGathered)
+    outputs.push_back(collective->getResult(0));
+  SmallVector<Operation *> inside(candidate.products);
+  inside.insert(gathers ? inside.begin() : inside.end(), collective);
+
+  auto op = dist::CollectiveMatmulOp::create(builder, collective->getLoc(),
+                                             ValueRange(outputs).getTypes(),
+                                             inputs.getArrayRef());
+  Block *body = builder.createBlock(&op.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *part : inside)
+    builder.clone(*part, mapping);
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(mapping.lookup(output));
+  dist::YieldOp::create(builder, collective->getLoc(), yielded);
+  for (auto [output, result] : llvm::zip_equal(outputs, op.getResults()))
+    output.replaceAllUsesWith(result);
+  for (Operation *part : llvm::reverse(inside))
+    part->erase();
+}
+
+static void remarkOn(const Candidate &candidate, const CollectiveUse &use,
+                     const RingTimes &times, bool isFormed) {
+  auto add = [&](auto &&remark) {
+    remark << remark::add("{0} over {1} with {2} products in pieces",
+                          stringifyCollective(use.kind).str(), use.axes,
+                          candidate.products.size())
+           << remark::metric("us", times.ring * 1e6)
+           << remark::metric("apartUs", times.apart * 1e6)
+           << remark::metric("usSaved", (times.apart - times.ring) * 1e6);
+  };
+  auto options =
+      remark::RemarkOpts::name("CollectiveMatmul").category("partition");
+  Location loc = use.op->getLoc();
+  if (isFormed)
+    add(remark::passed(loc, options));
+  else
+    add(remark::missed(loc, options));
+}
+
+namespace {
+struct FormCollectiveMatmulPass
+    : tessera::impl::FormCollectiveMatmulPassBase<FormCollectiveMatmulPass> {
+  using FormCollectiveMatmulPassBase::FormCollectiveMatmulPassBase;
+
+  void visit(Operation *op) {
+    std::optional<Candidate> candidate;
+    if (auto gather = dyn_cast<dist::AllGatherOp>(op))
+      candidate = findGather(gather);
+    else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
+      candidate = findScatter(scatter);
+    if (!candidate)
+      return;
+    auto meshOp = dist::lookupMesh(op, candidate->collective.getMeshAttr());
+    Mesh mesh = meshOp.getMesh().toMesh();
+    if (numShards(candidate->collective.getAxes().toAxes(mesh)) < 2)
+      return;
+    CollectiveUse use = *pricer.price(candidate->collective);
+    RingTimes times = getTimes(*candidate, use, getMeshLinks(meshOp), mesh);
+    bool isFormed = always || times.ring < times.apart;
+    remarkOn(*candidate, use, times, isFormed);
+    if (isFormed)
+      form(*candidate);
+  }
+
+  void runOnOperation() override {
+    SmallVector<Operation *> collectives;
+    getOperation().walk([&](dist::CollectiveOpInterface op) {
+      bool isLocal = op->getParentOfType<FunctionOpInterface>()->hasAttr(
+          dist::DistDialect::kLocalAttr);
+      if (isLocal && !op.getFromAttr() &&
+          !isa<dist::StartOp, dist::BucketOp, dist::CollectiveMatmulOp>(
+              op->getParentOp()))
+        collectives.push_back(op);
+    });
+    for (Operation *op : collectives)
+      visit(op);
+  }
+
+  CollectivePricer pricer;
+};
+} // namespace

@@ -1,0 +1,74 @@
+//===- FuseCollectives.cpp - Joins and cancels collectives ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Local rewrites of a local program, each of which moves fewer bytes or the
+// same in fewer collectives. The families are in Fuse*.cpp; here they take
+// turns until nothing changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FuseCollectives.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Collectives/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FUSECOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+static remark::RemarkOpts getOptions() {
+  return remark::RemarkOpts::name("FuseCollectives").category("partition");
+}
+
+void FusionContext::passed(Operation *op, StringRef what) const {
+  remark::passed(op->getLoc(), getOptions()) << remark::add("{0}", what.str());
+}
+
+void FusionContext::missed(Operation *op, StringRef what, StringRef why) const {
+  if (tellMissed)
+    remark::missed(op->getLoc(), getOptions())
+        << remark::add("{0}", what.str()) << remark::reason("{0}", why.str());
+}
+
+/// One round of all families.
+static bool fuse(Block &block, const FusionContext &context) {
+  bool changed = mergeEqual(block, context);
+  changed |= fuseMovements(block, context);
+  changed |= moveThroughCasts(block, context);
+  changed |= fuseReductions(block, context);
+  return changed;
+}
+
+namespace {
+struct FuseCollectivesPass
+    : tessera::impl::FuseCollectivesPassBase<FuseCollectivesPass> {
+  using FuseCollectivesPassBase::FuseCollectivesPassBase;
+  void runOnOperation() override {
+    if (getOperation().getOps<dist::MeshOp>().empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    FusionContext context;
+    context.mesh = mesh->getMesh().toMesh();
+    context.meshSymbol = FlatSymbolRefAttr::get(mesh->getSymNameAttr());
+    context.sharedBytes = sharedBytes;
+    for (auto func : getOperation().getOps<FunctionOpInterface>()) {
+      if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
+        continue;
+      for (Block *block : dist::getBlocks(func)) {
+        context.tellMissed = false;
+        while (fuse(*block, context)) {
+        }
+        context.tellMissed = true;
+        fuse(*block, context);
+      }
+    }
+  }
+};
+} // namespace

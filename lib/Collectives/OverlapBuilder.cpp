@@ -1,0 +1,438 @@
+//===- OverlapBuilder.cpp - A block of ops as work and transfers ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which tensors share memory is told as the planner of the arena does it, so
+// that the peak of an order is what the planner will find, up to gaps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OverlapBuilder.h"
+#include "ParameterLayer.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tessera;
+
+dist::WaitOp tessera::findWait(dist::StartOp start) {
+  if (!start.getFuture().hasOneUse())
+    return {};
+  auto wait = dyn_cast<dist::WaitOp>(*start.getFuture().getUsers().begin());
+  return wait && wait->getBlock() == start->getBlock() ? wait : dist::WaitOp();
+}
+
+int64_t tessera::getNumRuns(Operation *op) {
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    return accumulate.getCount();
+  auto loop = dyn_cast<scf::ForOp>(op);
+  APInt low, high, step;
+  if (!loop || !matchPattern(loop.getLowerBound(), m_ConstantInt(&low)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&high)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+      step.getSExtValue() < 1)
+    return 1;
+  return std::max<int64_t>(
+      llvm::divideCeilSigned(high.getSExtValue() - low.getSExtValue(),
+                             step.getSExtValue()),
+      0);
+}
+
+namespace {
+
+class TaskBuilder {
+public:
+  explicit TaskBuilder(Block &block) : block(block) {}
+  BlockTasks build();
+
+private:
+  void number();
+  void addTask(Operation &op);
+  void readTime(Operation &op, OverlapTask &task);
+  void addOrder(Operation &op, unsigned task);
+  Operation *firstCollective(Operation &op) const;
+
+  void depend(unsigned task, unsigned on) {
+    if (on < task && !llvm::is_contained(problem().tasks[task].after, on))
+      problem().tasks[task].after.push_back(on);
+  }
+  unsigned blockOf(Value value);
+  void touch(unsigned memory, unsigned task);
+  void addResults(Operation &op, unsigned task);
+  bool reuse(Operation &op, unsigned task, OpResult result);
+  int64_t lastUse(Value value) const;
+  void forEachKept(llvm::function_ref<void(Value, Value)> fn);
+  void keepPlaces();
+
+  bool rests(Value value) const;
+  void limitPrefetch();
+
+  OverlapProblem &problem() { return out.problem; }
+
+  Block &block;
+  BlockTasks out;
+  CollectivePricer pricer;
+  llvm::DenseMap<Operation *, unsigned> taskOf;
+  llvm::StringMap<int> channels;
+  /// Number of the memory of each value; what comes from outside has memory
+  /// without bytes.
+  llvm::DenseMap<Value, unsigned> memoryOf;
+  SmallVector<int64_t> memoryEnd;
+  /// What lies in the place of another value.
+  llvm::DenseSet<Value> kept;
+  /// Made of parameters alone.
+  llvm::DenseSet<Value> resting;
+};
+
+} // namespace
+
+/// The value whose memory `value` is a view of; null if it is none.
+static Value getViewed(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return op->getOperand(0);
+  return {};
+}
+
+static bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+/// Everything that an op reads: its operands, and what its regions read from
+/// outside.
+static llvm::SetVector<Value> getReads(Operation &op) {
+  llvm::SetVector<Value> reads(op.operand_begin(), op.operand_end());
+  for (Region &region : op.getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!region.isAncestor(operand.getParentRegion()))
+          reads.insert(operand);
+    });
+  return reads;
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+/// A wait belongs to the task of its start.
+void TaskBuilder::number() {
+  for (Operation &op : block) {
+    if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+      auto start = wait.getFuture().getDefiningOp<dist::StartOp>();
+      if (start && taskOf.count(start)) {
+        taskOf[&op] = taskOf.lookup(start);
+        continue;
+      }
+    }
+    taskOf[&op] = out.ops.size();
+    out.ops.push_back(&op);
+  }
+}
+
+/// The collective that an op is or starts; null if it moves nothing.
+Operation *TaskBuilder::firstCollective(Operation &op) const {
+  Operation *inner = &op;
+  if (auto start = dyn_cast<dist::StartOp>(op))
+    inner = findWait(start) ? &start.getBody().front().front() : nullptr;
+  auto collective = dyn_cast_or_null<dist::CollectiveOpInterface>(inner);
+  return collective && getCollectiveKind(collective) ? inner : nullptr;
+}
+
+void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
+  if (Operation *collective = firstCollective(op)) {
+    CollectiveUse use =
+        *pricer.price(cast<dist::CollectiveOpInterface>(collective));
+    task.seconds = use.time;
+    task.channel =
+        channels.insert({use.axes, static_cast<int>(channels.size())})
+            .first->second;
+    out.transfers[taskOf.lookup(&op)] = {stringifyCollective(use.kind),
+                                         use.axes, use.bytes};
+    return;
+  }
+  // What has an effect, and loops, stay where they are.
+  task.isBarrier =
+      op.hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(&op) ||
+      (op.getNumRegions() && isa<scf::ForOp, dist::AccumulateOp>(op));
+  if (!isa<scf::ForOp, dist::AccumulateOp>(op)) {
+    task.seconds = getKernelSeconds(&op);
+    return;
+  }
+  BlockTasks inside = buildOverlapTasks(op.getRegion(0).front());
+  OverlapTimes times = timeOverlap(inside.problem, inside.order);
+  task.seconds = static_cast<double>(getNumRuns(&op)) * times.seconds;
+  task.insideBytes = times.peakBytes;
+}
+
+void TaskBuilder::addTask(Operation &op) {
+  unsigned number = taskOf.lookup(&op);
+  readTime(op, problem().tasks[number]);
+  for (Value value : getReads(op)) {
+    if (Operation *producer = value.getDefiningOp())
+      if (auto it = taskOf.find(producer); it != taskOf.end())
+        depend(number, it->second);
+    if (isTensor(value))
+      touch(blockOf(value), number);
+  }
+  addResults(op, number);
+}
+
+void TaskBuilder::addOrder(Operation &op, unsigned task) {
+  if (isa<dist::WaitOp>(op) && out.ops[task] != &op) {
+    if (problem().tasks[task].isTransfer())
+      out.order.push_back({OverlapEvent::Wait, task});
+  } else if (!problem().tasks[task].isTransfer()) {
+    out.order.push_back({OverlapEvent::Run, task});
+  } else {
+    out.order.push_back({OverlapEvent::Start, task});
+    if (!isa<dist::StartOp>(op))
+      out.order.push_back({OverlapEvent::Wait, task});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The last task that reads the value or a view of it.
+int64_t TaskBuilder::lastUse(Value value) const {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers()) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (!here)
+      continue;
+    last = std::max<int64_t>(last, taskOf.lookup(here));
+    for (Value result : user->getResults())
+      if (getViewed(result) == value)
+        last = std::max(last, lastUse(result));
+  }
+  return last;
+}
+
+unsigned TaskBuilder::blockOf(Value value) {
+  auto [it, isNew] = memoryOf.insert({value, memoryEnd.size()});
+  if (isNew) {
+    // From outside: it lives as long as the block.
+    memoryEnd.push_back(INT64_MAX);
+    problem().blocks.emplace_back();
+  }
+  return it->second;
+}
+
+void TaskBuilder::touch(unsigned memory, unsigned task) {
+  auto &tasks = problem().blocks[memory].tasks;
+  if (!llvm::is_contained(tasks, task))
+    tasks.push_back(task);
+}
+
+/// Whether the result is written over an operand that dies here. Whatever else
+/// reads that memory then comes before.
+bool TaskBuilder::reuse(Operation &op, unsigned task, OpResult result) {
+  auto iface = dyn_cast<rt::ReuseOpInterface>(op);
+  bool reducesInPlace = isa_and_nonnull<dist::AllReduceOp>(firstCollective(op));
+  if (!iface && !reducesInPlace)
+    return false;
+  int64_t bytes = rt::getTensorBytes(cast<RankedTensorType>(result.getType()));
+  for (OpOperand &operand : op.getOpOperands()) {
+    if (!isTensor(operand.get()) ||
+        (iface &&
+         !iface.mayReuse(result.getResultNumber(), operand.getOperandNumber())))
+      continue;
+    unsigned memory = memoryOf.lookup(operand.get());
+    bool isShared = llvm::any_of(op.getOpOperands(), [&](OpOperand &other) {
+      return &other != &operand && isTensor(other.get()) &&
+             memoryOf.lookup(other.get()) == memory;
+    });
+    bool isTaken = llvm::any_of(op.getResults(), [&](Value other) {
+      auto it = memoryOf.find(other);
+      return it != memoryOf.end() && it->second == memory;
+    });
+    int64_t placeBytes =
+        rt::getTensorBytes(cast<RankedTensorType>(operand.get().getType()));
+    if (memoryEnd[memory] != task || placeBytes != bytes || isShared || isTaken)
+      continue;
+    for (unsigned other : problem().blocks[memory].tasks)
+      depend(task, other);
+    memoryOf[result] = memory;
+    memoryEnd[memory] = std::max(memoryEnd[memory], lastUse(result));
+    return true;
+  }
+  return false;
+}
+
+void TaskBuilder::addResults(Operation &op, unsigned task) {
+  // What a start gives is the result of its wait.
+  Operation *maker = &op;
+  if (auto start = dyn_cast<dist::StartOp>(op))
+    if (dist::WaitOp wait = findWait(start))
+      maker = wait;
+  for (OpResult result : maker->getResults()) {
+    if (!isTensor(result))
+      continue;
+    if (Value viewed = getViewed(result)) {
+      memoryOf[result] = blockOf(viewed);
+      continue;
+    }
+    // What a loop carries lies where it starts.
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned memory = blockOf(loop.getInits()[result.getResultNumber()]);
+      memoryOf[result] = memory;
+      memoryEnd[memory] = std::max(memoryEnd[memory], lastUse(result));
+      touch(memory, task);
+      continue;
+    }
+    if (!kept.contains(result) && reuse(op, task, result))
+      continue;
+    unsigned memory = blockOf(result);
+    if (kept.contains(result))
+      continue;
+    memoryEnd[memory] = std::max<int64_t>(task, lastUse(result));
+    problem().blocks[memory].bytes = llvm::alignTo(
+        rt::getTensorBytes(cast<RankedTensorType>(result.getType())), 64);
+    touch(memory, task);
+  }
+}
+
+/// Calls `fn` with each value that lies in the place of another one, and that
+/// place: what a loop carries, results that take the place of an argument.
+void TaskBuilder::forEachKept(llvm::function_ref<void(Value, Value)> fn) {
+  auto visit = [&](Value place, Value written) {
+    while (Value viewed = getViewed(written))
+      written = viewed;
+    Operation *op = written.getDefiningOp();
+    if (isTensor(place) && op && op->getBlock() == &block &&
+        !isa<scf::ForOp>(op))
+      fn(place, written);
+  };
+  Operation *terminator = block.getTerminator();
+  if (auto loop = dyn_cast<scf::ForOp>(block.getParentOp())) {
+    for (auto [argument, yielded] :
+         llvm::zip(loop.getRegionIterArgs(), terminator->getOperands()))
+      visit(argument, yielded);
+    return;
+  }
+  auto func = dyn_cast<FunctionOpInterface>(block.getParentOp());
+  if (!func)
+    return;
+  for (BlockArgument argument : block.getArguments())
+    if (auto result = func.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), dist::DistDialect::kDonateAttr))
+      visit(argument, terminator->getOperand(result.getInt()));
+}
+
+/// Who writes into the place of another value comes behind all that read it.
+void TaskBuilder::keepPlaces() {
+  forEachKept([&](Value place, Value written) {
+    auto memory = memoryOf.find(place);
+    if (memory == memoryOf.end())
+      return;
+    unsigned writer = taskOf.lookup(written.getDefiningOp());
+    for (unsigned reader : problem().blocks[memory->second].tasks)
+      depend(writer, reader);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters that are gathered where they are used
+//===----------------------------------------------------------------------===//
+
+bool TaskBuilder::rests(Value value) const {
+  return resting.contains(value) || getParameterName(value);
+}
+
+/// What is there from the begin could be gathered at the begin. It is not,
+/// before the work on the layer before begins.
+void TaskBuilder::limitPrefetch() {
+  // By the first op that needs them.
+  SmallVector<std::pair<unsigned, unsigned>> gathers;
+  std::vector<unsigned> needed(problem().tasks.size(), problem().tasks.size());
+  for (unsigned i = problem().tasks.size(); i-- > 0;) {
+    const OverlapTask &task = problem().tasks[i];
+    bool passesOn = task.isTransfer() || task.seconds == 0;
+    for (unsigned other : task.after)
+      needed[other] = std::min(needed[other], passesOn ? needed[i] : i);
+  }
+  for (auto [i, op] : llvm::enumerate(out.ops)) {
+    bool fromResting =
+        op->getNumOperands() &&
+        llvm::all_of(op->getOperands(),
+                     [&](Value operand) {
+                       return !isTensor(operand) || rests(operand);
+                     }) &&
+        llvm::any_of(op->getOperands(), isTensor);
+    if (!fromResting)
+      continue;
+    bool isTransfer = problem().tasks[i].isTransfer();
+    Operation *maker = op;
+    if (auto start = dyn_cast<dist::StartOp>(op); start && isTransfer)
+      maker = findWait(start);
+    for (Value result : maker->getResults())
+      resting.insert(result);
+    if (isTransfer)
+      gathers.push_back({needed[i], i});
+  }
+  llvm::sort(gathers);
+  std::optional<std::string> layer;
+  unsigned layerBegin = 0, before = 0;
+  for (auto [use, i] : gathers) {
+    std::string name =
+        getParameterLayer(out.ops[i]->getOperand(0)).value_or("");
+    if (layer != name) {
+      before = layer ? layerBegin : 0;
+      layerBegin = use;
+      layer = name;
+    }
+    problem().tasks[i].notBefore = std::min(before, i);
+  }
+}
+
+BlockTasks TaskBuilder::build() {
+  number();
+  forEachKept([&](Value, Value written) { kept.insert(written); });
+  problem().tasks.resize(out.ops.size());
+  for (Operation &op : block) {
+    unsigned task = taskOf.lookup(&op);
+    if (out.ops[task] == &op)
+      addTask(op);
+    else if (isa<dist::WaitOp>(op))
+      // The source lives to here, whatever else reads it.
+      touch(blockOf(op.getOperand(1)), task);
+    addOrder(op, task);
+  }
+  keepPlaces();
+  limitPrefetch();
+  // What is read, but by no task, is no problem.
+  llvm::erase_if(problem().blocks, [](const OverlapBlock &memory) {
+    return memory.tasks.empty() || memory.bytes == 0;
+  });
+  return std::move(out);
+}
+
+BlockTasks tessera::buildOverlapTasks(Block &block) {
+  return TaskBuilder(block).build();
+}
+
+llvm::DenseMap<Operation *, double>
+tessera::getExposedShares(FunctionOpInterface func) {
+  llvm::DenseMap<Operation *, double> shares;
+  llvm::SetVector<Block *> blocks;
+  func->walk([&](dist::StartOp start) { blocks.insert(start->getBlock()); });
+  for (Block *block : blocks) {
+    BlockTasks tasks = buildOverlapTasks(*block);
+    OverlapTimes times = timeOverlap(tasks.problem, tasks.order);
+    for (auto [i, op] : llvm::enumerate(tasks.ops))
+      if (isa<dist::StartOp>(op) && tasks.problem.tasks[i].isTransfer())
+        shares[op] =
+            tasks.problem.tasks[i].seconds > 0
+                ? times.spans[i].exposed / tasks.problem.tasks[i].seconds
+                : 1;
+  }
+  return shares;
+}

@@ -1,0 +1,58 @@
+//===- OverlapBuilder.h - A block of ops as work and transfers --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_COLLECTIVES_OVERLAPBUILDER_H
+#define TESSERA_LIB_COLLECTIVES_OVERLAPBUILDER_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Collectives/OverlapSchedule.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+/// A block of a local function as a problem. Besides what data flow asks for,
+/// an order keeps in place what the program has in place: an op that may write
+/// over an operand that dies there, or over what a loop or an argument carries,
+/// stays behind all others that read it.
+struct BlockTasks {
+  OverlapProblem problem;
+  /// Of each task the op; of a collective itself, or its dist.start.
+  llvm::SmallVector<mlir::Operation *> ops;
+  /// The order as the block stands. A collective without a start is waited for
+  /// at once.
+  OverlapOrder order;
+  /// What travels: the kind and the axes of each collective, bytes that a
+  /// device receives.
+  struct Transfer {
+    llvm::StringRef kind;
+    std::string axes;
+    int64_t bytes = 0;
+  };
+  llvm::DenseMap<unsigned, Transfer> transfers;
+};
+
+/// The tasks of a block of a local function; of its loops too, as one task
+/// each.
+BlockTasks buildOverlapTasks(mlir::Block &block);
+
+/// How often the regions of an op run: of a loop with constant bounds and of
+/// dist.accumulate; 1 of all others.
+int64_t getNumRuns(mlir::Operation *op);
+
+/// For each dist.start of a function the share of its collective's time in
+/// which nothing else runs.
+llvm::DenseMap<mlir::Operation *, double>
+getExposedShares(mlir::FunctionOpInterface func);
+
+/// The dist.wait of a dist.start, whose future has one use in the same block;
+/// null if it is not so.
+dist::WaitOp findWait(dist::StartOp start);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_COLLECTIVES_OVERLAPBUILDER_H

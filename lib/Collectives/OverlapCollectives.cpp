@@ -1,0 +1,301 @@
+//===- OverlapCollectives.cpp - Communication beside work -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collectives become starts and waits, and ops move between them. What is a
+// good order is decided in OverlapSchedule.cpp; the planner of the arena says
+// whether its memory is within the limit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HoistGathers.h"
+#include "OverlapBuilder.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Collectives/StartCollective.h"
+#include "tessera/Memory/PlannedBytes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+dist::StartOp tessera::startCollective(dist::CollectiveOpInterface op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value source = op->getOperand(0);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto start = dist::StartOp::create(
+      builder, loc, dist::FutureType::get(op.getContext(), type), source);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body =
+        builder.createBlock(&start.getBody(), {}, source.getType(), loc);
+    IRMapping mapping;
+    mapping.map(source, body->getArgument(0));
+    Operation *inner = builder.clone(*op, mapping);
+    dist::YieldOp::create(builder, loc, inner->getResult(0));
+  }
+  auto wait =
+      dist::WaitOp::create(builder, loc, type, start.getFuture(), source);
+  op->getResult(0).replaceAllUsesWith(wait.getResult());
+  op.erase();
+  return start;
+}
+
+/// Collectives that the runtime has in flight at one time: in a loop, around
+/// one, and else. One slot more is that of sends and receives.
+static constexpr unsigned kInLoop = 31, kAroundLoop = 32, kElsewhere = 63;
+
+namespace {
+
+/// One function: its blocks with collectives, those of loops first.
+class FunctionOverlap {
+public:
+  FunctionOverlap(func::FuncOp func) : func(func) {}
+
+  /// Splits the collectives. False if there are none.
+  bool split();
+  /// Finds the blocks.
+  void prepare();
+  /// Orders each block within `slack` bytes above the peak of the blocking
+  /// order; below it, where that is negative, as far as that goes.
+  void schedule(int64_t slack);
+  /// As it was before schedule().
+  void restore();
+  void remark(std::optional<int64_t> before, std::optional<int64_t> after);
+
+private:
+  void apply(Block &block, const BlockTasks &tasks, const OverlapOrder &order);
+  void remarkTransfer(const BlockTasks &tasks, const OverlapTimes &times,
+                      ArrayRef<unsigned> runs, unsigned task);
+
+  func::FuncOp func;
+  SmallVector<Block *> blocks;
+  SmallVector<SmallVector<Operation *>> original;
+};
+
+} // namespace
+
+bool FunctionOverlap::split() {
+  SmallVector<dist::CollectiveOpInterface> collectives;
+  func.walk([&](dist::CollectiveOpInterface op) {
+    if (getCollectiveKind(op) &&
+        !isa<dist::StartOp, dist::BucketOp>(op->getParentOp()))
+      collectives.push_back(op);
+  });
+  for (dist::CollectiveOpInterface op : collectives)
+    startCollective(op);
+  return func.walk([](dist::StartOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void FunctionOverlap::prepare() {
+  func.walk([&](Block *block) {
+    if (!block->getOps<dist::StartOp>().empty())
+      blocks.push_back(block);
+  });
+  for (Block *block : blocks) {
+    original.emplace_back();
+    for (Operation &op : *block)
+      original.back().push_back(&op);
+  }
+}
+
+void FunctionOverlap::apply(Block &block, const BlockTasks &tasks,
+                            const OverlapOrder &order) {
+  for (OverlapEvent event : order) {
+    Operation *op = tasks.ops[event.task];
+    if (event.kind == OverlapEvent::Wait)
+      op = findWait(cast<dist::StartOp>(op));
+    op->moveBefore(&block, block.end());
+  }
+}
+
+void FunctionOverlap::schedule(int64_t slack) {
+  for (Block *block : blocks) {
+    BlockTasks tasks = buildOverlapTasks(*block);
+    bool hasLoop = !block->getOps<scf::ForOp>().empty();
+    tasks.problem.maxInFlight = isa<scf::ForOp>(block->getParentOp()) ? kInLoop
+                                : hasLoop ? kAroundLoop
+                                          : kElsewhere;
+    assert(!tasks.problem.check() && "a block in order is a problem");
+    OverlapTimes blocking =
+        timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
+    OverlapOrder order =
+        scheduleOverlap(tasks.problem, blocking.peakBytes + slack);
+    assert(!verifyOverlap(tasks.problem, order) && "an order that is wrong");
+    apply(*block, tasks, order);
+  }
+}
+
+void FunctionOverlap::restore() {
+  for (auto [block, ops] : llvm::zip_equal(blocks, original))
+    for (Operation *op : ops)
+      op->moveBefore(block, block->end());
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+static remark::RemarkOpts getOptions() {
+  return remark::RemarkOpts::name("OverlapCollectives").category("partition");
+}
+
+/// Tasks that compute for some time, in the order in which they do.
+static SmallVector<unsigned> getRuns(const BlockTasks &tasks) {
+  SmallVector<unsigned> runs;
+  for (OverlapEvent event : tasks.order)
+    if (event.kind == OverlapEvent::Run &&
+        tasks.problem.tasks[event.task].seconds > 0)
+      runs.push_back(event.task);
+  return runs;
+}
+
+/// What runs between the start of a collective and its wait, and whether that
+/// is long enough.
+void FunctionOverlap::remarkTransfer(const BlockTasks &tasks,
+                                     const OverlapTimes &times,
+                                     ArrayRef<unsigned> runs, unsigned task) {
+  const OverlapSpan &span = times.spans[task];
+  double seconds = tasks.problem.tasks[task].seconds;
+  unsigned beside = 0;
+  std::optional<unsigned> longest;
+  auto secondsOf = [&](unsigned i) { return tasks.problem.tasks[i].seconds; };
+  const unsigned *it = llvm::partition_point(
+      runs, [&](unsigned i) { return times.spans[i].end <= span.begin; });
+  for (; it != runs.end() && times.spans[*it].begin < span.end; ++it) {
+    ++beside;
+    if (!longest || secondsOf(*it) > secondsOf(*longest) ||
+        (secondsOf(*it) == secondsOf(*longest) && *it < *longest))
+      longest = *it;
+  }
+  const BlockTasks::Transfer &transfer = tasks.transfers.find(task)->second;
+  auto start = cast<dist::StartOp>(tasks.ops[task]);
+  bool isHidden = span.exposed <= 0.01 * seconds;
+  std::string text =
+      (transfer.kind + " over " + transfer.axes).str() +
+      (beside ? " runs beside " + std::to_string(beside) +
+                    (beside == 1 ? " op, " : " ops, longest ") +
+                    tasks.ops[*longest]->getName().getStringRef().str()
+              : std::string(" runs beside nothing"));
+  if (!isHidden)
+    for (Operation *user : findWait(start).getResult().getUsers())
+      if (user == findWait(start)->getNextNode())
+        text += "; " + user->getName().getStringRef().str() + " waits for it";
+  auto add = [&](auto &&remark) {
+    remark << remark::add("{0}", text)
+           << remark::metric("bytes", transfer.bytes)
+           << remark::metric("us", seconds * 1e6)
+           << remark::metric("exposedUs", span.exposed * 1e6);
+  };
+  if (isHidden)
+    add(remark::passed(start.getLoc(), getOptions()));
+  else
+    add(remark::missed(start.getLoc(), getOptions()));
+}
+
+void FunctionOverlap::remark(std::optional<int64_t> before,
+                             std::optional<int64_t> after) {
+  if (!func.getContext()->getRemarkEngine())
+    return;
+  for (Block *block : blocks) {
+    BlockTasks tasks = buildOverlapTasks(*block);
+    OverlapTimes times = timeOverlap(tasks.problem, tasks.order);
+    OverlapTimes blocking =
+        timeOverlap(tasks.problem, getBlockingOrder(tasks.problem));
+    SmallVector<unsigned> runs = getRuns(tasks);
+    double transfers = 0, exposed = 0;
+    for (auto [i, task] : llvm::enumerate(tasks.problem.tasks)) {
+      if (!task.isTransfer())
+        continue;
+      transfers += task.seconds;
+      exposed += times.spans[i].exposed;
+      remarkTransfer(tasks, times, runs, i);
+    }
+    auto remark =
+        remark::analysis(block->getParentOp()->getLoc(), getOptions());
+    remark << remark::add("{0}", "an order of starts and waits")
+           << remark::metric("us", times.seconds * 1e6)
+           << remark::metric("blockingUs", blocking.seconds * 1e6)
+           << remark::metric("transferUs", transfers * 1e6)
+           << remark::metric("exposedUs", exposed * 1e6);
+    if (before && after && block == &func.front())
+      remark << remark::metric("blockingBytes", *before)
+             << remark::metric("bytes", *after);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getArena(func::FuncOp func) {
+  FailureOr<int64_t> bytes = getPlannedBytes(func);
+  return succeeded(bytes) ? std::optional<int64_t>(*bytes) : std::nullopt;
+}
+
+namespace {
+struct OverlapCollectivesPass
+    : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
+  using OverlapCollectivesPassBase::OverlapCollectivesPassBase;
+
+  /// Orders the blocks so that the arena is no more than `limit` bytes, if it
+  /// is known. Returns the arena; of the order as it was where no other one
+  /// fits.
+  std::optional<int64_t> arrange(FunctionOverlap &work, func::FuncOp func,
+                                 std::optional<int64_t> before, int64_t slack) {
+    // Gaps between blocks are seen by the planner alone.
+    int64_t step = before.value_or(0) / 32;
+    for (int64_t tried : {slack, slack / 2, int64_t(0), -step, -4 * step}) {
+      work.schedule(tried);
+      std::optional<int64_t> after = getArena(func);
+      if (!before || (after && *after <= *before + slack))
+        return after;
+      work.restore();
+    }
+    return getArena(func);
+  }
+
+  void overlap(func::FuncOp func) {
+    FunctionOverlap work(func);
+    if (!work.split())
+      return;
+    std::optional<int64_t> before = getArena(func);
+    int64_t slack =
+        slackBytes >= 0
+            ? int64_t(slackBytes)
+            : static_cast<int64_t>(double(before.value_or(0)) * slackShare);
+    if (before)
+      hoistExposedGathers(
+          func, slack, [&](func::FuncOp copy) -> std::optional<double> {
+            FunctionOverlap trial(copy);
+            trial.prepare();
+            std::optional<int64_t> after = arrange(trial, copy, before, slack);
+            if (!after || *after > *before + slack)
+              return std::nullopt;
+            BlockTasks tasks = buildOverlapTasks(copy.front());
+            return timeOverlap(tasks.problem, tasks.order).seconds;
+          });
+    work.prepare();
+    std::optional<int64_t> after = arrange(work, func, before, slack);
+    work.remark(before, after);
+  }
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : funcs)
+      if (!func.isExternal() && !func->hasAttr(rt::RTDialect::kKernelAttr))
+        overlap(func);
+  }
+};
+} // namespace

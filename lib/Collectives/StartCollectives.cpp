@@ -1,0 +1,100 @@
+//===- StartCollectives.cpp - Splits collectives into start and wait ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is not started yet is started and waited for at once; each start and its
+// wait get a slot of the runtime. Which ops run between them has been decided
+// before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Collectives/StartCollective.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_STARTCOLLECTIVESPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Collectives that the runtime has in flight at one time, at most, but one:
+/// the last slot is that of sends and receives.
+static constexpr unsigned kNumSlots = 63;
+
+/// Slots that a loop finds free, at least.
+static constexpr unsigned kLoopSlots = 16;
+
+/// The lowest free slot for each collective in flight. Where all are taken, the
+/// oldest wait moves up. `taken` are those of collectives that are in flight
+/// around the block.
+static void assignSlots(Block &block, llvm::SmallBitVector taken) {
+  SmallVector<dist::StartOp> inFlight;
+  auto slotAttr = [&](unsigned slot) {
+    return IntegerAttr::get(
+        IntegerType::get(block.getParentOp()->getContext(), 64), slot);
+  };
+  auto release = [&](dist::StartOp start) {
+    taken.reset(
+        start->getAttrOfType<IntegerAttr>(rt::RTDialect::kSlotAttr).getInt());
+    llvm::erase(inFlight, start);
+  };
+  auto waitForOldest = [&](Operation *before) {
+    dist::StartOp oldest = inFlight.front();
+    (*oldest.getFuture().getUsers().begin())->moveBefore(before);
+    release(oldest);
+  };
+  // The order as it was: a wait that moves up has been seen to.
+  SmallVector<Operation *> order;
+  for (Operation &op : block)
+    order.push_back(&op);
+  for (Operation *op : order) {
+    if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+      auto start = wait.getFuture().getDefiningOp<dist::StartOp>();
+      if (llvm::is_contained(inFlight, start))
+        release(start);
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      while (taken.count() + kLoopSlots > kNumSlots && !inFlight.empty())
+        waitForOldest(op);
+      assignSlots(*loop.getBody(), taken);
+    }
+    auto start = dyn_cast<dist::StartOp>(op);
+    if (!start)
+      continue;
+    if (taken.all())
+      waitForOldest(start);
+    unsigned slot = taken.find_first_unset();
+    taken.set(slot);
+    inFlight.push_back(start);
+    start->setAttr(rt::RTDialect::kSlotAttr, slotAttr(slot));
+    (*start.getFuture().getUsers().begin())
+        ->setAttr(rt::RTDialect::kSlotAttr, slotAttr(slot));
+  }
+}
+
+namespace {
+struct StartCollectivesPass
+    : tessera::impl::StartCollectivesPassBase<StartCollectivesPass> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
+      return;
+    SmallVector<dist::CollectiveOpInterface> ops;
+    func.walk([&](dist::CollectiveOpInterface collective) {
+      if (!isa<dist::StartOp>(collective->getParentOp()))
+        ops.push_back(collective);
+    });
+    for (dist::CollectiveOpInterface op : ops)
+      startCollective(op);
+    assignSlots(func.front(), llvm::SmallBitVector(kNumSlots));
+  }
+};
+} // namespace

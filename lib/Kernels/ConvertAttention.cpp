@@ -1,0 +1,247 @@
+//===- ConvertAttention.cpp - Attention and its gradients -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// f32 and bf16 are library calls, f16 goes through f32. The library has no f64:
+// there attention is products and ops on rows of scores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Codegen/GenericBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Both position offsets, or none.
+template <typename Op>
+static SmallVector<Value> getPositions(GenericBuilder &b, Op op) {
+  SmallVector<Value> offsets;
+  if (op.getQOffset() || op.getKOffset())
+    for (Value offset : {op.getQOffset(), op.getKOffset()})
+      offsets.push_back(offset ? offset : b.index(0));
+  return offsets;
+}
+
+/// The type of the library call for this element type.
+static Type getLibraryType(GenericBuilder &b, Type element) {
+  return element.isBF16() ? element : b.getF32Type();
+}
+
+static Value zeroWhere(GenericBuilder &b, Value condition, Value otherwise) {
+  Value zero = b.constant(otherwise.getType(), 0);
+  return arith::SelectOp::create(b, condition, zero, otherwise);
+}
+
+namespace {
+
+/// Attention op `op` (forward or backward) in parts: tensors of scores are
+/// [B, G, R, S, T].
+template <typename Op> struct Scores {
+  Scores(GenericBuilder &b, Op op)
+      : b(b), op(op), q(cast<RankedTensorType>(op.getQ().getType())),
+        k(cast<RankedTensorType>(op.getK().getType())),
+        v(cast<RankedTensorType>(op.getV().getType())),
+        wide(getWideType(q.getElementType())),
+        shape({q.getDimSize(0), q.getDimSize(2), q.getDimSize(3),
+               q.getDimSize(1), k.getDimSize(1)}),
+        all(b.identity(5)), row(b.leading(5, 4)) {}
+
+  // Letters b s g r x t, and the letters of each kind of tensor.
+  enum : unsigned { B, S, G, R, X, T };
+  using Letters = Einsum::Letters;
+  static Letters rowLetters() { return {B, S, G, R, X}; }
+  static Letters keyLetters() { return {B, T, G, X}; }
+  static Letters scoreLetters() { return {B, G, R, S, T}; }
+
+  /// A product of tensors of these letters, where x is `dim`.
+  Value product(Value lhs, Letters lhsLetters, Value rhs, Letters rhsLetters,
+                RankedTensorType type, Letters letters, int64_t dim) {
+    Einsum einsum{lhsLetters,
+                  rhsLetters,
+                  letters,
+                  {shape[0], shape[3], shape[1], shape[2], dim, shape[4]}};
+    return buildMatmul(b, einsum, b.castTensor(lhs, wide),
+                       b.castTensor(rhs, wide),
+                       RankedTensorType::get(type.getShape(), wide));
+  }
+
+  RankedTensorType scoreType() { return RankedTensorType::get(shape, wide); }
+
+  /// scale q.k, and -inf for a key that is not seen.
+  Value masked() {
+    Value scores = product(op.getQ(), rowLetters(), op.getK(), keyLetters(),
+                           scoreType(), scoreLetters(), q.getDimSize(4));
+    return b.map(shape, wide, {{scores, all}}, [&](ValueRange values) {
+      Value key = b.position(4, op.getKOffset());
+      Value seen = arith::ConstantOp::create(b, b.getBoolAttr(true));
+      if (op.getKeySize())
+        seen = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key,
+                                     b.index(*op.getKeySize()));
+      if (op.getCausal())
+        seen = arith::AndIOp::create(
+            b, seen,
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sle, key,
+                                  b.position(3, op.getQOffset())));
+      Value scaled = arith::MulFOp::create(
+          b, values[0], b.constant(wide, op.getScale().convertToDouble()));
+      return arith::SelectOp::create(b, seen, scaled, hidden());
+    });
+  }
+
+  Value hidden() {
+    return arith::ConstantOp::create(b, b.neutral(Combiner::Max, wide));
+  }
+
+  /// exp(score - shift of the row), 0 for a hidden score: a row without keys
+  /// gives 0, not NaN.
+  Value exponentials(Value scores, Value shift, AffineMap shiftMap) {
+    return b.map(
+        shape, wide, {{scores, all}, {shift, shiftMap}}, [&](ValueRange v) {
+          Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, v[0],
+                                             hidden());
+          Value exp =
+              math::ExpOp::create(b, arith::SubFOp::create(b, v[0], v[1]));
+          return zeroWhere(b, none, exp);
+        });
+  }
+
+  GenericBuilder &b;
+  Op op;
+  RankedTensorType q, k, v;
+  Type wide;
+  SmallVector<int64_t> shape;
+  AffineMap all, row;
+};
+
+struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    if (element.isF64()) {
+      rewriter.replaceOp(op, decompose(b, op));
+      return success();
+    }
+    Type library = getLibraryType(b, element);
+    auto call = rt::AttentionOp::create(
+        b, RankedTensorType::get(type.getShape(), library),
+        op.getStats().getTypes(), b.castTensor(op.getQ(), library),
+        b.castTensor(op.getK(), library), b.castTensor(op.getV(), library),
+        getPositions(b, op), op.getCausalAttr(), op.getScaleAttr(),
+        op.getKeySizeAttr());
+    SmallVector<Value> results(call->getResults());
+    results[0] = b.castTensor(results[0], element);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  /// Products and a masked softmax.
+  static SmallVector<Value> decompose(GenericBuilder &b, nn::AttentionOp op) {
+    Scores<nn::AttentionOp> s(b, op);
+    Value masked = s.masked();
+    Value largest =
+        b.reduce(Combiner::Max, s.shape, s.row, s.wide, {{masked, s.all}},
+                 [](ValueRange v) { return v[0]; });
+    Value exps = s.exponentials(masked, largest, s.row);
+    Value sum = b.reduce(Combiner::Sum, s.shape, s.row, s.wide, {{exps, s.all}},
+                         [](ValueRange v) { return v[0]; });
+    Value weights = b.map(
+        s.shape, s.wide, {{exps, s.all}, {sum, s.row}}, [&](ValueRange v) {
+          Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                              v[1], b.constant(s.wide, 0));
+          return zeroWhere(b, empty, arith::DivFOp::create(b, v[0], v[1]));
+        });
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    SmallVector<Value> results{s.product(weights, s.scoreLetters(), op.getV(),
+                                         s.keyLetters(), type, s.rowLetters(),
+                                         type.getDimSize(4))};
+    // Stats are [B, S, G, R], rows of scores [B, G, R, S]. log(0) is -inf.
+    AffineMap order = b.project(4, {0, 2, 3, 1});
+    if (!op.getStats().empty())
+      results.push_back(b.map(
+          type.getShape().drop_back(), s.wide, {{sum, order}, {largest, order}},
+          [&](ValueRange v) {
+            Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                                v[0], b.constant(s.wide, 0));
+            Value value =
+                arith::AddFOp::create(b, math::LogOp::create(b, v[0]), v[1]);
+            return arith::SelectOp::create(b, empty, s.hidden(), value);
+          }));
+    return results;
+  }
+};
+
+struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::AttentionBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    Type element = cast<RankedTensorType>(op.getQ().getType()).getElementType();
+    if (element.isF64()) {
+      rewriter.replaceOp(op, decompose(b, op));
+      return success();
+    }
+    Type library = getLibraryType(b, element);
+    SmallVector<Value> operands;
+    for (Value value :
+         {op.getGrad(), op.getQ(), op.getK(), op.getV(), op.getOut()})
+      operands.push_back(b.castTensor(value, library));
+    auto call = rt::AttentionBackwardOp::create(
+        b, operands[1].getType(), operands[2].getType(), operands[3].getType(),
+        operands[0], operands[1], operands[2], operands[3], operands[4],
+        op.getLogsumexp(), getPositions(b, op), op.getCausalAttr(),
+        op.getScaleAttr(), op.getKeySizeAttr());
+    SmallVector<Value> results;
+    for (Value value : call->getResults())
+      results.push_back(b.castTensor(value, element));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+  /// The formulas of nn.attention_backward, one by one.
+  static SmallVector<Value> decompose(GenericBuilder &b,
+                                      nn::AttentionBackwardOp op) {
+    Scores<nn::AttentionBackwardOp> s(b, op);
+    int64_t dim = s.q.getDimSize(4), values = s.v.getDimSize(3);
+    // Of loops b g r s t: what is [B, S, G, R].
+    AffineMap stat = b.project(5, {0, 3, 1, 2});
+    Value weights = s.exponentials(s.masked(), op.getLogsumexp(), stat);
+    auto outType = cast<RankedTensorType>(op.getOut().getType());
+    AffineMap five = b.identity(5);
+    Value delta = b.reduce(
+        Combiner::Sum, outType.getShape(), b.leading(5, 4), s.wide,
+        {{op.getGrad(), five}, {op.getOut(), five}}, [&](ValueRange v) {
+          return arith::MulFOp::create(b, b.widen(v[0]), b.widen(v[1]));
+        });
+    Value dWeights =
+        s.product(op.getGrad(), s.rowLetters(), op.getV(), s.keyLetters(),
+                  s.scoreType(), s.scoreLetters(), values);
+    Value dScores = b.map(
+        s.shape, s.wide, {{weights, s.all}, {dWeights, s.all}, {delta, stat}},
+        [&](ValueRange v) {
+          Value slope = arith::SubFOp::create(b, v[1], v[2]);
+          slope = arith::MulFOp::create(b, v[0], slope);
+          return arith::MulFOp::create(
+              b, slope, b.constant(s.wide, op.getScale().convertToDouble()));
+        });
+    return {s.product(dScores, s.scoreLetters(), op.getK(), s.keyLetters(), s.q,
+                      s.rowLetters(), dim),
+            s.product(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(), s.k,
+                      s.keyLetters(), dim),
+            s.product(weights, s.scoreLetters(), op.getGrad(), s.rowLetters(),
+                      s.v, s.keyLetters(), values)};
+  }
+};
+
+} // namespace
+
+void tessera::populateAttentionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvertAttention, ConvertAttentionBackward>(
+      patterns.getContext());
+}

@@ -1,0 +1,276 @@
+//===- ConvertGradients.cpp - Gradients to linalg and library calls -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op as a few linalg.generic, arithmetic in f32 at least; the gradient of
+// a table is a library call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
+#include "tessera/Codegen/RowHelpers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The gradient of a norm: rstd (g - [mean of g] - y mean of (g y)) with
+/// g = grad gamma and y = (x - mean) rstd. `mean` is null for one that does not
+/// subtract it.
+template <typename Op>
+Value buildNormBackward(GenericBuilder &b, Op op, Value mean) {
+  Rows r(b, op.getX());
+  double inverse = 1.0 / r.size();
+  SmallVector<GenericBuilder::Input> inputs{{op.getGrad(), r.all},
+                                            {op.getGamma(), r.last},
+                                            {op.getX(), r.all},
+                                            {op.getRstd(), r.row}};
+  auto slope = [&](ValueRange v) -> Value {
+    return arith::MulFOp::create(b, b.widen(v[0]), b.widen(v[1]));
+  };
+  auto normalized = [&](ValueRange v) -> Value {
+    Value x = b.widen(v[2]);
+    if (mean)
+      x = arith::SubFOp::create(b, x, v[4]);
+    return arith::MulFOp::create(b, x, v[3]);
+  };
+  Value sum;
+  if (mean) {
+    sum = b.reduce(Combiner::Sum, r.shape, r.row, r.wide,
+                   ArrayRef(inputs).take_front(2), slope);
+    inputs.push_back({mean, r.row});
+  }
+  Value product = b.reduce(
+      Combiner::Sum, r.shape, r.row, r.wide, inputs, [&](ValueRange v) {
+        return arith::MulFOp::create(b, slope(v), normalized(v));
+      });
+  inputs.push_back({product, r.row});
+  if (mean)
+    inputs.push_back({sum, r.row});
+  return b.map(r.shape, r.type.getElementType(), inputs, [&](ValueRange v) {
+    Value y = normalized(v);
+    Value part = scaled(b, v[mean ? 5 : 4], inverse);
+    Value result =
+        arith::SubFOp::create(b, slope(v), arith::MulFOp::create(b, y, part));
+    if (mean)
+      result = arith::SubFOp::create(b, result, scaled(b, v[6], inverse));
+    return b.cast(arith::MulFOp::create(b, result, v[3]),
+                  r.type.getElementType());
+  });
+}
+
+struct ConvertLayerNormBackward : OpRewritePattern<nn::LayerNormBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::LayerNormBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, buildNormBackward(b, op, op.getMean()));
+    return success();
+  }
+};
+
+struct ConvertRMSNormBackward : OpRewritePattern<nn::RMSNormBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::RMSNormBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, buildNormBackward(b, op, Value()));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Loss and lookups
+//===----------------------------------------------------------------------===//
+
+/// Whether the innermost loop stands at position `id` - `offset`. Ids of 32
+/// bits are compared as they are: twice as many of them fit a vector.
+Value isHere(GenericBuilder &b, unsigned loop, Value id, Value offset) {
+  if (id.getType().isInteger(32))
+    return arith::CmpIOp::create(
+        b, arith::CmpIPredicate::eq,
+        arith::IndexCastOp::create(b, id.getType(), b.position(loop, offset)),
+        id);
+  return arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, b.position(loop, offset),
+      arith::IndexCastOp::create(b, b.getIndexType(), id));
+}
+
+struct ConvertCrossEntropyBackward
+    : OpRewritePattern<nn::CrossEntropyBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::CrossEntropyBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    Rows r(b, op.getLogits());
+    Type labelType = op.getLabels().getType().getElementType();
+    Value result = b.map(
+        r.shape, r.type.getElementType(),
+        {{op.getLogits(), r.all},
+         {op.getGrad(), r.row},
+         {op.getLogsumexp(), r.row},
+         {op.getLabels(), r.row}},
+        [&](ValueRange v) {
+          Value share = math::ExpOp::create(
+              b, arith::SubFOp::create(b, b.widen(v[0]), v[2]));
+          Value hit = isHere(b, r.rank - 1, v[3], op.getOffset());
+          Value less = arith::SubFOp::create(b, share, b.constant(r.wide, 1.0));
+          share = arith::SelectOp::create(b, hit, less, share);
+          Value ignored = arith::CmpIOp::create(
+              b, arith::CmpIPredicate::eq, v[3],
+              b.constant(labelType, int64_t(op.getIgnore())));
+          Value slope =
+              arith::SelectOp::create(b, ignored, b.constant(r.wide, 0), v[1]);
+          Value dx = arith::MulFOp::create(b, share, slope);
+          dx = selectTrue(b, r, op.getClasses(), op.getOffset(), dx, 0.0);
+          return b.cast(dx, r.type.getElementType());
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ConvertTakeAlongAxisBackward
+    : OpRewritePattern<nn::TakeAlongAxisBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TakeAlongAxisBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    Rows r(b, op.getResult());
+    Value result = b.map(
+        r.shape, r.type.getElementType(),
+        {{op.getGrad(), r.row}, {op.getIndex(), r.row}}, [&](ValueRange v) {
+          Value hit = isHere(b, r.rank - 1, v[1], op.getOffset());
+          return arith::SelectOp::create(
+              b, hit, v[0], b.constant(r.type.getElementType(), 0));
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ConvertEmbeddingBackward : OpRewritePattern<nn::EmbeddingBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EmbeddingBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Type element = type.getElementType();
+    Value grad = op.getGrad(), ids = op.getIds();
+    Type in = cast<RankedTensorType>(grad.getType()).getElementType();
+    // The library has f32, bf16 and f64, each to itself, and bf16 to f32.
+    Type library = getLibraryResult(b, in, element);
+    if (!(in == library || (in.isBF16() && library.isF32())))
+      grad = b.castTensor(grad, library);
+    Type idType = op.getIds().getType().getElementType();
+    if (!idType.isInteger(32) && !idType.isInteger(64))
+      ids = b.castTensor(ids, idType.getIntOrFloatBitWidth() < 32
+                                  ? b.getI32Type()
+                                  : b.getI64Type());
+    Value sums = rt::EmbeddingBackwardOp::create(
+        b, RankedTensorType::get(type.getShape(), library), grad, ids,
+        op.getOffset(), /*init=*/Value());
+    rewriter.replaceOp(op, b.castTensor(sums, element));
+    return success();
+  }
+
+  static Type getLibraryResult(GenericBuilder &b, Type in, Type out) {
+    if (out.isF64() || out.isF32() || (out.isBF16() && in.isBF16()))
+      return out;
+    return b.getF32Type();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+/// grad times a derivative at x.
+template <typename Op>
+Value buildActivationBackward(GenericBuilder &b, Op op,
+                              llvm::function_ref<Value(Value)> derivative) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  AffineMap all = b.identity(type.getRank());
+  return b.map(type.getShape(), type.getElementType(),
+               {{op.getGrad(), all}, {op.getX(), all}}, [&](ValueRange v) {
+                 Value slope = derivative(b.widen(v[1]));
+                 return b.cast(arith::MulFOp::create(b, b.widen(v[0]), slope),
+                               type.getElementType());
+               });
+}
+
+/// Phi(x) + x phi(x), of the normal distribution and its density.
+Value erfGeluSlope(GenericBuilder &b, Value x) {
+  Value erf = math::ErfOp::create(b, scaled(b, x, std::sqrt(0.5)));
+  Value square = arith::MulFOp::create(b, x, x);
+  Value density = scaled(b, math::ExpOp::create(b, scaled(b, square, -0.5)),
+                         1 / std::sqrt(2 * M_PI));
+  return arith::AddFOp::create(b, halfOfOnePlus(b, erf),
+                               arith::MulFOp::create(b, x, density));
+}
+
+struct ConvertGeluBackward : OpRewritePattern<nn::GeluBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::GeluBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, buildActivationBackward(b, op, [&](Value x) {
+                         return op.getKind() == nn::GeluKind::Tanh
+                                    ? tanhGeluSlope(b, x)
+                                    : erfGeluSlope(b, x);
+                       }));
+    return success();
+  }
+};
+
+/// With s = 1 / (1 + exp(-x)): s (1 + x (1 - s))
+struct ConvertSiluBackward : OpRewritePattern<nn::SiluBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::SiluBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, buildActivationBackward(b, op, [&](Value x) {
+          Value one = b.constant(x.getType(), 1.0);
+          Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+          Value s =
+              arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, exp));
+          Value rest =
+              arith::MulFOp::create(b, x, arith::SubFOp::create(b, one, s));
+          return arith::MulFOp::create(b, s,
+                                       arith::AddFOp::create(b, one, rest));
+        }));
+    return success();
+  }
+};
+
+} // namespace
+
+Value tessera::tanhGeluSlope(GenericBuilder &b, Value x) {
+  Value one = b.constant(x.getType(), 1.0);
+  Value t = math::TanhOp::create(b, geluArgument(b, x));
+  Value rest = arith::SubFOp::create(b, one, arith::MulFOp::create(b, t, t));
+  Value square = arith::MulFOp::create(b, x, x);
+  Value inner =
+      arith::AddFOp::create(b, one, scaled(b, square, 3 * kGeluCubic));
+  Value product = arith::MulFOp::create(
+      b, scaled(b, x, 0.5 * std::sqrt(2.0 / M_PI)), inner);
+  return arith::AddFOp::create(b, halfOfOnePlus(b, t),
+                               arith::MulFOp::create(b, rest, product));
+}
+
+void tessera::populateGradientPatterns(RewritePatternSet &patterns) {
+  patterns
+      .add<ConvertLayerNormBackward, ConvertRMSNormBackward,
+           ConvertCrossEntropyBackward, ConvertTakeAlongAxisBackward,
+           ConvertEmbeddingBackward, ConvertGeluBackward, ConvertSiluBackward>(
+          patterns.getContext());
+}

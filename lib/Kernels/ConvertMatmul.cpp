@@ -1,0 +1,255 @@
+//===- ConvertMatmul.cpp - Products to library calls ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/NN/NN.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Codegen/GenericBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+using Letters = Einsum::Letters;
+
+namespace {
+
+/// A copy of `value`, whose dimensions are `from`, with dimensions `to`.
+Value permute(GenericBuilder &b, Value value, ArrayRef<unsigned> from,
+              ArrayRef<unsigned> to) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> old = rt::getRowMajorStrides(type.getShape());
+  SmallVector<int64_t> shape, strides;
+  for (unsigned letter : to) {
+    size_t dim = llvm::find(from, letter) - from.begin();
+    shape.push_back(type.getDimSize(dim));
+    strides.push_back(old[dim]);
+  }
+  return rt::CopyOp::create(
+      b, RankedTensorType::get(shape, type.getElementType()), value, strides,
+      /*base=*/0, Value(), IntegerAttr());
+}
+
+/// Types that the runtime multiplies.
+bool isMatmulType(Type operand, Type result) {
+  bool isHalf = operand.isBF16() || operand.isF16();
+  return (isHalf || operand.isF32() || operand.isF64()) &&
+         (operand == result || (isHalf && result.isF32()));
+}
+
+} // namespace
+
+PlannedProduct tessera::planProduct(GenericBuilder &b, const Einsum &einsum,
+                                    Value lhs, Value rhs,
+                                    RankedTensorType type) {
+  MatmulPlan plan = planMatmul(einsum);
+  Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
+  if (plan.copied)
+    remark::missed(
+        b.getLoc(),
+        remark::RemarkOpts::name("ProductNeedsCopy").category("conversion"))
+        << remark::reason("dimensions of a group do not lie together")
+        << remark::metric("CopiedBytes",
+                          plan.copied * rt::getElementBytes(operand));
+  if (plan.lhsOrder)
+    lhs = permute(b, lhs, einsum.lhs, *plan.lhsOrder);
+  if (plan.rhsOrder)
+    rhs = permute(b, rhs, einsum.rhs, *plan.rhsOrder);
+  if (plan.swapped)
+    std::swap(lhs, rhs);
+  if (plan.resultOrder) {
+    SmallVector<int64_t> shape;
+    for (unsigned letter : *plan.resultOrder)
+      shape.push_back(einsum.sizes[letter]);
+    type = RankedTensorType::get(shape, type.getElementType());
+  }
+  return {plan, lhs, rhs, type};
+}
+
+Value tessera::finishProduct(GenericBuilder &b, const Einsum &einsum,
+                             const PlannedProduct &planned, Value product) {
+  if (!planned.plan.resultOrder)
+    return product;
+  return permute(b, product, *planned.plan.resultOrder, einsum.result);
+}
+
+Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
+                           Value rhs, RankedTensorType type) {
+  Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
+  Type element = type.getElementType();
+  if (!isMatmulType(operand, element)) {
+    // f32 to f64, for one: in the wide type.
+    Type wide = getWideType(element);
+    Value product =
+        buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
+                    RankedTensorType::get(type.getShape(), wide));
+    return b.castTensor(product, element);
+  }
+  PlannedProduct planned = planProduct(b, einsum, lhs, rhs, type);
+  const MatmulPlan &plan = planned.plan;
+  auto layout = rt::MatmulLayoutAttr::get(
+      b.getContext(), plan.batch, plan.m, plan.n, plan.k, plan.lda, plan.ldb,
+      plan.ldc, plan.strideA, plan.strideB, plan.strideC, plan.transA,
+      plan.transB);
+  Value product = rt::MatmulOp::create(b, planned.type, planned.a, planned.b,
+                                       /*init=*/Value(), layout);
+  return finishProduct(b, einsum, planned, product);
+}
+
+bool tessera::isDotProduct(const Einsum &einsum) {
+  MatmulPlan plan = planMatmul(einsum);
+  return plan.m * plan.n == 1;
+}
+
+Einsum tessera::getEinsum(nn::EinsumOp op) {
+  nn::EinsumOp::Letters spec = op.getLetters();
+  SmallVector<char> names;
+  Einsum einsum;
+  auto number = [&](StringRef text, Letters &letters) {
+    for (char c : text) {
+      auto *known = llvm::find(names, c);
+      letters.push_back(known - names.begin());
+      if (known == names.end())
+        names.push_back(c);
+    }
+  };
+  number(spec.lhs, einsum.lhs);
+  number(spec.rhs, einsum.rhs);
+  number(spec.result, einsum.result);
+  einsum.sizes.resize(names.size(), 1);
+  auto size = [&](const Letters &letters, Value tensor) {
+    for (auto [letter, size] : llvm::zip(
+             letters, cast<RankedTensorType>(tensor.getType()).getShape()))
+      einsum.sizes[letter] = size;
+  };
+  size(einsum.lhs, op.getLhs());
+  size(einsum.rhs, op.getRhs());
+  return einsum;
+}
+
+namespace {
+
+struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EinsumOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getScales().empty())
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+    Einsum einsum = getEinsum(op);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    if (!isa<FloatType>(lhs.getElementType()) || isDotProduct(einsum)) {
+      rewriter.replaceOp(op, loops(b, op, einsum, type));
+      return success();
+    }
+    rewriter.replaceOp(op,
+                       buildMatmul(b, einsum, op.getLhs(), op.getRhs(), type));
+    return success();
+  }
+
+  /// Integers, which no library has, and sums of products of elements, where
+  /// there is nothing to use twice.
+  static Value loops(GenericBuilder &b, nn::EinsumOp op, const Einsum &e,
+                     RankedTensorType type) {
+    unsigned n = e.sizes.size();
+    Type wide = getWideType(type.getElementType());
+    Value sum = b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result), wide,
+                         {{op.getLhs(), b.project(n, e.lhs)},
+                          {op.getRhs(), b.project(n, e.rhs)}},
+                         [&](ValueRange v) -> Value {
+                           Value x = b.cast(v[0], wide);
+                           Value y = b.cast(v[1], wide);
+                           if (isa<FloatType>(wide))
+                             return arith::MulFOp::create(b, x, y);
+                           return arith::MulIOp::create(b, x, y);
+                         });
+    return b.castTensor(sum, type.getElementType());
+  }
+};
+
+/// linalg.matmul, linalg.batch_matmul and generics that are products.
+struct ConvertContraction
+    : OpInterfaceRewritePattern<linalg::ContractionOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  LogicalResult matchAndRewrite(linalg::ContractionOpInterface contraction,
+                                PatternRewriter &rewriter) const override {
+    auto op = cast<linalg::LinalgOp>(contraction.getOperation());
+    auto type = dyn_cast_or_null<RankedTensorType>(
+        op->getNumResults() == 1 ? op->getResult(0).getType() : Type());
+    if (!type || !isa<FloatType>(type.getElementType()))
+      return failure();
+    return convert(op, type, rewriter);
+  }
+
+  static LogicalResult convert(linalg::LinalgOp op, RankedTensorType type,
+                               PatternRewriter &rewriter) {
+    Einsum einsum;
+    einsum.sizes = op.getStaticLoopRanges();
+    auto fill = [&](AffineMap map, Letters &letters) {
+      for (AffineExpr expr : map.getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        if (!dim)
+          return false;
+        letters.push_back(dim.getPosition());
+      }
+      return true;
+    };
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    if (maps.size() != 3 || !fill(maps[0], einsum.lhs) ||
+        !fill(maps[1], einsum.rhs) || !fill(maps[2], einsum.result) ||
+        einsum.check() || isDotProduct(einsum))
+      return failure();
+    Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+    Value init = op->getOperand(2);
+    Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
+    if (operand != cast<RankedTensorType>(rhs.getType()).getElementType() ||
+        !isa<FloatType>(operand))
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    Value product = buildMatmul(b, einsum, lhs, rhs, type);
+    if (!isZero(init)) {
+      AffineMap all = b.identity(type.getRank());
+      product = b.map(
+          type.getShape(), type.getElementType(), {{product, all}, {init, all}},
+          [&](ValueRange v) { return arith::AddFOp::create(b, v[0], v[1]); });
+    }
+    rewriter.replaceOp(op, product);
+    return success();
+  }
+
+  static bool isZero(Value init) {
+    if (auto fill = init.getDefiningOp<linalg::FillOp>())
+      return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+    return matchPattern(init, m_AnyZeroFloat());
+  }
+};
+
+/// A generic whose body is multiply and add.
+struct ConvertGenericContraction : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op))
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    // Multiply and add, nothing between.
+    if (!type || !isa<FloatType>(type.getElementType()) ||
+        op.getBody()->getOperations().size() != 3)
+      return failure();
+    return ConvertContraction::convert(
+        cast<linalg::LinalgOp>(op.getOperation()), type, rewriter);
+  }
+};
+
+} // namespace
+
+void tessera::populateMatmulPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvertEinsum, ConvertContraction, ConvertGenericContraction>(
+      patterns.getContext());
+}

@@ -1,0 +1,284 @@
+//===- ConvertMovement.cpp - Slices, pads and concatenations --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops that only move data. tensor.expand_shape and tensor.collapse_shape stay:
+// they are views and move nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "tessera/Codegen/GenericBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+struct ConvertSlice : OpRewritePattern<dist::AllSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::AllSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto source = cast<RankedTensorType>(op.getInput().getType());
+    int64_t dim = op.getDim();
+    Value start = dist::AxisOffsetOp::create(
+        rewriter, op.getLoc(), rewriter.getIndexType(), op.getAxes(),
+        type.getDimSize(dim), op.getMesh());
+    rewriter.replaceOpWithNewOp<rt::CopyOp>(
+        op, type, op.getInput(), rt::getRowMajorStrides(source.getShape()),
+        /*base=*/0, start, rewriter.getI64IntegerAttr(dim));
+    return success();
+  }
+};
+
+struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType source = op.getSourceType();
+    SmallVector<int64_t> full = rt::getRowMajorStrides(source.getShape());
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    SmallVector<int64_t> strides;
+    int64_t base = 0;
+    Value start;
+    IntegerAttr startDim;
+    for (int64_t i = 0; i < source.getRank(); ++i) {
+      int64_t step = op.getStaticStride(i);
+      if (ShapedType::isDynamic(step))
+        return failure();
+      if (!op.isDynamicOffset(i)) {
+        base += op.getStaticOffset(i) * full[i];
+      } else {
+        // One dimension may begin at a place known at run time only.
+        if (start || dropped[i] || step != 1)
+          return failure();
+        start = op.getDynamicOffset(i);
+        startDim = rewriter.getI64IntegerAttr(strides.size());
+      }
+      if (!dropped[i])
+        strides.push_back(full[i] * step);
+    }
+    rewriter.replaceOpWithNewOp<rt::CopyOp>(op, op.getType(), op.getSource(),
+                                            strides, base, start, startDim);
+    return success();
+  }
+};
+
+struct ConvertConcat : OpRewritePattern<tensor::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<rt::ConcatOp>(op, op.getType(), op.getInputs(),
+                                              op.getDim());
+    return success();
+  }
+};
+
+/// Where each piece of a ring lies: the device's number and the step, around.
+struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::AssembleOp op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    int64_t dim = op.getDim(), count = op.getPieces().size();
+    int64_t size = type.getDimSize(dim) / count;
+    Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), op.getAxes(),
+                                           size, op.getMesh());
+    Value whole = arith::ConstantIndexOp::create(b, type.getDimSize(dim));
+    SmallVector<Value> starts;
+    for (int64_t step = 0; step < count; ++step)
+      starts.push_back(arith::RemUIOp::create(
+          b,
+          arith::AddIOp::create(b, own,
+                                arith::ConstantIndexOp::create(b, step * size)),
+          whole));
+    rewriter.replaceOpWithNewOp<rt::AssembleOp>(op, type, op.getPieces(),
+                                                starts, dim);
+    return success();
+  }
+};
+
+/// The element of `block` that lies at the loops, where the block begins at
+/// `low` and takes every `strides`-th place of each dimension (every one
+/// without strides); `outside` where none does.
+Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
+                Value outside, ArrayRef<int64_t> strides = {}) {
+  auto type = cast<RankedTensorType>(block.getType());
+  Value inside;
+  SmallVector<Value> position;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    Value here = arith::SubIOp::create(b, b.loop(i), b.index(low[i]));
+    int64_t stride = strides.empty() ? 1 : strides[i];
+    Value in = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, here,
+                                     b.index(type.getDimSize(i) * stride));
+    if (stride != 1) {
+      Value rest = arith::RemUIOp::create(b, here, b.index(stride));
+      Value hits =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, b.index(0));
+      in = arith::AndIOp::create(b, in, hits);
+      here = arith::DivUIOp::create(b, here, b.index(stride));
+    }
+    position.push_back(arith::SelectOp::create(b, in, here, b.index(0)));
+    inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
+  }
+  Value read = tensor::ExtractOp::create(b, block, position);
+  return inside ? Value(arith::SelectOp::create(b, inside, read, outside))
+                : read;
+}
+
+struct ConvertPad : OpRewritePattern<tensor::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::PadOp op,
+                                PatternRewriter &rewriter) const override {
+    Attribute value;
+    Value padding = op.getConstantPaddingValue();
+    if (!padding || !matchPattern(padding, m_Constant(&value)) ||
+        ShapedType::isDynamicShape(op.getStaticLow()))
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    RankedTensorType type = op.getResultType();
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          return readBlock(
+              b, op.getSource(), op.getStaticLow(),
+              arith::ConstantOp::create(b, cast<TypedAttr>(value)));
+        }));
+    return success();
+  }
+};
+
+struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = op.getType();
+    if (ShapedType::isDynamicShape(op.getStaticStrides()) ||
+        ShapedType::isDynamicShape(op.getStaticOffsets()) ||
+        llvm::any_of(op.getStaticStrides(),
+                     [](int64_t stride) { return stride < 1; }) ||
+        op.getSourceType().getRank() != type.getRank())
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, b.map(type.getShape(), type.getElementType(),
+                                 {{op.getDest(), b.identity(type.getRank())}},
+                                 [&](ValueRange v) {
+                                   return readBlock(b, op.getSource(),
+                                                    op.getStaticOffsets(), v[0],
+                                                    op.getStaticStrides());
+                                 }));
+    return success();
+  }
+};
+
+struct ConvertSplat : OpRewritePattern<tensor::SplatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::SplatOp op,
+                                PatternRewriter &rewriter) const override {
+    Attribute value;
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!matchPattern(op.getInput(), m_Constant(&value))) {
+      Value empty = tensor::EmptyOp::create(
+          rewriter, op.getLoc(), type.getShape(), type.getElementType());
+      rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), empty);
+      return success();
+    }
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, DenseElementsAttr::get(type, value));
+    return success();
+  }
+};
+
+struct ConvertFromElements : OpRewritePattern<tensor::FromElementsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::FromElementsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          Value place = b.index(0);
+          for (auto [loop, stride] : llvm::enumerate(strides))
+            place = arith::AddIOp::create(
+                b, place,
+                arith::MulIOp::create(b, b.loop(loop), b.index(stride)));
+          Value value = op.getElements().back();
+          for (auto [i, element] :
+               llvm::enumerate(op.getElements().drop_back())) {
+            Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                 place, b.index(i));
+            value = arith::SelectOp::create(b, isHere, element, value);
+          }
+          return value;
+        }));
+    return success();
+  }
+};
+
+struct ConvertGenerate : OpRewritePattern<tensor::GenerateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::GenerateOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
+    Block &body = op.getBody().front();
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          IRMapping mapping;
+          for (BlockArgument place : body.getArguments())
+            mapping.map(place, b.loop(place.getArgNumber()));
+          for (Operation &inner : body.without_terminator())
+            b.clone(inner, mapping);
+          return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+        }));
+    return success();
+  }
+};
+
+struct ConvertInsert : OpRewritePattern<tensor::InsertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!type.getElementType().isIntOrFloat())
+      return failure();
+    GenericBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op,
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getDest(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value value = op.getScalar(), isHere;
+                for (auto [loop, place] : llvm::enumerate(op.getIndices())) {
+                  Value same = arith::CmpIOp::create(
+                      b, arith::CmpIPredicate::eq, b.loop(loop), place);
+                  isHere = isHere
+                               ? Value(arith::AndIOp::create(b, isHere, same))
+                               : same;
+                }
+                return isHere ? Value(arith::SelectOp::create(b, isHere, value,
+                                                              v[0]))
+                              : value;
+              }));
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populateMovementPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat,
+               ConvertAssemble, ConvertPad, ConvertInsertSlice, ConvertSplat,
+               ConvertFromElements, ConvertGenerate, ConvertInsert>(
+      patterns.getContext());
+}

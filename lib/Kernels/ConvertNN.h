@@ -1,0 +1,73 @@
+//===- ConvertNN.h - Patterns from nn to records and linalg -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_KERNELS_CONVERTNN_H
+#define TESSERA_LIB_KERNELS_CONVERTNN_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "tessera/Kernels/MatmulPlan.h"
+
+namespace tessera {
+
+struct GenericBuilder;
+namespace nn {
+class EinsumOp;
+} // namespace nn
+
+/// An einsum by numbers.
+Einsum getEinsum(nn::EinsumOp op);
+/// Whether no element of an operand is used twice.
+bool isDotProduct(const Einsum &einsum);
+
+/// A product in the form of a library call.
+struct PlannedProduct {
+  MatmulPlan plan;
+  /// A and B of the call, copied where that is needed.
+  mlir::Value a, b;
+  /// Of C.
+  mlir::RankedTensorType type;
+};
+
+/// Plans a product with a result of `type`, and copies the operands for it.
+PlannedProduct planProduct(GenericBuilder &b, const Einsum &einsum,
+                           mlir::Value lhs, mlir::Value rhs,
+                           mlir::RankedTensorType type);
+/// The result of the einsum from the call's.
+mlir::Value finishProduct(GenericBuilder &b, const Einsum &einsum,
+                          const PlannedProduct &planned, mlir::Value product);
+
+/// The product of two tensors, in the wide type where the runtime does not have
+/// theirs: rt.matmul and the copies that it needs.
+mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
+                        mlir::Value lhs, mlir::Value rhs,
+                        mlir::RankedTensorType type);
+
+/// nn.einsum and linalg contractions to rt.matmul.
+void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
+/// nn.quantize to linalg, and products in 8 bits to rt.scaled_matmul; or, where
+/// not even `inLibrary`, to products in bf16.
+void populateQuantizedPatterns(mlir::RewritePatternSet &patterns,
+                               bool inLibrary);
+/// nn.attention and its gradients to library calls; f64, which the library does
+/// not have, to products and row ops.
+void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// Gradients of norms, loss, activations, tables.
+void populateGradientPatterns(mlir::RewritePatternSet &patterns);
+/// The updates of parameters and their state.
+void populateOptimizerPatterns(mlir::RewritePatternSet &patterns);
+/// Activations, norms, softmax, loss, reductions, broadcasts, transposes.
+void populateRowPatterns(mlir::RewritePatternSet &patterns);
+/// What depends on a position or an index: rope, embedding, take_along_axis,
+/// iota, mask_padding, dist.to_partial.
+void populatePositionPatterns(mlir::RewritePatternSet &patterns);
+/// tensor ops and dist.all_slice that move data: rt.copy, rt.concat.
+void populateMovementPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_KERNELS_CONVERTNN_H

@@ -1,0 +1,260 @@
+//===- ConvertPositions.cpp - Ops that depend on positions, to linalg
+//--------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops whose value depends on where an element lies: linalg.index plus the op's
+// offset. Reads at computed places are tensor.extract in the body; an index
+// outside the tensor is never read at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvertNN.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Codegen/GenericBuilder.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// What a read by index gives: the position within the tensor, or 0 where
+/// `inside` is false.
+struct Lookup {
+  Value position, inside;
+};
+
+/// The position of `id - offset` in a dimension of `size`.
+Lookup lookUp(GenericBuilder &b, Value id, Value offset, int64_t size) {
+  Value position = arith::IndexCastOp::create(b, b.getIndexType(), id);
+  if (offset)
+    position = arith::SubIOp::create(b, position, offset);
+  // Unsigned: a negative position is beyond the size.
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position,
+                                       b.index(size));
+  Value safe = arith::SelectOp::create(b, inside, position, b.index(0));
+  return {safe, inside};
+}
+
+struct ConvertEmbedding : OpRewritePattern<nn::EmbeddingOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::EmbeddingOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    unsigned rank = type.getRank();
+    // Without an offset a wrong id is an error: it shows as NaN.
+    double outside =
+        op.getOffset() ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+    int64_t size =
+        cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
+    Value result = b.map(
+        type.getShape(), type.getElementType(),
+        {{op.getIds(), b.leading(rank, rank - 1)}}, [&](ValueRange v) {
+          Lookup row = lookUp(b, v[0], op.getOffset(), size);
+          Value read = tensor::ExtractOp::create(
+              b, op.getTable(), ValueRange{row.position, b.loop(rank - 1)});
+          return arith::SelectOp::create(
+              b, row.inside, read, b.constant(type.getElementType(), outside));
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ConvertTakeAlongAxis : OpRewritePattern<nn::TakeAlongAxisOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::TakeAlongAxisOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    int64_t size = op.getX().getType().getShape().back();
+    Value result = b.map(
+        type.getShape(), type.getElementType(),
+        {{op.getIndex(), b.identity(type.getRank())}}, [&](ValueRange v) {
+          Lookup element = lookUp(b, v[0], op.getOffset(), size);
+          SmallVector<Value> position;
+          for (int64_t i = 0; i < type.getRank(); ++i)
+            position.push_back(b.loop(i));
+          position.push_back(element.position);
+          Value read = tensor::ExtractOp::create(b, op.getX(), position);
+          return arith::SelectOp::create(b, element.inside, read,
+                                         b.constant(type.getElementType(), 0));
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ConvertIota : OpRewritePattern<nn::IotaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::IotaOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Value result =
+        b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
+          return arith::IndexCastOp::create(b, type.getElementType(),
+                                            b.position(0, op.getOffset()));
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct ConvertMaskPadding : OpRewritePattern<nn::MaskPaddingOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::MaskPaddingOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getX().getType());
+    Value result = b.map(
+        type.getShape(), type.getElementType(),
+        {{op.getX(), b.identity(type.getRank())}}, [&](ValueRange v) {
+          Value position = b.position(op.getDim(), op.getOffset());
+          Value isTrue = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                               position, b.index(op.getSize()));
+          return arith::SelectOp::create(
+              b, isTrue, v[0], arith::ConstantOp::create(b, op.getValue()));
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// Frequencies of rope, in radians a position: theta^(-2i/n), stretched as the
+/// scaling says.
+SmallVector<double> ropeFrequencies(nn::RopeOp op, int64_t half) {
+  SmallVector<double> frequencies;
+  double theta = op.getTheta().convertToDouble();
+  for (int64_t i = 0; i < half; ++i) {
+    double frequency = std::pow(theta, -double(i) / double(half));
+    if (auto scaling = op.getScalingAttr()) {
+      double factor = scaling.getFactor().getValueAsDouble();
+      double low = scaling.getLowFreqFactor().getValueAsDouble();
+      double high = scaling.getHighFreqFactor().getValueAsDouble();
+      double turns =
+          double(scaling.getOriginalContext()) * frequency / (2 * M_PI);
+      // 0 below `low` turns in the original context, 1 above `high`.
+      double keep = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+      frequency = (1 - keep) * frequency / factor + keep * frequency;
+    }
+    frequencies.push_back(frequency);
+  }
+  return frequencies;
+}
+
+struct ConvertRope : OpRewritePattern<nn::RopeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::RopeOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getX().getType());
+    unsigned rank = type.getRank();
+    int64_t half = type.getShape().back() / 2;
+    SmallVector<Value> table = makeTable(b, op, half);
+
+    // x as [..., 2, half]; loops are its dimensions.
+    SmallVector<int64_t> shape(type.getShape().drop_back());
+    shape.append({2, half});
+    SmallVector<ReassociationIndices> groups;
+    for (unsigned i = 0; i < rank; ++i)
+      groups.push_back({int64_t(i)});
+    groups.back().push_back(rank);
+    auto split = RankedTensorType::get(shape, type.getElementType());
+    Value x = tensor::ExpandShapeOp::create(b, split, op.getX(), groups);
+
+    AffineMap same = b.identity(rank + 1);
+    SmallVector<AffineExpr> swapped(same.getResults());
+    swapped[rank - 1] = 1 - b.getAffineDimExpr(rank - 1);
+    AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
+    AffineMap angle =
+        b.project(rank + 1, {unsigned(op.getDim()), unsigned(rank)});
+    Value y = b.map(
+        shape, type.getElementType(),
+        {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},
+        [&](ValueRange v) {
+          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                              b.loop(rank - 1), b.index(0));
+          Value minus = arith::NegFOp::create(b, v[3]);
+          Value sine = op.getInverse()
+                           ? arith::SelectOp::create(b, first, v[3], minus)
+                           : arith::SelectOp::create(b, first, minus, v[3]);
+          Value rotated = arith::AddFOp::create(
+              b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
+              arith::MulFOp::create(b, b.widen(v[1]), sine));
+          return b.cast(rotated, type.getElementType());
+        });
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
+    return success();
+  }
+
+  /// Cosines and sines of [position, frequency]. The angle is brought into one
+  /// turn in f64: positions go to millions, where f32 has no digits left.
+  static SmallVector<Value> makeTable(GenericBuilder &b, nn::RopeOp op,
+                                      int64_t half) {
+    auto type = cast<RankedTensorType>(op.getX().getType());
+    Type wide = getWideType(type.getElementType());
+    auto frequencyType = RankedTensorType::get({half}, b.getF64Type());
+    SmallVector<double> values = ropeFrequencies(op, half);
+    Value frequencies = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(frequencyType, ArrayRef<double>(values)));
+    return b.mapMany(
+        {type.getDimSize(op.getDim()), half}, {wide, wide},
+        {{frequencies, b.project(2, {1})}},
+        [&](ValueRange v) -> SmallVector<Value> {
+          Value position = arith::IndexCastOp::create(
+              b, b.getI64Type(), b.position(0, op.getOffset()));
+          position = arith::SIToFPOp::create(b, b.getF64Type(), position);
+          Value angle = arith::MulFOp::create(b, position, v[0]);
+          Value turns = math::RoundEvenOp::create(
+              b, arith::MulFOp::create(b, angle,
+                                       b.constant(b.getF64Type(), 0.5 / M_PI)));
+          angle = arith::SubFOp::create(
+              b, angle,
+              arith::MulFOp::create(b, turns,
+                                    b.constant(b.getF64Type(), 2 * M_PI)));
+          angle = b.cast(angle, wide);
+          return {math::CosOp::create(b, angle), math::SinOp::create(b, angle)};
+        });
+  }
+};
+
+/// The whole value on coordinate 0, the neutral element elsewhere.
+struct ConvertToPartial : OpRewritePattern<dist::ToPartialOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(dist::ToPartialOp op,
+                                PatternRewriter &rewriter) const override {
+    GenericBuilder b(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op.getType());
+    Combiner combiner = op.getKind() == dist::ReductionKind::Sum ? Combiner::Sum
+                        : op.getKind() == dist::ReductionKind::Max
+                            ? Combiner::Max
+                            : Combiner::Min;
+    Value coordinate = dist::AxisOffsetOp::create(
+        b, b.getIndexType(), op.getAxes(), /*local_size=*/1, op.getMesh());
+    TypedAttr neutral = b.neutral(combiner, type.getElementType());
+    Value result =
+        b.map(type.getShape(), type.getElementType(),
+              {{op.getInput(), b.identity(type.getRank())}}, [&](ValueRange v) {
+                Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                    coordinate, b.index(0));
+                return arith::SelectOp::create(
+                    b, first, v[0], arith::ConstantOp::create(b, neutral));
+              });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+} // namespace
+
+void tessera::populatePositionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvertEmbedding, ConvertTakeAlongAxis, ConvertIota,
+               ConvertMaskPadding, ConvertRope, ConvertToPartial>(
+      patterns.getContext());
+}

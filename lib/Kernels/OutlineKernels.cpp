@@ -1,0 +1,388 @@
+//===- OutlineKernels.cpp - Groups of linalg ops become kernels -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that are equal but for locations are one function: those of different
+// layers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Codegen/GPUPlan.h"
+#include "tessera/Codegen/KernelRows.h"
+#include "tessera/Fusion/FusionGroups.h"
+#include "tessera/Kernels/Passes.h"
+#include "tessera/Kernels/StepFunction.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "tessera/Kernels/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::RTDialect;
+
+namespace {
+
+/// A value within a kernel that takes more bytes a row than this is a result:
+/// it is too large for a stack.
+constexpr int64_t kMaxRowBytes = 64 * 1024;
+
+/// Ops that are copied into every kernel that reads them.
+bool isCloned(Operation *op) {
+  return op && isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op);
+}
+
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module)
+      : module(module), symbols(module),
+        onGPU(rt::getTarget(module) != rt::Target::Host) {}
+  LogicalResult run(func::FuncOp step);
+
+private:
+  LogicalResult outlineBlock(Block &block);
+  LogicalResult outline(const FusionGroup &group);
+  /// The kernel with this body: the known one, or `func`, with a name.
+  func::FuncOp unify(func::FuncOp func);
+  DenseI64ArrayAttr findReuse(func::FuncOp func) const;
+
+  ModuleOp module;
+  SymbolTable symbols;
+  bool onGPU;
+  /// By their hash.
+  llvm::DenseMap<llvm::hash_code, SmallVector<func::FuncOp, 1>> kernels;
+  unsigned count = 0;
+};
+
+} // namespace
+
+/// The values that ops of the group read from outside it: tensors, then
+/// scalars. Fails on a scalar that is no index.
+static FailureOr<SmallVector<Value>> findInputs(const FusionGroup &group) {
+  llvm::SetVector<Value> tensors, scalars;
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  auto visit = [&](Operation *reader, linalg::GenericOp op) -> LogicalResult {
+    for (Value value : reader->getOperands()) {
+      if (op->isAncestor(value.getParentBlock()->getParentOp()) &&
+          value.getParentBlock() != op->getBlock())
+        continue;
+      Operation *def = value.getDefiningOp();
+      if (members.contains(def) || isCloned(def))
+        continue;
+      if (isa<RankedTensorType>(value.getType()))
+        tensors.insert(value);
+      else if (value.getType().isIndex())
+        scalars.insert(value);
+      else
+        return op.emitError("expects tensors and index scalars from outside "
+                            "but got ")
+               << value.getType();
+    }
+    return success();
+  };
+  for (linalg::GenericOp op : group.ops) {
+    WalkResult result = op->walk([&](Operation *inner) {
+      return failed(visit(inner, op)) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  SmallVector<Value> inputs(tensors.begin(), tensors.end());
+  inputs.append(scalars.begin(), scalars.end());
+  return inputs;
+}
+
+/// The values that others read, and those that are too large to stay inside.
+static SmallVector<Value> findResults(const FusionGroup &group, bool onGPU) {
+  int64_t inside = 0;
+  // On a GPU all that stays inside shares the memory of a block.
+  auto isTooLarge = [&](int64_t rowBytes) {
+    if (!onGPU)
+      return rowBytes > kMaxRowBytes;
+    if (inside + rowBytes > kMaxInsideBytes)
+      return true;
+    inside += rowBytes;
+    return false;
+  };
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  SmallVector<Value> results;
+  for (linalg::GenericOp op : group.ops)
+    for (Value value : op->getResults()) {
+      bool outside = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        while (user && user->getBlock() != op->getBlock())
+          user = user->getParentOp();
+        return !members.contains(user);
+      });
+      auto type = cast<RankedTensorType>(value.getType());
+      if (outside || isTooLarge(rt::getTensorBytes(type) / group.rows))
+        results.push_back(value);
+    }
+  return results;
+}
+
+/// Clones `op` and what it reads of constants, empty tensors and fills.
+static void cloneInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
+  op->walk([&](Operation *inner) {
+    for (Value value : inner->getOperands()) {
+      Operation *def = value.getDefiningOp();
+      if (!mapping.contains(value) && isCloned(def) && !op->isAncestor(def))
+        cloneInto(builder, def, mapping);
+    }
+  });
+  builder.clone(*op, mapping);
+}
+
+/// True if the map passes a tensor of `shape` element by element, in order, as
+/// the op's loops go.
+static bool isInOrder(linalg::GenericOp op, AffineMap map,
+                      ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto access = getLinearAccess(map, shape, 0);
+  return access && access->offset == 0 &&
+         ShapedType::getNumElements(sizes) ==
+             ShapedType::getNumElements(shape) &&
+         llvm::all_of(
+             llvm::zip(sizes, access->strides, rt::getRowMajorStrides(sizes)),
+             [](auto loop) {
+               auto [size, stride, inOrder] = loop;
+               return size == 1 || stride == inOrder;
+             });
+}
+
+/// On a GPU the threads of a row go on at their own pace. A result of one
+/// element a row lies over nothing that they all read, and what lies under a
+/// result is only read element by element.
+static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
+                          BlockArgument argument, OpResult result) {
+  int64_t largest = 1;
+  for (linalg::GenericOp op : ops) {
+    int64_t size = 1;
+    for (int64_t loop : op.getStaticLoopRanges())
+      size *= loop;
+    largest = std::max(largest, size);
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == argument &&
+          !isInOrder(op, op.getMatchingIndexingMap(&operand),
+                     cast<RankedTensorType>(argument.getType()).getShape()))
+        return false;
+  }
+  return cast<RankedTensorType>(result.getType()).getNumElements() == largest;
+}
+
+/// Result r may lie over argument a if each row of a is read in that row only,
+/// and no later than r is written, at the same elements by the op that writes.
+DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
+  SmallVector<linalg::GenericOp> ops;
+  for (Operation &op : func.front())
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      ops.push_back(generic);
+  int64_t rows =
+      func->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
+  auto allows = [&](BlockArgument argument, OpResult result) {
+    auto writer = cast<linalg::GenericOp>(result.getOwner());
+    if (onGPU && !mayReuseOnGPU(ops, argument, result))
+      return false;
+    bool written = false;
+    for (linalg::GenericOp op : ops) {
+      if (readsByIndex(op, argument))
+        return false;
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (operand.get() != argument)
+          continue;
+        AffineMap map = op.getMatchingIndexingMap(&operand);
+        if (written || !staysInRow(map, *getRowLoops(op, rows)))
+          return false;
+        OpOperand *init = writer.getDpsInitOperand(result.getResultNumber());
+        if (op == writer && (map != op.getMatchingIndexingMap(init) ||
+                             op.getNumReductionLoops()))
+          return false;
+      }
+      written |= op == writer;
+    }
+    return true;
+  };
+  SmallVector<int64_t> pairs;
+  Operation *terminator = func.front().getTerminator();
+  for (auto [r, value] : llvm::enumerate(terminator->getOperands()))
+    for (BlockArgument argument : func.getArguments())
+      if (argument.getType() == value.getType() &&
+          allows(argument, cast<OpResult>(value)))
+        pairs.append({int64_t(r), int64_t(argument.getArgNumber())});
+  return DenseI64ArrayAttr::get(func.getContext(), pairs);
+}
+
+/// Of all but locations, the name, and which value an operand is.
+static llvm::hash_code hashKernel(func::FuncOp func) {
+  llvm::hash_code hash = hash_value(func.getFunctionType());
+  func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+static bool areEqual(func::FuncOp lhs, func::FuncOp rhs) {
+  return lhs.getFunctionType() == rhs.getFunctionType() &&
+         lhs->getDiscardableAttrDictionary() ==
+             rhs->getDiscardableAttrDictionary() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &lhs.getBody(), &rhs.getBody(),
+             OperationEquivalence::IgnoreLocations);
+}
+
+func::FuncOp Outliner::unify(func::FuncOp func) {
+  SmallVector<func::FuncOp, 1> &known = kernels[hashKernel(func)];
+  auto *equal = llvm::find_if(
+      known, [&](func::FuncOp other) { return areEqual(func, other); });
+  if (equal != known.end()) {
+    func.erase();
+    return *equal;
+  }
+  known.push_back(func);
+  func.setName("kernel_" + std::to_string(count++));
+  symbols.insert(func, module.getBody()->end());
+  return func;
+}
+
+LogicalResult Outliner::outline(const FusionGroup &group) {
+  FailureOr<SmallVector<Value>> inputs = findInputs(group);
+  if (failed(inputs))
+    return failure();
+  SmallVector<Value> results = findResults(group, onGPU);
+  linalg::GenericOp last = group.ops.back();
+  OpBuilder builder(last.getContext());
+  auto func = func::FuncOp::create(
+      last.getLoc(), "kernel",
+      builder.getFunctionType(ValueRange(*inputs).getTypes(),
+                              ValueRange(results).getTypes()));
+  func.setPrivate();
+  func->setAttr(RTDialect::kKernelAttr, builder.getUnitAttr());
+  func->setAttr(RTDialect::kRowsAttr, builder.getI64IntegerAttr(group.rows));
+  builder.setInsertionPointToStart(func.addEntryBlock());
+  IRMapping mapping;
+  mapping.map(*inputs, func.getArguments());
+  for (linalg::GenericOp op : group.ops)
+    cloneInto(builder, op, mapping);
+  SmallVector<Value> returned;
+  for (Value value : results)
+    returned.push_back(mapping.lookup(value));
+  func::ReturnOp::create(builder, last.getLoc(), returned);
+  func->setAttr(RTDialect::kReuseAttr, findReuse(func));
+
+  func = unify(func);
+  builder.setInsertionPointAfter(last);
+  auto call = rt::KernelOp::create(builder, last.getLoc(),
+                                   ValueRange(results).getTypes(),
+                                   func.getSymName(), *inputs);
+  SmallPtrSet<Operation *, 16> members;
+  for (linalg::GenericOp op : group.ops)
+    members.insert(op);
+  for (auto [value, result] : llvm::zip(results, call.getResults()))
+    value.replaceAllUsesWith(result);
+  for (linalg::GenericOp op : llvm::reverse(group.ops))
+    op.erase();
+  return success();
+}
+
+/// Whether a kernel depends on scalars alone.
+static bool isTable(rt::KernelOp op) {
+  return llvm::none_of(op.getOperandTypes(),
+                       [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+/// Moves tables that are the same in each iteration before their loop.
+static void hoistTables(scf::ForOp loop) {
+  for (rt::KernelOp op :
+       llvm::make_early_inc_range(loop.getBody()->getOps<rt::KernelOp>()))
+    if (isTable(op) && llvm::all_of(op.getOperands(), [&](Value scalar) {
+          return loop.isDefinedOutsideOfLoop(scalar);
+        }))
+      op->moveBefore(loop);
+}
+
+/// Tables, which depend on scalars alone (rope's cosines), are made once: the
+/// first call of a kernel stands for later ones of the same scalars. What reads
+/// tensors is left alone: a recomputed value may be wanted twice.
+static void mergeTables(Block &block) {
+  SmallVector<rt::KernelOp> known;
+  for (rt::KernelOp op :
+       llvm::make_early_inc_range(block.getOps<rt::KernelOp>())) {
+    // A loop writes over the value that it starts with.
+    bool startsLoop = llvm::any_of(
+        op->getUsers(), [](Operation *user) { return isa<scf::ForOp>(user); });
+    if (!isTable(op) || startsLoop)
+      continue;
+    auto *first = llvm::find_if(known, [&](rt::KernelOp other) {
+      return other.getCalleeAttr() == op.getCalleeAttr() &&
+             llvm::equal(other.getOperands(), op.getOperands());
+    });
+    if (first == known.end()) {
+      known.push_back(op);
+      continue;
+    }
+    op.replaceAllUsesWith(*first);
+    op.erase();
+  }
+}
+
+LogicalResult Outliner::outlineBlock(Block &block) {
+  FusionPlan plan = planFusion(block);
+  Operation *terminator = block.getTerminator();
+  for (const FusionPlan::Unit &unit : plan.order) {
+    if (unit.op) {
+      unit.op->moveBefore(terminator);
+      continue;
+    }
+    for (linalg::GenericOp op : plan.groups[unit.group].ops)
+      op->moveBefore(terminator);
+  }
+  for (const FusionGroup &group : plan.groups)
+    if (failed(outline(group)))
+      return failure();
+  // What only kernels read is in the kernels now.
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+  return success();
+}
+
+LogicalResult Outliner::run(func::FuncOp step) {
+  // Loops first: what they need of the outside is then known there.
+  WalkResult result = step.walk([&](scf::ForOp loop) {
+    if (failed(outlineBlock(*loop.getBody())))
+      return WalkResult::interrupt();
+    hoistTables(loop);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted() || failed(outlineBlock(step.front())))
+    return failure();
+  mergeTables(step.front());
+  return success();
+}
+
+namespace {
+struct OutlineKernelsPass
+    : tessera::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
+    if (failed(step) || failed(Outliner(getOperation()).run(*step)))
+      signalPassFailure();
+  }
+};
+} // namespace

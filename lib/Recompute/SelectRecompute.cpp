@@ -1,0 +1,434 @@
+//===- SelectRecompute.cpp - Repeats ops instead of keeping values --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Works on one device's program. What is kept and what is repeated is
+// Recompute.h's problem; here it is read off the IR and written back: a
+// repeated op is a copy before its first use in the backward.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "tessera/Recompute/Passes.h"
+#include "tessera/Recompute/Recompute.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SELECTRECOMPUTEPASS
+#include "tessera/Recompute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Forward and backward of one micro-batch: a block with gradients in it.
+class BlockRecompute {
+public:
+  BlockRecompute(Block &block, Operation *firstBackward, StringRef policy)
+      : block(block), firstBackward(firstBackward), policy(policy) {}
+
+  LogicalResult run();
+  /// The fewest and the most bytes that can be kept.
+  std::pair<int64_t, int64_t> getRange();
+
+private:
+  void buildProblem();
+  void findStages();
+  bool isRepeatable(Operation *op) const;
+  bool leavesStage(Value value) const;
+  FailureOr<RecomputeChoice> choose() const;
+  void rewrite(const RecomputeChoice &choice);
+  Operation *findEqual(Operation *op) const;
+  Value repeat(Value value, Operation *before, const RecomputeChoice &choice);
+  void report(const RecomputeChoice &choice) const;
+
+  Block &block;
+  Operation *firstBackward;
+  StringRef policy;
+  RecomputeProblem problem;
+  /// Only looked up.
+  llvm::DenseMap<Operation *, unsigned> opNumbers;
+  llvm::DenseMap<Value, unsigned> valueNumbers;
+  /// By op: which block of the model it belongs to; 0: none.
+  std::vector<unsigned> stages;
+  /// By op: its copy in the backward.
+  std::vector<Operation *> copies;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Stages of the model
+//===----------------------------------------------------------------------===//
+
+/// The parameter that a value is, or was made of by ops of one operand.
+static StringRef getParameterName(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (def->getNumOperands() != 1)
+      return "";
+    value = def->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (!func)
+    return "";
+  auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                nn::NNDialect::kParamAttr);
+  return name ? name.getValue() : "";
+}
+
+/// Of "blocks.3.attn.wq" the part "blocks.3", up to the first number; empty if
+/// there is none.
+static StringRef getStageName(StringRef parameter) {
+  size_t end = 0;
+  while (end < parameter.size()) {
+    size_t dot = std::min(parameter.find('.', end), parameter.size());
+    unsigned number;
+    if (!parameter.slice(end, dot).getAsInteger(10, number))
+      return parameter.take_front(dot);
+    end = dot + 1;
+  }
+  return "";
+}
+
+/// A stage begins with the first op that uses a parameter of another one.
+void BlockRecompute::findStages() {
+  StringRef current;
+  unsigned stage = 0, last = 0;
+  for (Operation &op : block) {
+    if (&op == firstBackward)
+      break;
+    for (Value operand : op.getOperands()) {
+      StringRef parameter = getParameterName(operand);
+      if (parameter.empty() || getStageName(parameter) == current)
+        continue;
+      current = getStageName(parameter);
+      stage = current.empty() ? 0 : ++last;
+    }
+    stages.push_back(stage);
+  }
+}
+
+/// True if another stage of the forward uses the value.
+bool BlockRecompute::leavesStage(Value value) const {
+  unsigned stage = stages[opNumbers.lookup(value.getDefiningOp())];
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto it = opNumbers.find(block.findAncestorOpInBlock(*user));
+    return it != opNumbers.end() && stages[it->second] != stage;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Problem
+//===----------------------------------------------------------------------===//
+
+/// Bytes of all tensors of these types.
+static double getBytes(TypeRange types) {
+  double bytes = 0;
+  for (Type type : types)
+    bytes += getTensorBytes(type);
+  return bytes;
+}
+
+/// True if the op moves bytes between devices.
+static bool communicates(Operation *op) {
+  auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
+  auto type = collective && op->getNumOperands()
+                  ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                  : RankedTensorType();
+  return collective &&
+         (!type || collective.getBytesReceived(type, /*groupSize=*/2) > 0);
+}
+
+/// Whether `selective` repeats the op: what is cheap for the bytes that it
+/// gives. No product, no attention, no reduction between devices; what one
+/// device holds a part of is gathered again.
+static bool isCheap(Operation *op) {
+  if (communicates(op))
+    return getBytes(op->getResultTypes()) > getBytes(op->getOperandTypes());
+  CostKind kind = getOpCost(op).kind;
+  return kind == CostKind::None || kind == CostKind::Collective ||
+         kind == CostKind::Elementwise || kind == CostKind::RowReduction;
+}
+
+bool BlockRecompute::isRepeatable(Operation *op) const {
+  if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
+    return false;
+  // The embedding and the head are there once: to repeat them frees nothing at
+  // the time of the peak, but costs.
+  bool isInStage = stages[opNumbers.lookup(op)] != 0;
+  if (policy == "selective")
+    return isCheap(op) && (isInStage || !communicates(op));
+  if (!isInStage)
+    return false;
+  return policy != "full" || llvm::none_of(op->getResults(), [&](Value value) {
+           return leavesStage(value);
+         });
+}
+
+/// Time to run an op again, in the time of moving a byte through memory; a
+/// device receives a tenth of a byte in it.
+static int64_t getTime(Operation *op) {
+  constexpr double kReceived = 0.1;
+  if (communicates(op))
+    return static_cast<int64_t>(std::max(getBytes(op->getOperandTypes()),
+                                         getBytes(op->getResultTypes())) /
+                                kReceived);
+  return static_cast<int64_t>(getWorkBytes(op));
+}
+
+void BlockRecompute::buildProblem() {
+  findStages();
+  for (Operation &op : block) {
+    if (&op == firstBackward)
+      break;
+    opNumbers[&op] = problem.ops.size();
+    problem.ops.emplace_back();
+    for (Value result : op.getResults()) {
+      valueNumbers[result] = problem.values.size();
+      RecomputeProblem::Value &value = problem.values.emplace_back();
+      value.op = opNumbers[&op];
+      // A constant or a position costs nothing to keep.
+      if (isa<RankedTensorType>(result.getType()) &&
+          !matchPattern(&op, m_Constant()))
+        value.bytes = static_cast<int64_t>(getTensorBytes(result.getType()));
+      // What the block yields is alive to its end in any case.
+      value.isNeeded = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        Operation *here = block.findAncestorOpInBlock(*user);
+        return here != block.getTerminator() &&
+               !here->isBeforeInBlock(firstBackward);
+      });
+    }
+  }
+  for (Operation &op : block) {
+    if (&op == firstBackward)
+      break;
+    RecomputeProblem::Op &entry = problem.ops[opNumbers[&op]];
+    entry.isRepeatable = isRepeatable(&op);
+    entry.time = getTime(&op);
+    for (Value operand : op.getOperands())
+      if (auto it = valueNumbers.find(operand); it != valueNumbers.end())
+        entry.operands.push_back(it->second);
+  }
+}
+
+FailureOr<RecomputeChoice> BlockRecompute::choose() const {
+  StringRef text = policy;
+  int64_t bytes;
+  if (!text.consume_front("auto=") || text.getAsInteger(10, bytes))
+    return keepLeast(problem);
+  if (std::optional<RecomputeChoice> choice = keepWithin(problem, bytes))
+    return *choice;
+  return block.getParentOp()->emitError("recompute: expects auto=")
+         << keepLeast(problem).keptBytes << " at least, the bytes that a "
+         << "device must keep of a micro-batch for the backward, but got "
+         << policy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrite
+//===----------------------------------------------------------------------===//
+
+/// An op of the backward that computes what `op` does, of the same values: the
+/// gather of a parameter, for one.
+Operation *BlockRecompute::findEqual(Operation *op) const {
+  if (op->getNumOperands() == 0)
+    return nullptr;
+  for (Operation *user : op->getOperand(0).getUsers())
+    if (user->getBlock() == &block && !user->isBeforeInBlock(firstBackward) &&
+        user->getName() == op->getName() &&
+        user->getOperands() == op->getOperands() &&
+        user->getResultTypes() == op->getResultTypes() &&
+        user->getPropertiesAsAttribute() == op->getPropertiesAsAttribute())
+      return user;
+  return nullptr;
+}
+
+/// The copy of a repeated op's result, with copies of what it is made of,
+/// before `before` where it has none yet.
+Value BlockRecompute::repeat(Value value, Operation *before,
+                             const RecomputeChoice &choice) {
+  auto it = valueNumbers.find(value);
+  if (it == valueNumbers.end())
+    return value;
+  unsigned number = problem.values[it->second].op;
+  if (!choice.isRepeated[number])
+    return value;
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  if (!copies[number]) {
+    Operation *op = value.getDefiningOp();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(repeat(operand, before, choice));
+    OpBuilder builder(before);
+    Operation *equal =
+        llvm::equal(operands, op->getOperands()) ? findEqual(op) : nullptr;
+    if (equal && before->isBeforeInBlock(equal))
+      equal->moveBefore(before);
+    copies[number] =
+        equal ? equal
+              : cloneWithTypes(builder, op, operands, op->getResultTypes());
+    copies[number]->setDiscardableAttr(dist::DistDialect::kRecomputeAttr,
+                                       builder.getUnitAttr());
+  }
+  return copies[number]->getResult(result);
+}
+
+void BlockRecompute::rewrite(const RecomputeChoice &choice) {
+  copies.assign(problem.ops.size(), nullptr);
+  SmallVector<Operation *> backward;
+  for (Operation *op = firstBackward; op != block.getTerminator();
+       op = op->getNextNode())
+    backward.push_back(op);
+  for (Operation *op : backward)
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        operand.set(repeat(operand.get(), op, choice));
+    });
+}
+
+void BlockRecompute::report(const RecomputeChoice &choice) const {
+  remark::passed(block.getParentOp()->getLoc(),
+                 remark::RemarkOpts::name("Recompute").category("training"))
+      << remark::add("{0}: keeps {1} of {2} bytes for the backward and repeats "
+                     "{3} ops",
+                     policy, choice.keptBytes, keepAll(problem).keptBytes,
+                     llvm::count(choice.isRepeated, true));
+}
+
+LogicalResult BlockRecompute::run() {
+  buildProblem();
+  assert(problem.check().empty() && "the forward is in program order");
+  FailureOr<RecomputeChoice> choice = choose();
+  if (failed(choice))
+    return failure();
+  rewrite(*choice);
+  report(*choice);
+  return success();
+}
+
+std::pair<int64_t, int64_t> BlockRecompute::getRange() {
+  buildProblem();
+  return {keepLeast(problem).keptBytes, keepAll(problem).keptBytes};
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// The first op of a block that was built for gradients.
+static Operation *findBackward(Block &block) {
+  for (Operation &op : block)
+    if (op.hasAttr(dist::DistDialect::kBackwardAttr))
+      return &op;
+  return nullptr;
+}
+
+/// Calls `visit` for each block with gradients and the first op of its
+/// backward.
+static LogicalResult
+forEachBackward(ModuleOp module,
+                function_ref<LogicalResult(Block &, Operation *)> visit) {
+  for (auto func : module.getOps<FunctionOpInterface>()) {
+    if (func.isExternal())
+      continue;
+    for (Block *block : dist::getBlocks(func))
+      if (Operation *first = findBackward(*block))
+        if (failed(visit(*block, first)))
+          return failure();
+  }
+  return success();
+}
+
+static LogicalResult recompute(ModuleOp module, StringRef policy) {
+  return forEachBackward(module, [&](Block &block, Operation *first) {
+    return BlockRecompute(block, first, policy).run();
+  });
+}
+
+namespace {
+struct SelectRecomputePass
+    : tessera::impl::SelectRecomputePassBase<SelectRecomputePass> {
+  using SelectRecomputePassBase::SelectRecomputePassBase;
+  explicit SelectRecomputePass(ArenaMeasure measure)
+      : measure(std::move(measure)) {}
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    SelectRecomputePassBase::getDependentDialects(registry);
+    if (measure.dialects)
+      measure.dialects(registry);
+  }
+
+  /// `auto=<bytes of the arena>` as `auto=<bytes to keep>`: by trial.
+  FailureOr<std::string> fitArena(int64_t limit) {
+    ModuleOp module = getOperation();
+    int64_t least = 0, most = 0, needed = 0;
+    (void)forEachBackward(module, [&](Block &block, Operation *first) {
+      auto [low, high] = BlockRecompute(block, first, "auto=0").getRange();
+      least = std::max(least, low);
+      most = std::max(most, high);
+      return success();
+    });
+    if (most == 0)
+      return std::string("none");
+    bool failedOnce = false;
+    auto getBytes = [&](int64_t kept) -> int64_t {
+      OwningOpRef<ModuleOp> copy = module.clone();
+      std::string text = "auto=" + std::to_string(kept);
+      FailureOr<int64_t> bytes = failure();
+      if (succeeded(recompute(*copy, text)))
+        bytes = measure.bytes(*copy);
+      failedOnce |= failed(bytes);
+      return failed(bytes) ? 0 : *bytes;
+    };
+    std::optional<int64_t> kept =
+        fitKeptBytes(least, most, limit, getBytes, needed);
+    if (failedOnce)
+      return failure();
+    if (kept)
+      return "auto=" + std::to_string(*kept);
+    return module.emitError("recompute: expects auto=")
+           << needed << " at least, the bytes of a device's arena that keeps "
+           << "as little as can be for the backward, but got auto=" << limit;
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::string chosen = policy;
+    auto plan =
+        module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
+    if (chosen.empty())
+      chosen = plan ? plan.getRecompute().str() : "none";
+    if (!dist::isRecomputePolicy(chosen)) {
+      module.emitError("expects recompute none, selective, full or "
+                       "auto=<bytes> but got '")
+          << chosen << "'";
+      return signalPassFailure();
+    }
+    int64_t limit = 0;
+    StringRef text = chosen;
+    if (measure.bytes && text.consume_front("auto=") &&
+        !text.getAsInteger(10, limit)) {
+      FailureOr<std::string> fitting = fitArena(limit);
+      if (failed(fitting))
+        return signalPassFailure();
+      chosen = *fitting;
+    }
+    if (chosen != "none" && failed(recompute(module, chosen)))
+      signalPassFailure();
+  }
+
+  ArenaMeasure measure;
+};
+} // namespace
+
+std::unique_ptr<Pass> tessera::createSelectRecomputePass(ArenaMeasure measure) {
+  return std::make_unique<SelectRecomputePass>(std::move(measure));
+}

@@ -1,0 +1,98 @@
+//===- ReshardBound.h - What is left to do at least -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A time that no way from a state to the goal is shorter than: the transfers
+// that some device must receive, over the nearest link, and the latencies of
+// the collectives without which the goal's numbers of shards do not come about.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RESHARD_RESHARDBOUND_H
+#define TESSERA_LIB_RESHARD_RESHARDBOUND_H
+
+#include "ReshardSpace.h"
+#include <bitset>
+
+namespace tessera {
+
+class ReshardBound {
+public:
+  using Part = ReshardSpace::Part;
+  using Parts = ReshardSpace::Parts;
+  using State = ReshardSpace::State;
+
+  /// Both are kept by reference.
+  ReshardBound(const ReshardSpace &space, const State &goal);
+
+  struct Bound {
+    /// Seconds of any way, and collectives on it.
+    double time = 0;
+    int collectives = 0;
+    int slices = 0;
+    /// The same of any way that begins with a permute, the permute included.
+    double permuteTime = 0;
+    int permuteCollectives = 1;
+  };
+  Bound get(const State &state) const;
+
+private:
+  /// The shards of each dimension, and the dimensions whose axes part ways
+  /// with the goal's.
+  struct Held {
+    llvm::SmallVector<int64_t, 8> shards;
+    std::bitset<DimLists::kCapacity> apart;
+    /// The parts at which they do.
+    Part mine[DimLists::kCapacity], goals[DimLists::kCapacity];
+  };
+  /// The links of a level and those further out, and the groups of devices that
+  /// only they connect. Only where each axis lies on one level.
+  struct Outer {
+    /// Bits of the parts that lie on them.
+    uint64_t parts = 0;
+    double latency, bandwidth;
+    /// Devices of a group.
+    double inside = 1;
+    /// Groups that cut the goal, and that have parts of its sum each.
+    double goalShards = 1, goalPartial = 1;
+    /// Groups that have the same of it.
+    double replicas = 1;
+  };
+  void addOuterLevels();
+  double countShards(llvm::ArrayRef<Part> list, uint64_t mask) const;
+  /// Seconds that transfers between groups take more than over the nearest
+  /// links: of any way, and of any behind a permute.
+  std::pair<double, double> getOuterTime(const Outer &outer, const State &state,
+                                         const Held &held) const;
+  /// Latencies and collectives that must come; the same behind any permute.
+  struct Needs {
+    int latencies = 0, collectives = 0;
+    int permuted = 0, permutedCollectives = 0;
+  };
+  Held getHeld(const State &state) const;
+  Needs getNeeds(const Held &held, int64_t partial) const;
+  double getOverlap(const Held &held) const;
+  /// Partial parts to be reduced, as the number of devices that have one each;
+  /// `kept` is the number of those that stay partial.
+  int64_t getPartial(const State &state, double &kept) const;
+  int getSlices(const Held &held, int64_t partial) const;
+  double getTime(int latencies, double elements) const;
+
+  const ReshardSpace &space;
+  const State &goal;
+  llvm::SmallVector<Parts, 8> goalParts;
+  llvm::SmallVector<int64_t, 8> goalShards;
+  int64_t allShards = 1, goalPartial = 1;
+  int64_t largestPart = 2;
+  /// Elements of the tensor, and of a device at the goal.
+  double elements, wanted = 1;
+  llvm::SmallVector<Outer, 2> outers;
+  /// log2 of the number of shards at the goal.
+  double goalLog = 0;
+  double replicas = 1;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_RESHARD_RESHARDBOUND_H

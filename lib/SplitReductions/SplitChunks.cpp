@@ -1,0 +1,165 @@
+//===- SplitChunks.cpp - Sums of columns by parts of them -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitReductions.h"
+#include "mlir/IR/Matchers.h"
+#include "tessera/Codegen/ColumnReductions.h"
+#include "tessera/Codegen/ReductionLoops.h"
+
+using namespace mlir;
+using namespace tessera;
+using utils::IteratorType;
+
+/// The elements that one part adds, at least.
+static constexpr int64_t kLeastPart = 16;
+
+linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
+  linalg::FillOp start = getStart(op, 0);
+  std::optional<AffineMap> map = planFusedColumnReduction(op);
+  if (!map || !start || !getCombiner(op, 0) ||
+      !matchPattern(start.getInputs()[0], m_AnyZeroFloat()))
+    return nullptr;
+  GenericBuilder b(op.getLoc(), op);
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = *map;
+  unsigned last = op.getNumReductionLoops() - 1;
+  std::fill_n(iterators.begin(), last, IteratorType::parallel);
+  SmallVector<int64_t> shape = op.getStaticLoopRanges();
+  shape[last] /= cast<AffineConstantExpr>(
+                     cast<AffineBinaryOpExpr>(map->getResult(last)).getRHS())
+                     .getValue();
+  linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
+                                    fillLike(b, start, shape), maps, iterators);
+  linalg::GenericOp whole = sumParts(b, op, parts.getResult(0), last + 1);
+  op.getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op.erase();
+  return whole;
+}
+
+/// The largest divisor of `size` that is at most `most`.
+static int64_t largestDivisor(int64_t size, int64_t most) {
+  for (int64_t divisor = std::min(size, most); divisor > 1; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 1;
+}
+
+/// Splits loop `loop` in two, the outer one of `outer` iterations right before
+/// the inner one; the result stays as it is.
+static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
+                                   unsigned loop, int64_t outer) {
+  unsigned loops = op.getNumLoops();
+  SmallVector<AffineExpr> places;
+  for (unsigned i = 0; i < loops; ++i)
+    places.push_back(b.getAffineDimExpr(i < loop ? i : i + 1));
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    int64_t dim = findLoop(map, loop);
+    SmallVector<AffineExpr> exprs;
+    for (AffineExpr expr : map.getResults())
+      exprs.push_back(expr.replaceDims(places));
+    if (dim >= 0)
+      exprs.insert(exprs.begin() + dim, b.getAffineDimExpr(loop));
+    maps.push_back(AffineMap::get(loops + 1, 0, exprs, b.getContext()));
+    if (!op.isDpsInit(&operand))
+      inputs.push_back(dim >= 0 ? splitDim(b, operand.get(), dim, outer)
+                                : operand.get());
+  }
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  iterators.insert(iterators.begin() + loop, iterators[loop]);
+  return rebuild(b, op, inputs, op.getDpsInits(), maps, iterators);
+}
+
+linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
+  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  unsigned loops = op.getNumLoops();
+  if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
+      iterators.back() != IteratorType::parallel)
+    return nullptr;
+  int64_t rows = 1, additions = 1;
+  SmallVector<unsigned> parallel;
+  for (unsigned i = 0; i < loops; ++i) {
+    if (iterators[i] == IteratorType::reduction) {
+      additions *= sizes[i];
+      continue;
+    }
+    parallel.push_back(i);
+    if (i + 1 < loops)
+      rows *= sizes[i];
+  }
+  AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (resultMap != AffineMap::getMultiDimIdentityMap(loops, op.getContext())
+                       .getSubMap(parallel))
+    return nullptr;
+  int64_t wanted = std::min(kRowsOfGPU / rows, additions / kLeastPart);
+  if (wanted < 2)
+    return nullptr;
+  // Whole loops from the first one on, and a part of the next.
+  GenericBuilder b(op.getLoc(), op);
+  linalg::GenericOp cut = op;
+  SmallVector<unsigned> parts;
+  for (unsigned i = 0; i < loops && wanted > 1; ++i) {
+    if (iterators[i] != IteratorType::reduction)
+      continue;
+    parts.push_back(i);
+    if (sizes[i] <= wanted) {
+      wanted /= sizes[i];
+      continue;
+    }
+    int64_t outer = largestDivisor(sizes[i], wanted);
+    bool isPlain = llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+      return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+        return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(i);
+      });
+    });
+    if (outer > 1 && isPlain)
+      cut = splitLoop(b, op, i, outer);
+    else
+      parts.pop_back();
+    break;
+  }
+  if (parts.empty())
+    return nullptr;
+  // Parts, the other columns' loops, what is left of the sum, the last column.
+  unsigned all = cut.getNumLoops();
+  SmallVector<unsigned> order(parts), rest;
+  iterators = cut.getIteratorTypesArray();
+  for (unsigned i = 0; i + 1 < all; ++i) {
+    if (llvm::is_contained(parts, i))
+      continue;
+    (iterators[i] == IteratorType::parallel ? order : rest).push_back(i);
+  }
+  llvm::append_range(order, rest);
+  order.push_back(all - 1);
+  linalg::GenericOp sum = reorder(b, cut, order);
+  if (cut != op)
+    cut.erase();
+  sizes = sum.getStaticLoopRanges();
+  SmallVector<int64_t> shape;
+  SmallVector<unsigned> stored;
+  for (unsigned i = 0; i < all; ++i)
+    if (i < order.size() - rest.size() - 1 || i + 1 == all) {
+      stored.push_back(i);
+      shape.push_back(sizes[i]);
+    }
+  SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
+  maps.back() = b.project(all, stored);
+  iterators = sum.getIteratorTypesArray();
+  std::fill_n(iterators.begin(), parts.size(), IteratorType::parallel);
+  linalg::GenericOp made =
+      rebuild(b, sum, sum.getDpsInputs(), fillLike(b, getStart(op, 0), shape),
+              maps, iterators);
+  sum.erase();
+  linalg::GenericOp whole = sumParts(b, op, made.getResult(0), parts.size());
+  op.getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op.erase();
+  return whole;
+}

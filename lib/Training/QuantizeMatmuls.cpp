@@ -1,0 +1,92 @@
+//===- QuantizeMatmuls.cpp - Matmuls of layers in 8 bits ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With precision fp8 the products with a layer's weights take both operands in
+// f8E4M3FN; their gradients follow from the op (NNGradients.cpp). What has the
+// vocabulary as a dimension, the head, stays as it is: small errors of logits
+// are large ones of the loss. Attention is no product with a weight.
+//
+// A weight is quantized once a step, where it rests: on a rank that has a part
+// of it, and before it is gathered. What a layer reads is quantized once for
+// all products that read it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StateSharding.h"
+#include "TrainStepBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+using Quantized = std::pair<Value, Value>;
+
+/// Whether a product may take operands of this type in 8 bits.
+static bool isNarrowProduct(Operation *op) {
+  auto einsum = dyn_cast<nn::EinsumOp>(op);
+  return einsum && einsum.getScales().empty() &&
+         getElementTypeOrSelf(einsum.getLhs().getType()).isBF16();
+}
+
+/// A weight that is only multiplied with, and has no dimension of words.
+bool TrainStepBuilder::isQuantizable(const TrainedParameter &parameter) {
+  Attribute dims = forward.getArgAttr(parameter.forward.getArgNumber(),
+                                      nn::NNDialect::kDimsAttr);
+  return parameter.type.getRank() > 1 &&
+         !llvm::is_contained(getDimNames(dims), "vocab") &&
+         !parameter.inUse.use_empty() &&
+         llvm::all_of(parameter.inUse.getUsers(), isNarrowProduct);
+}
+
+/// Erases an op without uses, and what only it used.
+static void eraseChain(Operation *op) {
+  while (op && op->use_empty()) {
+    Operation *before = op->getOperand(0).getDefiningOp();
+    op->erase();
+    op = before;
+  }
+}
+
+void TrainStepBuilder::quantizeMatmuls(Operation *accumulate, Block &body) {
+  auto element = builder.getType<Float8E4M3FNType>();
+  OpBuilder outer(accumulate), inner = OpBuilder::atBlockBegin(&body);
+  llvm::DenseMap<Value, Quantized> known;
+  llvm::SmallVector<Value> replaced;
+  for (TrainedParameter &parameter : parameters) {
+    if (!isQuantizable(parameter))
+      continue;
+    auto [value, scale] =
+        nn::buildQuantized(outer, loc, parameter.source, element);
+    parameter.source = value;
+    Value was = parameter.inUse;
+    parameter.inUse = isStoredFlat(parameter)
+                          ? parameter.flat->unflatten(inner, loc, value)
+                          : value;
+    known[was] = {parameter.inUse, scale};
+    replaced.push_back(was);
+  }
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (!isNarrowProduct(&op) || (!known.contains(op.getOperand(0)) &&
+                                  !known.contains(op.getOperand(1))))
+      continue;
+    auto product = cast<nn::EinsumOp>(op);
+    OpBuilder b(product);
+    auto quantize = [&](Value operand) {
+      auto [it, isNew] = known.try_emplace(operand);
+      if (isNew)
+        it->second = nn::buildQuantized(b, product.getLoc(), operand, element);
+      return it->second;
+    };
+    auto [lhs, lhsScale] = quantize(product.getLhs());
+    auto [rhs, rhsScale] = quantize(product.getRhs());
+    auto quantized = nn::EinsumOp::create(
+        b, product.getLoc(), product.getType(), product.getSpec(), lhs, rhs,
+        ValueRange{lhsScale, rhsScale});
+    quantized->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+    product.replaceAllUsesWith(quantized.getResult());
+    product.erase();
+  }
+  for (Value value : replaced)
+    eraseChain(value.getDefiningOp());
+}

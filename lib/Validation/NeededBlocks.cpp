@@ -1,0 +1,203 @@
+//===- NeededBlocks.cpp - Which blocks the uses of a value need -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NeededBlocks.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Follows uses to what says where their values lie.
+class Finder {
+public:
+  Finder(const llvm::DenseMap<Value, ShardState> &states,
+         Placements &placements, bool assumesWhole)
+      : states(states), placements(placements), assumesWhole(assumesWhole) {}
+
+  std::optional<Placements::Id> find(Value value, int64_t dim,
+                                     int64_t multiple) {
+    if (++numVisited > kMostVisited)
+      return std::nullopt;
+    for (OpOperand &use : value.getUses())
+      if (auto found = findAt(use, dim, multiple);
+          found && fits(*found, multiple))
+        return found;
+    return std::nullopt;
+  }
+
+private:
+  bool fits(Placements::Id found, int64_t multiple) const {
+    return placements.getCount(found) % multiple == 0;
+  }
+
+  std::optional<Placements::Id> findAt(OpOperand &use, int64_t dim,
+                                       int64_t multiple) {
+    Operation *op = use.getOwner();
+    if (op->hasTrait<OpTrait::ReturnLike>())
+      return readResult(op, use.getOperandNumber(), dim);
+    if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+      return findBefore(collective, dim, multiple);
+    if (auto mask = dyn_cast<nn::MaskPaddingOp>(op);
+        mask && mask.getDim() == static_cast<uint64_t>(dim))
+      return readOffset(mask);
+    if (isa<dist::ToPartialOp>(op))
+      return find(op->getResult(0), dim, multiple);
+    return op->getNumRegions() == 0 || isa<ShardingRuleOpInterface>(op)
+               ? findThroughRule(use, dim, multiple)
+               : std::nullopt;
+  }
+
+  std::optional<Placements::Id> readResult(Operation *op, unsigned index,
+                                           int64_t dim) {
+    auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
+    if (!function)
+      return std::nullopt;
+    auto attr = function.getResultAttrOfType<dist::ShardingAttr>(
+        index, dist::DistDialect::kShardingAttr);
+    if (!attr)
+      return std::nullopt;
+    Sharding sharding = attr.toSharding(placements.getMesh());
+    if (dim >= static_cast<int64_t>(sharding.dims.size()))
+      return std::nullopt;
+    return placements.get(sharding.dims[dim].axes);
+  }
+
+  std::optional<Placements::Id> readOffset(nn::MaskPaddingOp op) {
+    if (!op.getOffset())
+      return Placements::kWhole;
+    auto it = states.find(op.getOffset());
+    if (it == states.end() || !it->second.numbers)
+      return std::nullopt;
+    return placements.findBlocks(*it->second.numbers,
+                                 getSize(op.getX(), op.getDim()));
+  }
+
+  /// The placement before the collective that gives what is needed after it.
+  std::optional<Placements::Id> findBefore(dist::CollectiveOpInterface op,
+                                           int64_t dim, int64_t multiple) {
+    if (op->getNumOperands() != 1 || isa<dist::BroadcastOp>(op))
+      return std::nullopt;
+    AxisList axes = op.getAxes().toAxes(placements.getMesh());
+    int64_t size = numShards(axes), before = getSize(op->getOperand(0), dim);
+    int64_t behind = getSize(op->getResult(0), dim);
+    if (auto permute = dyn_cast<dist::CollectivePermuteOp>(*op)) {
+      auto found = find(op->getResult(0), dim, multiple);
+      return found ? undo(permute, *found, axes) : found;
+    }
+    if (behind == before)
+      return find(op->getResult(0), dim, multiple);
+    if (behind == before * size) {
+      auto found =
+          find(op->getResult(0), dim, multiple / std::gcd(multiple, size));
+      if (!found && assumesWhole && fits(Placements::kWhole, multiple))
+        found = Placements::kWhole;
+      return found ? placements.slice(*found, axes) : found;
+    }
+    if (before != behind * size)
+      return std::nullopt;
+    auto found = find(op->getResult(0), dim, multiple * size);
+    return found ? placements.gather(*found, axes) : found;
+  }
+
+  /// Where the blocks lie before `op` that lie as in `id` after it.
+  Placements::Id undo(dist::CollectivePermuteOp op, Placements::Id id,
+                      ArrayRef<AxisRef> axes) {
+    std::vector<int32_t> sources = getSources(op, placements);
+    std::vector<int32_t> targets(sources.size());
+    for (auto [device, source] : llvm::enumerate(sources))
+      targets[source] = device;
+    return placements.permute(id, targets, axes);
+  }
+
+  static int64_t getSize(Value value, int64_t dim) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+  }
+
+  /// What results need that have each factor of the dimension apart.
+  std::optional<Placements::Id> findThroughExpansion(Operation *op,
+                                                     const ShardingRule &rule,
+                                                     const DimFactors &list,
+                                                     int64_t multiple) {
+    Placements::Id all = Placements::kWhole;
+    for (unsigned factor : list) {
+      std::optional<Placements::Id> found;
+      for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+        for (auto [other, factors] : llvm::enumerate(tensor))
+          if (!found && factors == DimFactors{factor})
+            found = find(value, other, /*multiple=*/1);
+      if (!found)
+        return std::nullopt;
+      all = placements.combine(all, *found);
+    }
+    return fits(all, multiple) ? std::optional(all) : std::nullopt;
+  }
+
+  static bool needsWhole(const ShardingRule &rule, const DimFactors &factors) {
+    return llvm::all_of(factors, [&](unsigned factor) {
+      FactorKind kind = rule.factors[factor].kind;
+      return kind == FactorKind::Replicated || kind == FactorKind::Decomposed;
+    });
+  }
+
+  /// What another operand has of the dimension, or a result needs.
+  std::optional<Placements::Id> findThroughRule(OpOperand &use, int64_t dim,
+                                                int64_t multiple) {
+    Operation *op = use.getOwner();
+    ShardingRule rule = getShardingRule(op);
+    if (use.getOperandNumber() >= rule.operands.size())
+      return std::nullopt;
+    const TensorFactors &mine = rule.operands[use.getOperandNumber()];
+    if (dim < static_cast<int64_t>(mine.size()) && needsWhole(rule, mine[dim]))
+      return Placements::kWhole;
+    if (dim >= static_cast<int64_t>(mine.size()))
+      return std::nullopt;
+    if (mine[dim].size() > 1)
+      return findThroughExpansion(op, rule, mine[dim], multiple);
+    for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands))
+      for (auto [other, factors] : llvm::enumerate(tensor)) {
+        auto it = states.find(value);
+        if (factors != mine[dim] || it == states.end() ||
+            other >= it->second.dims.size())
+          continue;
+        const DimState &state = it->second.dims[other];
+        if (!state.uniform && fits(state.placement, multiple))
+          return state.placement;
+      }
+    for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
+      for (auto [other, factors] : llvm::enumerate(tensor))
+        if (factors == mine[dim])
+          if (auto found = find(value, other, multiple))
+            return found;
+    return std::nullopt;
+  }
+
+  static constexpr unsigned kMostVisited = 64;
+  const llvm::DenseMap<Value, ShardState> &states;
+  Placements &placements;
+  bool assumesWhole;
+  unsigned numVisited = 0;
+};
+
+} // namespace
+
+std::optional<Placements::Id>
+tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
+                          const llvm::DenseMap<Value, ShardState> &states,
+                          Placements &placements) {
+  // What is gathered is likely to be needed whole.
+  std::optional<Placements::Id> found;
+  for (bool assumesWhole : {false, true})
+    if (!found)
+      found =
+          Finder(states, placements, assumesWhole).find(value, dim, multiple);
+  return found;
+}

@@ -1,0 +1,186 @@
+//===- PartitionProver.cpp - Follows blocks through a local function ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionProver.h"
+#include "ReplicatedOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tessera;
+
+LogicalResult PartitionVerdict::report() const {
+  if (answer == PartitionAnswer::Proven)
+    return success();
+  InFlightDiagnostic error =
+      op->emitError("verify-partition: ")
+      << (answer == PartitionAnswer::Refuted ? "refuted" : "not provable")
+      << ": " << op->getName() << ": " << why;
+  if (reference)
+    error.attachNote(*reference) << "the reference computes it here";
+  return error;
+}
+
+bool PartitionProver::refute(Operation *op, const Twine &why) {
+  // Without a reference some global program may be what the op is a part of.
+  if (!global)
+    return giveUp(op, why + ", and there is no reference to compare with");
+  verdict.answer = PartitionAnswer::Refuted;
+  verdict.op = op;
+  verdict.why = why.str();
+  return false;
+}
+
+bool PartitionProver::giveUp(Operation *op, const Twine &why) {
+  verdict.answer = PartitionAnswer::NotProvable;
+  verdict.op = op;
+  verdict.why = why.str();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+bool PartitionProver::visit(Operation *op) {
+  ++numVisited;
+  for (Value operand : op->getOperands())
+    if (!states.contains(operand))
+      return giveUp(op, "an operand of unknown origin");
+  if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+    return visitCollective(collective, op->getOperand(0), op->getResult(0));
+  if (auto start = dyn_cast<dist::StartOp>(op))
+    return visitStart(start);
+  if (auto bucket = dyn_cast<dist::BucketOp>(op))
+    return visitBucket(bucket);
+  if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+    ShardState state = states.find(wait.getFuture())->second;
+    states[wait.getResult()] = std::move(state);
+    return true;
+  }
+  if (auto matmul = dyn_cast<dist::CollectiveMatmulOp>(op))
+    return visitCollectiveMatmul(matmul);
+  if (auto partial = dyn_cast<dist::ToPartialOp>(op))
+    return visitToPartial(partial);
+  if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))
+    return visitOffset(offset);
+  if (ConstantValue constant = getConstantValue(op); constant.value)
+    return visitConstant(op, constant);
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+    return visitAccumulate(accumulate);
+  if (auto made = matchReplicated(op, reference, states, !global)) {
+    for (auto [result, state] : llvm::zip(op->getResults(), *made))
+      states[result] = std::move(state);
+    return true;
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return visitFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitIf(branch);
+  if (auto send = dyn_cast<dist::SendOp>(op))
+    return visitSend(send);
+  if (auto recv = dyn_cast<dist::RecvOp>(op))
+    return visitRecv(recv);
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return visitCall(call);
+  return visitOp(op);
+}
+
+bool PartitionProver::visitBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (!visit(&op))
+      return false;
+  return true;
+}
+
+PartitionVerdict PartitionProver::run() {
+  if (!llvm::hasSingleElement(local.getFunctionBody()) ||
+      (global && !llvm::hasSingleElement(global.getFunctionBody()))) {
+    giveUp(local, "a function of several blocks");
+    return verdict;
+  }
+  if (global)
+    reference.addFunction(global,
+                          decomposesAll ? FunctionOpInterface() : local);
+  firstForeign = reference.getNumValues();
+  Block &block = local.getFunctionBody().front();
+  bool ok = setArguments() && visitBlock(block) &&
+            checkResults(block.getTerminator());
+  (void)ok;
+  return verdict;
+}
+
+/// Holds one function against its reference. The proof changes its copy of
+/// that: ops are decomposed beside themselves. Which ones is guessed by
+/// counting them, which is misled where some are repeated. Which op a local one
+/// is a part of is searched depth-first: only its uses may tell. That a slice
+/// or a concatenation resizes a value though an op of the reference fits is
+/// tried only where two local ops fit that one, so that most searches are one
+/// run.
+static PartitionVerdict
+verifyOne(FunctionOpInterface local, const Mesh &mesh,
+          FunctionOpInterface reference,
+          SmallVectorImpl<PartitionProver::Call> &calls) {
+  PartitionVerdict best;
+  int64_t furthest = -1;
+  constexpr int kMostRuns = 32;
+  for (bool decomposesAll : {false, true}) {
+    Choices choices;
+    int numRuns = 0;
+    do {
+      if (++numRuns > kMostRuns) {
+        best.answer = PartitionAnswer::NotProvable;
+        break;
+      }
+      OwningOpRef<Operation *> copy = reference->clone();
+      PartitionProver prover(local, mesh, cast<FunctionOpInterface>(*copy),
+                             choices, decomposesAll);
+      PartitionVerdict verdict = prover.run();
+      bool isProven = verdict.answer == PartitionAnswer::Proven;
+      if (!isProven && prover.getNumVisited() <= furthest)
+        continue;
+      best = std::move(verdict);
+      furthest = prover.getNumVisited();
+      calls.assign(prover.getCalls().begin(), prover.getCalls().end());
+      if (isProven)
+        return best;
+    } while (choices.advance() || choices.restart());
+  }
+  return best;
+}
+
+PartitionVerdict tessera::verifyPartition(FunctionOpInterface local,
+                                          const Mesh &mesh,
+                                          FunctionOpInterface reference) {
+  Choices none;
+  if (!reference)
+    return PartitionProver(local, mesh, nullptr, none).run();
+  // A function, then those that it calls.
+  llvm::SetVector<std::pair<Operation *, Operation *>> pairs;
+  pairs.insert({local, reference});
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [mine, theirs] = pairs[i];
+    SmallVector<PartitionProver::Call> calls;
+    PartitionVerdict verdict =
+        verifyOne(cast<FunctionOpInterface>(mine), mesh,
+                  cast<FunctionOpInterface>(theirs), calls);
+    if (verdict.answer != PartitionAnswer::Proven)
+      return verdict;
+    for (const PartitionProver::Call &call : calls) {
+      auto callee = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+          reference, call.reference);
+      if (!callee || callee.isExternal()) {
+        verdict.answer = PartitionAnswer::NotProvable;
+        verdict.op = call.local;
+        verdict.why = "the reference calls @" +
+                      call.reference.getValue().str() + ", which has no body";
+        return verdict;
+      }
+      pairs.insert({call.local, callee});
+    }
+  }
+  return PartitionVerdict();
+}

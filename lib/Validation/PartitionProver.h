@@ -1,0 +1,194 @@
+//===- PartitionProver.h - Blocks through a local function ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk over the local function, which stops at the first op that is not as
+// it should be. All methods give false there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
+#define TESSERA_LIB_VALIDATION_PARTITIONPROVER_H
+
+#include "OpMatcher.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "tessera/Validation/VerifyPartition.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace mlir::scf {
+class ForOp;
+class IfOp;
+} // namespace mlir::scf
+
+namespace mlir::tensor {
+class ConcatOp;
+class ExtractSliceOp;
+} // namespace mlir::tensor
+
+namespace tessera {
+
+/// Local ops that may be a part of several ops of the reference: which of those
+/// each is taken for.
+class Choices {
+public:
+  /// The choice for `op` among `count` ops: the first one, the first time.
+  unsigned get(mlir::Operation *op, unsigned count) {
+    return made.try_emplace(op, Choice{0, count}).first->second.index;
+  }
+  /// Makes the next choice, in depth-first order. False: there is none.
+  bool advance() {
+    while (!made.empty() &&
+           made.back().second.index + 1 == made.back().second.count)
+      made.pop_back();
+    if (!made.empty())
+      ++made.back().second.index;
+    return !made.empty();
+  }
+
+  /// Two local ops were taken for parts of this op of the reference.
+  void contest(unsigned reference) { contested.insert(reference); }
+  /// Whether that was so in an earlier search.
+  bool isContested(unsigned reference) const { return known.count(reference); }
+  /// Begins another search if this one found more contested ops. False: it did
+  /// not.
+  bool restart() {
+    if (contested == known)
+      return false;
+    known = contested;
+    made.clear();
+    return true;
+  }
+
+private:
+  struct Choice {
+    unsigned index, count;
+  };
+  std::set<unsigned> contested, known;
+  /// In the order in which they were made.
+  llvm::MapVector<mlir::Operation *, Choice> made;
+};
+
+class PartitionProver {
+public:
+  /// `decomposesAll`: ops of the reference that have a reduction of their own
+  /// are decomposed though the local function seems to have all of them.
+  PartitionProver(mlir::FunctionOpInterface local, const Mesh &mesh,
+                  mlir::FunctionOpInterface global, Choices &choices,
+                  bool decomposesAll = false)
+      : local(local), global(global), choices(choices),
+        decomposesAll(decomposesAll), placements(mesh),
+        expected(local.getContext()),
+        matcher(placements, reference, expected, states) {}
+
+  PartitionVerdict run();
+
+  /// A local function that is called and the function of the reference that is
+  /// called there. What the one does is what the other does, if that is proven.
+  struct Call {
+    mlir::FunctionOpInterface local;
+    mlir::FlatSymbolRefAttr reference;
+  };
+  /// Of the calls of a function that is proven, in order.
+  llvm::ArrayRef<Call> getCalls() const { return calls; }
+  /// Ops that were visited: how far the proof came.
+  int64_t getNumVisited() const { return numVisited; }
+
+  /// Axis, coordinates and tag of a message.
+  using Channel = std::tuple<std::string, int64_t, int64_t, int64_t>;
+
+private:
+  bool refute(mlir::Operation *op, const llvm::Twine &why);
+  bool giveUp(mlir::Operation *op, const llvm::Twine &why);
+
+  GlobalFacts getFacts(const ShardState &state, mlir::Type type) const;
+  bool setArguments();
+  bool readBoundary(mlir::Operation *where, mlir::Type type,
+                    dist::ShardingAttr sharding, mlir::Attribute shape,
+                    ShardState &state,
+                    llvm::SmallVectorImpl<int64_t> &trueShape,
+                    const llvm::Twine &name);
+  bool checkDeclared(mlir::Operation *where, mlir::DictionaryAttr mine,
+                     mlir::DictionaryAttr theirs, const ShardState &state,
+                     const llvm::Twine &name);
+  bool checkPlace(mlir::Operation *op, const ShardState &got,
+                  const ShardState &needed, const llvm::Twine &name);
+  bool checkZeroPadding(mlir::Operation *op, mlir::Type type,
+                        const ShardState &got, const ShardState &needed,
+                        llvm::ArrayRef<int64_t> trueShape,
+                        const llvm::Twine &name);
+  bool checkResults(mlir::Operation *terminator);
+  bool checkResult(mlir::Operation *terminator, unsigned index);
+  bool checkDonation(mlir::Operation *terminator, unsigned argument,
+                     int64_t index);
+
+  bool visitBlock(mlir::Block &block);
+  bool visit(mlir::Operation *op);
+  bool visitCollective(dist::CollectiveOpInterface op, mlir::Value operand,
+                       mlir::Value result);
+  bool visitStart(dist::StartOp op);
+  bool visitBucket(dist::BucketOp op);
+  bool visitCollectiveMatmul(dist::CollectiveMatmulOp op);
+  bool visitToPartial(dist::ToPartialOp op);
+  bool visitOffset(dist::AxisOffsetOp op);
+  bool visitConstant(mlir::Operation *op, const ConstantValue &constant);
+  bool visitMask(nn::MaskPaddingOp op);
+  bool holdsAll(const ShardState &state, unsigned dim, int64_t size) const;
+  std::optional<ShardState> trim(mlir::tensor::ExtractSliceOp op);
+  std::optional<ShardState> append(mlir::tensor::ConcatOp op);
+  /// Of the result, if `op` does nothing but change padding.
+  std::optional<ShardState> resize(mlir::Operation *op);
+  bool visitAccumulate(dist::AccumulateOp op);
+  bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
+  bool visitAsSome(mlir::Operation *op,
+                   llvm::function_ref<bool(mlir::Operation *)> visit);
+  const ShardState *findYielded(mlir::Operation *yield, unsigned index,
+                                mlir::Operation *target);
+  bool guessPartial(mlir::scf::ForOp op,
+                    llvm::SmallVectorImpl<ShardState> &carried);
+  bool visitForFrom(mlir::scf::ForOp op, mlir::scf::ForOp target,
+                    llvm::SmallVector<ShardState> carried);
+  bool visitForAs(mlir::scf::ForOp op, mlir::scf::ForOp target);
+  bool visitFor(mlir::scf::ForOp op);
+  bool visitIfAs(mlir::scf::IfOp op, mlir::scf::IfOp target);
+  bool visitIf(mlir::scf::IfOp op);
+  bool visitSend(dist::SendOp op);
+  bool visitRecv(dist::RecvOp op);
+  bool visitCall(mlir::CallOpInterface op);
+  bool visitOp(mlir::Operation *op);
+  bool visitAlone(mlir::Operation *op);
+  bool visitScalarOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+  const ReferenceOp *findOfAnotherValue(mlir::Operation *op,
+                                        llvm::ArrayRef<int> numbers) const;
+  bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
+
+  mlir::FunctionOpInterface local, global;
+  Choices &choices;
+  bool decomposesAll;
+  Placements placements;
+  ReferenceValues reference;
+  ExpectedOps expected;
+  StateMap states;
+  OpMatcher matcher;
+  /// Loops and branches of the reference that the walk is inside of.
+  llvm::SmallPtrSet<mlir::Operation *, 4> active;
+  /// What was sent and not received yet, in order.
+  std::map<Channel, std::deque<mlir::Value>> mail;
+  llvm::SmallVector<Call> calls;
+  /// Of ops of the reference, by number: the op that was found to be a part.
+  llvm::DenseMap<unsigned, mlir::Operation *> parts;
+  /// Values numbered from here on are not in the reference.
+  int firstForeign = 0;
+  int64_t numVisited = 0;
+  PartitionVerdict verdict;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_VALIDATION_PARTITIONPROVER_H

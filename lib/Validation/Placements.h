@@ -1,0 +1,117 @@
+//===- Placements.h - Which block of a dimension a device holds -*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A placement cuts a dimension into equal blocks and says for each device which
+// of them it holds. It is the plain list of block numbers, not a list of axes:
+// whatever a program does to a value, in whichever order of axes, is followed
+// exactly, and two ways to say one thing are one placement. Placements are
+// interned and what is computed of them is remembered; a program has few.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_VALIDATION_PLACEMENTS_H
+#define TESSERA_LIB_VALIDATION_PLACEMENTS_H
+
+#include "tessera/Interfaces/Axes.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+#include <vector>
+
+namespace tessera {
+
+/// The parts of mesh axes that `axes` cut them into: each part lies in or
+/// outside of each entry. An axis whose entries have no common refinement
+/// stands whole. Sorted.
+AxisList refineAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
+
+/// The groups of devices that differ only in some axes.
+struct AxisGroups {
+  AxisList axes;
+  int64_t size = 1;
+  /// Position of each device in its group.
+  std::vector<int32_t> index;
+  /// Devices, one group after the other, each in order of position.
+  std::vector<int32_t> members;
+};
+
+class Placements {
+public:
+  using Id = unsigned;
+  /// One block, which every device holds.
+  static constexpr Id kWhole = 0;
+
+  explicit Placements(const Mesh &mesh);
+
+  const Mesh &getMesh() const { return mesh; }
+  int64_t getNumDevices() const { return numDevices; }
+  /// Number of blocks that the dimension is cut into.
+  int64_t getCount(Id id) const { return entries[id].count; }
+  /// Block of each device.
+  llvm::ArrayRef<int32_t> getBlocks(Id id) const { return *entries[id].blocks; }
+
+  const AxisGroups &getGroups(llvm::ArrayRef<AxisRef> axes);
+
+  /// Any list of blocks; `mayDependOn` names all axes along which it may vary.
+  Id intern(int64_t count, std::vector<int32_t> blocks,
+            llvm::ArrayRef<AxisRef> mayDependOn);
+  /// A dimension that is sharded over `axes`.
+  Id get(llvm::ArrayRef<AxisRef> axes);
+  /// Each device keeps of its block the part of its position in the group.
+  Id slice(Id id, llvm::ArrayRef<AxisRef> axes);
+  /// The blocks of a group put together in order; none if they are no run of
+  /// blocks that starts at a multiple of the group's size.
+  std::optional<Id> gather(Id id, llvm::ArrayRef<AxisRef> axes);
+  /// The same where anything may stand behind the first `numTrue` blocks: what
+  /// is no run of them is a block behind them, if all others are held.
+  std::optional<Id> gatherTrue(Id id, llvm::ArrayRef<AxisRef> axes,
+                               int64_t numTrue);
+  /// Device d gets what device sources[d] has, within groups of `axes`.
+  Id permute(Id id, llvm::ArrayRef<int32_t> sources,
+             llvm::ArrayRef<AxisRef> axes);
+  /// Blocks of `size` elements that begin at these positions; none if some do
+  /// not begin at a multiple of it.
+  std::optional<Id> findBlocks(llvm::ArrayRef<int64_t> positions, int64_t size);
+  /// The digit (block / below) % count of each block's number.
+  Id getDigit(Id id, int64_t below, int64_t count);
+  /// Blocks of `major`, each cut further as `minor` says.
+  Id combine(Id major, Id minor);
+
+  /// True if each device that needs one of the first `numTrue` blocks of
+  /// `needed` has it.
+  bool holdsTrue(Id id, Id needed, int64_t numTrue) const;
+  /// True if all devices of a group hold one block.
+  bool isEqualWithin(Id id, llvm::ArrayRef<AxisRef> axes);
+  /// The axes whose groups hold each block exactly once; none if there are no
+  /// such axes.
+  std::optional<AxisList> getAxes(Id id);
+
+private:
+  struct Entry {
+    int64_t count;
+    /// Points into `interned`.
+    const std::vector<int32_t> *blocks;
+    AxisList mayDependOn;
+  };
+  unsigned getAxesId(llvm::ArrayRef<AxisRef> axes);
+  /// Adds the parts of `axis` along which the blocks differ.
+  void addDecisive(Id id, const AxisRef &axis, AxisList &parts);
+
+  Mesh mesh;
+  int64_t numDevices;
+  std::vector<Entry> entries;
+  std::map<std::pair<int64_t, std::vector<int32_t>>, Id> interned;
+  std::map<std::vector<AxisRef>, unsigned> axesIds;
+  /// By number of the axes; never moved.
+  std::vector<std::unique_ptr<AxisGroups>> groups;
+  using Key = std::pair<unsigned, unsigned>;
+  llvm::DenseMap<Key, Id> sliced, combined;
+  llvm::DenseMap<Key, std::optional<Id>> gathered;
+  llvm::DenseMap<Key, bool> equalWithin;
+  llvm::DenseMap<Id, std::optional<AxisList>> axesOf;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_VALIDATION_PLACEMENTS_H

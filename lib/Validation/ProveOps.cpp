@@ -1,0 +1,317 @@
+//===- ProveOps.cpp - What ops with a sharding rule do to blocks ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionProver.h"
+#include "ScalarNumbers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+bool PartitionProver::visitConstant(Operation *op,
+                                    const ConstantValue &constant) {
+  Value result = op->getResult(0);
+  auto tensor = dyn_cast<RankedTensorType>(result.getType());
+  ShardState state;
+  state.value = reference.getConstant(constant, result.getType(), op->getLoc());
+  if (tensor)
+    state.dims.resize(tensor.getRank());
+  for (DimState &dim : state.dims)
+    dim.uniform = constant.isSplat;
+  if (auto number = dyn_cast<IntegerAttr>(constant.value);
+      number && !tensor && number.getValue().getSignificantBits() <= 64)
+    state.numbers = std::make_shared<std::vector<int64_t>>(
+        placements.getNumDevices(), number.getValue().getSExtValue());
+  // One that is no splat may have been padded.
+  if (state.value >= firstForeign && tensor && !constant.isSplat)
+    if (std::optional<int> padded = reference.findPadded(op)) {
+      state.value = *padded;
+      for (DimState &dim : state.dims)
+        dim.padding = PadContent::Zero;
+    }
+  states[result] = std::move(state);
+  return true;
+}
+
+/// A mask behind the true size changes nothing but the padding.
+bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
+  ShardState made = states.find(op.getX())->second;
+  DimState &dim = made.dims[op.getDim()];
+  int64_t localSize = op.getType().getDimSize(op.getDim());
+  int64_t maskedSize = op.getSize();
+  const ShardState *offset =
+      op.getOffset() ? &states.find(op.getOffset())->second : nullptr;
+  if (dim.uniform) {
+    // Nothing but the offset says which part a device has.
+    dim.uniform = false;
+    if (offset && offset->numbers)
+      dim.placement = placements.findBlocks(*offset->numbers, localSize)
+                          .value_or(Placements::kWhole);
+  }
+  if (!matcher.isOffset(offset, dim.placement, localSize))
+    return refute(op, "its offset is not where each device's block begins");
+  const ReferenceValue &value = reference.getValue(made.value);
+  int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(op.getDim());
+  // Whoever uses a value that does not say how long it is checks it.
+  if (value.freeDims.test(op.getDim()))
+    dim.trueSize = maskedSize;
+  else if (maskedSize != trueSize)
+    return refute(op, "it masks from element " + Twine(maskedSize) +
+                          " on but the true size is " + Twine(trueSize));
+  Type element = op.getType().getElementType();
+  dim.padding = PadContent::Any;
+  for (auto kind :
+       {::tessera::ReductionKind::Sum, ::tessera::ReductionKind::Max,
+        ::tessera::ReductionKind::Min})
+    // The lowest boolean is zero as well: zero says more.
+    if (dim.padding == PadContent::Any &&
+        op.getValue() == getNeutralElement(element, kind))
+      dim.padding = getNeutralContent(kind);
+  bool isPartial = made.isPartial() || made.share != 1;
+  if (isPartial && op.getValue() != getNeutralElement(element, made.reduction))
+    return refute(op, "the operand is still to be reduced, and the mask is not "
+                      "neutral in that");
+  states[op.getResult()] = std::move(made);
+  return true;
+}
+
+/// Scalars are equal on all devices, or integers that are known on each.
+/// Regions have been compared before: here they are not the reference's.
+bool PartitionProver::visitScalarOp(Operation *op, ArrayRef<int> numbers) {
+  if (op->getNumRegions() != 0)
+    return giveUp(op, "the reference has no such region on these values");
+  std::vector<std::vector<int64_t>> operands;
+  for (Value operand : op->getOperands())
+    if (const auto &known = states.find(operand)->second.numbers)
+      operands.push_back(*known);
+  ShardState state;
+  if (operands.size() == op->getNumOperands())
+    if (auto result = foldNumbers(op, operands, placements.getNumDevices()))
+      state.numbers = std::make_shared<std::vector<int64_t>>(*result);
+  for (unsigned index :
+       reference.find(op->getName(), op->getOperands(), numbers)) {
+    const ReferenceOp &target = reference.getOp(index);
+    if (target.op->getName() != op->getName() ||
+        ArrayRef(target.operands) != numbers ||
+        !haveSameProperties(target.op, op))
+      continue;
+    for (auto [result, number] : llvm::zip(op->getResults(), target.results)) {
+      state.value = number;
+      states[result] = state;
+    }
+    return true;
+  }
+  if (state.numbers || !global) {
+    for (Value result : op->getResults())
+      states[result] = state;
+    return true;
+  }
+  return explainUnknownOp(op, numbers);
+}
+
+/// For an op of one value that the reference has too: an op of that name there,
+/// of another value of the type, if it is the only one, or if the program has
+/// as many ops of the name as the reference, so that this one stands for one of
+/// them. Null if there is none.
+const ReferenceOp *
+PartitionProver::findOfAnotherValue(Operation *op,
+                                    ArrayRef<int> numbers) const {
+  if (numbers.size() != 1 || numbers[0] < 0 || numbers[0] >= firstForeign)
+    return nullptr;
+  const ReferenceOp *found = nullptr;
+  unsigned count = 0;
+  for (unsigned i = 0; i < reference.getNumOps(); ++i) {
+    const ReferenceOp &other = reference.getOp(i);
+    if (other.op->getName() != op->getName() || other.operands.size() != 1)
+      continue;
+    ++count;
+    if (!found && other.operands[0] >= 0 &&
+        reference.getValue(other.operands[0]).type ==
+            reference.getValue(numbers[0]).type)
+      found = &other;
+  }
+  unsigned here = 0;
+  op->getParentOfType<FunctionOpInterface>()->walk([&](Operation *other) {
+    here += other->getName() == op->getName() && other->getNumOperands() == 1;
+  });
+  return count == 1 || here == count ? found : nullptr;
+}
+
+/// No op of the reference is this one.
+bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
+  for (auto [i, number] : llvm::enumerate(numbers))
+    if (number >= 0 && reference.getValue(number).constant.value)
+      return refute(op, "operand " + Twine(i) +
+                            " is a constant that the reference does not use "
+                            "so");
+  // The op of this name that shares most operands with it.
+  const ReferenceOp *near = nullptr;
+  unsigned most = 0, wrong = 0;
+  for (unsigned i = 0; i < reference.getNumOps(); ++i) {
+    const ReferenceOp &other = reference.getOp(i);
+    if (other.op->getName() != op->getName() ||
+        other.operands.size() != numbers.size())
+      continue;
+    unsigned shared = 0, differs = 0;
+    for (auto [k, a, b] : llvm::enumerate(numbers, other.operands)) {
+      shared += a == b && a >= 0;
+      differs = a == b ? differs : k;
+    }
+    if (shared > most) {
+      most = shared;
+      near = &other;
+      wrong = differs;
+    }
+  }
+  if (near) {
+    verdict.reference = near->op->getLoc();
+    if (most == numbers.size())
+      return refute(op, "its attributes are not the reference's");
+    return refute(op, "operand " + Twine(wrong) +
+                          " is another value than in the reference");
+  }
+  if (const ReferenceOp *other = findOfAnotherValue(op, numbers)) {
+    verdict.reference = other->op->getLoc();
+    return refute(op, "operand 0 is another value than in the reference");
+  }
+  // What commutes with every reduction only moves elements.
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  llvm::SmallBitVector tensors(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    tensors[i] = isa<RankedTensorType>(operand.getType());
+  bool moves = iface && tensors.any() &&
+               llvm::all_of(ArrayRef({::tessera::ReductionKind::Sum,
+                                      ::tessera::ReductionKind::Max,
+                                      ::tessera::ReductionKind::Min}),
+                            [&](auto kind) {
+                              return iface.commutesWithReduction(kind, tensors);
+                            });
+  if (moves)
+    return refute(op, "it moves elements of a value that the reference does "
+                      "not move so");
+  return giveUp(op, "the reference has no such op on these values");
+}
+
+bool PartitionProver::visitAlone(Operation *op) {
+  SmallVector<ShardState, 1> results;
+  SmallVector<Type> types;
+  std::string why;
+  Fit fit = matcher.matchAlone(op, results, why, types);
+  if (fit == Fit::Wrong)
+    return refute(op, why);
+  if (fit != Fit::Yes)
+    return giveUp(op, why);
+  for (auto [result, state, type] :
+       llvm::zip(op->getResults(), results, types)) {
+    state.value = reference.addValue(type, op->getLoc());
+    states[result] = std::move(state);
+  }
+  return true;
+}
+
+/// How far the result types are from being parts of `target`'s: dimensions that
+/// are longer, then those that are of another size at all.
+static std::pair<unsigned, unsigned> getDistance(Operation *op,
+                                                 Operation *target) {
+  unsigned longer = 0, other = 0;
+  for (auto [mine, whole] :
+       llvm::zip(op->getResultTypes(), target->getResultTypes())) {
+    auto part = dyn_cast<RankedTensorType>(mine);
+    auto tensor = dyn_cast<RankedTensorType>(whole);
+    if (!part || !tensor)
+      continue;
+    for (auto [a, b] : llvm::zip(part.getShape(), tensor.getShape())) {
+      longer += a > b;
+      other += a != b;
+    }
+  }
+  return {longer, other};
+}
+
+bool PartitionProver::visitOp(Operation *op) {
+  SmallVector<int, 4> numbers;
+  bool hasTensor = false;
+  for (Value operand : op->getOperands()) {
+    numbers.push_back(states.find(operand)->second.value);
+    hasTensor |= isa<RankedTensorType>(operand.getType());
+  }
+  for (Type type : op->getResultTypes())
+    hasTensor |= isa<RankedTensorType>(type);
+  if (!isMemoryEffectFree(op))
+    return giveUp(op, "an op with side effects");
+  if (!hasTensor)
+    return visitScalarOp(op, numbers);
+  Fit best = Fit::OtherOp;
+  bool bestIsAlike = false;
+  std::string reason;
+  std::optional<Location> where;
+  SmallVector<unsigned, 4> candidates(
+      reference.find(op->getName(), op->getOperands(), numbers));
+  llvm::erase_if(candidates, [&](unsigned index) {
+    return reference.getOp(index).op->getName() != op->getName();
+  });
+  // The op may fit several: equal elements in several shapes, or a dimension
+  // before or behind those of one element. One that has no part yet is likely.
+  auto rank = [&](unsigned index) {
+    Operation *part = parts.lookup(index);
+    return std::make_pair(getDistance(op, reference.getOp(index).op),
+                          part && part != op);
+  };
+  llvm::stable_sort(candidates,
+                    [&](unsigned a, unsigned b) { return rank(a) < rank(b); });
+  /// What the results may be, and by which op of the reference.
+  struct Fitting {
+    std::optional<unsigned> index;
+    SmallVector<ShardState, 1> results;
+  };
+  SmallVector<Fitting, 1> fitting;
+  for (unsigned index : candidates) {
+    const ReferenceOp &target = reference.getOp(index);
+    SmallVector<ShardState, 1> results;
+    std::string why;
+    Fit fit = matcher.match(op, target, results, why);
+    if (fit == Fit::Yes) {
+      fitting.push_back({index, std::move(results)});
+      continue;
+    }
+    // The reason that counts is that of the op which is most like this one.
+    bool isAlike = haveSameProperties(op, target.op);
+    if (!where || (isAlike && !bestIsAlike)) {
+      best = fit;
+      bestIsAlike = isAlike;
+      reason = why;
+      where = target.op->getLoc();
+    }
+  }
+  // A part of an op that has a part already may be a resize instead.
+  bool mayResize =
+      fitting.empty() || llvm::any_of(fitting, [&](const Fitting &fit) {
+        return choices.isContested(*fit.index);
+      });
+  if (mayResize)
+    if (std::optional<ShardState> resized = resize(op))
+      fitting.push_back({std::nullopt, {std::move(*resized)}});
+  if (!fitting.empty()) {
+    Fitting &chosen =
+        fitting[fitting.size() == 1 ? 0 : choices.get(op, fitting.size())];
+    if (chosen.index &&
+        parts.try_emplace(*chosen.index, op).first->second != op)
+      choices.contest(*chosen.index);
+    for (auto [result, state] : llvm::zip(op->getResults(), chosen.results))
+      states[result] = std::move(state);
+    return true;
+  }
+  if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
+    return visitMask(mask);
+  if (!global)
+    return visitAlone(op);
+  if (!where)
+    return explainUnknownOp(op, numbers);
+  verdict.reference = where;
+  if (best == Fit::Unknown || (best == Fit::OtherOp && op->getNumRegions()))
+    return giveUp(op, reason);
+  return refute(op, reason);
+}

@@ -1,0 +1,78 @@
+//===- VerifyPartition.cpp - Proves that local functions are right --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Validation/VerifyPartition.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Validation/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_VERIFYPARTITIONPASS
+#include "tessera/Validation/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using dist::DistDialect;
+
+/// The function `name` of a module, if it is on global types.
+static FunctionOpInterface findGlobal(ModuleOp module, StringRef name) {
+  auto func = module.lookupSymbol<FunctionOpInterface>(name);
+  bool isGlobal =
+      func && !func.isExternal() && !func->hasAttr(DistDialect::kLocalAttr);
+  return isGlobal ? func : FunctionOpInterface();
+}
+
+namespace {
+
+struct VerifyPartitionPass
+    : tessera::impl::VerifyPartitionPassBase<VerifyPartitionPass> {
+  VerifyPartitionPass() = default;
+  explicit VerifyPartitionPass(std::shared_ptr<ReferenceProgram> kept)
+      : kept(std::move(kept)) {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    // The last use of it.
+    std::shared_ptr<ReferenceProgram> program = std::move(kept);
+    for (auto func : module.getOps<FunctionOpInterface>())
+      if (func->hasAttr(DistDialect::kLocalAttr) && !func.isExternal() &&
+          failed(verifyFunction(func, program.get())))
+        return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult verifyFunction(FunctionOpInterface func,
+                               ReferenceProgram *program) {
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return failure();
+    FunctionOpInterface reference;
+    if (program && program->module)
+      reference = findGlobal(*program->module, func.getName());
+    if (auto name =
+            func->getAttrOfType<FlatSymbolRefAttr>(DistDialect::kReferenceAttr);
+        name && !reference) {
+      reference = findGlobal(getOperation(), name.getValue());
+      if (!reference)
+        return func.emitError("expects ")
+               << DistDialect::kReferenceAttr
+               << " to name a function on global types but got " << name;
+    }
+    return verifyPartition(func, mesh->getMesh().toMesh(), reference).report();
+  }
+
+  std::shared_ptr<ReferenceProgram> kept;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tessera::createVerifyPartitionPass(
+    std::shared_ptr<ReferenceProgram> reference) {
+  return std::make_unique<VerifyPartitionPass>(std::move(reference));
+}

@@ -1,0 +1,133 @@
+//===- CpuKernels.h - Inner loops by processor ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The inner loops in which the time goes. Every file beside this one is
+// compiled once per instruction set, in a namespace of its own
+// (TESSERA_RT_ISA), and the best set that the processor has is chosen when the
+// first loop is needed. Results of reductions and random numbers do not depend
+// on that choice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_KERNELS_CPUKERNELS_H
+#define TESSERA_RT_SRC_KERNELS_CPUKERNELS_H
+
+#include "tessera_rt.h"
+
+#include <cstdint>
+
+namespace tessera::rt {
+
+/// A matrix as its element (i, j) at data + (i * rowStride + j * columnStride),
+/// of F32, BF16 or F16.
+struct MatrixView {
+  const void *data;
+  int32_t dtype;
+  int64_t rowStride;
+  int64_t columnStride;
+};
+
+/// One batch element and key/value head of an attention call, for queries
+/// [queryBegin, queryEnd). Positions count in rows of the head's group.
+struct AttentionTask {
+  const tessera_rt_attention_desc *desc;
+  const void *q, *k, *v;
+  void *out;
+  /// May be null.
+  float *logsumexp;
+  int64_t qOffset, kOffset;
+  int64_t batch, group;
+  int64_t queryBegin, queryEnd;
+  /// At least attentionScratch floats.
+  float *scratch;
+};
+
+/// One batch element and key/value head of a backward call: what queries
+/// [queryBegin, queryEnd) and keys [keyBegin, keyEnd) give each other. Both
+/// begin at multiples of attentionBackwardBlock.
+struct AttentionBackwardTask {
+  const tessera_rt_attention_desc *desc;
+  const void *grad, *q, *k, *v, *out;
+  const float *logsumexp;
+  /// dq, which needs all keys, or null; dk and dv, which need all queries, or
+  /// both null.
+  void *dq, *dk, *dv;
+  int64_t qOffset, kOffset;
+  int64_t batch, group;
+  int64_t queryBegin, queryEnd, keyBegin, keyEnd;
+  /// At least attentionBackwardScratch floats.
+  float *scratch;
+};
+
+/// Rows and keys at which a backward task may begin, so that sums are made of
+/// the same parts however a call is cut into tasks.
+struct AttentionBackwardBlock {
+  int64_t rows, keys;
+};
+
+/// Packing and multiplying for matrix products. A packed panel holds, for each
+/// of its tileRows rows (or tileColumns columns), packedDepth(k) floats' worth
+/// of elements, whatever these are.
+struct GemmKernels {
+  /// The tile of C that the innermost loop keeps in registers.
+  int64_t tileRows, tileColumns;
+  /// Packed depth that a pass over C should have.
+  int64_t blockDepth;
+  int64_t (*packedDepth)(int64_t depth);
+  /// Packs rows x depth of A as panels of tileRows rows, zero-padded.
+  void (*packA)(const MatrixView &a, int64_t rows, int64_t depth, float *out);
+  /// Packs depth x columns of B as panels of tileColumns columns, zero-padded.
+  void (*packB)(const MatrixView &b, int64_t depth, int64_t columns,
+                float *out);
+  /// C [rows, columns] (+)= A * B over a part of the packed depth (a multiple
+  /// of 16, or the last), from panels that begin panelStrideA (B) floats apart.
+  void (*multiply)(int64_t rows, int64_t columns, int64_t packedDepth,
+                   const float *packedA, int64_t panelStrideA,
+                   const float *packedB, int64_t panelStrideB, float *c,
+                   int64_t ldc, bool accumulate);
+};
+
+struct CpuKernels {
+  /// "avx512" and so on.
+  const char *name;
+
+  /// destination[i] = reduction over sources in order; bf16 and f16 in f32.
+  void (*reduce)(int32_t dtype, int32_t reduction, const void *const *sources,
+                 int numSources, void *destination, int64_t count);
+
+  /// Values `first` .. first + count - 1 of the stream `key`; see Random.h.
+  void (*normal)(uint64_t key, int64_t first, int64_t count, float mean,
+                 float deviation, float *out);
+  void (*uniform)(uint64_t key, int64_t first, int64_t count, float low,
+                  float high, float *out);
+
+  GemmKernels gemm;
+
+  /// Floats of scratch that a task needs.
+  int64_t (*attentionScratch)(const tessera_rt_attention_desc &desc);
+  void (*attention)(const AttentionTask &task);
+  AttentionBackwardBlock attentionBackwardBlock;
+  int64_t (*attentionBackwardScratch)(const tessera_rt_attention_desc &desc);
+  void (*attentionBackward)(const AttentionBackwardTask &task);
+
+  /// Conversions of `count` elements.
+  void (*bf16ToF32)(const uint16_t *source, float *destination, int64_t count);
+  void (*f32ToBf16)(const float *source, uint16_t *destination, int64_t count);
+  void (*f32ToF16)(const float *source, _Float16 *destination, int64_t count);
+};
+
+/// The set for this processor. TESSERA_RT_ISA in the environment (a name) picks
+/// a lesser one, for tests.
+const CpuKernels &cpuKernels();
+
+/// Those for operands of this type: matrix units for bf16, where there are
+/// some.
+const GemmKernels &gemmKernels(int32_t dtype);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_KERNELS_CPUKERNELS_H

@@ -1,0 +1,1013 @@
+// What is refuted, and at which op; what cannot be told.
+// RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
+
+// A reduction is missing.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @missing(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{verify-partition: refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// It is there twice.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @doubled(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Over other axes of the same size.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @other_axes(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"y"}, only over {"x"}: it would be reduced once more}}
+  %1 = dist.all_reduce <sum> %0 over <{"y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// By another kind.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @max(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <max> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @other_kind(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @max} {
+  %0 = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is to be reduced by max, not by sum}}
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A sum runs through an op that is not linear; the reference says which it is.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @exp_of_sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = math.exp %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @late(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @exp_of_sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: math.exp: operand 0 is still to be reduced over {"x"} by sum, which the op does not commute with on these operands}}
+  %1 = math.exp %0 : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// A whole value is added to a partial one.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @residual(%x: tensor<8x4xf32>, %r: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = arith.addf %0, %r : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @added_on_each(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %r: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @residual} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: arith.addf: operand 0 is still to be reduced over {"x"} by sum}}
+  %1 = arith.addf %0, %r : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The blocks of two operands are not the same.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @add(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = arith.addf %a, %b : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+func.func @other_blocks(%a: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) attributes {dist.local, dist.reference = @add} {
+  // expected-error @below {{refuted: arith.addf: operand 1 does not fit operand 0: in dimension 0 device 1 holds block 1 of 2 but needs block 0}}
+  %0 = arith.addf %a, %b : tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// Both dimensions of a product are cut along one axis.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @matmul(%a: tensor<8x4xf32>, %b: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.einsum "ik,kj->ij" %a, %b : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+func.func @diagonal(%a: tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>},
+    %b: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 8>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<4x8xf32> {dist.global_shape = array<i64: 8, 8>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>}) attributes {dist.local, dist.reference = @matmul} {
+  %0 = dist.all_gather %b dim 1 over <{"y"}> on @mesh : tensor<2x4xf32> -> tensor<2x8xf32>
+  %1 = dist.collective_permute %0 targets [0, 2, 1, 3] over <{"x", "y"}> on @mesh : tensor<2x8xf32> -> tensor<2x8xf32>
+  // expected-error @below {{refuted: nn.einsum: operand 1 does not fit operand 0}}
+  %2 = nn.einsum "ik,kj->ij" %a, %1 : tensor<4x2xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// Gathered in the wrong order of axes.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @id(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  return %x : tensor<8x4xf32>
+}
+func.func @order(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) attributes {dist.local, dist.reference = @id} {
+  // expected-error @below {{refuted: dist.all_gather: the value has other blocks of dimension 0 in the groups along {"y", "x"} than consecutive ones in order}}
+  %0 = dist.all_gather %x dim 0 over <{"y", "x"}> on @mesh : tensor<2x4xf32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// A slice of what is still to be summed along the same axis.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @slice_of_partial(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_slice: the value is still to be reduced over {"x"}, but its parts are cut differently over {"x"}}}
+  %1 = dist.all_slice %0 dim 0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// A permute that goes to the wrong devices is found where its value is used.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @id(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  return %x : tensor<8x4xf32>
+}
+func.func @permute(%x: tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> (tensor<4x2xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}) attributes {dist.local, dist.reference = @id} {
+  %0 = dist.collective_permute %x targets [0, 3, 1, 2] over <{"x", "y"}> on @mesh : tensor<4x2xf32> -> tensor<4x2xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 2 holds block 1 of 2 but needs block 0}}
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// Every device looks rows up from the first one on.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @lookup(%t: tensor<64x4xf32>, %ids: tensor<2x8xi32>) -> tensor<2x8x4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.embedding %t, %ids : tensor<64x4xf32>, tensor<2x8xi32> -> tensor<2x8x4xf32>
+  return %0 : tensor<2x8x4xf32>
+}
+func.func @no_offset(%t: tensor<32x4xf32> {dist.global_shape = array<i64: 64, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %ids: tensor<2x8xi32> {dist.global_shape = array<i64: 2, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<2x8x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}, {}]>}) attributes {dist.local, dist.reference = @lookup} {
+  // expected-error @below {{refuted: nn.embedding: the op counts positions from 0, but the devices hold different blocks of the dimension}}
+  %0 = nn.embedding %t, %ids : tensor<32x4xf32>, tensor<2x8xi32> -> tensor<2x8x4xf32>
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<2x8x4xf32> -> tensor<2x8x4xf32>
+  return %1 : tensor<2x8x4xf32>
+}
+
+// -----
+
+// The offset of other axes.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rope(%q: tensor<2x16x4x8xf32>) -> tensor<2x16x4x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.rope %q dim 1 theta 1.0e4 : tensor<2x16x4x8xf32>
+  return %0 : tensor<2x16x4x8xf32>
+}
+func.func @other_offset(%q: tensor<2x8x4x8xf32> {dist.global_shape = array<i64: 2, 16, 4, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}]>})
+    -> (tensor<2x8x4x8xf32> {dist.global_shape = array<i64: 2, 16, 4, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}]>}) attributes {dist.local, dist.reference = @rope} {
+  %o = dist.axis_offset <{"x"}> size 8 on @mesh : index
+  // expected-error @below {{refuted: nn.rope: device 1 counts from position 0 but its block begins at 8}}
+  %0 = nn.rope %q dim 1 theta 1.0e4 offset %o : tensor<2x8x4x8xf32>
+  return %0 : tensor<2x8x4x8xf32>
+}
+
+// -----
+
+// exp(0) stands in the padding that is summed.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<7x4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<7x4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @no_mask(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @rows} {
+  %0 = math.exp %x : tensor<2x4xf32>
+  // expected-error @below {{refuted: nn.reduce: operand 0 is reduced with its padding, 8 elements for 7, which is not known to be neutral in a sum}}
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<2x4xf32> -> tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The mask cuts a true row off.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @rows(%x: tensor<7x4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<7x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0] : tensor<7x4xf32> -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @mask(%x: tensor<2x4xf32> {dist.global_shape = array<i64: 7, 4>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @rows} {
+  %o = dist.axis_offset <{"x", "y"}> size 2 on @mesh : index
+  %0 = math.exp %x : tensor<2x4xf32>
+  // expected-error @below {{refuted: nn.mask_padding: it masks from element 6 on but the true size is 7}}
+  %1 = nn.mask_padding %0 dim 0 size 6 value 0.0 : f32 offset %o : tensor<2x4xf32>
+  %2 = nn.reduce <sum> %1 dims [0] : tensor<2x4xf32> -> tensor<4xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+// The init of a reduction is added on each device.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @init(%x: tensor<16x4xf32>, %i: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<16x4xf32>) outs(%i : tensor<4xf32>) dimensions = [0]
+  return %r : tensor<4xf32>
+}
+func.func @init_twice(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 16, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+    %i: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @init} {
+  // expected-error @below {{refuted: linalg.reduce: operand 1, which the reduction starts with, would count once on each device along {"x"}}}
+  %1 = linalg.reduce { arith.addf } ins(%x : tensor<8x4xf32>) outs(%i : tensor<4xf32>) dimensions = [0]
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// The divisor of a mean is that of a device's rows.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @mean(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<0.125> : tensor<4xf32>
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = arith.mulf %0, %c : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @local_mean(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @mean} {
+  %c = arith.constant dense<0.25> : tensor<4xf32>
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: arith.mulf: operand 1 is a constant that the reference does not use so}}
+  %1 = arith.mulf %0, %c : tensor<4xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// An op with a reduction of its own on a part of what it reduces.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @softmax(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.softmax %x dim 1 : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+func.func @softmax_of_part(%x: tensor<8x8xf32> {dist.global_shape = array<i64: 8, 16>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<8x8xf32> {dist.global_shape = array<i64: 8, 16>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}) attributes {dist.local, dist.reference = @softmax} {
+  // expected-error @below {{refuted: nn.softmax: dimension 1 of operand 0 is needed whole but is cut into 2 blocks}}
+  %0 = nn.softmax %x dim 1 : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+// A flat dimension is cut where its parts are not.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @split(%x: tensor<24xf32>) -> tensor<3x8xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+func.func @split_across(%x: tensor<12xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<3x4xf32> {dist.global_shape = array<i64: 3, 8>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}) attributes {dist.local, dist.reference = @split} {
+  // expected-error @below {{refuted: tensor.expand_shape: dimension 0 of operand 0 is cut across the parts that it is made of}}
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// Micro-batches: the sum of maxima is no maximum of sums.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<8x4xf32>):
+    %1 = nn.reduce <max> %part dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+    dist.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+func.func @sum_of_maxima(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @batches} {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<4x4xf32>):
+    %1 = nn.reduce <max> %part dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+    // expected-error @below {{refuted: dist.yield: operand 0 is still to be reduced, which does not commute with a sum over micro-batches}}
+    dist.yield %1 : tensor<4xf32>
+  }
+  %2 = dist.all_reduce <max> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Equal by algebra, but not op by op.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = arith.constant dense<2.0> : tensor<8xf32>
+  %0 = arith.mulf %x, %c : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @sum_of_two(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @twice} {
+  // expected-error @below {{not provable: arith.addf: the reference has no such op on these values}}
+  %0 = arith.addf %x, %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+// expected-error @below {{expects dist.reference to name a function on global types but got @nowhere}}
+func.func @no_reference(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @nowhere} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// What takes the place of an argument has zeros in its padding, too.
+dist.mesh @mesh ["x"=2]
+func.func @step(%w: tensor<7xf32> {dist.donate = 0 : i64}) -> tensor<7xf32> {
+  %0 = math.exp %w : tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+func.func @padding_of_state(%w: tensor<4xf32> {dist.donate = 0 : i64, dist.global_shape = array<i64: 7>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 7>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @step} {
+  %0 = math.exp %w : tensor<4xf32>
+  // expected-error @below {{refuted: func.return: result 0, which takes the place of argument 0, is not known to have zeros in the padding of dimension 0}}
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Partial over the axes of the micro-batches' own reduction, and reduced in it
+// and behind it.
+dist.mesh @mesh ["x"=2]
+func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<8x4xf32>):
+    %1 = nn.reduce <sum> %part dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+    dist.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+func.func @reduced_in_and_behind(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @batches} {
+  %0 = dist.accumulate 2 (%x) : (tensor<2x4x4xf32>) -> tensor<4xf32> {
+  ^bb0(%part: tensor<4x4xf32>):
+    %1 = nn.reduce <sum> %part dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+    %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2 : tensor<4xf32>
+  }
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}}}
+  %2 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Members of a bucket are held to what each is: one of them is whole already.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @in_bucket(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+                     %y: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sums} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %r:2 = dist.bucket (%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+    %2 = dist.all_reduce <sum> %c over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+    %3 = dist.all_reduce <sum> %d over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2, %3 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The results of two members are exchanged.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-note @below {{the reference computes it here}}
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @exchanged(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
+                     %y: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sums} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <sum> %y dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %r:2 = dist.bucket (%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%c: tensor<4xf32>, %d: tensor<4xf32>):
+    %2 = dist.all_reduce <sum> %c over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    %3 = dist.all_reduce <sum> %d over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+    dist.yield %2, %3 : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{refuted: func.return: result 0 is another value than in the reference}}
+  return %r#1, %r#0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What is cut out of a dimension is not the same all along: its blocks are at the
+// wrong devices here.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @cut_out(%x: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %0 = tensor.extract_slice %x[0, 0] [4, 4] [1, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+func.func @swapped(%x: tensor<8x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) attributes {dist.local, dist.reference = @cut_out} {
+  %0 = tensor.extract_slice %x[0, 0] [4, 4] [1, 1] : tensor<8x4xf32> to tensor<4x4xf32>
+  %1 = dist.all_slice %0 dim 0 over <{"x"}> on @mesh : tensor<4x4xf32> -> tensor<2x4xf32>
+  %2 = dist.collective_permute %1 targets [1, 0] over <{"x"}> on @mesh : tensor<2x4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{refuted: func.return: result 0}}
+  return %2 : tensor<2x4xf32>
+}
+
+// -----
+
+// An op of one value, of the other one: the only such op of the reference has the
+// sum.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithm(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = math.log %0 : tensor<8xf32>
+  return %2, %1 : tensor<8xf32>, tensor<8xf32>
+}
+func.func @of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                    %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithm} {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-error @below {{refuted: math.log: operand 0 is another value than in the reference}}
+  %2 = math.log %1 : tensor<8xf32>
+  return %2, %0 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Two such ops, and two in the reference: one of them stands for the other.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = math.log %0 : tensor<8xf32>
+  %3 = math.log %x : tensor<8xf32>
+  return %2, %1, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+func.func @one_of_other(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                        %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithms} {
+  %0 = arith.addf %x, %y : tensor<8xf32>
+  %1 = arith.mulf %x, %y : tensor<8xf32>
+  // expected-error @below {{refuted: math.log: operand 0 is another value than in the reference}}
+  %2 = math.log %1 : tensor<8xf32>
+  %3 = math.log %x : tensor<8xf32>
+  return %2, %0, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A third one may be there for something else.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @logarithms(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.mulf %x, %y : tensor<8xf32>
+  %1 = math.log %x : tensor<8xf32>
+  %2 = math.log %y : tensor<8xf32>
+  %3 = arith.addf %1, %2 : tensor<8xf32>
+  return %3, %0 : tensor<8xf32>, tensor<8xf32>
+}
+func.func @log_of_product(%x: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                          %y: tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+        tensor<8xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @logarithms} {
+  %0 = arith.mulf %x, %y : tensor<8xf32>
+  %1 = math.log %x : tensor<8xf32>
+  %2 = math.log %y : tensor<8xf32>
+  // expected-error @below {{not provable: math.log: the reference has no such op on these values}}
+  %3 = math.log %0 : tensor<8xf32>
+  return %3, %0 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Positions in each block are not those in the whole.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  // expected-note @below {{the reference computes it here}}
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_positions(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  // expected-error @below {{refuted: arith.select: operand 1 does not fit operand 0: in dimension 0 it is cut into 1 blocks but is needed in 2}}
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// The last of the positions in place of the first.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @last_position(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is to be reduced by min, not by max}}
+  %i = dist.all_reduce <max> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// Each device's own candidate.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_candidate(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %v dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  // expected-error @below {{refuted: func.return: result 1 is to be reduced over {"x"} but its sharding says {}}}
+  return %v, %l : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// Compared with the largest of the block.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @position(%x: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  // expected-note @below {{the reference computes it here}}
+  %v, %i = nn.arg_reduce <max> %x dim 0 : tensor<8x4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+func.func @own_maximum(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    attributes {dist.local, dist.reference = @position} {
+  %o = dist.axis_offset <{"x"}> size 4 on @mesh : index
+  %m = nn.reduce <max> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  %v = dist.all_reduce <max> %m over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %b = nn.broadcast %m dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  // expected-error @below {{refuted: arith.cmpf: operand 1 is still to be reduced over {"x"} by max, which the op does not commute with on these operands}}
+  %e = arith.cmpf oeq, %x, %b : tensor<4x4xf32>
+  %n = arith.cmpf uno, %x, %x : tensor<4x4xf32>
+  %is = arith.ori %e, %n : tensor<4x4xi1>
+  %p = nn.iota offset %o : tensor<4xi32>
+  %q = nn.broadcast %p dims [0] : tensor<4xi32> -> tensor<4x4xi32>
+  %none = arith.constant dense<2147483647> : tensor<4x4xi32>
+  %c = arith.select %is, %q, %none : tensor<4x4xi1>, tensor<4x4xi32>
+  %l = nn.reduce <min> %c dims [0] : tensor<4x4xi32> -> tensor<4xi32>
+  %i = dist.all_reduce <min> %l over <{"x"}> on @mesh : tensor<4xi32> -> tensor<4xi32>
+  return %v, %i : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// What is put into equal elements is not equal to them: its parts differ.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @insert(%a: tensor<2xf32>) -> tensor<8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = tensor.insert_slice %a into %zeros[4] [2] [1] : tensor<2xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @other_part(%a: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 8>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @insert} {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %0 = tensor.insert_slice %a into %zeros[4] [2] [1] : tensor<2xf32> into tensor<8xf32>
+  %1 = dist.all_slice %0 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 1 of 2 but needs block 0}}
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Parts of a sum are not the parts of its maximum, whoever holds which.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<8x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @greatest_part(%x: tensor<4x4xf32> {dist.global_shape = array<i64: 8, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<4x4xf32> -> tensor<4xf32>
+  // The devices with y = 1 have the parts the other way round.
+  %1 = dist.collective_permute %0 targets [0, 3, 2, 1] over <{"x", "y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"y"}, only over {"x"}: it would be reduced once more}}
+  %2 = dist.all_reduce <max> %1 over <{"y"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  %3 = dist.all_reduce <sum> %2 over <{"x"}> on @mesh : tensor<4xf32> -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+// A sum over parts and shares at once, each of which counts.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @squares(%a: tensor<4x4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %1 = nn.reduce <sum> %a dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  %2 = nn.reduce <sum> %0 dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  %3 = arith.addf %1, %2 : tensor<f32>
+  return %3 : tensor<f32>
+}
+func.func @parts_and_shares(%a: tensor<2x2xf32> {dist.global_shape = array<i64: 4, 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>},
+    %b: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @squares} {
+  %0 = nn.broadcast %b dims [1] : tensor<2xf32> -> tensor<2x2xf32>
+  %1 = nn.reduce <sum> %a dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %2 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %3 = arith.addf %1, %2 : tensor<f32>
+  %4 = dist.all_reduce <sum> %3 over <{"x", "y"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @sum(%b: tensor<4xf32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+func.func @shares_left(%b: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @sum} {
+  %0 = nn.broadcast %b dims [1] : tensor<2xf32> -> tensor<2x2xf32>
+  %1 = nn.reduce <sum> %0 dims [0, 1] : tensor<2x2xf32> -> tensor<f32>
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Positions are masked in the middle of the result.
+dist.mesh @mesh ["x"=2]
+func.func @positions() -> tensor<4xi32> {
+  %0 = nn.iota : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+func.func @masked_positions() -> (tensor<4xi32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @positions} {
+  %0 = nn.iota : tensor<4xi32>
+  %1 = nn.mask_padding %0 dim 0 size 2 value 0 : i32 : tensor<4xi32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0, is masked from element 2 on but its true size is 4}}
+  return %1 : tensor<4xi32>
+}
+
+// -----
+
+// A constant that is neutral in a maximum is masked with what is not.
+dist.mesh @mesh ["x"=2]
+func.func @lowest(%a: tensor<4xf32>) -> tensor<f32> {
+  %0 = arith.constant dense<0xFF800000> : tensor<3xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = nn.reduce <max> %0 dims [0] : tensor<3xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+func.func @masked_lowest(%a: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @lowest} {
+  %0 = arith.constant dense<0xFF800000> : tensor<4xf32>
+  %m = nn.mask_padding %0 dim 0 size 3 value 5.0 : f32 : tensor<4xf32>
+  // expected-error @below {{refuted: nn.reduce: operand 0 is reduced with its padding, 4 elements for 3, which is not known to be neutral in a max}}
+  %1 = nn.reduce <max> %m dims [0] : tensor<4xf32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What a sum over equal elements begins with counts once, not in each share.
+dist.mesh @mesh ["x"=2]
+func.func @init(%b: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<4x4xf32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x4xf32>) outs(%i : tensor<f32>) dimensions = [0, 1]
+  return %1 : tensor<f32>
+}
+func.func @init_twice(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>},
+    %i: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @init} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  // expected-error @below {{refuted: linalg.reduce: operand 1, which the reduction starts with, would count once in each of several equal parts of the sum}}
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<2x4xf32>) outs(%i : tensor<f32>) dimensions = [0, 1]
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Equal rows are any block of rows, also in one dimension with their elements:
+// the block that the result is declared as.
+dist.mesh @mesh ["x"=3, "y"=4]
+func.func @flat_rows(%b: tensor<4xf32>) -> tensor<24xf32> {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<6x4xf32> into tensor<24xf32>
+  return %1 : tensor<24xf32>
+}
+func.func @flat_blocks(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+// The block that is cut further within its rows.
+func.func @flat_halves(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"x", "y"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %2 = dist.all_slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+// In another order the halves of a row are others.
+func.func @flat_other_order(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 24>, dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>}) attributes {dist.local, dist.reference = @flat_rows} {
+  %0 = nn.broadcast %b dims [1] : tensor<4xf32> -> tensor<2x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %2 = dist.all_slice %1 dim 0 over <{"y"}> on @mesh : tensor<8xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: func.return: result 0, dimension 0: device 1 holds block 1 of 12 but needs block 3}}
+  return %2 : tensor<2xf32>
+}
+
+// -----
+
+// Padding of a minor dimension would lie between the concatenated rows.
+dist.mesh @mesh ["x"=2]
+func.func @flat(%a: tensor<2x3xf32>) -> tensor<6xf32> {
+  // expected-note @below {{the reference computes it here}}
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @flat_padded(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
+    -> (tensor<8xf32> {dist.global_shape = array<i64: 6>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @flat} {
+  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Nothing but the offset of its mask says which block of equal elements a
+// device has: along a part of an axis too.
+dist.mesh @mesh ["x"=4]
+func.func @sum_of_equal(%b: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x3xf32>
+  %1 = nn.reduce <sum> %0 dims [1] : tensor<2x3xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @sum_of_masked(%b: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_equal} {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x2xf32>
+  %o = dist.axis_offset <{"x":(1)2}> size 2 on @mesh : index
+  %m = nn.mask_padding %0 dim 1 size 3 value 0.0 : f32 offset %o : tensor<2x2xf32>
+  %1 = nn.reduce <sum> %m dims [1] : tensor<2x2xf32> -> tensor<2xf32>
+  %2 = dist.all_reduce <sum> %1 over <{"x":(1)2}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+func.func @sum_of_masked_twice(%b: tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>})
+    -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @sum_of_equal} {
+  %0 = nn.broadcast %b dims [0] : tensor<2xf32> -> tensor<2x2xf32>
+  %o = dist.axis_offset <{"x":(1)2}> size 2 on @mesh : index
+  %m = nn.mask_padding %0 dim 1 size 3 value 0.0 : f32 offset %o : tensor<2x2xf32>
+  %1 = nn.reduce <sum> %m dims [1] : tensor<2x2xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}, only over {"x":(1)2}: it would be reduced once more}}
+  %2 = dist.all_reduce <sum> %1 over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+
+// -----
+
+// Of equal elements nothing but the body says where the padding begins.
+dist.mesh @mesh ["x"=3, "y"=2]
+func.func @least(%x: f32) -> tensor<2xf32> {
+  %0 = tensor.empty() : tensor<4x2xf32>
+  %1 = linalg.fill ins(%x : f32) outs(%0 : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %inf = arith.constant dense<0x7F800000> : tensor<2xf32>
+  %2 = linalg.reduce { arith.minnumf } ins(%1 : tensor<4x2xf32>) outs(%inf : tensor<2xf32>) dimensions = [0]
+  return %2 : tensor<2xf32>
+}
+func.func @least_over_others(%x: f32) -> (tensor<2xf32> {dist.global_shape = array<i64: 2>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @least} {
+  %o = dist.axis_offset <{"x"}> size 2 on @mesh : index
+  %0 = tensor.empty() : tensor<2x2xf32>
+  %1 = linalg.fill ins(%x : f32) outs(%0 : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %inf = arith.constant dense<0x7F800000> : tensor<2xf32>
+  %2 = linalg.reduce ins(%1 : tensor<2x2xf32>) outs(%inf : tensor<2xf32>) dimensions = [0]
+    (%in: f32, %init: f32) {
+      %i = linalg.index 0 : index
+      %p = arith.addi %i, %o : index
+      %n = arith.constant 4 : index
+      %c = arith.cmpi slt, %p, %n : index
+      %h = arith.constant 0x7F800000 : f32
+      %s = arith.select %c, %in, %h : f32
+      %m = arith.minnumf %init, %s : f32
+      linalg.yield %m : f32
+    }
+  %3 = dist.all_reduce <min> %2 over <{"y"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
+  // expected-error @below {{refuted: func.return: result 0 is to be reduced over {"x"} but its sharding says {}}}
+  return %3 : tensor<2xf32>
+}
+
+// -----
+
+// Zeros beside what is summed up do not make the sum zero.
+#map = affine_map<(d0) -> (d0)>
+#scalar = affine_map<(d0) -> ()>
+dist.mesh @mesh ["x"=2]
+func.func @beside(%y: tensor<f32>) -> tensor<f32> {
+  %zeros = arith.constant dense<0.0> : tensor<6xf32>
+  %init = arith.constant dense<0.0> : tensor<f32>
+  %0 = linalg.generic {indexing_maps = [#map, #scalar, #scalar], iterator_types = ["reduction"]} ins(%zeros, %y : tensor<6xf32>, tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %1 = arith.addf %sum, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @half_of_it(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @beside} {
+  %zeros = arith.constant dense<0.0> : tensor<3xf32>
+  %init = arith.constant dense<0.0> : tensor<f32>
+  %0 = linalg.generic {indexing_maps = [#map, #scalar, #scalar], iterator_types = ["reduction"]} ins(%zeros, %y : tensor<3xf32>, tensor<f32>) outs(%init : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %1 = arith.addf %sum, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  // expected-error @below {{refuted: func.return: result 0 is one of 2 parts that are still to be summed}}
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A sum of zeros that begins with a value is that value, not zero.
+dist.mesh @mesh ["x"=2]
+func.func @from(%y: tensor<f32>) -> tensor<f32> {
+  %zeros = arith.constant dense<0.0> : tensor<6xf32>
+  %0 = linalg.reduce { arith.addf } ins(%zeros : tensor<6xf32>) outs(%y : tensor<f32>) dimensions = [0]
+  return %0 : tensor<f32>
+}
+func.func @twice(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @from} {
+  %zeros = arith.constant dense<0.0> : tensor<3xf32>
+  %0 = linalg.reduce { arith.addf } ins(%zeros : tensor<3xf32>) outs(%y : tensor<f32>) dimensions = [0]
+  // expected-error @below {{refuted: dist.all_reduce: the value is not partial over {"x"}: it would be reduced once more}}
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What a sum begins with is in parts over other axes than the sum is.
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @ones(%y: tensor<f32>) -> tensor<f32> {
+  %one = arith.constant dense<1.0> : tensor<6x2xf32>
+  // expected-note @below {{the reference computes it here}}
+  %0 = linalg.reduce { arith.addf } ins(%one : tensor<6x2xf32>) outs(%y : tensor<f32>) dimensions = [0, 1]
+  return %0 : tensor<f32>
+}
+func.func @quarters(%y: tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>})
+    -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @ones} {
+  %one = arith.constant dense<1.0> : tensor<3x1xf32>
+  %p = dist.to_partial <sum> %y over <{"x"}> on @mesh : tensor<f32>
+  // expected-error @below {{not provable: linalg.reduce: operand 1 begins a sum in other parts than those that the op sums up}}
+  %0 = linalg.reduce { arith.addf } ins(%one : tensor<3x1xf32>) outs(%p : tensor<f32>) dimensions = [0, 1]
+  %1 = dist.all_reduce <sum> %0 over <{"x"}> on @mesh : tensor<f32> -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Positions that are masked from element 2 on are not two rows of three.
+dist.mesh @mesh ["x"=2]
+func.func @rows() -> tensor<2x3xi32> {
+  %0 = nn.iota : tensor<6xi32>
+  // expected-note @below {{the reference computes it here}}
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 3] : tensor<6xi32> into tensor<2x3xi32>
+  return %1 : tensor<2x3xi32>
+}
+func.func @masked_rows() -> (tensor<2x3xi32> {dist.global_shape = array<i64: 2, 3>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) attributes {dist.local, dist.reference = @rows} {
+  %i = nn.iota : tensor<6xi32>
+  %0 = nn.mask_padding %i dim 0 size 2 value 0 : i32 : tensor<6xi32>
+  // expected-error @below {{refuted: tensor.expand_shape: dimension 0 of operand 0 is masked from element 2 on, in the middle of the parts that it is made of}}
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 3] : tensor<6xi32> into tensor<2x3xi32>
+  return %1 : tensor<2x3xi32>
+}
+
+// -----
+
+// Nor are they the ends of rows that are put behind each other.
+dist.mesh @mesh ["x"=2]
+func.func @flat() -> tensor<12xi32> {
+  %0 = nn.iota : tensor<6xi32>
+  %1 = nn.broadcast %0 dims [1] : tensor<6xi32> -> tensor<2x6xi32>
+  // expected-note @below {{the reference computes it here}}
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x6xi32> into tensor<12xi32>
+  return %2 : tensor<12xi32>
+}
+func.func @masked_within() -> (tensor<12xi32> {dist.global_shape = array<i64: 12>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @flat} {
+  %i = nn.iota : tensor<6xi32>
+  %0 = nn.mask_padding %i dim 0 size 3 value 0 : i32 : tensor<6xi32>
+  %1 = nn.broadcast %0 dims [1] : tensor<6xi32> -> tensor<2x6xi32>
+  // expected-error @below {{refuted: tensor.collapse_shape: what a device computes of dimension 0 of the result is no block of it}}
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x6xi32> into tensor<12xi32>
+  return %2 : tensor<12xi32>
+}

@@ -1,0 +1,211 @@
+//===- RecomputeTest.cpp - What to keep for the backward ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Recompute/Recompute.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <random>
+
+using namespace tessera;
+
+namespace {
+
+/// Appends an op with one value and returns the value's number.
+unsigned add(RecomputeProblem &problem, int64_t bytes, int64_t time,
+             std::vector<unsigned> operands, bool isNeeded = false,
+             bool isRepeatable = true) {
+  problem.values.push_back(
+      {static_cast<unsigned>(problem.ops.size()), bytes, isNeeded});
+  problem.ops.push_back({time, isRepeatable, std::move(operands)});
+  return problem.values.size() - 1;
+}
+
+/// Bytes and time if these ops are repeated; none if that is not allowed.
+std::optional<std::pair<int64_t, int64_t>>
+evaluate(const RecomputeProblem &problem, const std::vector<bool> &isRepeated) {
+  std::vector<bool> isNeeded;
+  for (const auto &value : problem.values)
+    isNeeded.push_back(value.isNeeded);
+  int64_t time = 0;
+  for (size_t i = 0; i < problem.ops.size(); ++i) {
+    if (!isRepeated[i])
+      continue;
+    if (!problem.ops[i].isRepeatable)
+      return std::nullopt;
+    time += problem.ops[i].time;
+    for (unsigned operand : problem.ops[i].operands)
+      isNeeded[operand] = true;
+  }
+  int64_t bytes = 0;
+  for (size_t i = 0; i < problem.values.size(); ++i)
+    if (isNeeded[i] && !isRepeated[problem.values[i].op])
+      bytes += problem.values[i].bytes;
+  return std::make_pair(bytes, time);
+}
+
+RecomputeProblem makeRandom(std::mt19937 &random, unsigned numOps) {
+  RecomputeProblem problem;
+  for (unsigned i = 0; i < numOps; ++i) {
+    std::vector<unsigned> operands;
+    for (unsigned k = 0; k < problem.values.size(); ++k)
+      if (random() % 3 == 0)
+        operands.push_back(k);
+    add(problem, 1 + random() % 20, random() % 50, operands, random() % 2,
+        random() % 4 != 0);
+    // A second result, as statistics are.
+    if (random() % 4 == 0)
+      problem.values.push_back(
+          {i, 1 + static_cast<int64_t>(random() % 5), random() % 2 == 0});
+  }
+  return problem;
+}
+
+template <typename Fn>
+void forEachSubset(const RecomputeProblem &problem, Fn &&fn) {
+  unsigned numOps = problem.ops.size();
+  for (unsigned bits = 0; bits < (1u << numOps); ++bits) {
+    std::vector<bool> isRepeated;
+    for (unsigned i = 0; i < numOps; ++i)
+      isRepeated.push_back(bits >> i & 1);
+    if (auto cost = evaluate(problem, isRepeated))
+      fn(cost->first, cost->second);
+  }
+}
+
+TEST(Recompute, check) {
+  RecomputeProblem problem;
+  unsigned x = add(problem, 4, 1, {});
+  EXPECT_EQ(problem.check(), "");
+  add(problem, 4, 1, {x, 1});
+  EXPECT_EQ(problem.check(),
+            "op 1 expects values of earlier ops but got value 1");
+  problem.ops[1] = {-1, true, {x}};
+  EXPECT_EQ(problem.check(), "op 1 expects a time of at least 0 but got -1");
+  problem.ops.pop_back();
+  EXPECT_EQ(problem.check(),
+            "value 1 expects an op and bytes of at least 0 but "
+            "got op 1 and 4");
+}
+
+/// x -> product h -> gelu g: the backward needs all three; g is had from h.
+TEST(Recompute, repeats_what_is_made_of_kept_values) {
+  RecomputeProblem problem;
+  unsigned x = add(problem, 8, 10, {}, true, false);
+  unsigned h = add(problem, 32, 100, {x}, true, false);
+  unsigned g = add(problem, 32, 1, {h}, true);
+  RecomputeChoice all = keepAll(problem), least = keepLeast(problem);
+  EXPECT_EQ(all.keptBytes, 72);
+  EXPECT_EQ(least.keptBytes, 40);
+  EXPECT_EQ(least.time, 1);
+  EXPECT_TRUE(least.isRepeated[problem.values[g].op]);
+  EXPECT_FALSE(least.isKept[g]);
+}
+
+/// Repeating an op that needs a larger value kept instead gains nothing.
+TEST(Recompute, keeps_the_narrowest_place) {
+  RecomputeProblem problem;
+  unsigned wide = add(problem, 100, 1, {}, false, false);
+  unsigned narrow = add(problem, 10, 1, {wide});
+  unsigned last = add(problem, 40, 1, {narrow}, true);
+  RecomputeChoice least = keepLeast(problem);
+  EXPECT_EQ(least.keptBytes, 10);
+  EXPECT_TRUE(least.isKept[narrow]);
+  EXPECT_FALSE(least.isKept[wide]);
+  EXPECT_FALSE(least.isKept[last]);
+}
+
+TEST(Recompute, least_is_the_least_of_all_choices) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    RecomputeProblem problem = makeRandom(random, 9);
+    ASSERT_EQ(problem.check(), "");
+    int64_t best = keepAll(problem).keptBytes;
+    forEachSubset(
+        problem, [&](int64_t bytes, int64_t) { best = std::min(best, bytes); });
+    RecomputeChoice least = keepLeast(problem);
+    EXPECT_EQ(least.keptBytes, best);
+    auto cost = evaluate(problem, least.isRepeated);
+    ASSERT_TRUE(cost);
+    EXPECT_EQ(cost->first, least.keptBytes);
+    EXPECT_EQ(cost->second, least.time);
+  }
+}
+
+/// What is chosen fits, and nothing that keeps as few bytes is faster.
+TEST(Recompute, within_a_budget) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    RecomputeProblem problem = makeRandom(random, 9);
+    int64_t least = keepLeast(problem).keptBytes;
+    int64_t all = keepAll(problem).keptBytes;
+    EXPECT_FALSE(keepWithin(problem, least - 1));
+    EXPECT_EQ(keepWithin(problem, all)->time, 0);
+    for (int64_t budget = least; budget <= all; budget += 7) {
+      std::optional<RecomputeChoice> choice = keepWithin(problem, budget);
+      ASSERT_TRUE(choice);
+      EXPECT_LE(choice->keptBytes, budget);
+      int64_t fastest = choice->time;
+      forEachSubset(problem, [&](int64_t bytes, int64_t time) {
+        if (bytes <= choice->keptBytes)
+          fastest = std::min(fastest, time);
+      });
+      // To a hundredth of the price of a byte, which is at most that of the
+      // dearest op.
+      EXPECT_LE(choice->time, fastest + 0.01 * 50 * 9);
+    }
+  }
+}
+
+/// Equal layers: as many as must be are repeated, not all.
+TEST(Recompute, equal_layers_are_decided_one_at_a_time) {
+  RecomputeProblem problem;
+  unsigned x = add(problem, 0, 0, {}, false, false);
+  for (int layer = 0; layer < 100; ++layer)
+    add(problem, 1000, 3000, {x}, true);
+  std::optional<RecomputeChoice> choice = keepWithin(problem, 70500);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->keptBytes, 70000);
+  EXPECT_EQ(choice->time, 30 * 3000);
+}
+
+TEST(Recompute, fits_an_arena_by_trial) {
+  // Two thirds of what is kept are live at the peak, in steps of a tensor.
+  int calls = 0;
+  auto measure = [&](int64_t kept) {
+    ++calls;
+    return 1000 + kept / 64 * 64 * 2 / 3;
+  };
+  for (int64_t limit : {1100, 1500, 3000, 7000}) {
+    calls = 0;
+    int64_t needed = 0;
+    std::optional<int64_t> kept =
+        fitKeptBytes(100, 8192, limit, measure, needed);
+    ASSERT_TRUE(kept);
+    EXPECT_LE(calls, 12);
+    EXPECT_LE(measure(*kept), limit);
+    if (*kept < 8192) // near the most that fits
+      EXPECT_GT(measure(*kept + 300), limit);
+  }
+  int64_t needed = 0;
+  EXPECT_FALSE(fitKeptBytes(100, 8192, 1000, measure, needed));
+  EXPECT_EQ(needed, measure(100));
+}
+
+TEST(Recompute, fits_an_arena_that_is_not_monotone) {
+  // What is kept too little of is made again, all at once.
+  auto measure = [](int64_t kept) {
+    return 5000 + std::abs(kept - 3000) + kept % 7 * 20;
+  };
+  int64_t needed = 0;
+  for (int64_t limit = 5120; limit < 9000; limit += 97) {
+    std::optional<int64_t> kept = fitKeptBytes(0, 6000, limit, measure, needed);
+    ASSERT_TRUE(kept);
+    EXPECT_LE(measure(*kept), limit);
+  }
+}
+
+} // namespace
