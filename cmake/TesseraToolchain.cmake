@@ -31,3 +31,23 @@ if(CCACHE)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${CCACHE})
 endif()
+
+set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
+option(TESSERA_COVERAGE "Count how often each line runs" OFF)
+option(TESSERA_FUZZ "Build fuzz targets for libFuzzer" OFF)
+
+# What the options above ask for, for the targets that follow.
+function(tessera_instrument)
+  if(TESSERA_SANITIZE)
+    add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize=vptr
+                        -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${TESSERA_SANITIZE})
+  endif()
+  if(TESSERA_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
+  if(TESSERA_COVERAGE)
+    add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+    add_link_options(-fprofile-instr-generate)
+  endif()
+endfunction()
