@@ -95,13 +95,22 @@ static std::vector<int64_t> tiledShape(const Value &value) {
   return shape;
 }
 
-/// Whether a shape's elements can be counted in bytes.
+/// Whether a shape has sizes of 0 or more, and elements that can be counted in
+/// bytes.
 static bool isCountable(const std::vector<int64_t> &shape) {
   int64_t count = 16;
   for (int64_t extent : shape)
-    if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count))
+    if (extent < 0 ||
+        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count))
       return false;
   return true;
+}
+
+/// Whether the ranks divide into blocks of stride * size. Without that product,
+/// which may overflow.
+static bool dividesRanks(const Digit &digit, int64_t ranks) {
+  return digit.stride >= 1 && digit.size >= 1 && ranks % digit.size == 0 &&
+         ranks / digit.size % digit.stride == 0;
 }
 
 /// Checks sizes against each other. Returns a message, or nothing.
@@ -114,7 +123,7 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
   for (const auto *shape : {&value.shape, &value.paddedShape, &value.localShape,
                             &value.tiles, &value.logicalShape})
     if (!isCountable(*shape))
-      return "expects fewer elements";
+      return "expects sizes of 0 or more, and fewer elements";
   if (value.paddedShape.size() != rank || value.localShape.size() != rank ||
       value.sharding.size() != rank)
     return "expects shapes and sharding of one rank";
@@ -122,13 +131,14 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
   for (size_t d = 0; d < rank; ++d) {
     int64_t parts = 1;
     for (const Digit &digit : value.sharding[d]) {
-      if (digit.stride < 1 || digit.size < 1 ||
-          manifest.ranks % (digit.stride * digit.size) != 0)
+      if (!dividesRanks(digit, manifest.ranks) ||
+          __builtin_mul_overflow(parts, digit.size, &parts))
         return "expects digits that divide the ranks";
-      parts *= digit.size;
     }
-    if (value.shape[d] < 0 || value.paddedShape[d] < value.shape[d] ||
-        value.localShape[d] * parts != value.paddedShape[d])
+    int64_t padded = 0;
+    if (value.paddedShape[d] < value.shape[d] ||
+        __builtin_mul_overflow(value.localShape[d], parts, &padded) ||
+        padded != value.paddedShape[d])
       return format(
           "expects a padded dim %zu of at least %lld, in %lld parts of "
           "the local dim, but got %lld and %lld",
@@ -274,9 +284,10 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
   manifest.arenaBytes = json.getInteger("arena_bytes", -1);
   int64_t product = 1;
   for (const Json &axis : json.getArray("mesh")) {
-    manifest.mesh.push_back(
-        {axis.getString("name"), axis.getInteger("size", 0)});
-    product *= manifest.mesh.back().size;
+    int64_t size = axis.getInteger("size", 0);
+    manifest.mesh.push_back({axis.getString("name"), size});
+    if (__builtin_mul_overflow(product, size, &product))
+      product = 0;
   }
   if (ranks < 1 || ranks > 1024 || product != ranks ||
       manifest.arenaBytes < 0) {

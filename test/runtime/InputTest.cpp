@@ -120,6 +120,18 @@ TEST(manifest, mistakes_are_named) {
   EXPECT_TRUE(has(with("\"bytes\":8", "\"bytes\":9"), "expects 8 bytes"));
   EXPECT_TRUE(has(with("[2]", "[3]"), "in 2 parts"));
   EXPECT_TRUE(has(with("\"size\":2", "\"size\":0"), "divide the ranks"));
+  EXPECT_TRUE(has(with("\"shape\":[4]", "\"shape\":[-4]"), "of 0 or more"));
+  // Products that overflow: 2^32 * 2^32 is no stride to divide by.
+  EXPECT_TRUE(has(with("\"stride\":1,\"size\":2",
+                       "\"stride\":4294967296,\"size\":4294967296"),
+                  "divide the ranks"));
+  EXPECT_TRUE(has(with("[2]", "[4611686018427387904]"), "fewer elements"));
+  EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 parts"));
+  EXPECT_TRUE(has(manifestError("{\"version\":1,\"ranks\":2,"
+                                "\"arena_bytes\":1,\"mesh\":["
+                                "{\"name\":\"x\",\"size\":4294967296},"
+                                "{\"name\":\"y\",\"size\":8589934592}]}"),
+                  "2 ranks, a mesh of 0"));
   std::string tiled = "\"role\":\"input\",\"dtype\":\"f32\",\"shape\":[2,6],"
                       "\"offset\":0,\"bytes\":48,\"logical_shape\":[3,4],"
                       "\"tiles\":";
