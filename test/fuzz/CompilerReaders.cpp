@@ -1,22 +1,20 @@
-//===- HostileFiles.cpp - Damaged files for the compiler's readers --------===//
+//===- CompilerReaders.cpp - Readers of the compiler, for damaged inputs --===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   tessera-hostile-files [--inputs N] [--seed S] FOLDER [READER...]
-//
-// Gives N damaged files to each reader of the compiler: configs of models,
-// clusters, layouts, reports, measurements, .npy files. Examples are those of
-// FOLDER (share/). What is accepted is used: a plan is made of some. A file may
-// be refused with one message, but nothing may crash or take 10 s. What does is
-// named: `--inputs 1 --seed S FOLDER READER` gives it again.
+// Configs of models, clusters, plans, reports, measurements, .npy files,
+// attributes of dist and options of strategies; see Subject.h. Examples are the
+// files of share/. What is accepted is used: a plan is made of some.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../runtime/fuzz/Mutator.h"
+#include "Subject.h"
 
+#include "dialects/Dist/Dist.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Cost/Calibrate.h"
@@ -28,52 +26,25 @@
 #include "tessera/Support/Json.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Support/TemporaryFile.h"
+#include "tessera/Training/Strategy.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
-#include <csignal>
 #include <set>
-#include <sys/time.h>
-#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::cost;
+using namespace tessera::fuzz;
 using llvm::StringRef;
 
 namespace {
 
-constexpr int kSecondsPerInput = 10;
 /// Making a plan takes tens of milliseconds: of one in so many.
 constexpr uint64_t kPlanOneIn = 100;
 
-std::string folder;
-/// What the handler of a crash prints.
-StringRef currentName;
-uint64_t currentSeed = 0;
-
-void onCrash(int number) {
-  char text[256];
-  int length =
-      snprintf(text, sizeof(text), "%s: %s: --inputs 1 --seed %llu %s %s\n",
-               currentName.data(), number == SIGALRM ? "too slow" : "crash",
-               static_cast<unsigned long long>(currentSeed), folder.c_str(),
-               currentName.data());
-  if (write(2, text, length) < 0)
-    _exit(3);
-  _exit(2);
-}
-
-/// Ends where a reader does what it must not.
-void require(bool holds, const llvm::Twine &what) {
-  if (holds)
-    return;
-  llvm::errs() << currentName << ": " << what << ": --inputs 1 --seed "
-               << currentSeed << " " << folder << " " << currentName << "\n";
-  _exit(2);
-}
+const std::string folder = TESSERA_SHARE;
 
 /// Whether something was read; an error must say something.
 template <typename T> bool isRead(llvm::Expected<T> &result) {
@@ -86,7 +57,7 @@ template <typename T> bool isRead(llvm::Expected<T> &result) {
 
 std::string contentOf(const llvm::Twine &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
-  require(bool(buffer), path + " cannot be read");
+  require(bool(buffer), path.str() + " cannot be read");
   return (*buffer)->getBuffer().str();
 }
 
@@ -161,7 +132,7 @@ bool readModel(const std::string &text) {
     if (!isRead(config))
       return false;
     Plan plan = getPlan();
-    if (currentSeed % kPlanOneIn == 0 && checkMoELayout(*config, plan).empty())
+    if (isDrawn(text, kPlanOneIn) && checkMoELayout(*config, plan).empty())
       makePlan(makeMoEWork(*config, plan, MoEOptions()), plan, getCluster());
     return true;
   }
@@ -171,7 +142,7 @@ bool readModel(const std::string &text) {
   print(makeMemoryWall(config->name, countParameters(*config), config->layers,
                        config->hidden, getPlan(), 8e10),
         llvm::nulls());
-  if (currentSeed % kPlanOneIn == 0)
+  if (isDrawn(text, kPlanOneIn))
     makePlan(*config, getPlan(), getCluster());
   return true;
 }
@@ -184,7 +155,7 @@ bool readCluster(const std::string &text) {
   std::string again = llvm::formatv("{0}", llvm::json::Value(toJson(*cluster)));
   auto copy = parseClusterSpec(again, "again.json");
   require(isRead(copy), "not what it writes");
-  if (currentSeed % kPlanOneIn == 0 && cluster->checkSize(2).empty())
+  if (isDrawn(text, kPlanOneIn) && cluster->checkSize(2).empty())
     makePlan(getModel(), getPlan(), *cluster);
   return true;
 }
@@ -196,8 +167,7 @@ bool readPlan(const std::string &text) {
   auto plan = planFromJson(*value->getAsObject());
   if (!isRead(plan))
     return false;
-  if (currentSeed % kPlanOneIn == 0 &&
-      getCluster().checkSize(plan->gpus()).empty())
+  if (isDrawn(text, kPlanOneIn) && getCluster().checkSize(plan->gpus()).empty())
     makePlan(getModel(), *plan, getCluster());
   return true;
 }
@@ -237,6 +207,7 @@ const std::string &getTensorPath() {
 
 mlir::MLIRContext &getContext() {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<dist::DistDialect>();
   return context;
 }
 
@@ -257,6 +228,33 @@ bool readTensor(const std::string &text) {
     any |= isRead(tensor);
   }
   return any;
+}
+
+bool readAttribute(const std::string &text) {
+  // Diagnostics are not what is tried.
+  mlir::ScopedDiagnosticHandler handler(
+      &getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  mlir::Attribute attr = mlir::parseAttribute(text, &getContext());
+  if (!attr)
+    return false;
+  std::string again;
+  llvm::raw_string_ostream(again) << attr;
+  require(mlir::parseAttribute(again, &getContext()) == attr,
+          "not what it prints: " + again);
+  return true;
+}
+
+/// Two lines: what --mesh and --strategy are given.
+bool readStrategy(const std::string &text) {
+  auto [meshText, strategyText] = StringRef(text).split('\n');
+  std::string error;
+  std::optional<Mesh> mesh = parseMesh(meshText, error);
+  require(mesh.has_value() == error.empty(), "an error without a message");
+  if (!mesh)
+    return false;
+  std::optional<Strategy> strategy = parseStrategy(strategyText, error);
+  require(strategy.has_value() == error.empty(), "an error without a message");
+  return strategy.has_value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,74 +307,26 @@ std::vector<std::string> measurementExamples() {
           "4096,4096,4096,f32,2,0.7\n"};
 }
 
-/// A reader and what it reads.
-struct Subject {
-  StringRef name;
-  bool (*read)(const std::string &text);
-  std::vector<std::string> (*makeExamples)();
-};
+std::vector<std::string> attributeExamples() {
+  return {R"(#dist.sharding<@mesh, [{"dp", "tp"}, {}]>)",
+          R"(#dist.sharding<@mesh, [{?}, {"x"}p0], unreduced={"y"} max>)",
+          R"(#dist.sharding<@mesh, [{"y":(1)2, ?}p1], replicated={"y":(2)2}>)",
+          R"(#dist.mesh<["dp"=2, "tp"=4]>)", R"([{}, 1 : i64, "a"])"};
+}
 
-const Subject kSubjects[] = {
-    {"models", readModel, [] { return filesOf("models"); }},
-    {"clusters", readCluster, [] { return filesOf("clusters"); }},
-    {"plans", readPlan, planExamples},
-    {"reports", readReports, reportExamples},
-    {"measurements", readMeasurements, measurementExamples},
-    {"tensors", readTensor, tensorExamples},
-};
-
-/// Gives `count` files to a reader.
-void run(const Subject &subject, uint64_t first, uint64_t count) {
-  currentName = subject.name;
-  std::vector<std::string> examples = subject.makeExamples();
-  uint64_t accepted = 0;
-  double slowest = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    currentSeed = first + i;
-    rt::Mutator mutator(currentSeed);
-    std::string text = mutator.damage(examples);
-    itimerval limit = {};
-    limit.it_value.tv_sec = kSecondsPerInput;
-    setitimer(ITIMER_REAL, &limit, nullptr);
-    auto begin = std::chrono::steady_clock::now();
-    accepted += subject.read(text);
-    std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - begin;
-    slowest = std::max(slowest, took.count());
-  }
-  itimerval never = {};
-  setitimer(ITIMER_REAL, &never, nullptr);
-  llvm::outs() << llvm::formatv(
-      "{0,-12} {1,8} inputs, {2,8} accepted, slowest {3:F1} ms\n", subject.name,
-      count, accepted, slowest * 1e3);
-  llvm::outs().flush();
+std::vector<std::string> strategyExamples() {
+  return {"dp=2,tp=2\ndp,tp,sp,zero=3", "tp=4\ntp,sp", "dp=8\ndp,zero=1"};
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  uint64_t inputs = 1000, seed = 0;
-  std::vector<StringRef> wanted;
-  for (int i = 1; i < argc; ++i) {
-    StringRef argument = argv[i];
-    bool isNumber = argument == "--inputs" || argument == "--seed";
-    if (isNumber && i + 1 < argc &&
-        !StringRef(argv[i + 1])
-             .getAsInteger(10, argument == "--inputs" ? inputs : seed))
-      ++i;
-    else if (folder.empty())
-      folder = argument.str();
-    else
-      wanted.push_back(argument);
-  }
-  if (folder.empty()) {
-    llvm::errs() << "tessera-hostile-files: expects the folder share/\n";
-    return 1;
-  }
-  for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM})
-    signal(number, onCrash);
-  for (const Subject &subject : kSubjects)
-    if (wanted.empty() || llvm::is_contained(wanted, subject.name))
-      run(subject, seed, inputs);
-  return 0;
+std::vector<Subject> tessera::fuzz::getSubjects() {
+  return {{"models", readModel, [] { return filesOf("models"); }},
+          {"clusters", readCluster, [] { return filesOf("clusters"); }},
+          {"plans", readPlan, planExamples},
+          {"reports", readReports, reportExamples},
+          {"measurements", readMeasurements, measurementExamples},
+          {"tensors", readTensor, tensorExamples},
+          {"attributes", readAttribute, attributeExamples},
+          {"strategies", readStrategy, strategyExamples}};
 }

@@ -11,14 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TEST_RUNTIME_FUZZ_MUTATOR_H
-#define TESSERA_TEST_RUNTIME_FUZZ_MUTATOR_H
+#ifndef TESSERA_TEST_FUZZ_MUTATOR_H
+#define TESSERA_TEST_FUZZ_MUTATOR_H
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tessera::rt {
+namespace tessera::fuzz {
 
 class Mutator {
 public:
@@ -38,6 +38,6 @@ private:
   uint64_t state;
 };
 
-} // namespace tessera::rt
+} // namespace tessera::fuzz
 
-#endif // TESSERA_TEST_RUNTIME_FUZZ_MUTATOR_H
+#endif // TESSERA_TEST_FUZZ_MUTATOR_H

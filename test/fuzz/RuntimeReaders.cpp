@@ -1,22 +1,17 @@
-//===- FuzzReaders.cpp - Damaged inputs for the runtime's readers ---------===//
+//===- RuntimeReaders.cpp - Readers of the runtime, for damaged inputs ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   tessera_rt_fuzz [--inputs N] [--seed S] [READER...]
-//
-// Gives N damaged inputs to each reader of the runtime: files, manifests,
-// options, the environment. A reader may refuse an input, but it may not crash,
-// take 10 s, or accept what it then cannot use. An input that does so is named
-// by its reader and seed: `--inputs 1 --seed S READER` gives it again.
+// Files, manifests, options, the environment; see Subject.h.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mutator.h"
+#include "Subject.h"
 
-#include "../TemporaryFolder.h"
+#include "../runtime/TemporaryFolder.h"
 
 #include "Inputs.h"
 #include "Json.h"
@@ -24,53 +19,15 @@
 #include "Tokens.h"
 #include "TuneFile.h"
 
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/mman.h>
-#include <sys/time.h>
 
 using namespace tessera::rt;
+using namespace tessera::fuzz;
 
 namespace {
-constexpr int secondsPerInput = 10;
-
-/// Reads one input; returns whether it was accepted.
-using Reader = bool (*)(const std::string &input);
-
-struct Subject {
-  const char *name;
-  Reader read;
-  std::vector<std::string> examples;
-};
-
-/// What the handler of a crash prints.
-const char *currentName = "";
-unsigned long long currentSeed = 0;
-
-void onCrash(int number) {
-  char text[256];
-  int length = snprintf(
-      text, sizeof(text), "%s: signal %d (%s): --inputs 1 --seed %llu %s\n",
-      currentName, number, number == SIGALRM ? "too slow" : "crash",
-      currentSeed, currentName);
-  if (write(2, text, size_t(length)) < 0)
-    _exit(3);
-  _exit(2);
-}
-
-/// Ends with a message where a reader accepted what is not valid.
-void require(bool holds, const char *what) {
-  if (holds)
-    return;
-  fprintf(stderr,
-          "%s accepts what it cannot use (%s): --inputs 1 --seed %llu "
-          "%s\n",
-          currentName, what, currentSeed, currentName);
-  _exit(2);
-}
-
 /// The input as a file in memory.
 std::string asFile(const std::string &input) {
   static int fd = memfd_create("input", MFD_CLOEXEC);
@@ -330,88 +287,39 @@ std::vector<std::string> tuneExamples() {
   return examples;
 }
 
-std::vector<Subject> makeSubjects() {
-  std::vector<std::string> states = stateExamples();
-  return {
-      {"json", readJson, {manifestExample, states[1], "[1.5e3, \"\\u00e9\"]"}},
-      {"npy", readNpy, npyExamples()},
-      {"state", readState, states},
-      {"folder", readFolder, states},
-      {"manifest", readManifest, {manifestExample}},
-      {"tokens",
-       readTokens,
-       {std::string(60, 'a'),
-        std::string("\x06\0\1\0\2\0\3\0\4\0", 10) + std::string(80, '\0'),
-        std::string("\x0f\0\0\0", 4) + std::string(200, '\0')}},
-      {"options",
-       readOptions,
-       {"--ranks\n4\n--seed=3\n--data\nx.u16\n--data-position\n7\n--quiet",
-        "--steps=10\n--eval-every\n3\n--save-final\nd\n--save-every=2",
-        "--memory-limit=64Ki\n--deadline\n0.5\n--on-nan\nskip\n--log=jsonl"}},
-      {"environment",
-       readVariables,
-       {"RANK=1\nWORLD_SIZE=4\nLOCAL_WORLD_SIZE=4\nMASTER_PORT=1",
-        "SLURM_PROCID=0\nSLURM_NTASKS=2\nSLURM_STEP_ID=0\nSLURM_NNODES=1",
-        "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nPMI_RANK=0\n"
-        "PMI_SIZE=2"}},
-      {"tune", readTune, tuneExamples()},
-  };
+std::vector<std::string> jsonExamples() {
+  return {manifestExample, stateExamples()[1], "[1.5e3, \"\\u00e9\"]"};
 }
 
-/// Gives `count` inputs to a reader.
-void run(const Subject &subject, uint64_t firstSeed, int64_t count) {
-  int64_t accepted = 0;
-  double slowest = 0;
-  currentName = subject.name;
-  for (int64_t i = 0; i < count; ++i) {
-    currentSeed = firstSeed + uint64_t(i);
-    Mutator mutator(currentSeed);
-    std::string input = mutator.damage(subject.examples);
-    itimerval limit = {};
-    limit.it_value.tv_sec = secondsPerInput;
-    setitimer(ITIMER_REAL, &limit, nullptr);
-    double begin = monotonicSeconds();
-    accepted += subject.read(input);
-    slowest = std::max(slowest, monotonicSeconds() - begin);
-  }
-  itimerval never = {};
-  setitimer(ITIMER_REAL, &never, nullptr);
-  printf("%-12s %8lld inputs, %8lld accepted, slowest %.1f ms\n", subject.name,
-         (long long)count, (long long)accepted, slowest * 1e3);
-  fflush(stdout);
-  // A mutator that damages all or nothing tries nothing. A tune file has a
-  // checksum.
-  bool isTried =
-      accepted < count && (accepted > 0 || strcmp(subject.name, "tune") == 0);
-  require(count < 1000 || isTried, "all or none of the inputs");
+std::vector<std::string> tokenExamples() {
+  return {std::string(60, 'a'),
+          std::string("\x06\0\1\0\2\0\3\0\4\0", 10) + std::string(80, '\0'),
+          std::string("\x0f\0\0\0", 4) + std::string(200, '\0')};
+}
+
+std::vector<std::string> optionExamples() {
+  return {"--ranks\n4\n--seed=3\n--data\nx.u16\n--data-position\n7\n--quiet",
+          "--steps=10\n--eval-every\n3\n--save-final\nd\n--save-every=2",
+          "--memory-limit=64Ki\n--deadline\n0.5\n--on-nan\nskip\n--log=jsonl"};
+}
+
+std::vector<std::string> variableExamples() {
+  return {"RANK=1\nWORLD_SIZE=4\nLOCAL_WORLD_SIZE=4\nMASTER_PORT=1",
+          "SLURM_PROCID=0\nSLURM_NTASKS=2\nSLURM_STEP_ID=0\nSLURM_NNODES=1",
+          "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nPMI_RANK=0\n"
+          "PMI_SIZE=2"};
 }
 } // namespace
 
-int main(int argc, char **argv) {
-  int64_t inputs = 1000;
-  uint64_t seed = 0;
-  std::vector<std::string> wanted;
-  for (int i = 1; i < argc; ++i) {
-    bool hasValue = i + 1 < argc;
-    if (strcmp(argv[i], "--inputs") == 0 && hasValue)
-      inputs = atoll(argv[++i]);
-    else if (strcmp(argv[i], "--seed") == 0 && hasValue)
-      seed = strtoull(argv[++i], nullptr, 10);
-    else
-      wanted.push_back(argv[i]);
-  }
-  for (int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM})
-    signal(number, onCrash);
-  size_t tried = 0;
-  for (const Subject &subject : makeSubjects()) {
-    if (!wanted.empty() &&
-        std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end())
-      continue;
-    run(subject, seed, inputs);
-    ++tried;
-  }
-  if (tried == std::max<size_t>(wanted.size(), 1) || wanted.empty())
-    return 0;
-  fprintf(stderr, "expects the name of a reader\n");
-  return 1;
+std::vector<Subject> tessera::fuzz::getSubjects() {
+  return {{"json", readJson, jsonExamples},
+          {"npy", readNpy, npyExamples},
+          {"state", readState, stateExamples},
+          {"folder", readFolder, stateExamples},
+          {"manifest", readManifest,
+           [] { return std::vector<std::string>{manifestExample}; }},
+          {"tokens", readTokens, tokenExamples},
+          {"options", readOptions, optionExamples},
+          {"environment", readVariables, variableExamples},
+          {"tune", readTune, tuneExamples}};
 }

@@ -13,7 +13,7 @@
 
 #include <cctype>
 
-using namespace tessera::rt;
+using namespace tessera::fuzz;
 
 /// Words that readers have found hard: limits of numbers, other types, nesting.
 static const char *const words[] = {"-1",
