@@ -41,6 +41,9 @@ struct CallArgument {
     /// Pointer to an array on the stack: zeros, but `scalars[0]` at position
     /// `integer`; `array[0]` elements.
     Starts,
+    /// Pointer to an int64_t on the stack, where the call leaves the op's
+    /// result, an i1.
+    Result,
   };
   Kind kind = Null;
   int64_t integer = 0;

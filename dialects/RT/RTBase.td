@@ -66,6 +66,9 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
     /// Peak bytes by category, on the step function: a dictionary.
     static constexpr ::llvm::StringLiteral kMemoryAttr = "rt.memory";
+    /// Unit attribute of an scf.for that also ends where the first value that
+    /// it carries, a tensor<i1>, is false.
+    static constexpr ::llvm::StringLiteral kWhileAttr = "rt.while";
     /// Unit attribute of the step function in phase `rt`.
     static constexpr ::llvm::StringLiteral kStepAttr = "rt.step";
     /// What a module is compiled for, on the module: "host", "cuda" or

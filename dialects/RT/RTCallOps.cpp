@@ -183,6 +183,11 @@ Arguments CallFillOp::getCallArguments() {
           int64(getBits())};
 }
 
+StringRef ReadFlagOp::getCallee() { return "tessera_rt_read_flag"; }
+Arguments ReadFlagOp::getCallArguments() {
+  return {int64(getOffset()), {CallArgument::Result}};
+}
+
 StringRef BlockBeginOp::getCallee() { return "tessera_rt_block_begin"; }
 Arguments BlockBeginOp::getCallArguments() {
   return {int64(getOffset()), int64(getBytes()), int32(getForget())};

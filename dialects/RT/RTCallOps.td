@@ -114,6 +114,20 @@ def RT_CallFillOp : RT_CallOp<"call_fill"> {
   }];
 }
 
+def RT_ReadFlagOp : RT_CallOp<"read_flag"> {
+  let summary = "reads a boolean in memory: tessera_rt_read_flag";
+  let description = [{
+    Waits for what writes it.
+
+    ```mlir
+    %0 = rt.read_flag 4096 : i1
+    ```
+  }];
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs I1:$flag);
+  let assemblyFormat = "$offset attr-dict `:` type($flag)";
+}
+
 def RT_BlockBeginOp : RT_CallOp<"block_begin"> {
   let summary = "a block of memory begins: tessera_rt_block_begin";
   let description = [{

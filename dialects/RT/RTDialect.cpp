@@ -9,6 +9,7 @@
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "tessera/Interfaces/KnownAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -97,6 +98,20 @@ static LogicalResult verifyTarget(const AttributePlace &place,
                                << attr.getValue();
 }
 
+static LogicalResult verifyWhile(const AttributePlace &place,
+                                 NamedAttribute attr) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(place.op);
+  auto flag =
+      RankedTensorType::get({}, IntegerType::get(place.op->getContext(), 1));
+  if (isa<UnitAttr>(attr.getValue()) && loop && !loop.getInits().empty() &&
+      loop.getInits().front().getType() == flag)
+    return success();
+  return place.op->emitError()
+         << "rt.while: expects a unit attribute on a loop "
+            "that carries a tensor<i1> first but got "
+         << attr.getValue();
+}
+
 static LogicalResult verifyMemory(const AttributePlace &place,
                                   NamedAttribute attr) {
   if (isa<DictionaryAttr>(attr.getValue()))
@@ -116,6 +131,7 @@ static constexpr KnownAttribute kKnown[] = {
     {RTDialect::kSlotAttr, kOnOperation, expectInteger},
     {RTDialect::kArenaBytesAttr, kOnFunction, expectInteger},
     {RTDialect::kMemoryAttr, kOnFunction, verifyMemory},
+    {RTDialect::kWhileAttr, kOnOperation, verifyWhile},
     {RTDialect::kStepAttr, kOnFunction, expectUnit},
     {RTDialect::kTargetAttr, kOnModule, verifyTarget},
     {RTDialect::kManifestAttr, kOnModule, expectString},

@@ -25,10 +25,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Codegen/IntegerDivision.h"
 #include "tessera/Codegen/IntegerPower.h"
 #include "tessera/Codegen/MathFunctions.h"
 #include "tessera/Codegen/Passes.h"
-#include "tessera/Codegen/SignedDivision.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CONVERTGPUTONVVMPASS
@@ -92,7 +92,7 @@ struct ConvertGPUToNVVMPass
     ModuleOp module = getOperation();
     if (rt::getTarget(module) != rt::Target::Cuda)
       return;
-    wrapSignedDivisions(module);
+    defineIntegerDivisions(module);
     expandIntegerPowers(module);
     for (auto device : module.getOps<gpu::GPUModuleOp>())
       if (failed(expandAngles(device)))

@@ -48,13 +48,17 @@ static void expand(math::IPowIOp op) {
                                        arith::MulIOp::create(b, square, square),
                                        arith::ShRUIOp::create(b, rest, one)});
   }
-  // Of numbers other than 1 and -1 a negative power is less than 1.
+  // Of numbers other than 1 and -1 a negative power is less than 1; of 0 it is
+  // a division by zero.
   Value isUnit = is(CmpIPredicate::eq, base, one);
   Value isMinusUnit = is(CmpIPredicate::eq, base, number(-1));
   Value ofMinusUnit = arith::SelectOp::create(b, isOdd, base, one);
-  Value inverse =
-      arith::SelectOp::create(b, isMinusUnit, ofMinusUnit,
-                              arith::SelectOp::create(b, isUnit, one, zero));
+  Value inverse = arith::SelectOp::create(
+      b, isMinusUnit, ofMinusUnit,
+      arith::SelectOp::create(
+          b, isUnit, one,
+          arith::SelectOp::create(b, is(CmpIPredicate::eq, base, zero),
+                                  number(-1), zero)));
   Value power =
       arith::SelectOp::create(b, isNegative, inverse, loop.getResult(0));
   op.getResult().replaceAllUsesWith(power);

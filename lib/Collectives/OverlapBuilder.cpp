@@ -33,7 +33,8 @@ int64_t tessera::getNumRuns(Operation *op) {
     return accumulate.getCount();
   auto loop = dyn_cast<scf::ForOp>(op);
   APInt low, high, step;
-  if (!loop || !matchPattern(loop.getLowerBound(), m_ConstantInt(&low)) ||
+  if (!loop || loop->hasAttr(rt::RTDialect::kWhileAttr) ||
+      !matchPattern(loop.getLowerBound(), m_ConstantInt(&low)) ||
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&high)) ||
       !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
       step.getSExtValue() < 1)

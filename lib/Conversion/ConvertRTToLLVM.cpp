@@ -23,9 +23,9 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Codegen/IntegerDivision.h"
 #include "tessera/Codegen/IntegerPower.h"
 #include "tessera/Codegen/MathFunctions.h"
-#include "tessera/Codegen/SignedDivision.h"
 #include "tessera/Conversion/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -172,11 +172,14 @@ Value StepToLLVM::lower(const CallArgument &argument) {
     values[argument.integer] = toInt64(argument.scalars[0]);
     return store(values);
   }
+  case CallArgument::Result:
+    return words;
   }
   llvm_unreachable("unknown argument");
 }
 
-/// A call, and a branch to the function's end where its status is not 0.
+/// A call, a branch to the function's end where its status is not 0, and the
+/// result that it has left.
 void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
@@ -188,8 +191,15 @@ void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
   Value status = LLVM::CallOp::create(b, callee, arguments).getResult();
   Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
   Value good = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, status, zero);
-  LLVM::CondBrOp::create(b, good, op->getBlock()->getNextNode(), ValueRange(),
-                         failed, ValueRange(status));
+  Block *next = op->getBlock()->getNextNode();
+  LLVM::CondBrOp::create(b, good, next, ValueRange(), failed,
+                         ValueRange(status));
+  if (op->getNumResults()) {
+    b.setInsertionPointToStart(next);
+    Value left = LLVM::LoadOp::create(b, b.getI64Type(), words);
+    op->getResult(0).replaceAllUsesWith(
+        LLVM::TruncOp::create(b, b.getI1Type(), left));
+  }
   op.erase();
 }
 
@@ -417,7 +427,7 @@ struct ConvertRTToLLVMPass
     bare.useBarePtrCallConv = true;
     toLLVM.addPass(createConvertFuncToLLVMPass(bare));
     toLLVM.addPass(createConvertControlFlowToLLVMPass());
-    wrapSignedDivisions(module);
+    defineIntegerDivisions(module);
     expandIntegerPowers(module);
     if (failed(approximateMath(module)) || failed(runPipeline(toLLVM, module)))
       return signalPassFailure();

@@ -112,8 +112,25 @@ LogicalResult StepLowering::lower(Operation *op) {
   return success();
 }
 
+/// A loop over calls that reads its flag before each iteration.
+LogicalResult StepLowering::lowerWhile(scf::ForOp op) {
+  auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&loop.getBefore());
+  Value flag = rt::ReadFlagOp::create(b, b.getI1Type(),
+                                      offsetOf(op.getRegionIterArgs().front()));
+  scf::ConditionOp::create(b, flag, ValueRange());
+  b.createBlock(&loop.getAfter());
+  if (failed(lowerAll(*op.getBody())))
+    return failure();
+  scf::YieldOp::create(b);
+  return success();
+}
+
 /// A loop over calls; what it carries lies in memory.
 LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
+  if (op->hasAttr(RTDialect::kWhileAttr))
+    return lowerWhile(op);
   auto bound = [&](Value value) { return scalars.lookup(value); };
   auto loop =
       scf::ForOp::create(b, bound(op.getLowerBound()),

@@ -27,7 +27,8 @@ static int64_t countRuns(Operation *op, Operation *step) {
   int64_t runs = 1;
   for (Operation *parent = op->getParentOp(); parent != step;
        parent = parent->getParentOp())
-    if (auto loop = dyn_cast<scf::ForOp>(parent))
+    if (auto loop = dyn_cast<scf::ForOp>(parent);
+        loop && !loop->hasAttr(rt::RTDialect::kWhileAttr))
       if (std::optional<llvm::APInt> count = loop.getStaticTripCount())
         runs *= count->getSExtValue();
   return runs;

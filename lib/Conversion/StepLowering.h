@@ -36,6 +36,7 @@ private:
   mlir::LogicalResult lower(mlir::Operation *op);
   mlir::LogicalResult lowerAll(mlir::Block &block);
   mlir::LogicalResult lowerLoop(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerWhile(mlir::scf::ForOp op);
   void lowerKernelCall(rt::KernelOp op);
   void lowerBatch(rt::KernelOp op, mlir::func::FuncOp batch);
   void createLaunch(llvm::StringRef name, llvm::ArrayRef<int64_t> addresses,

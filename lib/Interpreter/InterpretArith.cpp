@@ -151,14 +151,13 @@ static Cell compareIntegers(const ScalarOp &op, const Cell *x) {
 
 enum class Rounding { ToZero, Up, Down };
 
-/// Quotient and remainder; an error where they are not defined.
+/// Quotient and remainder. A quotient by zero is all ones, its remainder what
+/// is divided.
 template <Rounding rounding, bool isRemainder>
 static Cell divideSigned(const ScalarOp &op, const Cell *x) {
   int64_t a = toSigned(op, x[0]), b = toSigned(op, x[1]);
-  if (b == 0) {
-    op.error = "divides by zero";
-    return intCell(0);
-  }
+  if (b == 0)
+    return isRemainder ? x[0] : intCell(-1);
   if (b == -1)
     return isRemainder ? intCell(0) : wrap(0 - static_cast<uint64_t>(a));
   int64_t quotient = a / b, remainder = a % b;
@@ -174,10 +173,8 @@ static Cell divideSigned(const ScalarOp &op, const Cell *x) {
 template <Rounding rounding, bool isRemainder>
 static Cell divideUnsigned(const ScalarOp &op, const Cell *x) {
   uint64_t a = op.in.toUnsigned(x[0].i), b = op.in.toUnsigned(x[1].i);
-  if (b == 0) {
-    op.error = "divides by zero";
-    return intCell(0);
-  }
+  if (b == 0)
+    return isRemainder ? x[0] : intCell(-1);
   if (isRemainder)
     return wrap(a % b);
   return wrap(a / b + (rounding == Rounding::Up && a % b != 0));

@@ -26,12 +26,12 @@ static Cell binary(const ScalarOp &, const Cell *x) {
 static double rsqrt(double x) { return 1 / std::sqrt(x); }
 
 /// x^n by squaring, wrapping; negative exponents give 1/x^-n, which is 0
-/// unless x is 1 or -1.
-static Cell integerPower(const ScalarOp &op, const Cell *x) {
+/// unless x is 1, -1 or 0.
+static Cell integerPower(const ScalarOp &, const Cell *x) {
   int64_t base = x[0].i, exponent = x[1].i;
   if (exponent < 0) {
-    if (base == 0)
-      op.error = "raises zero to a negative power";
+    if (base == 0) // A division by zero.
+      return intCell(-1);
     if (base == 1 || base == -1)
       return intCell(exponent % 2 ? base : 1);
     return intCell(0);

@@ -23,12 +23,13 @@ using namespace tessera;
 
 namespace {
 
-/// Discardable attributes (shardings, names of dimensions) mean nothing from
-/// here on, and would keep equal kernels apart.
+/// Discardable attributes of other dialects (shardings, names of dimensions)
+/// mean nothing from here on, and would keep equal kernels apart.
 void dropDiscardableAttrs(func::FuncOp func) {
   func.getBody().walk([](Operation *op) {
     for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
-      op->removeDiscardableAttr(attr.getName());
+      if (!isa_and_nonnull<rt::RTDialect>(attr.getNameDialect()))
+        op->removeDiscardableAttr(attr.getName());
   });
 }
 

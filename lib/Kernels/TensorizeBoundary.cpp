@@ -8,11 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScalarTensors.h"
 #include "dialects/RT/RT.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tessera/Kernels/Passes.h"
 
 namespace tessera {
@@ -22,13 +19,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-/// The tensor that a scalar is passed as. An index has 64 bits in a file.
-static RankedTensorType getTensorType(Type type) {
-  if (type.isIndex())
-    type = IntegerType::get(type.getContext(), 64);
-  return RankedTensorType::get({}, type);
-}
 
 namespace {
 struct TensorizeBoundaryPass
@@ -46,28 +36,20 @@ struct TensorizeBoundaryPass
     b.setInsertionPoint(terminator);
     for (OpOperand &operand : terminator->getOpOperands())
       if (operand.get().getType().isIntOrIndexOrFloat())
-        operand.set(returnAsTensor(b, operand.get()));
+        operand.set(storeScalar(b, operand.get()));
     func.setType(b.getFunctionType(func.front().getArgumentTypes(),
                                    terminator->getOperandTypes()));
   }
 
   static void passAsTensor(ImplicitLocOpBuilder &b, BlockArgument argument) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : argument.getUses())
+      uses.push_back(&use);
     Type type = argument.getType();
-    argument.setType(getTensorType(type));
-    Operation *read = tensor::ExtractOp::create(b, argument, ValueRange());
-    Value scalar = read->getResult(0);
-    if (type.isIndex())
-      scalar = arith::IndexCastOp::create(b, type, scalar);
-    argument.replaceAllUsesExcept(scalar, read);
-  }
-
-  static Value returnAsTensor(ImplicitLocOpBuilder &b, Value scalar) {
-    RankedTensorType type = getTensorType(scalar.getType());
-    if (scalar.getType().isIndex())
-      scalar = arith::IndexCastOp::create(b, type.getElementType(), scalar);
-    Value empty =
-        tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
-    return linalg::FillOp::create(b, scalar, empty).getResult(0);
+    argument.setType(getTensorOfScalar(type));
+    Value scalar = loadScalar(b, argument, type);
+    for (OpOperand *use : uses)
+      use->set(scalar);
   }
 };
 } // namespace

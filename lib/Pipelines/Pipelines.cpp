@@ -171,6 +171,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   }
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
+  pm.addNestedPass<func::FuncOp>(createLowerControlFlowPass());
   pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
   pm.addPass(createExpandCollectiveMatmulPass());

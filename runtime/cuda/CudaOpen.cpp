@@ -375,7 +375,7 @@ Status CudaTarget::open(const Manifest &manifest, const Options &options,
     return status;
   if (Status status = openCommunication(options))
     return status;
-  usesGraph &= communication->canCapture();
+  usesGraph &= communication->canCapture() && !noted.readsFlags;
   bestSeconds = timeAtPeak(options.tf32);
   int64_t used = device->allocatedBytes();
   if (memoryLimit && used > memoryLimit)

@@ -74,6 +74,21 @@ Status CudaTarget::fill(int64_t elementSize, int64_t offset, int64_t count,
       kernels->fill(compute, elementSize, deviceArena + offset, count, bits));
 }
 
+Status CudaTarget::readFlag(int64_t offset, int64_t &flag) {
+  noted.readsFlags = true;
+  if (isNoting) {
+    // An outer loop's flag lives while an inner one's is read.
+    flag = noted.openFlags.insert(offset).second;
+    if (!flag)
+      noted.openFlags.erase(offset);
+    return TESSERA_RT_OK;
+  }
+  if (Status status = fetch({{offset, 1}}))
+    return status;
+  flag = ctx->arena()[offset] != 0;
+  return TESSERA_RT_OK;
+}
+
 Status CudaTarget::beginBlock(const ArenaBlock &block, bool forget) {
   noted.guardsBlocks = true;
   if (isNoting)

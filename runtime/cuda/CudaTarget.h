@@ -19,6 +19,8 @@
 #include "Matmul.h"
 #include "Options.h"
 
+#include <set>
+
 namespace tessera::rt::cuda {
 
 /// A call of attention that a step makes.
@@ -37,6 +39,10 @@ struct StepNotes {
   int64_t embeddingWorkspace = 0;
   int64_t launches = 0, calls = 0;
   bool guardsBlocks = false;
+  /// Whether the host reads flags: such a step is no graph.
+  bool readsFlags = false;
+  /// Offsets of the flags of loops that are being noted.
+  std::set<int64_t> openFlags;
 };
 
 class CudaTarget final : public Target {
@@ -60,6 +66,7 @@ public:
                      const int64_t *toStrides) override;
   Status fill(int64_t elementSize, int64_t offset, int64_t count,
               int64_t bits) override;
+  Status readFlag(int64_t offset, int64_t &flag) override;
   Status beginBlock(const ArenaBlock &block, bool forget) override;
   Status endBlock(const ArenaBlock &block, bool forget) override;
   bool multiplies(int64_t dtype, int64_t cDtype) const override;

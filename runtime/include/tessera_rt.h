@@ -155,6 +155,13 @@ int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
 int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
                         int64_t dst_offset, int64_t count, int64_t bits);
 
+/// Leaves in `flag` 1 if the byte at `offset` is not 0, else 0, when all calls
+/// so far are done. A program branches on nothing else in memory; the flag must
+/// be the same on all ranks. Before the first step of a device, which only looks
+/// at the calls, a flag is 1, and 0 when it is read again: loops run once.
+int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
+                             int64_t *flag);
+
 /// For programs that watch their memory. A block is `bytes` at `offset` with 64
 /// bytes behind it that nothing may write. `begin` marks these; `end` fails,
 /// naming the block, if they have changed. With `forget` not 0 the block is

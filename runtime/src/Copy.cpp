@@ -236,6 +236,17 @@ void tessera::rt::host::fill(tessera_rt_context *ctx, int64_t elementSize,
     fillTyped<uint64_t>(ctx, destination, count, bits);
 }
 
+extern "C" int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
+                                        int64_t *flag) {
+  int64_t limit = ctx->memory.control->arenaBytes;
+  if (offset < 0 || offset >= limit)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("read_flag expects an offset within the arena of %lld "
+                       "bytes, but got %lld",
+                       (long long)limit, (long long)offset));
+  return ctx->target->readFlag(offset, *flag);
+}
+
 extern "C" int32_t tessera_rt_fill(tessera_rt_context *ctx,
                                    int64_t element_size, int64_t dst_offset,
                                    int64_t count, int64_t bits) {

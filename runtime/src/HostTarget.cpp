@@ -39,6 +39,11 @@ Status HostTarget::fill(int64_t elementSize, int64_t offset, int64_t count,
   return TESSERA_RT_OK;
 }
 
+Status HostTarget::readFlag(int64_t offset, int64_t &flag) {
+  flag = ctx->arena()[offset] != 0;
+  return TESSERA_RT_OK;
+}
+
 Status HostTarget::beginBlock(const ArenaBlock &block, bool forget) {
   host::beginBlock(ctx, block, forget);
   return TESSERA_RT_OK;

@@ -138,11 +138,6 @@ void Children::markFailed(const std::string &text) {
   failed = true;
 }
 
-/// Floats raise no signal: the integer division does.
-static const char *describeSignal(int signal) {
-  return signal == SIGFPE ? "an integer is divided by zero" : strsignal(signal);
-}
-
 /// Collects ranks that have ended.
 void Children::reap() {
   for (size_t rank = 0; rank < pids.size(); ++rank) {
@@ -156,7 +151,7 @@ void Children::reap() {
     std::string how =
         WIFSIGNALED(status)
             ? format("was killed by signal %d (%s)", WTERMSIG(status),
-                     describeSignal(WTERMSIG(status)))
+                     strsignal(WTERMSIG(status)))
             : format("ended with status %d", WEXITSTATUS(status));
     std::string where = block.posted.load() == 0
                             ? "it has not reached any collective"

@@ -78,6 +78,7 @@ public:
                              const int64_t *toStrides) = 0;
   virtual Status fill(int64_t elementSize, int64_t offset, int64_t count,
                       int64_t bits) = 0;
+  virtual Status readFlag(int64_t offset, int64_t &flag) = 0;
   virtual Status beginBlock(const ArenaBlock &block, bool forget) = 0;
   virtual Status endBlock(const ArenaBlock &block, bool forget) = 0;
   virtual bool multiplies(int64_t dtype, int64_t cDtype) const = 0;

@@ -10,11 +10,14 @@
 // CHECK-COUNT-7: {{[a-z0-9_]+}}: largest difference 0,
 // CHECK-NOT: largest difference
 
-// A division by zero has no result: it ends the program.
+// A division by zero gives ones and the dividend, and a negative power of zero
+// ones.
+// RUN: tessera verify %t/parts/zero.mlir --partitioned %t/parts/zero.mlir --no-proof --dump %t/zero.data
 // RUN: tessera compile %t/parts/zero.mlir --quiet -o %t/zero
-// RUN: cp %t/data/arg0.npy %t/data/arg1.npy
-// RUN: not tessera run %t/zero --inputs %t/data --quiet 2>&1 | FileCheck %s --check-prefix=ZERO
-// ZERO: error: rank 0 was killed by signal 8 (an integer is divided by zero)
+// RUN: tessera run %t/zero --inputs %t/zero.data --compare %t/zero.data/expected | FileCheck %s --check-prefix=ZERO
+// RUN: tessera compile %t/parts/zero.mlir --target cuda-emulated --quiet -o %t/emulated
+// RUN: tessera run %t/emulated --inputs %t/zero.data --compare %t/zero.data/expected | FileCheck %s --check-prefix=ZERO
+// ZERO: right: largest difference 0, largest magnitude 1
 
 //--- limits.mlir
 func.func @f(%a: tensor<3xi32>) -> (
@@ -49,8 +52,36 @@ func.func @f(%a: tensor<3xi32>) -> (
 }
 
 //--- zero.mlir
-func.func @f(%a: tensor<3xi32>, %b: tensor<3xi32>) -> tensor<3xi32> {
-  %difference = arith.subi %a, %b : tensor<3xi32>
-  %0 = arith.divsi %a, %difference : tensor<3xi32>
-  return %0 : tensor<3xi32>
+// 1 for each op and element with the result that is wanted.
+func.func @f(%a: tensor<3xi32>) -> (tensor<9xi32> {nn.output = "right"}) attributes {dist.local} {
+  // Zeros that the compiler does not know.
+  %one = arith.constant dense<1> : tensor<3xi32>
+  %mask = arith.constant dense<1073741824> : tensor<3xi32>
+  %half = arith.shrui %a, %one : tensor<3xi32>
+  %some = arith.ori %half, %mask : tensor<3xi32>
+  %zero = arith.divui %one, %some : tensor<3xi32>
+  %numbers = arith.constant dense<[7, -7, 0]> : tensor<3xi32>
+  %n = arith.addi %numbers, %zero : tensor<3xi32>
+  %q0 = arith.divsi %n, %zero : tensor<3xi32>
+  %q1 = arith.divui %n, %zero : tensor<3xi32>
+  %q2 = arith.ceildivsi %n, %zero : tensor<3xi32>
+  %q3 = arith.ceildivui %n, %zero : tensor<3xi32>
+  %q4 = arith.floordivsi %n, %zero : tensor<3xi32>
+  %minus = arith.constant dense<-1> : tensor<3xi32>
+  %q5 = math.ipowi %zero, %minus : tensor<3xi32>
+  %a0 = arith.andi %q0, %q1 : tensor<3xi32>
+  %a1 = arith.andi %a0, %q2 : tensor<3xi32>
+  %a2 = arith.andi %a1, %q3 : tensor<3xi32>
+  %a3 = arith.andi %a2, %q4 : tensor<3xi32>
+  %ones = arith.andi %a3, %q5 : tensor<3xi32>
+  %areOnes = arith.cmpi eq, %ones, %minus : tensor<3xi32>
+  %r0 = arith.remsi %n, %zero : tensor<3xi32>
+  %r1 = arith.remui %n, %zero : tensor<3xi32>
+  %isN0 = arith.cmpi eq, %r0, %n : tensor<3xi32>
+  %isN1 = arith.cmpi eq, %r1, %n : tensor<3xi32>
+  %w0 = arith.extui %areOnes : tensor<3xi1> to tensor<3xi32>
+  %w1 = arith.extui %isN0 : tensor<3xi1> to tensor<3xi32>
+  %w2 = arith.extui %isN1 : tensor<3xi1> to tensor<3xi32>
+  %right = tensor.concat dim(0) %w0, %w1, %w2 : (tensor<3xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<9xi32>
+  return %right : tensor<9xi32>
 }

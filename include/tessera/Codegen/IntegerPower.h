@@ -13,7 +13,8 @@
 namespace tessera {
 
 /// Makes a loop of products of each math.ipowi on scalars in `root`. A power
-/// wraps; a negative one of 1 and -1 is 1 or -1, of other numbers 0.
+/// wraps; a negative one of 1 and -1 is 1 or -1, of 0
+/// -1, of other numbers 0.
 void expandIntegerPowers(mlir::Operation *root);
 
 } // namespace tessera

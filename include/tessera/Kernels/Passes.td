@@ -35,6 +35,41 @@ def ExpandAccumulatePass
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def LowerControlFlowPass
+    : Pass<"rt-lower-control-flow", "::mlir::func::FuncOp"> {
+  let summary = "branches become selections, loops carry tensors";
+  let description = [{
+    On a local program. Both regions of an `scf.if` (all of an
+    `scf.index_switch`) run, and the results are selected: positions in tensors
+    are zeros in a region that is not taken, and an `scf.while` there does not
+    begin. An `scf.while` becomes an `scf.for` with `rt.while`, which ends where
+    the flag that it carries first is false. Scalars that loops carry become
+    tensors of rank 0.
+
+    ```mlir
+    %0 = scf.while (%x = %a) : (tensor<8xf32>) -> tensor<8xf32> {
+      ... // from %x: %c : i1
+      scf.condition(%c) %x : tensor<8xf32>
+    } do {
+    ^bb0(%y: tensor<8xf32>):
+      ... // from %y: %z
+      scf.yield %z : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ... // from %a: %flag : tensor<i1>
+    %0:2 = scf.for %i = %c0 to %max step %c1 iter_args(%f = %flag, %y = %a) {
+      ... // from %y: %z, from %z: %next : tensor<i1>
+      scf.yield %next, %z : tensor<i1>, tensor<8xf32>
+    } {rt.while}
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::tessera::rt::RTDialect"];
+}
+
 def SetTargetPass : Pass<"rt-set-target", "::mlir::ModuleOp"> {
   let summary = "says what a program is compiled for";
   let description = [{

@@ -401,3 +401,13 @@ func.func @C2_assembled(%x: tensor<2x4xf32>, %o: index) {
   %r = rt.assemble %x, %x at %o, %o dim 1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @no_flag(%x: tensor<4xf32>, %i: index) -> tensor<4xf32> {
+  // expected-error @+1 {{rt.while: expects a unit attribute on a loop that carries a tensor<i1> first but got unit}}
+  %0 = scf.for %j = %i to %i step %i iter_args(%y = %x) -> (tensor<4xf32>) {
+    scf.yield %y : tensor<4xf32>
+  } {rt.while}
+  return %0 : tensor<4xf32>
+}

@@ -145,10 +145,23 @@ TEST(ArithTest, select_with_scalar_condition) {
   EXPECT_EQ(p.runOne({{0}, {1, 2}, {3, 4}}), (Elements{3, 4}));
 }
 
-TEST(ArithTest, division_by_zero_is_an_error) {
-  TestProgram p(oneOp("arith.divsi %a0, %a1 : i32", {"i32", "i32"}, "i32"));
-  EXPECT_TRUE(failed(p.run({{{1}, {0}}})));
-  EXPECT_EQ(p.error, "'arith.divsi' op divides by zero");
+TEST(ArithTest, division_by_zero_gives_ones_and_the_dividend) {
+  for (const char *op :
+       {"divsi", "divui", "ceildivsi", "ceildivui", "floordivsi"})
+    EXPECT_EQ(apply(std::string("arith.") + op, "i32", {{7, -7, 0}, {0, 0, 0}}),
+              (Elements{-1, -1, -1}))
+        << op;
+  for (const char *op : {"remsi", "remui"})
+    EXPECT_EQ(apply(std::string("arith.") + op, "i32", {{7, -7, 0}, {0, 0, 0}}),
+              (Elements{7, -7, 0}))
+        << op;
+}
+
+TEST(ArithTest, shift_by_the_width_is_an_error) {
+  TestProgram p(oneOp("arith.shli %a0, %a1 : i32", {"i32", "i32"}, "i32"));
+  EXPECT_TRUE(failed(p.run({{{1}, {32}}})));
+  EXPECT_EQ(p.error,
+            "'arith.shli' op shifts by at least the width of the type");
 }
 
 TEST(MathTest, functions) {
