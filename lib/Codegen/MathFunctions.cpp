@@ -325,7 +325,27 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
   }
 };
 
+struct ExpandIsInf : OpRewritePattern<math::IsInfOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::IsInfOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<FloatType>(op.getOperand().getType());
+    if (!type)
+      return failure();
+    Builder b(op.getLoc(), rewriter);
+    Value infinity = arith::ConstantOp::create(
+        b, FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics())));
+    Value size = math::AbsFOp::create(b, op.getOperand());
+    rewriter.replaceOp(op, b.is(CmpFPredicate::OEQ, size, infinity));
+    return success();
+  }
+};
+
 } // namespace
+
+void tessera::populateInfinityPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandIsInf>(patterns.getContext());
+}
 
 void tessera::populateExponentialPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::ExpOp>, Expand<math::Exp2Op>, Expand<math::LogOp>,

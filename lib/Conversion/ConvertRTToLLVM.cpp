@@ -12,6 +12,7 @@
 
 #include "DeviceProgram.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -383,30 +384,52 @@ static void createManifest(ModuleOp module) {
 }
 
 /// exp, tanh, log and the like become polynomials, which are vectors where the
-/// loop is; narrow floats are computed in f32. What is not named here calls the
-/// library: of the other polynomials of MLIR, those of atan and erfc have wrong
-/// digits, those of atan2 and cbrt divide, which is wrong for infinities and
-/// zeros, and those that MathFunctions.h stands in for are wrong for the
-/// largest and the least numbers.
+/// loop is; narrow floats are computed in f32. What is not named here, and f64,
+/// calls the library: of the other polynomials of MLIR, those of atan and erfc
+/// have wrong digits, those of atan2 and cbrt divide, which is wrong for
+/// infinities and zeros, and those that MathFunctions.h stands in for are wrong
+/// for the largest and the least numbers.
 static LogicalResult approximateMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   keepSignsOfErrorFunctions(module);
-  RewritePatternSet patterns(context);
-  auto always = [](StringRef) { return true; };
-  populateMathF32ExpansionPatterns(patterns, always);
-  const StringRef names[] = {
-      math::AcosOp::getOperationName(),  math::AsinOp::getOperationName(),
-      math::ErfOp::getOperationName(),   math::ExpM1Op::getOperationName(),
-      math::Log1pOp::getOperationName(), math::TanhOp::getOperationName()};
-  populateMathPolynomialApproximationPatterns(patterns, [&](StringRef name) {
-    return llvm::is_contained(names, name);
-  });
-  populateExponentialPatterns(patterns);
-  populateAnglePatterns(patterns);
-  math::populateExpansionPatterns(patterns, {"rsqrt"});
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return applyPatternsGreedily(module, std::move(patterns), config);
+  auto always = [](StringRef) { return true; };
+  RewritePatternSet own(context);
+  populateMathF32ExpansionPatterns(own, always);
+  populateExponentialPatterns(own);
+  populateAnglePatterns(own);
+  populateInfinityPatterns(own);
+  math::populateExpansionPatterns(own, {"rsqrt"});
+  FrozenRewritePatternSet frozen(std::move(own));
+  if (failed(applyPatternsGreedily(module, frozen, config)))
+    return failure();
+  SmallVector<Operation *> inF32;
+  module.walk([&](Operation *op) {
+    if (isa<math::AcosOp, math::AsinOp, math::ErfOp, math::ExpM1Op,
+            math::Log1pOp, math::TanhOp>(op) &&
+        op->getResult(0).getType().isF32())
+      inF32.push_back(op);
+  });
+  RewritePatternSet polynomials(context);
+  populateMathPolynomialApproximationPatterns(polynomials, always);
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  if (failed(applyOpPatternsGreedily(inF32, std::move(polynomials), config)))
+    return failure();
+  // The conversion to LLVM subtracts 1 from an exponential, and adds 1 to what
+  // it takes the logarithm of.
+  SmallVector<Operation *> inF64;
+  module.walk([&](Operation *op) {
+    if (isa<math::ExpM1Op, math::Log1pOp>(op))
+      inF64.push_back(op);
+  });
+  RewritePatternSet calls(context);
+  populateMathToLibmConversionPatterns(calls);
+  if (failed(applyOpPatternsGreedily(inF64, std::move(calls), config)))
+    return failure();
+  // Exponentials and logarithms that the polynomials have left.
+  config.setStrictness(GreedyRewriteStrictness::AnyOp);
+  return applyPatternsGreedily(module, frozen, config);
 }
 
 namespace {

@@ -21,6 +21,9 @@ void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
 /// for every finite number, NaN for others.
 void populateAnglePatterns(mlir::RewritePatternSet &patterns);
 
+/// math.isinf on scalars.
+void populateInfinityPatterns(mlir::RewritePatternSet &patterns);
+
 /// Gives the results of math.erf in `root` the signs of their arguments, which
 /// MLIR's polynomial does not give to zeros.
 void keepSignsOfErrorFunctions(mlir::Operation *root);
