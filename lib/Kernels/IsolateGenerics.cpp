@@ -197,12 +197,16 @@ static linalg::GenericOp readScalars(linalg::GenericOp op) {
   return withOperands(op, inputs, op.getDpsInits(), maps);
 }
 
-/// A fill with a computed scalar is a generic.
-static void expandFill(linalg::FillOp op) {
-  if (isKnown(op.getInputs()[0]))
-    return;
+/// A fill reads nothing of its outs, and one with a computed scalar is a
+/// generic.
+static void isolateFill(linalg::FillOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  if (!op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+    op.getOutputsMutable().assign(
+        tensor::EmptyOp::create(b, type.getShape(), type.getElementType()));
+  if (isKnown(op.getInputs()[0]))
+    return;
   auto made = linalg::GenericOp::create(
       b, type, ValueRange(), op.getOutputs(),
       b.getMultiDimIdentityMap(type.getRank()),
@@ -242,7 +246,7 @@ struct IsolateGenericsPass
       return;
     SmallVector<linalg::FillOp> fills;
     func.walk([&](linalg::FillOp op) { fills.push_back(op); });
-    llvm::for_each(fills, expandFill);
+    llvm::for_each(fills, isolateFill);
     SmallVector<linalg::GenericOp> generics;
     func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics) {
