@@ -134,7 +134,10 @@ SmallVector<Value> GPUThreadCode::sumLoop(
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   atReduction(loop.getInductionVar());
+  // What is read in the loop is not known after it.
+  auto before = kept;
   scf::YieldOp::create(b, build(loop.getRegionIterArgs()));
+  kept = std::move(before);
   return SmallVector<Value>(loop.getResults());
 }
 
