@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rewrites scalars and vectors of LLVM IR before the middle end runs, so that
-// it vectorizes the arithmetic. Loads, stores, selects and phis, which only
-// move bits, do so as integers: LLVM moves vectors of bf16 by way of f32.
+// it vectorizes the arithmetic. Loads, stores, selects, phis and elements of
+// vectors, which only move bits, do so as integers: LLVM moves vectors of bf16
+// by way of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -255,6 +256,16 @@ Value *Expander::expandMove(llvm::Instruction &op) {
     return b.CreateBitCast(b.CreateSelect(select->getCondition(),
                                           toBits(select->getTrueValue()),
                                           toBits(select->getFalseValue())),
+                           type);
+  if (auto *extract = dyn_cast<llvm::ExtractElementInst>(&op))
+    return b.CreateBitCast(
+        b.CreateExtractElement(toBits(extract->getVectorOperand()),
+                               extract->getIndexOperand()),
+        type);
+  if (isa<llvm::InsertElementInst>(op))
+    return b.CreateBitCast(b.CreateInsertElement(toBits(op.getOperand(0)),
+                                                 toBits(op.getOperand(1)),
+                                                 op.getOperand(2)),
                            type);
   auto *phi = dyn_cast<llvm::PHINode>(&op);
   if (!phi)
