@@ -62,6 +62,9 @@ def NN_Dialect : Dialect {
     /// `nn.init` draws the numbers of that parameter: a master copy starts as
     /// its parameter does.
     static constexpr ::llvm::StringLiteral kOfAttr = "nn.of";
+    /// Marks state that is the master copy of its parameter: it starts with the
+    /// parameter's numbers.
+    static constexpr ::llvm::StringLiteral kMasterAttr = "nn.master";
     /// How a parameter or state starts, on a function argument: #nn.init.
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
   }];

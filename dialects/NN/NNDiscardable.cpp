@@ -138,6 +138,7 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kStateAttr, kOnArgument, verifyName},
     {NNDialect::kInputAttr, kOnArgument, verifyName},
     {NNDialect::kOfAttr, kOnArgument, verifyFileName},
+    {NNDialect::kMasterAttr, kOnArgument, expectUnit},
     {NNDialect::kVocabAttr, kOnArgument, verifyVocab},
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},

@@ -176,7 +176,7 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
   } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
     value["role"] = "state";
     // Moments have their parameter's name too, but not its numbers.
-    bool isMaster = of && name == (of.getValue() + ".master").str();
+    bool isMaster = bool(step.getArgAttr(i, nn::NNDialect::kMasterAttr));
     if (of && (isMaster || (init && init.getKind() == nn::InitKind::Normal)))
       value["of"] = of.getValue();
   } else {

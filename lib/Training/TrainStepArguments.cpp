@@ -155,7 +155,8 @@ void TrainStepBuilder::addArguments() {
       more.push_back(named(dist::DistDialect::kShardingAttr,
                            toAttr(parameter.flat->getSharding())));
     }
-    auto add = [&](StringRef suffix, Attribute init) {
+    auto add = [&](StringRef suffix, Attribute init,
+                   ArrayRef<NamedAttribute> more) {
       addState((parameter.name + "." + suffix).str(), type, parameter.name,
                init, parameter.forward.getLoc(), more);
       return static_cast<unsigned>(types.size() - 1);
@@ -163,10 +164,12 @@ void TrainStepBuilder::addArguments() {
     if (isNarrow()) {
       Attribute init = forward.getArgAttr(parameter.forward.getArgNumber(),
                                           NNDialect::kInitAttr);
-      parameter.master = add("master", init ? init : zeros);
+      SmallVector<NamedAttribute> marked(more);
+      marked.push_back(named(NNDialect::kMasterAttr, builder.getUnitAttr()));
+      parameter.master = add("master", init ? init : zeros, marked);
     }
     for (StringRef moment : moments)
-      parameter.moments.push_back(add(moment, zeros));
+      parameter.moments.push_back(add(moment, zeros, more));
   }
   auto scalar = RankedTensorType::get({}, wide);
   stepCount = types.size();

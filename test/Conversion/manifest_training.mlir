@@ -6,7 +6,7 @@
 // CHECK: rt.manifest = "
 // CHECK-SAME: {{{[^}]*}}\22donate\22:0{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b\22{{[^}]*}}\22role\22:\22param\22
 // CHECK-SAME: {{{[^}]*}}\22donate\22:1{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b.m\22,\22offset\22{{[^}]*}}\22role\22:\22state\22
-// CHECK-SAME: \22name\22:\22b.master\22,\22of\22:\22b\22{{[^}]*}}\22role\22:\22state\22
+// CHECK-SAME: \22name\22:\22b.copy\22,\22of\22:\22b\22{{[^}]*}}\22role\22:\22state\22
 // CHECK-SAME: \22name\22:\22tokens\22{{[^}]*}}\22role\22:\22input\22
 // CHECK-SAME: \22memory\22:{{{[^}]*}}\22parameters\22:64
 // CHECK-SAME: \22plan\22:[\22mesh dp=2; trained in bf16, gradients in f32, 2 micro-batches, zero=2, recompute none\22,
@@ -21,7 +21,7 @@ module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, z
       %b: tensor<8xbf16> {nn.param = "b", nn.init = #nn.init<zeros>, dist.donate = 0},
       %m: tensor<4xf32> {nn.state = "b.m", nn.of = "b", nn.init = #nn.init<zeros>, dist.donate = 1,
                          dist.sharding = #dist.sharding<@mesh, [{"dp"}]>},
-      %master: tensor<8xf32> {nn.state = "b.master", nn.of = "b", nn.init = #nn.init<zeros>},
+      %master: tensor<8xf32> {nn.state = "b.copy", nn.of = "b", nn.master, nn.init = #nn.init<zeros>},
       %x: tensor<4xf32> {nn.input = "tokens"})
       -> (tensor<8xbf16>, tensor<4xf32>, tensor<4xf32> {nn.output = "loss"}) attributes {dist.local} {
     %sum = dist.all_reduce <sum> %x over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<4xf32>

@@ -54,7 +54,7 @@
 // products in f32, losses stay in f32.
 // BF16: func.func @train_step(
 // BF16-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {dist.donate = 0 : i64
-// BF16-SAME: %[[MASTER:[^ ]+]]: tensor<8x4xf32> {dist.donate = 3 : i64, nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.of = "w", nn.state = "w.master"}
+// BF16-SAME: %[[MASTER:[^ ]+]]: tensor<8x4xf32> {dist.donate = 3 : i64, nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.master, nn.of = "w", nn.state = "w.master"}
 // BF16-SAME: %[[VELOCITY:[^ ]+]]: tensor<8x4xf32> {dist.donate = 4 : i64, nn.init = #nn.init<zeros>, nn.of = "w", nn.state = "w.velocity"}
 // BF16-SAME: %[[X:[^ ]+]]: tensor<1x6x8xf32>
 // BF16: dist.accumulate 1
