@@ -33,7 +33,7 @@ static double optimizerStateBytes(const Plan &plan) {
   case OptimizerKind::AdamW8Bit:
     return master + 2 * 1 + kScaleBytes;
   case OptimizerKind::SGD:
-    return master;
+    return master + (plan.momentum > 0 ? moment : 0);
   }
   return 0;
 }

@@ -51,7 +51,7 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
   case OptimizerKind::AdamW8Bit:
     return 2 * grad + 2 * (4 + 1 + 1) + 2;
   case OptimizerKind::SGD:
-    return 2 * grad + 2 * 2;
+    return 2 * grad + 2 * 2 + (plan.momentum > 0 ? 2 * 4 : 0);
   }
   return 0;
 }

@@ -51,6 +51,10 @@ TEST(State, bytes_a_parameter) {
   EXPECT_EQ(sum(P::BF16, G::BF16, O::AdamWNoMaster), 12);
   EXPECT_EQ(sum(P::FP8, G::BF16, O::AdamW), 9);
   EXPECT_EQ(sum(P::BF16, G::F32, O::SGD), 10);
+  Plan momentum;
+  momentum.optimizer = O::SGD;
+  momentum.momentum = 0.9;
+  EXPECT_EQ(stateBytes(momentum).sum(), 4 + 4 + 4);
   EXPECT_NEAR(sum(P::BF16, G::BF16, O::AdamW8Bit), 10, 0.01);
   Plan lora;
   lora.precision = Precision::BF16;
