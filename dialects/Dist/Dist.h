@@ -26,6 +26,7 @@
 #include "tessera/Interfaces/Axes.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
+#include "tessera/Support/Plan.h"
 
 #include "dialects/Dist/DistDialect.h.inc"
 #include "dialects/Dist/DistEnums.h.inc"
@@ -82,9 +83,6 @@ mlir::FailureOr<MeshOp> getOnlyMesh(mlir::ModuleOp module);
 ShardingAttr getSharding(mlir::Value value);
 /// Sets the sharding of a function's argument or an op's result.
 void setSharding(mlir::Value value, ShardingAttr sharding);
-
-/// True for none, selective, full and auto=<bytes>.
-bool isRecomputePolicy(llvm::StringRef text);
 
 /// The block of a function and those of the `dist.accumulate` ops in it, each
 /// behind the block that holds its op, in program order: all blocks of tensors

@@ -1,99 +1,132 @@
-//===- DistPlan.cpp - Checks of a training plan ---------------------------===//
+//===- DistPlan.cpp - A plan as an attribute ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Syntax and checks, made of the table of fields.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Support/PlanFields.h"
+#include "tessera/Support/Spelling.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
 
-using EmitError = function_ref<InFlightDiagnostic()>;
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
 
-static LogicalResult verifyAtLeast(EmitError emitError, StringRef label,
-                                   StringRef name, int64_t value,
-                                   int64_t least) {
-  if (value >= least)
-    return success();
-  return emitError() << label << " expects " << name << " of at least " << least
-                     << " but got " << value;
+static void printField(AsmPrinter &printer, const PlanField &field,
+                       const Plan &plan) {
+  printer << field.getParameter() << " = ";
+  if (auto *number = std::get_if<PlanField::Number>(&field.type))
+    printer.printFloat(llvm::APFloat(plan.*number->member));
+  else if (std::holds_alternative<PlanField::Integers>(field.type))
+    printer << "[" << field.print(plan) << "]";
+  else if (std::holds_alternative<PlanField::Choice>(field.type) ||
+           std::holds_alternative<PlanField::Text>(field.type))
+    printer.printKeywordOrString(field.print(plan));
+  else
+    printer << field.print(plan);
 }
 
-/// At least `least` and, if `below` is positive, below it.
-static LogicalResult verifyNumber(EmitError emitError, StringRef label,
-                                  StringRef name, FloatAttr attr, double least,
-                                  double below = 0) {
-  double value = attr.getValueAsDouble();
-  if (value >= least && (below <= 0 || value < below) &&
-      attr.getValue().isFinite())
-    return success();
-  InFlightDiagnostic error = emitError();
-  error << label << " expects " << name << " of at least " << least;
-  if (below > 0)
-    error << " and below " << below;
-  return error << " but got " << value;
-}
-
-bool dist::isRecomputePolicy(StringRef text) {
-  int64_t bytes;
-  return text == "none" || text == "selective" || text == "full" ||
-         (text.consume_front("auto=") && !text.getAsInteger(10, bytes) &&
-          bytes > 0);
-}
-
-LogicalResult
-PlanAttr::verify(EmitError emitError, Precision precision, Precision grad,
-                 int64_t microBatches, int64_t zero, ReduceWhen,
-                 StringRef recompute, OptimizerKind, FloatAttr beta1,
-                 FloatAttr beta2, FloatAttr eps, FloatAttr weightDecay,
-                 FloatAttr momentum, FloatAttr clip, LearningRateKind schedule,
-                 FloatAttr lr, FloatAttr minLr, int64_t warmup, int64_t steps,
-                 FloatAttr lossScale, int64_t scaleWindow, ArrayAttr groups) {
-  auto atLeast = [&](StringRef label, StringRef name, int64_t value,
-                     int64_t least) {
-    return verifyAtLeast(emitError, label, name, value, least);
+void PlanAttr::print(AsmPrinter &printer) const {
+  auto isPrinted = [&](const PlanField &field) {
+    return (field.uses & PlanField::kAttribute) && !field.isDefault(getPlan());
   };
-  auto number = [&](StringRef label, StringRef name, FloatAttr value,
-                    double least, double below = 0) {
-    return verifyNumber(emitError, label, name, value, least, below);
+  printer << "<";
+  llvm::interleaveComma(
+      llvm::make_filter_range(getPlanFields(), isPrinted), printer,
+      [&](const PlanField &field) { printField(printer, field, getPlan()); });
+  printer << ">";
+}
+
+/// Reads a value and gives it as an option would.
+static ParseResult parseValue(AsmParser &parser, const PlanField &field,
+                              std::string &text) {
+  auto parseInteger = [&]() -> ParseResult {
+    int64_t value;
+    if (parser.parseInteger(value))
+      return failure();
+    text += (text.empty() ? "" : ",") + std::to_string(value);
+    return success();
   };
-  if (failed(atLeast("(C1)", "micro_batches", microBatches, 1)) ||
-      failed(atLeast("(C1)", "scale_window", scaleWindow, 1)) ||
-      failed(number("(C1)", "loss_scale", lossScale, 1)))
+  if (std::holds_alternative<PlanField::Integer>(field.type))
+    return parseInteger();
+  if (std::holds_alternative<PlanField::Integers>(field.type))
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                          parseInteger);
+  if (std::holds_alternative<PlanField::Number>(field.type)) {
+    double value;
+    if (parser.parseFloat(value))
+      return failure();
+    text = llvm::formatv("{0:E17}", value);
+    return success();
+  }
+  return parser.parseKeywordOrString(&text);
+}
+
+static ParseResult parseField(AsmParser &parser, Plan &plan,
+                              llvm::SmallVectorImpl<const PlanField *> &seen) {
+  StringRef name;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
     return failure();
-  if (zero < 0 || zero > 3)
-    return emitError() << "(C2) expects zero of 0 to 3 but got " << zero;
-  if (!isRecomputePolicy(recompute))
-    return emitError() << "(C3) expects recompute to be none, selective, full "
-                          "or auto=<bytes> but got '"
-                       << recompute << "'";
-  if (failed(number("(C4)", "beta1", beta1, 0, 1)) ||
-      failed(number("(C4)", "beta2", beta2, 0, 1)) ||
-      failed(number("(C4)", "momentum", momentum, 0, 1)) ||
-      failed(number("(C4)", "eps", eps, 0)) ||
-      failed(number("(C4)", "weight_decay", weightDecay, 0)) ||
-      failed(number("(C4)", "clip", clip, 0)) ||
-      failed(number("(C4)", "lr", lr, 0)) ||
-      failed(number("(C4)", "min_lr", minLr, 0)) ||
-      failed(atLeast("(C5)", "warmup", warmup, 0)) ||
-      failed(atLeast("(C5)", "steps", steps, 0)))
+  SmallVector<std::string> names;
+  const PlanField *found = nullptr;
+  for (const PlanField &field : getPlanFields())
+    if (field.uses & PlanField::kAttribute) {
+      names.push_back(field.getParameter());
+      if (names.back() == name)
+        found = &field;
+    }
+  if (!found || llvm::is_contained(seen, found)) {
+    SmallVector<StringRef> known(names.begin(), names.end());
+    return parser.emitError(loc)
+           << "expects each field of a plan once, and a known one, but got '"
+           << name << "'" << (found ? "" : didYouMean(name, known));
+  }
+  seen.push_back(found);
+  std::string text;
+  if (parser.parseEqual() || parseValue(parser, *found, text))
     return failure();
-  if (schedule == LearningRateKind::Cosine && steps <= warmup)
-    return emitError() << "(C5) expects steps above warmup with cosine but got "
-                       << steps << " and " << warmup;
-  if (grad != Precision::F32 &&
-      (grad != Precision::BF16 ||
-       (precision != Precision::BF16 && precision != Precision::FP8)))
-    return emitError()
-           << "(C6) expects sums of gradients in f32, or in bf16 with "
-              "precision bf16 or fp8, but got "
-           << stringifyPrecision(grad) << " with "
-           << stringifyPrecision(precision);
-  if (groups && !llvm::all_of(groups, llvm::IsaPred<ParametersAttr>))
-    return emitError() << "expects groups of #dist.parameters but got "
-                       << groups;
+  if (found->parse(text, plan))
+    return success();
+  return parser.emitError(loc)
+         << "(C1) " << name << ": expects " << found->getForm() << " but got '"
+         << text << "'";
+}
+
+Attribute PlanAttr::parse(AsmParser &parser, Type) {
+  Plan plan;
+  llvm::SmallVector<const PlanField *> seen;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {
+        return parseField(parser, plan, seen);
+      }))
+    return {};
+  return parser.getChecked<PlanAttr>(loc, parser.getContext(), plan);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               Plan plan) {
+  std::vector<std::string> errors = plan.checkFields();
+  if (!errors.empty())
+    return emitError() << "(C1) " << errors.front();
+  bool isNarrow =
+      plan.precision == Precision::BF16 || plan.precision == Precision::FP8;
+  if (plan.gradDType != GradDType::F32 && !isNarrow)
+    return emitError() << "(C2) expects sums of gradients in f32, or in bf16 "
+                          "with precision bf16 or fp8, but got "
+                       << stringify(plan.gradDType) << " with "
+                       << stringify(plan.precision);
   return success();
 }

@@ -12,6 +12,7 @@
 #include "dialects/NN/NN.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Support/PlanFields.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -113,45 +114,41 @@ static std::string describeMesh(const Mesh &mesh) {
   return text;
 }
 
-/// How the program is trained; nothing for a forward pass.
-static std::string describeTraining(dist::PlanAttr plan) {
-  if (!plan)
-    return "";
-  std::string text =
-      "; trained in " + stringifyPrecision(plan.getPrecision()).str() +
-      ", gradients in " + stringifyPrecision(plan.getGrad()).str() + ", " +
-      plural(plan.getMicroBatches(), "micro-batch", "es");
-  if (plan.getZero())
-    text += ", zero=" + std::to_string(plan.getZero());
-  return text + ", recompute " + plan.getRecompute().str();
+/// How the program is trained.
+static std::string describeTraining(const Plan &plan) {
+  std::string text = "; trained in " + stringify(plan.precision).str() +
+                     ", gradients in " + stringify(plan.gradDType).str() +
+                     ", " + plural(plan.microBatches, "micro-batch", "es");
+  if (plan.zero)
+    text += ", zero=" + std::to_string(plan.zero);
+  return text + ", recompute " + findPlanField("recompute")->print(plan);
 }
 
-static std::string describeNumber(FloatAttr number) {
+static std::string describeNumber(double number) {
   char text[32];
-  snprintf(text, sizeof(text), "%g", number.getValueAsDouble());
+  snprintf(text, sizeof(text), "%g", number);
   return text;
 }
 
 /// Optimizer and learning rate.
-static std::string describeOptimizer(dist::PlanAttr plan) {
-  bool isAdamW = plan.getOptimizer() == dist::OptimizerKind::AdamW;
-  std::string text =
-      "optimizer: " + stringifyOptimizerKind(plan.getOptimizer()).str();
+static std::string describeOptimizer(const Plan &plan) {
+  bool isAdamW = plan.optimizer == OptimizerKind::AdamW;
+  std::string text = "optimizer: " + stringify(plan.optimizer).str();
   if (isAdamW)
-    text += " (beta1 " + describeNumber(plan.getBeta1()) + ", beta2 " +
-            describeNumber(plan.getBeta2()) + ", eps " +
-            describeNumber(plan.getEps()) + ")";
-  else if (plan.getMomentum().getValueAsDouble() > 0)
-    text += " (momentum " + describeNumber(plan.getMomentum()) + ")";
-  text += ", weight decay " + describeNumber(plan.getWeightDecay());
-  if (plan.getClip().getValueAsDouble() > 0)
-    text += ", norm clipped at " + describeNumber(plan.getClip());
-  text += ", lr " + describeNumber(plan.getLr());
-  if (plan.getWarmup())
-    text += " after " + plural(plan.getWarmup(), "step") + " of warm-up";
-  if (plan.getSchedule() == dist::LearningRateKind::Cosine)
-    text += ", as a cosine to " + describeNumber(plan.getMinLr()) +
-            " at step " + std::to_string(plan.getSteps());
+    text += " (beta1 " + describeNumber(plan.beta1) + ", beta2 " +
+            describeNumber(plan.beta2) + ", eps " + describeNumber(plan.eps) +
+            ")";
+  else if (plan.momentum > 0)
+    text += " (momentum " + describeNumber(plan.momentum) + ")";
+  text += ", weight decay " + describeNumber(plan.weightDecay);
+  if (plan.clip > 0)
+    text += ", norm clipped at " + describeNumber(plan.clip);
+  text += ", lr " + describeNumber(plan.lr);
+  if (plan.warmup)
+    text += " after " + plural(plan.warmup, "step") + " of warm-up";
+  if (plan.lrSchedule == LearningRateKind::Cosine)
+    text += ", as a cosine to " + describeNumber(plan.minLr) + " at step " +
+            std::to_string(plan.totalSteps);
   return text;
 }
 
@@ -245,11 +242,12 @@ std::vector<std::string> tessera::describePlan(func::FuncOp step,
                                                const Mesh &mesh) {
   auto plan = step->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
       dist::DistDialect::kPlanAttr);
-  std::vector<std::string> lines{describeMesh(mesh) + describeTraining(plan),
-                                 describeParameters(step, mesh),
-                                 describeMemory(step),
-                                 describeTraffic(step, mesh)};
+  std::vector<std::string> lines{
+      describeMesh(mesh) +
+          (plan ? describeTraining(plan.getPlan()) : std::string()),
+      describeParameters(step, mesh), describeMemory(step),
+      describeTraffic(step, mesh)};
   if (plan)
-    lines.push_back(describeOptimizer(plan));
+    lines.push_back(describeOptimizer(plan.getPlan()));
   return lines;
 }

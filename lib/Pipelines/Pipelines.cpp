@@ -22,7 +22,6 @@
 #include "tessera/Recompute/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Training/Passes.h"
-#include "tessera/Training/Strategy.h"
 #include "tessera/Validation/Passes.h"
 #include "tessera/Validation/VerifyPartition.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,27 +33,12 @@ using namespace tessera;
 // What each phase does
 //===----------------------------------------------------------------------===//
 
-/// The zero of a strategy; a strategy that is none is an error of the pass that
-/// applies it.
-static int getZero(StringRef text) {
-  std::string error;
-  std::optional<Strategy> strategy = parseStrategy(text, error);
-  return strategy ? strategy->zero : 0;
-}
-
 static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
-  if (!options.forward) {
-    PlanTrainingPassOptions training;
-    training.settings = options.training;
-    training.zero = getZero(options.strategy);
-    pm.addPass(createPlanTrainingPass(training));
-  }
-  if (options.mesh.empty() && options.strategy.empty())
-    return;
-  ApplyStrategyPassOptions strategy;
-  strategy.mesh = options.mesh;
-  strategy.strategy = options.strategy;
-  pm.addPass(createApplyStrategyPass(strategy));
+  if (!options.forward)
+    pm.addPass(
+        createPlanTrainingPass(options.plan, options.mesh, options.strategy));
+  if (options.mesh || !options.strategy.isNone())
+    pm.addPass(createApplyStrategyPass(options.mesh, options.strategy));
 }
 
 static void buildTrain(OpPassManager &pm) {
@@ -291,28 +275,46 @@ std::string tessera::listPhases() {
 // Registration
 //===----------------------------------------------------------------------===//
 
+using ErrorHandler = llvm::function_ref<LogicalResult(const Twine &)>;
+
+/// Reads `mesh=dp=2,tp=2` and the other options of phase plan; none if it is
+/// another word.
+static std::optional<LogicalResult>
+parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
+  std::string message;
+  if (word.consume_front("mesh=")) {
+    options.mesh = parseMesh(word, message);
+  } else if (word.consume_front("strategy=")) {
+    if (std::optional<Strategy> parsed = parseStrategy(word, message))
+      options.strategy = *parsed;
+  } else if (word.consume_front("training=")) {
+    message = llvm::toString(options.plan.parse(word));
+  } else if (word == "forward") {
+    options.forward = true;
+  } else {
+    return std::nullopt;
+  }
+  return message.empty() ? success() : error(message);
+}
+
 /// Reads `partition mesh=dp=2,tp=2 strategy=dp,tp`.
-static LogicalResult
-parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
-               llvm::function_ref<LogicalResult(const Twine &)> error) {
+static LogicalResult parseCompileTo(StringRef text, Phase &last,
+                                    PipelineOptions &options,
+                                    ErrorHandler error) {
   SmallVector<StringRef> words;
   text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   bool hasPhase = false;
   for (StringRef word : words) {
-    if (word.consume_front("mesh=")) {
-      options.mesh = word.str();
-    } else if (word.consume_front("strategy=")) {
-      options.strategy = word.str();
-    } else if (word.consume_front("training=")) {
-      options.training = word.str();
+    if (std::optional<LogicalResult> parsed =
+            parsePlanOption(word, options, error)) {
+      if (failed(*parsed))
+        return failure();
     } else if (word.consume_front("target=")) {
       options.target = word.str();
     } else if (word.consume_front("pad=")) {
       if (word.getAsInteger(10, options.padMultiple))
         return error("--compile-to expects an integer as pad but got '" + word +
                      "'");
-    } else if (word == "forward") {
-      options.forward = true;
     } else if (std::optional<Phase> phase = parsePhase(word)) {
       last = *phase;
       hasPhase = true;
@@ -328,32 +330,36 @@ parseCompileTo(StringRef text, Phase &last, PipelineOptions &options,
   return success();
 }
 
-namespace {
-/// Options of the pipeline of phase plan.
-struct PlanOptions : PassPipelineOptions<PlanOptions> {
-  Option<std::string> mesh{*this, "mesh",
-                           llvm::cl::desc("axes and sizes: dp=2,tp=4")};
-  Option<std::string> strategy{
-      *this, "strategy", llvm::cl::desc("list of dp, tp, sp, zero=N; or auto")};
-  Option<std::string> training{
-      *this, "training",
-      llvm::cl::desc("how to train: micro-batches=2,lr=1e-3")};
-  Option<bool> forward{*this, "forward",
-                       llvm::cl::desc("keep a program with a loss as it is")};
-};
-} // namespace
+/// Reads `mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5`.
+static LogicalResult parsePlanOptions(StringRef text, PipelineOptions &options,
+                                      ErrorHandler error) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    std::optional<LogicalResult> parsed = parsePlanOption(word, options, error);
+    if (!parsed)
+      return error("--tessera-plan expects mesh=..., strategy=..., "
+                   "training=... or forward but got '" +
+                   word + "'");
+    if (failed(*parsed))
+      return failure();
+  }
+  return success();
+}
 
 void tessera::registerPipelines() {
-  PassPipelineRegistration<PlanOptions>(
-      "tessera-plan", "Phase plan: the mesh and seed shardings",
-      [](OpPassManager &pm, const PlanOptions &options) {
-        PipelineOptions plan;
-        plan.mesh = options.mesh;
-        plan.strategy = options.strategy;
-        plan.training = options.training;
-        plan.forward = options.forward;
-        buildPhase(pm, Phase::Plan, plan);
-      });
+  registerPassPipeline(
+      "tessera-plan",
+      "Phase plan: the mesh, seed shardings and the plan of training: "
+      "\"mesh=dp=2,tp=2 strategy=dp,tp training=lr=0.5\"",
+      [](OpPassManager &pm, StringRef text, ErrorHandler error) {
+        PipelineOptions options;
+        if (failed(parsePlanOptions(text, options, error)))
+          return failure();
+        buildPhase(pm, Phase::Plan, options);
+        return success();
+      },
+      [](auto) {});
   for (int i = 0; i <= static_cast<int>(Phase::LLVM); ++i) {
     Phase phase = static_cast<Phase>(i);
     if (phase == Phase::Plan)

@@ -22,6 +22,7 @@
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Planning/ReadWork.h"
+#include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -57,57 +58,55 @@ WorkReader::WorkReader() {
 
 WorkReader::~WorkReader() = default;
 
-/// The strategy under which a layer is partitioned, and its mesh.
-static PipelineOptions partitionOptions(const Plan &plan) {
-  bool data = plan.zero == 3 && plan.dp * plan.cp > 1;
+LayerShape::LayerShape(const ModelConfig &config, const Plan &plan)
+    : family(config.family), activation(config.activation), vocab(config.vocab),
+      hidden(config.hidden), heads(config.heads), kvHeads(config.kvHeads),
+      headDim(config.headDim), ffn(config.ffn), tiedHead(config.tiedHead),
+      attentionBias(config.attentionBias), mlpBias(config.mlpBias),
+      gathersParameters(plan.zero == 3 && plan.dp * plan.cp > 1), tp(plan.tp),
+      sp(plan.sp && plan.tp > 1), microBatch(plan.microBatch),
+      seq(plan.seq / plan.cp), isF32(plan.precision == Precision::F32),
+      eager(plan.eager), keepGathered(plan.keepGathered) {}
+
+bool LayerShape::operator==(const LayerShape &o) const {
+  auto tie = [](const LayerShape &s) {
+    return std::tie(s.family, s.activation, s.vocab, s.hidden, s.heads,
+                    s.kvHeads, s.headDim, s.ffn, s.tiedHead, s.attentionBias,
+                    s.mlpBias, s.gathersParameters, s.tp, s.sp, s.microBatch,
+                    s.seq, s.isF32, s.eager, s.keepGathered);
+  };
+  return tie(*this) == tie(o);
+}
+
+/// How a layer of this shape is partitioned.
+static PipelineOptions partitionOptions(const LayerShape &shape) {
+  Plan devices;
+  devices.tp = shape.tp;
+  devices.sp = shape.sp;
+  if (shape.gathersParameters) {
+    devices.dp = 2;
+    devices.zero = 3;
+  }
   PipelineOptions options;
   options.forward = true;
   options.bucketBytes = 0; // each collective is a record of its own
-  auto add = [&](std::string &list, const std::string &entry) {
-    list += (list.empty() ? "" : ",") + entry;
-  };
-  if (data) {
-    add(options.mesh, "dp=2");
-    add(options.strategy, "dp");
-  }
-  if (plan.tp > 1) {
-    add(options.mesh, "tp=" + std::to_string(plan.tp));
-    add(options.strategy, "tp");
-    if (plan.sp)
-      add(options.strategy, "sp");
-  }
-  if (data)
-    add(options.strategy, "zero=3");
+  options.mesh = getMesh(devices);
+  options.strategy = getStrategy(devices);
   return options;
 }
 
-/// All that the shapes of a layer on one device depend on.
-static std::string keyOf(const ModelConfig &config, const Plan &plan) {
-  PipelineOptions options = partitionOptions(plan);
-  return llvm::formatv(
-      "{0} {1} {2} {3} {4} {5} {6} {7} {8}{9}{10} {11} {12} "
-      "{13} {14} {15} {16} {17}",
-      static_cast<int>(config.family), config.vocab, config.hidden,
-      config.heads, config.kvHeads, config.headDim, config.ffn,
-      static_cast<int>(config.activation), config.tiedHead,
-      config.attentionBias, config.mlpBias, options.mesh, options.strategy,
-      plan.microBatch, plan.seq / plan.cp, plan.precision == Precision::F32,
-      plan.eager, plan.keepGathered);
-}
-
 llvm::Expected<OwningOpRef<ModuleOp>>
-WorkReader::partition(const ModelConfig &config, const Plan &plan,
+WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
                       PipelineOptions options, Phase last, int64_t layers) {
   ModelOptions model;
-  model.batch = plan.microBatch * (options.strategy.find("dp") == 0 ? 2 : 1);
+  model.batch = shape.microBatch * (shape.gathersParameters ? 2 : 1);
   // Only in kernels do more micro-batches than one leave a trace.
   if (last == Phase::Kernels) {
     model.batch *= 2;
-    options.training = "micro-batches=2";
+    llvm::cantFail(options.plan.set("micro-batches", "2"));
   }
-  model.seq = plan.seq / plan.cp;
-  model.dtype =
-      plan.precision == Precision::F32 ? ModelDType::F32 : ModelDType::BF16;
+  model.seq = shape.seq;
+  model.dtype = shape.isF32 ? ModelDType::F32 : ModelDType::BF16;
   model.layers = layers;
   model.train = true;
   if (llvm::Error error = checkOptions(applyOptions(config, model), model))
@@ -129,7 +128,7 @@ WorkReader::partition(const ModelConfig &config, const Plan &plan,
   PassManager pm(context.get());
   pm.enableVerifier(false);
   // On one device the global program is the local one.
-  if (!options.mesh.empty() || last == Phase::Kernels)
+  if (options.mesh || last == Phase::Kernels)
     buildPhasesUpTo(pm, last, options);
   else if (!options.forward)
     buildPhasesUpTo(pm, Phase::Train, options);
@@ -140,26 +139,28 @@ WorkReader::partition(const ModelConfig &config, const Plan &plan,
 
 llvm::Expected<std::vector<LayerWork>>
 WorkReader::readForward(const ModelConfig &config, const Plan &plan) {
-  std::string key = keyOf(config, plan);
-  auto found = forward.find(key);
+  LayerShape shape(config, plan);
+  auto *found = llvm::find_if(
+      forward, [&](const auto &entry) { return entry.first == shape; });
   if (found != forward.end())
     return found->second;
-  auto module =
-      partition(config, plan, partitionOptions(plan), Phase::Partition,
-                /*layers=*/1);
+  auto module = partition(config, shape, partitionOptions(shape),
+                          Phase::Partition, /*layers=*/1);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
-  return forward[key] = readForwardWork(func, plan.eager, plan.keepGathered);
+  forward.emplace_back(shape,
+                       readForwardWork(func, plan.eager, plan.keepGathered));
+  return forward.back().second;
 }
 
 llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
                                                const Plan &plan) {
-  PipelineOptions options = partitionOptions(plan);
+  LayerShape shape(config, plan);
+  PipelineOptions options = partitionOptions(shape);
   options.forward = false;
-  options.training = "micro-batches=1";
   auto module =
-      partition(config, plan, options, Phase::Partition, config.layers);
+      partition(config, shape, options, Phase::Partition, config.layers);
   if (!module)
     return module.takeError();
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
@@ -171,9 +172,11 @@ llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
 
 llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
                                                    const Plan &plan) {
-  PipelineOptions options = partitionOptions(plan);
+  LayerShape shape(config, plan);
+  PipelineOptions options = partitionOptions(shape);
   options.forward = false;
-  auto module = partition(config, plan, options, Phase::Kernels, config.layers);
+  auto module =
+      partition(config, shape, options, Phase::Kernels, config.layers);
   if (!module)
     return module.takeError();
   double bytes = 0;

@@ -17,6 +17,7 @@
 #include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
+#include "tessera/Support/PlanFields.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SELECTRECOMPUTEPASS
@@ -28,10 +29,23 @@ using namespace tessera;
 
 namespace {
 
+/// What is kept for the backward.
+struct Policy {
+  Recompute kind = Recompute::None;
+  /// Under Auto.
+  int64_t bytes = 0;
+  std::string print() const {
+    Plan plan;
+    plan.recompute = kind;
+    plan.recomputeBytes = bytes;
+    return findPlanField("recompute")->print(plan);
+  }
+};
+
 /// Forward and backward of one micro-batch: a block with gradients in it.
 class BlockRecompute {
 public:
-  BlockRecompute(Block &block, Operation *firstBackward, StringRef policy)
+  BlockRecompute(Block &block, Operation *firstBackward, const Policy &policy)
       : block(block), firstBackward(firstBackward), policy(policy) {}
 
   LogicalResult run();
@@ -51,7 +65,7 @@ private:
 
   Block &block;
   Operation *firstBackward;
-  StringRef policy;
+  Policy policy;
   RecomputeProblem problem;
   /// Only looked up.
   llvm::DenseMap<Operation *, unsigned> opNumbers;
@@ -164,13 +178,13 @@ bool BlockRecompute::isRepeatable(Operation *op) const {
   // The embedding and the head are there once: to repeat them frees nothing at
   // the time of the peak, but costs.
   bool isInStage = stages[opNumbers.lookup(op)] != 0;
-  if (policy == "selective")
+  if (policy.kind == Recompute::Selective)
     return isCheap(op) && (isInStage || !communicates(op));
   if (!isInStage)
     return false;
-  return policy != "full" || llvm::none_of(op->getResults(), [&](Value value) {
-           return leavesStage(value);
-         });
+  return policy.kind != Recompute::Full ||
+         llvm::none_of(op->getResults(),
+                       [&](Value value) { return leavesStage(value); });
 }
 
 /// Time to run an op again, in the time of moving a byte through memory; a
@@ -220,16 +234,14 @@ void BlockRecompute::buildProblem() {
 }
 
 FailureOr<RecomputeChoice> BlockRecompute::choose() const {
-  StringRef text = policy;
-  int64_t bytes;
-  if (!text.consume_front("auto=") || text.getAsInteger(10, bytes))
+  if (policy.kind != Recompute::Auto)
     return keepLeast(problem);
-  if (std::optional<RecomputeChoice> choice = keepWithin(problem, bytes))
+  if (std::optional<RecomputeChoice> choice = keepWithin(problem, policy.bytes))
     return *choice;
   return block.getParentOp()->emitError("recompute: expects auto=")
          << keepLeast(problem).keptBytes << " at least, the bytes that a "
          << "device must keep of a micro-batch for the backward, but got "
-         << policy;
+         << policy.print();
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +311,8 @@ void BlockRecompute::report(const RecomputeChoice &choice) const {
                  remark::RemarkOpts::name("Recompute").category("training"))
       << remark::add("{0}: keeps {1} of {2} bytes for the backward and repeats "
                      "{3} ops",
-                     policy, choice.keptBytes, keepAll(problem).keptBytes,
+                     policy.print(), choice.keptBytes,
+                     keepAll(problem).keptBytes,
                      llvm::count(choice.isRepeated, true));
 }
 
@@ -347,7 +360,7 @@ forEachBackward(ModuleOp module,
   return success();
 }
 
-static LogicalResult recompute(ModuleOp module, StringRef policy) {
+static LogicalResult recompute(ModuleOp module, const Policy &policy) {
   return forEachBackward(module, [&](Block &block, Operation *first) {
     return BlockRecompute(block, first, policy).run();
   });
@@ -367,23 +380,23 @@ struct SelectRecomputePass
   }
 
   /// `auto=<bytes of the arena>` as `auto=<bytes to keep>`: by trial.
-  FailureOr<std::string> fitArena(int64_t limit) {
+  FailureOr<Policy> fitArena(int64_t limit) {
     ModuleOp module = getOperation();
     int64_t least = 0, most = 0, needed = 0;
     (void)forEachBackward(module, [&](Block &block, Operation *first) {
-      auto [low, high] = BlockRecompute(block, first, "auto=0").getRange();
+      auto [low, high] =
+          BlockRecompute(block, first, Policy{Recompute::Auto}).getRange();
       least = std::max(least, low);
       most = std::max(most, high);
       return success();
     });
     if (most == 0)
-      return std::string("none");
+      return Policy();
     bool failedOnce = false;
     auto getBytes = [&](int64_t kept) -> int64_t {
       OwningOpRef<ModuleOp> copy = module.clone();
-      std::string text = "auto=" + std::to_string(kept);
       FailureOr<int64_t> bytes = failure();
-      if (succeeded(recompute(*copy, text)))
+      if (succeeded(recompute(*copy, {Recompute::Auto, kept})))
         bytes = measure.bytes(*copy);
       failedOnce |= failed(bytes);
       return failed(bytes) ? 0 : *bytes;
@@ -393,7 +406,7 @@ struct SelectRecomputePass
     if (failedOnce)
       return failure();
     if (kept)
-      return "auto=" + std::to_string(*kept);
+      return Policy{Recompute::Auto, *kept};
     return module.emitError("recompute: expects auto=")
            << needed << " at least, the bytes of a device's arena that keeps "
            << "as little as can be for the backward, but got auto=" << limit;
@@ -401,27 +414,25 @@ struct SelectRecomputePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::string chosen = policy;
-    auto plan =
+    auto attr =
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
-    if (chosen.empty())
-      chosen = plan ? plan.getRecompute().str() : "none";
-    if (!dist::isRecomputePolicy(chosen)) {
+    Plan plan = attr ? attr.getPlan() : Plan();
+    bool isKnown =
+        policy.empty() || findPlanField("recompute")->parse(policy, plan);
+    if (!isKnown || plan.recompute == Recompute::Products) {
       module.emitError("expects recompute none, selective, full or "
                        "auto=<bytes> but got '")
-          << chosen << "'";
+          << (isKnown ? stringify(plan.recompute) : StringRef(policy)) << "'";
       return signalPassFailure();
     }
-    int64_t limit = 0;
-    StringRef text = chosen;
-    if (measure.bytes && text.consume_front("auto=") &&
-        !text.getAsInteger(10, limit)) {
-      FailureOr<std::string> fitting = fitArena(limit);
+    Policy chosen{plan.recompute, plan.recomputeBytes};
+    if (measure.bytes && chosen.kind == Recompute::Auto) {
+      FailureOr<Policy> fitting = fitArena(chosen.bytes);
       if (failed(fitting))
         return signalPassFailure();
       chosen = *fitting;
     }
-    if (chosen != "none" && failed(recompute(module, chosen)))
+    if (chosen.kind != Recompute::None && failed(recompute(module, chosen)))
       signalPassFailure();
   }
 

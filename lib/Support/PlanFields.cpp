@@ -177,29 +177,33 @@ static constexpr unsigned kStored = Field::kJson | Field::kAttribute;
 static constexpr unsigned kPriced = kStored | Field::kPriced;
 static constexpr unsigned kCompiled = kStored | Field::kCompiled;
 static constexpr unsigned kBoth = kPriced | kCompiled;
+static constexpr unsigned kOnlyPriced = kPriced | Field::kOnlyPriced;
+static constexpr unsigned kDevices = Field::kDevices;
 
 ArrayRef<PlanField> tessera::getPlanFields() {
   static const PlanField fields[] = {
-      {"gpus", "N", Field::kJson | Field::kPriced, Field::Derived{&Plan::gpus},
-       "devices; default: dp x tp x pp x cp"},
-      {"dp", "N", kBoth, size(&Plan::dp),
+      {"gpus", "N", Field::kJson | Field::kPriced | kDevices,
+       Field::Derived{&Plan::gpus}, "devices; default: dp x tp x pp x cp"},
+      {"dp", "N", kBoth | kDevices, size(&Plan::dp),
        "data axis: the batch; of plan, default: what is left of --gpus"},
-      {"tp", "N", kBoth, size(&Plan::tp),
+      {"tp", "N", kBoth | kDevices, size(&Plan::tp),
        "tensor axis: heads, MLP and vocabulary"},
-      {"pp", "N", kPriced, size(&Plan::pp), "pipeline stages"},
-      {"cp", "N", kPriced, size(&Plan::cp),
+      {"pp", "N", kPriced | kDevices, size(&Plan::pp), "pipeline stages"},
+      {"cp", "N", kOnlyPriced | kDevices, size(&Plan::cp),
        "context axis: the sequence, in attention too"},
-      {"ep", "N", kPriced, size(&Plan::ep), "expert axis, a part of dp"},
-      {"sp", "", kBoth, Field::Flag{&Plan::sp},
+      {"ep", "N", kOnlyPriced | kDevices, size(&Plan::ep),
+       "expert axis, a part of dp"},
+      {"sp", "", kBoth | kDevices, Field::Flag{&Plan::sp},
        "shard the residual stream's sequence over tp"},
-      {"zero", "N", kBoth, Field::Integer{&Plan::zero, 0, 3},
+      {"zero", "N", kBoth | kDevices, Field::Integer{&Plan::zero, 0, 3},
        "0 to 3: shard nothing, optimizer state, gradients too, parameters too, "
        "over dp"},
       {"zero2-reduce", "WHEN", kBoth, choice<&Plan::scatter>(),
        "with zero 2 (compiled: and 3), scatter gradients of each micro-batch "
        "(each), a chunk's after a round of micro-batches (round), or the "
        "step's sum (last, the memory of zero 1)"},
-      {"shard-ranks", "N", kPriced, Field::Integer{&Plan::shardRanks, 0, kMost},
+      {"shard-ranks", "N", kOnlyPriced,
+       Field::Integer{&Plan::shardRanks, 0, kMost},
        "devices that zero shards over; default: dp x cp"},
       {"seq", "N", kPriced, size(&Plan::seq),
        "tokens of a sequence; default: the config's"},
@@ -228,7 +232,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "products (priced only: all but every other matmul and attention), or "
        "auto=BYTES (compiled only: as little as fits a rank's arena into so "
        "many bytes, of all it holds)"},
-      {"checkpoint-every", "N", kPriced, size(&Plan::checkpointEvery),
+      {"checkpoint-every", "N", kOnlyPriced, size(&Plan::checkpointEvery),
        "layers between kept inputs, with full"},
       {"precision", "TYPE", kBoth, choice<&Plan::precision>(),
        "parameters and activations: {}; below f32 with a master copy in f32; "
@@ -236,26 +240,26 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "graph's, of plan bf16"},
       {"grad-dtype", "TYPE", kBoth, choice<&Plan::gradDType>(),
        "sums of gradients: {} (priced only: both)"},
-      {"grad-copy-bytes", "N", kStored,
+      {"grad-copy-bytes", "N", kStored | Field::kOnlyPriced,
        Field::Integer{&Plan::gradCopyBytes, 0, kMost},
        "bytes of further copies of each gradient"},
-      {"f32-parameters", "", kPriced, Field::Flag{&Plan::f32Parameters},
+      {"f32-parameters", "", kOnlyPriced, Field::Flag{&Plan::f32Parameters},
        "parameters are stored in f32 without a master copy, cast in use"},
       {"optimizer", "NAME", kBoth, choice<&Plan::optimizer>(),
        "{}; compiled: adamw, sgd"},
-      {"offload", "WHERE", kPriced, choice<&Plan::offload>(),
+      {"offload", "WHERE", kOnlyPriced, choice<&Plan::offload>(),
        "where optimizer state is kept: {}"},
-      {"attention", "KIND", kPriced, choice<&Plan::attention>(),
+      {"attention", "KIND", kOnlyPriced, choice<&Plan::attention>(),
        "flash, or naive, which writes scores"},
-      {"dropout", "", kPriced, Field::Flag{&Plan::dropout},
+      {"dropout", "", kOnlyPriced, Field::Flag{&Plan::dropout},
        "with dropout, as GPT-3 was trained"},
-      {"eager", "", kPriced, Field::Flag{&Plan::eager},
+      {"eager", "", kOnlyPriced, Field::Flag{&Plan::eager},
        "each op a kernel of its own that keeps its operands"},
-      {"keep-gathered", "", kPriced, Field::Flag{&Plan::keepGathered},
+      {"keep-gathered", "", kOnlyPriced, Field::Flag{&Plan::keepGathered},
        "keep what sp gathers for a matmul, do not gather again"},
       {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
        "the loss in one pass over the logits"},
-      {"frozen", "", kStored, Field::Flag{&Plan::frozen},
+      {"frozen", "", kStored | Field::kOnlyPriced, Field::Flag{&Plan::frozen},
        "only a few added parameters are trained"},
       {"overlap", "", kPriced, Field::Flag{&Plan::overlap},
        "gradients and parameters travel beside no kernel"},
@@ -560,6 +564,14 @@ bool GivenPlan::assign(const PlanField &field, StringRef text) {
   given.resize(getPlanFields().size());
   given.set(indexOf(field));
   return true;
+}
+
+void GivenPlan::set(const Plan &other) {
+  plan = other;
+  given.resize(getPlanFields().size());
+  for (const PlanField &field : getPlanFields())
+    if (!std::holds_alternative<Field::Derived>(field.type))
+      given.set(indexOf(field));
 }
 
 void GivenPlan::forget(StringRef name) {

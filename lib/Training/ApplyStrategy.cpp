@@ -277,36 +277,41 @@ namespace {
 struct ApplyStrategyPass
     : tessera::impl::ApplyStrategyPassBase<ApplyStrategyPass> {
   using ApplyStrategyPassBase::ApplyStrategyPassBase;
+  ApplyStrategyPass(std::optional<Mesh> mesh, const Strategy &strategy)
+      : givenMesh(std::move(mesh)), givenStrategy(strategy) {}
+
+  /// The options of a command line, where the constructor got none.
+  LogicalResult readOptions() {
+    std::string error;
+    if (!givenStrategy)
+      givenStrategy = parseStrategy(strategy, error);
+    if (givenStrategy && !mesh.empty())
+      givenMesh = parseMesh(mesh, error);
+    return error.empty() ? success() : getOperation().emitError(error);
+  }
 
   LogicalResult apply() {
     ModuleOp module = getOperation();
-    std::string error;
-    std::optional<Strategy> plan = parseStrategy(strategy, error);
-    if (!plan)
-      return module.emitError() << error;
-    FailureOr<dist::MeshOp> meshOp = failure();
-    if (mesh.empty() && module.getOps<dist::MeshOp>().empty())
-      return module.emitError() << "strategy '" << strategy
+    if (failed(readOptions()))
+      return failure();
+    const Strategy &plan = *givenStrategy;
+    if (!givenMesh && module.getOps<dist::MeshOp>().empty())
+      return module.emitError() << "strategy '" << print(plan)
                                 << "' expects a mesh, given as mesh=dp=2,tp=2 "
                                    "or as a dist.mesh in the program";
-    if (mesh.empty()) {
-      meshOp = dist::getOnlyMesh(module);
-    } else {
-      std::optional<Mesh> parsed = parseMesh(mesh, error);
-      if (!parsed)
-        return module.emitError() << error;
-      meshOp = getOrCreateMesh(module, *parsed);
-    }
+    FailureOr<dist::MeshOp> meshOp = givenMesh
+                                         ? getOrCreateMesh(module, *givenMesh)
+                                         : dist::getOnlyMesh(module);
     if (failed(meshOp))
       return failure();
     Mesh plain = meshOp->getMesh().toMesh();
-    if (std::string why = checkStrategy(*plan, plain); !why.empty())
+    if (std::string why = checkStrategy(plan, plain); !why.empty())
       return module.emitError() << why;
-    if (plan->isNone())
+    if (plan.isNone())
       return success();
 
     bool isTrained = module->hasAttr(dist::DistDialect::kPlanAttr);
-    SeedWriter writer(*plan, plain,
+    SeedWriter writer(plan, plain,
                       FlatSymbolRefAttr::get(meshOp->getSymNameAttr()),
                       isTrained);
     for (auto func : module.getOps<FunctionOpInterface>())
@@ -314,13 +319,13 @@ struct ApplyStrategyPass
         writer.seedFunction(func);
     if (std::string why = writer.missing(); !why.empty())
       return module.emitError() << why;
-    if (!isTrained && (plan->zero == 1 || plan->zero == 2))
+    if (!isTrained && (plan.zero == 1 || plan.zero == 2))
       remark::analysis(
           module.getLoc(),
           remark::RemarkOpts::name("NothingToSeed").category("strategy"))
           << remark::add("zero={0} shards training state, of which a forward "
                          "program has none: it seeds nothing",
-                         plan->zero);
+                         plan.zero);
     return success();
   }
 
@@ -328,6 +333,15 @@ struct ApplyStrategyPass
     if (failed(apply()))
       signalPassFailure();
   }
+
+  std::optional<Mesh> givenMesh;
+  std::optional<Strategy> givenStrategy;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+tessera::createApplyStrategyPass(std::optional<Mesh> mesh,
+                                 const Strategy &strategy) {
+  return std::make_unique<ApplyStrategyPass>(std::move(mesh), strategy);
+}

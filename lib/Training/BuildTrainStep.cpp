@@ -13,6 +13,7 @@
 #include "TrainStepBuilder.h"
 #include "tessera/Training/Backward.h"
 #include "tessera/Training/Passes.h"
+#include "tessera/Training/TrainingPlan.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_BUILDTRAINSTEPPASS
@@ -39,7 +40,7 @@ LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   SmallVector<Type> elements;
   for (TrainedParameter &parameter : parameters) {
     wrt.push_back(parameter.inUse);
-    bool keeps = plan.getGrad() == dist::Precision::BF16;
+    bool keeps = plan.gradDType == GradDType::BF16;
     elements.push_back(keeps ? parameter.type.getElementType() : wide);
   }
   if (failed(buildBackward(inner, loss, seed, wrt, elements, gradients)))
@@ -109,16 +110,16 @@ void TrainStepBuilder::takeGradient(TrainedParameter &parameter, Value sum) {
 
 /// Of one micro-batch there is no sum to keep in shards.
 bool TrainStepBuilder::reducesEach() const {
-  return plan.getZero() >= 2 && plan.getMicroBatches() > 1 &&
-         plan.getZero2Reduce() == dist::ReduceWhen::Each;
+  return plan.zero >= 2 && plan.microBatches > 1 &&
+         plan.scatter == Scatter::Each;
 }
 
 LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   unsigned firstInput = types.size() - trained.inputs.size();
   SmallVector<Value> slices(step.getArguments().drop_front(firstInput));
   auto make = [&](TypeRange types) {
-    return dist::AccumulateOp::create(
-        builder, loc, types, plan.getMicroBatches(), reducesEach(), slices);
+    return dist::AccumulateOp::create(builder, loc, types, plan.microBatches,
+                                      reducesEach(), slices);
   };
   dist::AccumulateOp draft = make({});
   Block &body = draft.getBody().emplaceBlock();
@@ -138,7 +139,7 @@ LogicalResult TrainStepBuilder::buildAccumulate(const BatchSplit &split) {
   for (Value output : trained.getOutputs())
     yielded.push_back(mapping.lookup(output));
   auto yield = dist::YieldOp::create(inner, loc, yielded);
-  if (plan.getPrecision() == dist::Precision::FP8)
+  if (plan.precision == Precision::FP8)
     quantizeMatmuls(draft, body);
   if (failed(buildGradients(yield)))
     return failure();
@@ -205,7 +206,7 @@ void TrainStepBuilder::updateLossScale(OptimizerBuilder &optimizer,
   Value zero = optimizer.scalar(0), one = optimizer.scalar(1);
   Value good = b.add(getArgument(goodSteps), one);
   Value isFull = b.compare(arith::CmpFPredicate::OGE, good,
-                           optimizer.scalar(plan.getScaleWindow()));
+                           optimizer.scalar(plan.scaleWindow));
   Value grown = b.select(isFull, b.mul(scale, optimizer.scalar(2)), scale);
   Value shrunk =
       b.make<arith::MaximumFOp>(one, b.mul(scale, optimizer.scalar(0.5)));
@@ -280,7 +281,7 @@ void TrainStepBuilder::finish() {
 
 LogicalResult TrainStepBuilder::run() {
   BatchSplit split(forward, trained.getInputs(), trained.batchDims,
-                   plan.getMicroBatches());
+                   plan.microBatches);
   if (failed(split.run(trained.getOutputs())) || failed(collectParameters()))
     return failure();
   findLayouts();
@@ -305,10 +306,14 @@ struct BuildTrainStepPass
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
     if (!plan)
       return;
+    if (std::string why = checkCompiled(plan.getPlan()); !why.empty()) {
+      module.emitError(why);
+      return signalPassFailure();
+    }
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
     if (failed(trained) ||
-        (*trained && failed(TrainStepBuilder(**trained, plan).run())))
+        (*trained && failed(TrainStepBuilder(**trained, plan.getPlan()).run())))
       signalPassFailure();
   }
 };

@@ -26,26 +26,21 @@ static bool isMatrix(RankedTensorType type, ArrayAttr dims) {
 }
 
 FailureOr<ParameterSettings>
-tessera::getParameterSettings(Operation *op, dist::PlanAttr plan,
-                              StringRef name, RankedTensorType type,
-                              ArrayAttr dims) {
+tessera::getParameterSettings(Operation *op, const Plan &plan, StringRef name,
+                              RankedTensorType type, ArrayAttr dims) {
   ParameterSettings settings;
   if (isMatrix(type, dims))
-    settings.weightDecay = plan.getWeightDecay().getValueAsDouble();
-  if (!plan.getGroups())
-    return settings;
-  for (auto group : plan.getGroups().getAsRange<dist::ParametersAttr>()) {
+    settings.weightDecay = plan.weightDecay;
+  for (const ParameterGroup &group : plan.groups) {
     llvm::Expected<llvm::GlobPattern> pattern =
-        llvm::GlobPattern::create(group.getPattern());
+        llvm::GlobPattern::create(group.pattern);
     if (!pattern)
       return op->emitError("expects a pattern of names but got '")
-             << group.getPattern()
-             << "': " << llvm::toString(pattern.takeError());
+             << group.pattern << "': " << llvm::toString(pattern.takeError());
     if (!pattern->match(name))
       continue;
-    settings.lrScale = group.getLrScale().getValueAsDouble();
-    if (group.getWeightDecay())
-      settings.weightDecay = group.getWeightDecay().getValueAsDouble();
+    settings.lrScale = group.lrScale;
+    settings.weightDecay = group.weightDecay.value_or(settings.weightDecay);
     break;
   }
   return settings;
@@ -70,7 +65,7 @@ Value OptimizerBuilder::buildNorm(ArrayRef<Value> gradients) {
 }
 
 Value OptimizerBuilder::buildClip(Value norm) {
-  double clip = plan.getClip().getValueAsDouble();
+  double clip = plan.clip;
   if (clip == 0)
     return scalar(1);
   Value ratio = b.div(scalar(clip), b.add(norm, scalar(1e-6)));
@@ -88,17 +83,17 @@ Value OptimizerBuilder::buildCorrection(Value step, double beta) {
 
 void OptimizerBuilder::buildSchedule(Value step) {
   Value t = b.cast(step, b.b.getF64Type());
-  if (plan.getOptimizer() == dist::OptimizerKind::AdamW) {
-    mCorrection = buildCorrection(t, plan.getBeta1().getValueAsDouble());
-    vCorrection = buildCorrection(t, plan.getBeta2().getValueAsDouble());
+  if (plan.optimizer == OptimizerKind::AdamW) {
+    mCorrection = buildCorrection(t, plan.beta1);
+    vCorrection = buildCorrection(t, plan.beta2);
   }
   auto constant = [&](double value) { return b.splat(t, value); };
-  double peak = plan.getLr().getValueAsDouble();
-  double warmup = plan.getWarmup();
+  double peak = plan.lr;
+  double warmup = plan.warmup;
   Value rate = constant(peak);
-  if (plan.getSchedule() == dist::LearningRateKind::Cosine) {
-    double least = plan.getMinLr().getValueAsDouble();
-    double length = plan.getSteps() - warmup;
+  if (plan.lrSchedule == LearningRateKind::Cosine) {
+    double least = plan.minLr;
+    double length = plan.totalSteps - warmup;
     Value done = b.mul(b.sub(t, constant(warmup)), constant(1 / length));
     done = b.make<arith::MinimumFOp>(
         constant(1), b.make<arith::MaximumFOp>(constant(0), done));
@@ -130,19 +125,19 @@ SmallVector<Value> OptimizerBuilder::buildUpdate(const ParameterUpdate &update,
   Value rate = scaledRate(update.settings.lrScale);
   FloatAttr decay = b.b.getF64FloatAttr(update.settings.weightDecay);
   Operation *op;
-  if (plan.getOptimizer() == dist::OptimizerKind::AdamW) {
+  if (plan.optimizer == OptimizerKind::AdamW) {
     op = nn::AdamWOp::create(
         b.b, b.loc, update.param.getType(), update.moments[0].getType(),
         update.moments[1].getType(), update.param, update.moments[0],
         update.moments[1], update.gradient, gradScale, rate, mCorrection,
-        vCorrection, skip, plan.getBeta1(), plan.getBeta2(), plan.getEps(),
-        decay);
+        vCorrection, skip, b.b.getF64FloatAttr(plan.beta1),
+        b.b.getF64FloatAttr(plan.beta2), b.b.getF64FloatAttr(plan.eps), decay);
   } else {
     Value velocity = update.moments.empty() ? Value() : update.moments.front();
     op = nn::SGDOp::create(b.b, b.loc, update.param.getType(),
                            TypeRange(ValueRange(update.moments)), update.param,
                            update.gradient, gradScale, rate, velocity, skip,
-                           plan.getMomentum(), decay);
+                           b.b.getF64FloatAttr(plan.momentum), decay);
   }
   return SmallVector<Value>(op->getResults());
 }

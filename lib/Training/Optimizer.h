@@ -28,7 +28,7 @@ struct ParameterSettings {
 /// names without "embed", as biases of heads. Failure, with an error at `op`: a
 /// pattern that is none.
 mlir::FailureOr<ParameterSettings>
-getParameterSettings(mlir::Operation *op, dist::PlanAttr plan,
+getParameterSettings(mlir::Operation *op, const Plan &plan,
                      llvm::StringRef name, mlir::RankedTensorType type,
                      mlir::ArrayAttr dims);
 
@@ -47,7 +47,7 @@ struct ParameterUpdate {
 class OptimizerBuilder {
 public:
   OptimizerBuilder(mlir::OpBuilder &builder, mlir::Location loc,
-                   dist::PlanAttr plan, mlir::Type element)
+                   const Plan &plan, mlir::Type element)
       : b{builder, loc}, plan(plan), element(element) {}
 
   mlir::Value scalar(double value) {
@@ -74,7 +74,7 @@ private:
   mlir::Value scaledRate(double scale);
 
   ElementwiseBuilder b;
-  dist::PlanAttr plan;
+  const Plan &plan;
   mlir::Type element;
   mlir::Value lr, mCorrection, vCorrection;
   /// Learning rates by factor.

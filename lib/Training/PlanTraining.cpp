@@ -5,10 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StateSharding.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/TrainedFunction.h"
 #include "tessera/Training/TrainingPlan.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PLANTRAININGPASS
@@ -19,68 +24,176 @@ using namespace mlir;
 using namespace tessera;
 
 /// The precision of parameters that are narrow already.
-static StringRef getPrecision(const TrainedFunction &trained) {
+static Precision getPrecision(const TrainedFunction &trained) {
   for (BlockArgument parameter : trained.parameters) {
     Type element = getElementTypeOrSelf(parameter.getType());
     if (element.isBF16())
-      return "bf16";
+      return Precision::BF16;
     if (element.isF16())
-      return "f16";
+      return Precision::F16;
   }
-  return "f32";
+  return Precision::F32;
+}
+
+/// Sizes of the inputs of a forward function.
+namespace {
+struct BatchSizes {
+  /// Sequences, or whatever the batch consists of; 0 without inputs.
+  int64_t batch = 0;
+  /// Of the dimension "seq"; 0 if there is none.
+  int64_t seq = 0;
+};
+} // namespace
+
+static BatchSizes getBatchSizes(const TrainedFunction &trained) {
+  BatchSizes sizes;
+  func::FuncOp function = trained.function;
+  for (auto [input, batchDim] : llvm::zip(trained.inputs, trained.batchDims)) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (batchDim < type.getRank())
+      sizes.batch = type.getDimSize(batchDim);
+    auto dims = function.getArgAttrOfType<ArrayAttr>(input.getArgNumber(),
+                                                     nn::NNDialect::kDimsAttr);
+    for (auto [i, name] : llvm::enumerate(getDimNames(dims)))
+      if (name == "seq")
+        sizes.seq = type.getDimSize(i);
+  }
+  return sizes;
+}
+
+/// Takes the batch from the program; returns what the plan says otherwise.
+static std::string completeBatch(Plan &plan, const GivenPlan &given,
+                                 const BatchSizes &sizes) {
+  if (given.has("seq") && sizes.seq && plan.seq != sizes.seq)
+    return llvm::formatv("seq: expects the {0} tokens of the program's "
+                         "sequences but got {1}",
+                         sizes.seq, plan.seq);
+  if (sizes.seq)
+    plan.seq = sizes.seq;
+  if (!sizes.batch)
+    return "";
+  if (!given.has("global-batch") && !given.has("micro-batch")) {
+    plan.microBatch =
+        llvm::divideCeil(sizes.batch, plan.microBatches * plan.dp);
+    return "";
+  }
+  if (plan.globalBatch() == sizes.batch)
+    return "";
+  return llvm::formatv("global-batch: expects the {0} sequences of the "
+                       "program's batch but got {1}",
+                       sizes.batch, plan.globalBatch());
 }
 
 namespace {
 struct PlanTrainingPass
     : tessera::impl::PlanTrainingPassBase<PlanTrainingPass> {
   using PlanTrainingPassBase::PlanTrainingPassBase;
+  PlanTrainingPass(const GivenPlan &given, std::optional<Mesh> mesh,
+                   const Strategy &strategy)
+      : given(given), givenMesh(std::move(mesh)), givenStrategy(strategy) {}
+
+  /// Reads the options of a command line.
+  LogicalResult initialize(MLIRContext *context) override {
+    auto fail = [&](const Twine &error) {
+      return emitError(UnknownLoc::get(context), error);
+    };
+    if (llvm::Error error = given.parse(settings))
+      return fail(llvm::toString(std::move(error)));
+    if (llvm::Error error = given.complete())
+      return fail(llvm::toString(std::move(error)));
+    std::string error;
+    if (!mesh.empty() && !(givenMesh = parseMesh(mesh, error)))
+      return fail(error);
+    if (strategy.empty())
+      return success();
+    std::optional<Strategy> parsed = parseStrategy(strategy, error);
+    if (!parsed)
+      return fail(error);
+    givenStrategy = *parsed;
+    return success();
+  }
+
+  /// Whether a field is given that is not about devices alone.
+  bool saysTraining() const {
+    return llvm::any_of(getPlanFields(), [&](const PlanField &field) {
+      return !(field.uses & PlanField::kDevices) && given.has(field.name);
+    });
+  }
+  bool saysDevices() const {
+    return llvm::any_of(getPlanFields(), [&](const PlanField &field) {
+      return (field.uses & PlanField::kDevices) && given.has(field.name);
+    });
+  }
+
+  /// The mesh of the options, or of the program.
+  Mesh findMesh() {
+    if (givenMesh)
+      return *givenMesh;
+    auto meshes = getOperation().getOps<dist::MeshOp>();
+    return llvm::hasSingleElement(meshes) ? (*meshes.begin()).getMesh().toMesh()
+                                          : Mesh();
+  }
+
+  LogicalResult makePlan(const TrainedFunction &trained) {
+    ModuleOp module = getOperation();
+    Plan plan = given.plan;
+    if (!given.has("precision"))
+      plan.precision = getPrecision(trained);
+    if (!saysDevices())
+      setLayout(plan, givenStrategy, findMesh());
+    std::string error = completeBatch(plan, given, getBatchSizes(trained));
+    if (error.empty())
+      error = checkCompiled(plan);
+    if (!error.empty())
+      return module.emitError(error);
+    auto attr = dist::PlanAttr::getChecked([&] { return module.emitError(); },
+                                           &getContext(), plan);
+    if (!attr)
+      return failure();
+    module->setAttr(dist::DistDialect::kPlanAttr, attr);
+    return success();
+  }
 
   LogicalResult plan() {
     ModuleOp module = getOperation();
-    if (auto given = module->getAttrOfType<dist::PlanAttr>(
+    if (auto attr = module->getAttrOfType<dist::PlanAttr>(
             dist::DistDialect::kPlanAttr)) {
-      if (!settings.empty())
+      if (saysTraining())
         return module.emitError("expects settings of training or a dist.plan "
                                 "in the program but got both");
-      if (zero != 0 && zero != given.getZero())
+      int64_t zero = givenStrategy.zero, planned = attr.getPlan().zero;
+      if (zero != 0 && zero != planned)
         return module.emitError("expects the zero of the program's dist.plan, ")
-               << given.getZero() << ", but got zero=" << zero.getValue();
+               << planned << ", but got zero=" << zero;
       return success();
     }
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
     if (failed(trained))
       return failure();
-    if (!*trained) {
-      if (settings.empty())
-        return success();
-      return module.emitError("settings of training expect a function with "
-                              "parameters (nn.param) that returns \"loss_sum\" "
-                              "or \"loss\" (nn.output) but got none");
-    }
-    PlanSettings list;
-    bool hasPrecision = false;
-    SmallVector<StringRef> parts;
-    StringRef(settings).split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef part : parts) {
-      auto [name, value] = part.split('=');
-      list.emplace_back(name.str(), value.str());
-      hasPrecision |= name == "precision";
-    }
-    if (!hasPrecision)
-      list.emplace_back("precision", getPrecision(**trained).str());
-    std::string error;
-    std::optional<dist::PlanAttr> plan =
-        parsePlan(&getContext(), list, zero, error);
-    if (!plan)
-      return module.emitError(error);
-    module->setAttr(dist::DistDialect::kPlanAttr, *plan);
-    return success();
+    if (*trained)
+      return makePlan(**trained);
+    if (!saysTraining())
+      return success();
+    return module.emitError("settings of training expect a function with "
+                            "parameters (nn.param) that returns \"loss_sum\" "
+                            "or \"loss\" (nn.output) but got none");
   }
 
   void runOnOperation() override {
     if (failed(plan()))
       signalPassFailure();
   }
+
+  GivenPlan given;
+  std::optional<Mesh> givenMesh;
+  Strategy givenStrategy;
 };
 } // namespace
+
+std::unique_ptr<Pass>
+tessera::createPlanTrainingPass(const GivenPlan &given,
+                                std::optional<Mesh> mesh,
+                                const Strategy &strategy) {
+  return std::make_unique<PlanTrainingPass>(given, std::move(mesh), strategy);
+}

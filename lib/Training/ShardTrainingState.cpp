@@ -32,7 +32,7 @@ constexpr unsigned kGathers = 2;
 
 class StateSharder {
 public:
-  StateSharder(FunctionOpInterface func, dist::PlanAttr plan, dist::MeshOp mesh)
+  StateSharder(FunctionOpInterface func, const Plan &plan, dist::MeshOp mesh)
       : func(func), plan(plan), mesh(mesh.getMesh().toMesh()),
         symbol(FlatSymbolRefAttr::get(mesh.getSymNameAttr())) {}
 
@@ -54,7 +54,7 @@ private:
   void tieDonated();
 
   FunctionOpInterface func;
-  dist::PlanAttr plan;
+  const Plan &plan;
   Mesh mesh;
   FlatSymbolRefAttr symbol;
   /// Parameters by name, and how each is sharded where it is used (null where
@@ -113,7 +113,7 @@ void StateSharder::seed(BlockArgument argument) {
   dist::ShardingAttr &seed = seeds.emplace_back();
   if (StringRef name = getName(i, NNDialect::kParamAttr); !name.empty()) {
     dist::ShardingAttr inUse = usedAs.lookup(name);
-    if (plan.getZero() < 3)
+    if (plan.zero < 3)
       return;
     seed = getRest(argument, inUse);
     if (seed == inUse)
@@ -134,7 +134,7 @@ void StateSharder::seed(BlockArgument argument) {
     return;
   }
   seed = usedAs.lookup(of);
-  if (plan.getZero() >= 1)
+  if (plan.zero >= 1)
     seed = getRest(argument, seed);
 }
 
@@ -215,7 +215,7 @@ struct ShardTrainingStatePass
         isStep |= bool(func.getArgAttr(i, NNDialect::kStateAttr));
       if (isStep && !func.isExternal() &&
           !func->hasAttr(dist::DistDialect::kLocalAttr))
-        StateSharder(func, plan, *mesh).run();
+        StateSharder(func, plan.getPlan(), *mesh).run();
     }
   }
 };

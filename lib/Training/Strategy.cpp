@@ -90,12 +90,25 @@ std::optional<Strategy> tessera::parseStrategy(StringRef text,
   return strategy;
 }
 
-static std::string print(const Mesh &mesh) {
+std::string tessera::print(const Mesh &mesh) {
   std::string text;
   for (size_t i = 0; i < mesh.names.size(); ++i)
     text +=
         (i ? "," : "") + mesh.names[i] + "=" + std::to_string(mesh.sizes[i]);
   return text;
+}
+
+std::string tessera::print(const Strategy &strategy) {
+  std::string text;
+  auto add = [&](bool isUsed, const std::string &part) {
+    if (isUsed)
+      text += (text.empty() ? "" : ",") + part;
+  };
+  add(strategy.dp, "dp");
+  add(strategy.tp, "tp");
+  add(strategy.sp, "sp");
+  add(strategy.zero > 0, "zero=" + std::to_string(strategy.zero));
+  return text.empty() ? "none" : text;
 }
 
 std::string tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {

@@ -22,13 +22,11 @@ Type TrainStepBuilder::getParameterElement(Type was) const {
 
 /// Failure, with an error, if a group's pattern matches none of the names: it
 /// would have no effect. One that is no pattern was reported before.
-static LogicalResult checkGroups(Operation *op, dist::PlanAttr plan,
+static LogicalResult checkGroups(Operation *op, const Plan &plan,
                                  ArrayRef<StringRef> names) {
-  if (!plan.getGroups())
-    return success();
-  for (auto group : plan.getGroups().getAsRange<dist::ParametersAttr>()) {
+  for (const ParameterGroup &group : plan.groups) {
     llvm::Expected<llvm::GlobPattern> pattern =
-        llvm::GlobPattern::create(group.getPattern());
+        llvm::GlobPattern::create(group.pattern);
     if (!pattern) {
       llvm::consumeError(pattern.takeError());
       continue;
@@ -36,12 +34,11 @@ static LogicalResult checkGroups(Operation *op, dist::PlanAttr plan,
     if (llvm::none_of(names,
                       [&](StringRef name) { return pattern->match(name); }))
       return op->emitError("expects a parameter that the group '")
-             << group.getPattern() << "' matches but got '" << names.front()
-             << "'"
+             << group.pattern << "' matches but got '" << names.front() << "'"
              << (names.size() > 1
                      ? " and " + std::to_string(names.size() - 1) + " others"
                      : "")
-             << didYouMean(group.getPattern(), names);
+             << didYouMean(group.pattern, names);
   }
   return success();
 }
@@ -62,7 +59,7 @@ LogicalResult TrainStepBuilder::collectParameters() {
     if (!fits)
       return forward.emitError("parameter '")
              << parameter.name << "' expects precision "
-             << stringifyPrecision(plan.getPrecision()) << " but got " << type;
+             << stringify(plan.precision) << " but got " << type;
     if (element.isF64())
       wide = element;
     parameter.type = type.clone(element);
@@ -104,7 +101,7 @@ void TrainStepBuilder::addState(StringRef name, RankedTensorType type,
 void TrainStepBuilder::findLayouts() {
   auto module = forward->getParentOfType<ModuleOp>();
   auto meshes = module.getOps<dist::MeshOp>();
-  if (plan.getZero() == 0 || !llvm::hasSingleElement(meshes))
+  if (plan.zero == 0 || !llvm::hasSingleElement(meshes))
     return;
   mesh = (*meshes.begin()).getMesh().toMesh();
   meshSymbol = FlatSymbolRefAttr::get((*meshes.begin()).getSymNameAttr());
@@ -141,9 +138,9 @@ void TrainStepBuilder::addArguments() {
   for (TrainedParameter &parameter : parameters)
     addParameter(parameter);
   SmallVector<StringRef> moments{"m", "v"};
-  if (plan.getOptimizer() == dist::OptimizerKind::SGD) {
+  if (plan.optimizer == OptimizerKind::SGD) {
     moments = {"velocity"};
-    if (plan.getMomentum().getValueAsDouble() == 0)
+    if (plan.momentum == 0)
       moments.clear();
   }
   for (TrainedParameter &parameter : parameters) {
@@ -176,10 +173,10 @@ void TrainStepBuilder::addArguments() {
   addState("step", scalar, "", zeros, loc);
   if (scalesLoss()) {
     lossScale = types.size();
-    addState(
-        "loss_scale", scalar, "",
-        nn::InitAttr::get(context, nn::InitKind::Constant, plan.getLossScale()),
-        loc);
+    addState("loss_scale", scalar, "",
+             nn::InitAttr::get(context, nn::InitKind::Constant,
+                               builder.getF64FloatAttr(plan.lossScale)),
+             loc);
     goodSteps = types.size();
     addState("good_steps", scalar, "", zeros, loc);
   }
@@ -213,7 +210,7 @@ void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
                          sharding.getReduction()));
     }
     auto part = cast<RankedTensorType>(split.getType(input));
-    SmallVector<int64_t> shape{plan.getMicroBatches()};
+    SmallVector<int64_t> shape{plan.microBatches};
     llvm::append_range(shape, part.getShape());
     addArgument(part.clone(shape), attributes.getAttrs(), input.getLoc());
   }

@@ -43,23 +43,21 @@ struct TrainedParameter {
 
 class TrainStepBuilder {
 public:
-  TrainStepBuilder(const TrainedFunction &trained, dist::PlanAttr plan)
+  TrainStepBuilder(const TrainedFunction &trained, const Plan &plan)
       : trained(trained), forward(trained.function), plan(plan),
         builder(forward.getContext()), loc(forward.getLoc()) {}
 
   mlir::LogicalResult run();
 
 private:
-  bool isNarrow() const { return plan.getPrecision() != dist::Precision::F32; }
-  bool scalesLoss() const {
-    return plan.getPrecision() == dist::Precision::F16;
-  }
+  bool isNarrow() const { return plan.precision != Precision::F32; }
+  bool scalesLoss() const { return plan.precision == Precision::F16; }
   mlir::Type getParameterElement(mlir::Type was) const;
 
   mlir::LogicalResult collectParameters();
   void findLayouts();
   bool isStoredFlat(const TrainedParameter &parameter) const {
-    return parameter.flat && plan.getZero() >= 3;
+    return parameter.flat && plan.zero >= 3;
   }
   bool reducesEach() const;
   unsigned addArgument(mlir::Type type,
@@ -95,7 +93,7 @@ private:
 
   const TrainedFunction &trained;
   mlir::func::FuncOp forward;
-  dist::PlanAttr plan;
+  const Plan &plan;
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::func::FuncOp step;

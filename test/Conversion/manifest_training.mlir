@@ -15,7 +15,7 @@
 // CHECK-SAME: \22communication: a rank receives in a step 16 B over dp (1 all_reduce)\22,
 // CHECK-SAME: \22optimizer: adamw (beta1 0.9, beta2 0.95, eps 1e-08), weight decay 0.1, norm clipped at 1, lr 0.003 after 10 steps of warm-up, as a cosine to 0.0003 at step 100\22]
 // CHECK-SAME: \22results\22:{{.*}}\22name\22:\22b\22{{.*}}\22name\22:\22b.m\22{{.*}}\22name\22:\22loss\22
-module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, zero = 2, schedule = cosine, lr = 3.0e-03, min_lr = 3.0e-04, warmup = 10, steps = 100>} {
+module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, zero = 2, lr_schedule = cosine, lr = 3.0e-03, min_lr = 3.0e-04, warmup = 10, total_steps = 100>} {
   dist.mesh @mesh ["dp"=2]
   func.func @train_step(
       %b: tensor<8xbf16> {nn.param = "b", nn.init = #nn.init<zeros>, dist.donate = 0},

@@ -46,7 +46,7 @@ func.func @precision(%x: tensor<6x8xbf16>, %w: tensor<8xbf16> {nn.param = "w"}) 
 }
 }
 // -----
-module attributes {dist.plan = #dist.plan<groups = [#dist.parameters<"w", weight_decay = 0.0>, #dist.parameters<"v", weight_decay = 0.0>]>} {
+module attributes {dist.plan = #dist.plan<groups = "w:decay=0;v:decay=0">} {
 // expected-error @+1 {{expects a parameter that the group 'v' matches but got 'w'; did you mean 'w'?}}
 func.func @unmatched(%x: tensor<6x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"}) {
   %0 = nn.reduce <sum> %w dims [0] : tensor<8xf32> -> tensor<f32>
@@ -54,7 +54,7 @@ func.func @unmatched(%x: tensor<6x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) ->
 }
 }
 // -----
-module attributes {dist.plan = #dist.plan<groups = [#dist.parameters<"[w", weight_decay = 0.0>]>} {
+module attributes {dist.plan = #dist.plan<groups = "[w:decay=0">} {
 // expected-error @+1 {{expects a pattern of names but got '[w'}}
 func.func @pattern(%x: tensor<6x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> (tensor<f32> {nn.output = "loss"}) {
   %0 = nn.reduce <sum> %w dims [0] : tensor<8xf32> -> tensor<f32>
@@ -80,3 +80,10 @@ func.func @vector(%x: tensor<6xf32>, %w: tensor<6xf32> {nn.param = "w"}) -> (ten
   return %w : tensor<6xf32>
 }
 }
+// -----
+// What has a price only.
+// expected-error @+1 {{pp: expects 1 to be compiled, as programs have no pipeline stages yet, but got 2}}
+module attributes {dist.plan = #dist.plan<pp = 2>} {}
+// -----
+// expected-error @+1 {{optimizer: expects adamw or sgd to be compiled but got adamw-8bit}}
+module attributes {dist.plan = #dist.plan<optimizer = "adamw-8bit">} {}

@@ -221,8 +221,12 @@ void Mutants::run() {
 static LogicalResult runPhases(ModuleOp module, Phase last) {
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   PipelineOptions options;
-  options.mesh = mesh;
-  options.strategy = strategy;
+  std::string error;
+  options.mesh = parseMesh(mesh, error);
+  std::optional<Strategy> parsed = parseStrategy(strategy, error);
+  if (!options.mesh || !parsed)
+    return module.emitError(error);
+  options.strategy = *parsed;
   buildPhasesUpTo(passes, last, options);
   return passes.run(module);
 }

@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "PlanOptions.h"
 #include "Programs.h"
-#include "TrainingOptions.h"
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
@@ -42,6 +42,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--strategy", "LIST",
      "what to shard, as dp,tp,sp,zero=3; default: the\n"
      "program's own shardings"},
+    {"--plan", "FILE",
+     "mesh, strategy and training as a plan says, in JSON as\n"
+     "tessera plan --json writes it"},
     {"--target", "NAME",
      "host (default), cuda (kernels for NVIDIA GPUs; needs a\n"
      "CUDA toolkit, but no GPU) or cuda-emulated (the same\n"
@@ -119,7 +122,7 @@ const CommandSpec kCommand = {
     "compiler on PATH to link. The executable needs nothing of Tessera, MLIR "
     "or\n"
     "LLVM; it starts its ranks itself: see tessera run.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/12),
+    withPlanOptions(kOwnOptions, /*numAfter=*/12, PlanField::kCompiled),
     "  tessera compile gpt2.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp -o gpt2\n"
     "  tessera compile gpt2.mlir --compile-to=kernels"};
 
@@ -193,12 +196,14 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   auto overlap = parsed.getChoice("--overlap", {"off", "on"}, "on");
   if (!overlap)
     return overlap.takeError();
-  pipeline.overlap = *overlap == 1;
+  if (parsed.has("--overlap"))
+    pipeline.overlap = *overlap == 1;
   auto rings =
       parsed.getChoice("--collective-matmul", {"off", "auto", "on"}, "off");
   if (!rings)
     return rings.takeError();
-  pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
+  if (parsed.has("--collective-matmul"))
+    pipeline.collectiveMatmul = static_cast<CollectiveMatmul>(*rings);
   auto epilogues = parsed.getChoice("--epilogues", {"off", "on"}, "on");
   if (!epilogues)
     return epilogues.takeError();
@@ -232,7 +237,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
     job.images.archs = *archs;
     job.pipeline.widenF8 = archs->back() < kFirstF8Arch;
     if (job.pipeline.widenF8 &&
-        StringRef(job.pipeline.training).contains("precision=fp8"))
+        job.pipeline.plan.plan.precision == Precision::FP8)
       llvm::errs() << "tessera compile: warning: sm_" << archs->back()
                    << " does not multiply in 8 bits: products are done in bf16 "
                       "from operands in 8 bits\n";
@@ -336,7 +341,7 @@ bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
       (module->hasAttr(dist::DistDialect::kPlanAttr) || job.pipeline.pads()))
     return true;
   return phase <= Phase::Train || !module.getOps<dist::MeshOp>().empty() ||
-         !job.pipeline.mesh.empty() || !job.pipeline.strategy.empty();
+         job.pipeline.mesh || !job.pipeline.strategy.isNone();
 }
 
 llvm::Error runPhases(mlir::ModuleOp module, const Job &job,

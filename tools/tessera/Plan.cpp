@@ -10,7 +10,10 @@
 
 #include "Options.h"
 #include "PlanOptions.h"
+#include "Programs.h"
 
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/MLIRContext.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/Calibrate.h"
 #include "tessera/Cost/MemoryWall.h"
@@ -18,7 +21,8 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
-#include "tessera/Support/Json.h"
+#include "tessera/Registration/Registration.h"
+#include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -35,6 +39,9 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--layout", "FILE",
      "a plan as JSON, as --json writes it; the options below\n"
      "change it"},
+    {"--from-program", "FILE",
+     "the plan of a training step, as tessera compile\n"
+     "--compile-to prints it; the options below change it"},
     {"--capacity-factor", "X",
      "places of each expert over an even spread of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
@@ -84,20 +91,6 @@ const CommandSpec kCommand = {
 // Options
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<json::Object> readJson(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return llvm::createStringError("cannot read " + path + ": " +
-                                   buffer.getError().message());
-  llvm::Expected<json::Value> value = parseJson((*buffer)->getBuffer());
-  if (!value)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(value.takeError()));
-  if (json::Object *object = value->getAsObject())
-    return std::move(*object);
-  return llvm::createStringError(path + ": expects a JSON object");
-}
-
 /// A positive number such as 15e12; 0 if not given.
 llvm::Expected<double> readNumber(const ParsedOptions &parsed, StringRef name) {
   if (!parsed.has(name))
@@ -114,26 +107,65 @@ constexpr int kDoesNotFit = 3;
 
 /// True if the options say how the model is to be spread.
 bool hasLayout(const ParsedOptions &parsed) {
-  for (StringRef name : {"--layout", "--dp", "--tp", "--pp", "--cp"})
+  for (StringRef name :
+       {"--layout", "--from-program", "--dp", "--tp", "--pp", "--cp"})
     if (parsed.has(name))
       return true;
   return false;
 }
 
-/// What the options give, over what --layout does.
+/// Gives a plan what a program was compiled for: its dist.plan.
+llvm::Error readProgram(StringRef path, GivenPlan &given) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  auto module = readModule(path, context);
+  if (!module)
+    return module.takeError();
+  auto attr = module->get()->getAttrOfType<dist::PlanAttr>(
+      dist::DistDialect::kPlanAttr);
+  if (!attr)
+    return llvm::createStringError(
+        path + ": expects a program with a dist.plan, as tessera compile "
+               "--compile-to prints that of a training step");
+  // Axes without a strategy are not the plan's, and prices know one order.
+  std::string planned = print(getMesh(attr.getPlan()).value_or(Mesh()));
+  Mesh mesh;
+  for (dist::MeshOp op : module->get().getOps<dist::MeshOp>()) {
+    Mesh all = op.getMesh().toMesh();
+    for (auto [name, size] : llvm::zip_equal(all.names, all.sizes))
+      if (size > 1) {
+        mesh.names.push_back(name);
+        mesh.sizes.push_back(size);
+      }
+  }
+  if (print(mesh) != planned)
+    return llvm::createStringError(
+        path + ": expects the mesh of the dist.plan, '" + planned +
+        "', but got '" + print(mesh) + "'");
+  if (attr.getPlan().seq == 1)
+    return llvm::createStringError(
+        path + ": expects a dist.plan that says how long its sequences are "
+               "(seq) but got none");
+  given.set(attr.getPlan());
+  return llvm::Error::success();
+}
+
+/// What the options give, over what --layout or --from-program does.
 llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
   GivenPlan given;
   given.plan.precision = Precision::BF16;
   given.plan.seq = defaultSeq;
-  if (parsed.has("--layout")) {
-    auto file = readJson(parsed.get("--layout"));
-    if (!file)
-      return file.takeError();
-    // A report has its plan inside.
-    const json::Object *inner = file->getObject("layout");
-    if (llvm::Error error = given.read(inner ? *inner : *file))
+  if (parsed.has("--layout") && parsed.has("--from-program"))
+    return llvm::createStringError(
+        "expects --layout or --from-program but got both");
+  if (parsed.has("--layout"))
+    if (llvm::Error error = readPlanFile(parsed.get("--layout"), given))
       return std::move(error);
-  }
+  if (parsed.has("--from-program"))
+    if (llvm::Error error = readProgram(parsed.get("--from-program"), given))
+      return std::move(error);
   if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, given))
     return std::move(error);
   if (llvm::Error error = given.complete())
@@ -381,5 +413,11 @@ int tessera::runPlan(Arguments arguments) {
   if (!parsed)
     return reportError(kCommand.name, parsed.takeError());
   llvm::Expected<int> status = run(*parsed);
-  return status ? *status : reportError(kCommand.name, status.takeError());
+  if (status)
+    return *status;
+  llvm::Error error = status.takeError();
+  if (!error.isA<Reported>())
+    return reportError(kCommand.name, std::move(error));
+  llvm::consumeError(std::move(error));
+  return 1;
 }

@@ -7,6 +7,10 @@
 
 #include "PlanOptions.h"
 
+#include "tessera/Support/Json.h"
+#include "tessera/Training/TrainingPlan.h"
+#include "llvm/Support/MemoryBuffer.h"
+
 #include <deque>
 
 using namespace tessera;
@@ -36,6 +40,10 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
   static std::deque<std::vector<OptionSpec>> tables;
   std::vector<OptionSpec> &rows = tables.emplace_back();
   rows.assign(own.begin(), own.end() - numAfter);
+  if (use == PlanField::kCompiled)
+    rows.push_back({"--forward", "",
+                    "leave a program with a loss as it is; by default its\n"
+                    "training step is built, from these:"});
   for (const PlanField &field : getPlanFields()) {
     if (!(field.uses & use))
       continue;
@@ -61,4 +69,127 @@ llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
       return llvm::createStringError("--" + llvm::toString(std::move(error)));
   }
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<llvm::json::Object> tessera::readJson(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  llvm::Expected<llvm::json::Value> value = parseJson((*buffer)->getBuffer());
+  if (!value)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(value.takeError()));
+  if (llvm::json::Object *object = value->getAsObject())
+    return std::move(*object);
+  return llvm::createStringError(path + ": expects a JSON object");
+}
+
+llvm::Error tessera::readPlanFile(StringRef path, GivenPlan &given) {
+  auto file = readJson(path);
+  if (!file)
+    return file.takeError();
+  const llvm::json::Object *inner = file->getObject("layout");
+  return given.read(inner ? *inner : *file);
+}
+
+//===----------------------------------------------------------------------===//
+// Options of programs
+//===----------------------------------------------------------------------===//
+
+static llvm::Error readPadding(const ParsedOptions &parsed,
+                               PipelineOptions &options) {
+  constexpr llvm::StringLiteral name = "--pad-to-multiple-of";
+  StringRef text = parsed.get(name, "auto");
+  if (text == "auto")
+    return llvm::Error::success();
+  options.padMultiple = 0;
+  if (text != "off" &&
+      (text.getAsInteger(10, options.padMultiple) || options.padMultiple < 1))
+    return llvm::createStringError(
+        name + " expects auto, off or an integer of at least 1 but got '" +
+        text + "'");
+  return llvm::Error::success();
+}
+
+/// The first option of a plan's devices, or of all else, that is given; empty
+/// if none is.
+static std::string findPlanOption(const ParsedOptions &parsed, bool ofDevices) {
+  for (const PlanField &field : getPlanFields())
+    if ((field.uses & PlanField::kCompiled) &&
+        bool(field.uses & PlanField::kDevices) == ofDevices &&
+        parsed.has(field.getOption()))
+      return field.getOption();
+  return "";
+}
+
+static llvm::Error checkConflicts(const ParsedOptions &parsed) {
+  std::string devices = findPlanOption(parsed, /*ofDevices=*/true);
+  std::string training = findPlanOption(parsed, /*ofDevices=*/false);
+  auto conflict = [](const llvm::Twine &a, const llvm::Twine &b) {
+    return llvm::createStringError("expects " + a + " or " + b +
+                                   " but got both");
+  };
+  if (parsed.has("--plan"))
+    for (StringRef other :
+         {StringRef("--mesh"), StringRef("--strategy"), StringRef("--forward"),
+          StringRef(devices), StringRef(training)})
+      if (!other.empty() && parsed.has(other))
+        return conflict("--plan", other);
+  for (StringRef other : {"--mesh", "--strategy"})
+    if (!devices.empty() && parsed.has(other))
+      return conflict(other, devices);
+  if (parsed.has("--forward") && !training.empty())
+    return conflict("--forward", training);
+  return llvm::Error::success();
+}
+
+/// An error of one option.
+static llvm::Error inOption(StringRef option, const llvm::Twine &error) {
+  return llvm::createStringError(option + ": " + error);
+}
+
+llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
+                                         PipelineOptions &options) {
+  if (llvm::Error error = checkConflicts(parsed))
+    return error;
+  options.forward = parsed.has("--forward");
+  std::string message;
+  if (parsed.has("--mesh") &&
+      !(options.mesh = parseMesh(parsed.get("--mesh"), message)))
+    return inOption("--mesh", message);
+  std::optional<Strategy> strategy =
+      parseStrategy(parsed.get("--strategy"), message);
+  if (!strategy)
+    return inOption("--strategy", message);
+  options.strategy = *strategy;
+  GivenPlan &given = options.plan;
+  StringRef path = parsed.get("--plan");
+  auto inPlan = [&](llvm::Error error) {
+    std::string place = path.empty() ? "--" : path.str() + ": ";
+    return llvm::createStringError(place + llvm::toString(std::move(error)));
+  };
+  if (parsed.has("--plan")) {
+    if (llvm::Error error = readPlanFile(path, given))
+      return inPlan(std::move(error));
+  } else if (llvm::Error error =
+                 readPlanOptions(parsed, PlanField::kCompiled, given)) {
+    return error;
+  }
+  if (llvm::Error error = given.complete())
+    return inPlan(std::move(error));
+  if (std::string why = checkCompiled(given.plan); !why.empty())
+    return inPlan(llvm::createStringError(why));
+  if (!parsed.has("--mesh") && !parsed.has("--strategy")) {
+    options.mesh = getMesh(given.plan);
+    options.strategy = getStrategy(given.plan);
+  }
+  options.overlap = given.plan.overlap;
+  if (given.plan.overlapTp)
+    options.collectiveMatmul = CollectiveMatmul::On;
+  return readPadding(parsed, options);
 }

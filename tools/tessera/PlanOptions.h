@@ -11,18 +11,32 @@
 #define TESSERA_TOOLS_PLANOPTIONS_H
 
 #include "Options.h"
+#include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Support/PlanFields.h"
 
 namespace tessera {
 
-/// `own` with the options of the fields that have this use before its last
-/// `numAfter` rows. The rows live as long as the process.
+/// `own` with the options of the fields that have this use, and --forward where
+/// programs are compiled, before its last `numAfter` rows. The rows live as
+/// long as the process.
 llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
                                            size_t numAfter, PlanField::Use use);
 
 /// Gives a plan what the options of these fields say.
 llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,
                             GivenPlan &given);
+
+/// Reads --mesh, --strategy, --forward, --pad-to-multiple-of, --plan and the
+/// options of a plan.
+llvm::Error readPipelineOptions(const ParsedOptions &parsed,
+                                PipelineOptions &options);
+
+/// Reads a JSON file that holds one object.
+llvm::Expected<llvm::json::Object> readJson(llvm::StringRef path);
+
+/// Gives a plan what a file says: a plan as JSON, or a report of `tessera plan
+/// --json`, which has its plan inside.
+llvm::Error readPlanFile(llvm::StringRef path, GivenPlan &given);
 
 } // namespace tessera
 

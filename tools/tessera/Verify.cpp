@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "PlanOptions.h"
 #include "Programs.h"
-#include "TrainingOptions.h"
 #include "VerifyData.h"
 
 #include "dialects/Dist/Dist.h"
@@ -35,6 +35,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "partition for this mesh, as dp=2,tp=4; default: the\n"
      "program's own dist.mesh and shardings"},
     {"--strategy", "LIST", "of dp, tp, sp, zero=N; default: as seeded"},
+    {"--plan", "FILE",
+     "mesh, strategy and training as a plan says, in JSON as\n"
+     "tessera plan --json writes it"},
     {"--pad-to-multiple-of", "N",
      "pad the minor dimensions of products to a multiple of N\n"
      "on each device; off (default)"},
@@ -89,7 +92,7 @@ const CommandSpec kCommand = {
     "collectives by kind, and proves that the partitioned program computes "
     "the\n"
     "original one. Exit status 1 on a mismatch or without a proof.",
-    withTrainingOptions(kOwnOptions, /*numBehind=*/15),
+    withPlanOptions(kOwnOptions, /*numAfter=*/15, PlanField::kCompiled),
     "  tessera verify g.mlir --mesh dp=2,tp=2 --strategy dp,tp,sp\n"
     "  tessera verify annotated.mlir --seeds 3"};
 
@@ -293,10 +296,10 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
 double getPlannedTolerance(mlir::ModuleOp module) {
   auto plan =
       module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
-  if (!plan || plan.getPrecision() == dist::Precision::F32)
+  if (!plan || plan.getPlan().precision == Precision::F32)
     return 0;
   mlir::Builder builder(module.getContext());
-  bool isF16 = plan.getPrecision() == dist::Precision::F16;
+  bool isF16 = plan.getPlan().precision == Precision::F16;
   return defaultTolerance(ElementType(isF16 ? mlir::Type(builder.getF16Type())
                                             : builder.getBF16Type()));
 }
@@ -315,11 +318,10 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
 /// Two ways to say what to compare with are one too many.
 llvm::Error checkConflicts(const ParsedOptions &options) {
   constexpr std::pair<StringRef, StringRef> kConflicts[] = {
-      {"--partitioned", "--pipeline"},
-      {"--partitioned", "--mesh"},
-      {"--partitioned", "--strategy"},
-      {"--pipeline", "--mesh"},
-      {"--pipeline", "--strategy"}};
+      {"--partitioned", "--pipeline"}, {"--partitioned", "--mesh"},
+      {"--partitioned", "--strategy"}, {"--partitioned", "--plan"},
+      {"--pipeline", "--mesh"},        {"--pipeline", "--strategy"},
+      {"--pipeline", "--plan"}};
   for (auto [a, b] : kConflicts)
     if (options.has(a) && options.has(b))
       return llvm::createStringError("expects " + a + " or " + b +

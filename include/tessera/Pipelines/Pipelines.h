@@ -13,6 +13,8 @@
 #define TESSERA_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Support/PlanFields.h"
+#include "tessera/Training/Strategy.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
@@ -71,15 +73,14 @@ enum class CollectiveMatmul {
 
 /// What a user asks of a compilation.
 struct PipelineOptions {
-  /// `dp=2,tp=4`; empty: the module has a dist.mesh, or is for one device.
-  std::string mesh;
-  /// `dp,tp,sp,zero=3`; empty: the module's own seeds.
-  std::string strategy;
+  /// None: the module has a dist.mesh, or is for one device.
+  std::optional<Mesh> mesh;
+  /// None: the module's own seeds.
+  Strategy strategy;
   /// A program with a loss stays a forward function.
   bool forward = false;
-  /// How a program with a loss is trained (see TrainingPlan.h), as
-  /// `micro-batches=2,lr=1e-3`.
-  std::string training;
+  /// How a program with a loss is trained: the fields that are given.
+  GivenPlan plan;
   MemoryUse memory = MemoryUse::Shared;
   /// Limits on what a function communicates, as `dist.budget`; negative: none.
   int64_t maxBytes = -1, maxCollectives = -1;

@@ -19,7 +19,6 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Support/Plan.h"
-#include <map>
 #include <memory>
 
 namespace tessera {
@@ -30,6 +29,26 @@ namespace tessera {
 /// without the tables that are only looked up, which are positions and, where
 /// the head has a table of its own, the input embedding.
 double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
+
+/// All of a model and a plan that the shapes of a layer on one device depend
+/// on.
+struct LayerShape {
+  LayerShape(const ModelConfig &config, const Plan &plan);
+  bool operator==(const LayerShape &o) const;
+
+  ModelFamily family;
+  Activation activation;
+  int64_t vocab, hidden, heads, kvHeads, headDim, ffn;
+  bool tiedHead, attentionBias, mlpBias;
+  /// ZeRO-3 over several devices, of which two stand for all.
+  bool gathersParameters;
+  int64_t tp;
+  bool sp;
+  int64_t microBatch;
+  /// Tokens on a device of cp.
+  int64_t seq;
+  bool isF32, eager, keepGathered;
+};
 
 /// Builds, partitions and reads models. Keeps what it has read: layouts that
 /// differ only in what no layer sees (dp, pp, schedule, ...) share it.
@@ -61,14 +80,15 @@ public:
 
 private:
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-  partition(const ModelConfig &config, const Plan &plan,
+  partition(const ModelConfig &config, const LayerShape &shape,
             PipelineOptions options, Phase last, int64_t layers);
   llvm::Expected<std::vector<cost::LayerWork>>
   readForward(const ModelConfig &config, const Plan &plan);
 
   std::unique_ptr<mlir::MLIRContext> context;
-  /// By what a layer sees of config and plan.
-  std::map<std::string, std::vector<cost::LayerWork>> forward;
+  /// What was read so far: few shapes, of large work.
+  llvm::SmallVector<std::pair<LayerShape, std::vector<cost::LayerWork>>, 0>
+      forward;
 };
 
 } // namespace tessera

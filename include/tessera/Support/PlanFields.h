@@ -69,6 +69,10 @@ public:
     kCompiled = 2,
     kJson = 4,
     kAttribute = 8,
+    /// Compiled programs have its default only.
+    kOnlyPriced = 16,
+    /// Says how a program is spread over devices, and nothing of training.
+    kDevices = 32,
   };
 
   llvm::StringRef name;
@@ -112,6 +116,8 @@ public:
 
   bool isEmpty() const { return given.none(); }
   bool has(llvm::StringRef name) const;
+  /// Gives all fields their value of `other`.
+  void set(const Plan &other);
   /// Gives a field a value; the last one holds. The error names the field, what
   /// it expects and what it got.
   llvm::Error set(llvm::StringRef name, llvm::StringRef text);

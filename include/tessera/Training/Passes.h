@@ -11,8 +11,18 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tessera/Support/PlanFields.h"
+#include "tessera/Training/Strategy.h"
 
 namespace tessera {
+
+/// What the options of these passes say on a command line, as structs: the
+/// plan's fields that are given, the mesh (none: the program's), the strategy.
+std::unique_ptr<mlir::Pass> createPlanTrainingPass(const GivenPlan &given,
+                                                   std::optional<Mesh> mesh,
+                                                   const Strategy &strategy);
+std::unique_ptr<mlir::Pass> createApplyStrategyPass(std::optional<Mesh> mesh,
+                                                    const Strategy &strategy);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

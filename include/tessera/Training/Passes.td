@@ -51,9 +51,11 @@ def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
   let summary = "puts a dist.plan on a module that has a loss";
   let description = [{
     Where a function with parameters returns `loss_sum` or `loss`, and the module
-    has no plan yet, `dist.plan` gets the settings; precision is that of the
-    parameters unless it is given. Any other module is left alone; to give it
-    settings is an error.
+    has no plan yet, `dist.plan` gets the settings, the axes that the strategy
+    uses of the mesh, and the sizes of the program's batch; precision is that of
+    the parameters unless it is given. A plan that cannot be compiled, or is for
+    another batch, is an error. Any other module is left alone; to give it settings
+    of training is an error.
 
     ```mlir
     module {
@@ -66,8 +68,11 @@ def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
   let options = [
     Option<"settings", "settings", "std::string", "\"\"",
-           "name=value, separated by commas: micro-batches=2,lr=1e-3">,
-    Option<"zero", "zero", "int", "0", "0 to 3: what is sharded over dp">,
+           "fields of the plan: micro-batches=2,lr=1e-3">,
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "axes and sizes; default: the program's">,
+    Option<"strategy", "strategy", "std::string", "\"\"",
+           "list of dp, tp, sp, zero=N">,
   ];
 }
 

@@ -24,6 +24,9 @@ namespace tessera {
 /// axis, a size below 1, or a product that is no number of devices.
 std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &error);
 
+/// "dp=2,tp=4".
+std::string print(const Mesh &mesh);
+
 /// What is spread over the axes `dp` and `tp`. All off: the seeds of the
 /// program are used as they are.
 struct Strategy {
@@ -46,6 +49,9 @@ struct Strategy {
 /// the empty text stand for no strategy. None, with a reason, for anything
 /// else.
 std::optional<Strategy> parseStrategy(llvm::StringRef text, std::string &error);
+
+/// "dp,tp,sp,zero=3"; "none" for no strategy.
+std::string print(const Strategy &strategy);
 
 /// Why a strategy cannot be used on a mesh: it needs an axis that is not there,
 /// or leaves one idle. Empty if it can.

@@ -1,49 +1,34 @@
-//===- TrainingPlan.h - Settings of training as a person writes them -*- C++
-//-*-//
+//===- TrainingPlan.h - Plans that can be compiled --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names under which a command line gives the parts of `#dist.plan`: one
-// table, from which options and their help are made.
+// What the compiler builds of a plan: its mesh and strategy, and what it does
+// not build yet.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TRAINING_TRAININGPLAN_H
 #define TESSERA_TRAINING_TRAININGPLAN_H
 
-#include "dialects/Dist/Dist.h"
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
+#include "tessera/Support/Plan.h"
+#include "tessera/Training/Strategy.h"
 
 namespace tessera {
 
-/// One setting.
-struct PlanSetting {
-  /// "micro-batches".
-  llvm::StringRef name;
-  /// Parameter of #dist.plan.
-  llvm::StringRef parameter;
-  enum class Kind { Word, Text, Integer, Number, Groups } kind;
-  /// What its value is called in a help text.
-  llvm::StringRef value;
-  llvm::StringRef help;
-};
+/// The axes of a plan that have more than one device, in the order pp, dp, cp,
+/// tp, in which plans are priced; none if there is one device.
+std::optional<Mesh> getMesh(const Plan &plan);
 
-/// All settings, in the order of a help text.
-llvm::ArrayRef<PlanSetting> getPlanSettings();
+/// What a plan shards over these axes.
+Strategy getStrategy(const Plan &plan);
 
-/// Settings that were given, by name, in any order.
-using PlanSettings = std::vector<std::pair<std::string, std::string>>;
+/// Gives a plan the axes that a strategy uses of a mesh.
+void setLayout(Plan &plan, const Strategy &strategy, const Mesh &mesh);
 
-/// The plan that the settings stand for; what is not given has its default.
-/// None, with a one-line reason in `error`, for an unknown or repeated name or
-/// a value that is none.
-std::optional<dist::PlanAttr> parsePlan(mlir::MLIRContext *context,
-                                        const PlanSettings &settings, int zero,
-                                        std::string &error);
+/// Why a plan cannot be compiled, though it may have a price: "pp: expects 1
+/// ...". Empty if it can.
+std::string checkCompiled(const Plan &plan);
 
 } // namespace tessera
 

@@ -529,23 +529,38 @@ func.func @f(%a: tensor<8xf32>, %b: tensor<8xbf16>) {
 // expected-error @+1 {{dist.plan: expects a #dist.plan on a module but got unit}}
 module attributes {dist.plan} {}
 // -----
-// expected-error @+1 {{(C1) expects micro_batches of at least 1 but got 0}}
+// expected-error @+1 {{(C1) micro_batches: expects an integer from 1 to 2147483647 but got '0'}}
 module attributes {dist.plan = #dist.plan<micro_batches = 0>} {}
 // -----
-// expected-error @+1 {{(C2) expects zero of 0 to 3 but got 4}}
+// expected-error @+1 {{(C1) zero: expects an integer from 0 to 3 but got '4'}}
 module attributes {dist.plan = #dist.plan<zero = 4>} {}
 // -----
-// expected-error @+1 {{(C3) expects recompute to be none, selective, full or auto=<bytes> but got 'all'}}
+// expected-error @+1 {{(C1) recompute: expects none, selective, full, products or auto=BYTES but got 'all'}}
 module attributes {dist.plan = #dist.plan<recompute = "all">} {}
 // -----
-// expected-error @+1 {{(C4) expects beta2 of at least 0}}
+// expected-error @+1 {{(C1) schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, dualpipe but got 'cosine'}}
+module attributes {dist.plan = #dist.plan<schedule = cosine>} {}
+// -----
+// expected-error @+1 {{(C1) beta2: expects a number of at least 0 and below 1 but got '1.}}
 module attributes {dist.plan = #dist.plan<beta2 = 1.0>} {}
 // -----
-// expected-error @+1 {{(C5) expects steps above warmup with cosine but got 10 and 10}}
-module attributes {dist.plan = #dist.plan<schedule = cosine, warmup = 10, steps = 10>} {}
+// expected-error @+1 {{(C1) sp: expects true or false but got 'yes'}}
+module attributes {dist.plan = #dist.plan<sp = yes>} {}
 // -----
-// expected-error @+1 {{(C6) expects sums of gradients in f32, or in bf16 with precision bf16 or fp8, but got bf16 with f32}}
-module attributes {dist.plan = #dist.plan<grad = bf16>} {}
+// expected-error @+1 {{(C1) total-steps: expects more than warmup = 10 with cosine but got 10}}
+module attributes {dist.plan = #dist.plan<lr_schedule = cosine, warmup = 10, total_steps = 10>} {}
+// -----
+// expected-error @+1 {{(C1) gpus: expects at most 2147483647 but got dp x tp x pp x cp = 4611686014132420608}}
+module attributes {dist.plan = #dist.plan<dp = 2147483647, tp = 2147483647>} {}
+// -----
+// expected-error @+1 {{(C2) expects sums of gradients in f32, or in bf16 with precision bf16 or fp8, but got bf16 with f32}}
+module attributes {dist.plan = #dist.plan<grad_dtype = bf16>} {}
+// -----
+// expected-error @+1 {{expects each field of a plan once, and a known one, but got 'micro_batchs'; did you mean 'micro_batch'?}}
+module attributes {dist.plan = #dist.plan<micro_batchs = 2>} {}
+// -----
+// expected-error @+1 {{expects each field of a plan once, and a known one, but got 'zero'}}
+module attributes {dist.plan = #dist.plan<zero = 1, zero = 2>} {}
 // -----
 // Products beside a collective.
 dist.mesh @mesh ["x"=2]

@@ -1,4 +1,4 @@
-//===- TrainingPlanTest.cpp - Settings of training ------------------------===//
+//===- TrainingPlanTest.cpp - Plans that can be compiled ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/TrainingPlan.h"
+#include "../Support/RandomPlan.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -13,77 +16,74 @@ using namespace tessera;
 
 namespace {
 
-std::string print(const PlanSettings &settings, int zero = 0) {
-  MLIRContext context;
-  std::string error;
-  auto plan = parsePlan(&context, settings, zero, error);
-  if (!plan)
-    return "error: " + error;
+std::string print(Attribute attr) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << *plan;
+  os << attr;
   return text;
 }
 
-TEST(TrainingPlan, defaults_are_not_printed) {
-  EXPECT_EQ(print({}), "#dist.plan<>");
-  EXPECT_EQ(print({{"micro-batches", "1"}, {"lr", "1e-3"}, {"clip", "1"}}),
-            "#dist.plan<>");
+Plan parse(llvm::StringRef text) {
+  GivenPlan given;
+  llvm::cantFail(given.parse(text));
+  return given.plan;
 }
 
-TEST(TrainingPlan, each_setting_has_its_parameter) {
-  EXPECT_EQ(print({{"precision", "bf16"}, {"grad-dtype", "bf16"}}, 2),
-            "#dist.plan<precision = bf16, grad = bf16, zero = 2>");
-  EXPECT_EQ(print({{"optimizer", "sgd"}, {"momentum", "0.5"}}),
-            "#dist.plan<optimizer = sgd, momentum = 5.000000e-01 : f64>");
-  EXPECT_EQ(print({{"zero2-reduce", "last"}, {"recompute", "auto=100"}}),
-            "#dist.plan<zero2_reduce = last, recompute = \"auto=100\">");
-  EXPECT_EQ(
-      print({{"lr-schedule", "cosine"}, {"warmup", "2"}, {"total-steps", "8"}}),
-      "#dist.plan<schedule = cosine, warmup = 2, steps = 8>");
-  EXPECT_EQ(print({{"groups", "*.gamma:decay=0;w?:lr=0.5:decay=1"}}),
-            "#dist.plan<groups = [#dist.parameters<\"*.gamma\", weight_decay = "
-            "0.000000e+00 : f64>, #dist.parameters<\"w?\", lr_scale = "
-            "5.000000e-01 : f64, weight_decay = 1.000000e+00 : f64>]>");
-}
-
-// No digit of a number is lost.
-TEST(TrainingPlan, numbers_are_exact) {
+// JSON, struct, attribute, its text, and all the way back.
+TEST(TrainingPlan, there_and_back) {
   MLIRContext context;
-  std::string error;
-  auto plan = parsePlan(&context, {{"lr", "0.1234567890123456"}}, 0, error);
-  ASSERT_TRUE(plan) << error;
-  EXPECT_EQ(plan->getLr().getValueAsDouble(), 0.1234567890123456);
-}
-
-TEST(TrainingPlan, errors_name_the_setting) {
-  EXPECT_EQ(print({{"micro-batches", "two"}}),
-            "error: setting 'micro-batches' has no value 'two'");
-  EXPECT_EQ(print({{"recompute", "all"}}),
-            "error: setting 'recompute' has no value 'all'");
-  EXPECT_EQ(print({{"groups", "w"}}),
-            "error: setting 'groups' has no value 'w'");
-  EXPECT_EQ(
-      print({{"speed", "1"}}),
-      "error: expects each setting of training once, and a known one, but "
-      "got 'speed'");
-  EXPECT_EQ(
-      print({{"lr", "1"}, {"lr", "2"}}),
-      "error: expects each setting of training once, and a known one, but "
-      "got 'lr'");
-  EXPECT_EQ(print({{"beta1", "1"}}),
-            "error: settings of training: (C4) expects beta1 of at least "
-            "0.000000e+00 and below 1.000000e+00 but got 1.000000e+00");
-}
-
-// Every setting has a name of its own and a text.
-TEST(TrainingPlan, settings_are_described) {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (const PlanSetting &setting : getPlanSettings()) {
-    EXPECT_FALSE(llvm::is_contained(names, setting.name)) << setting.name.str();
-    EXPECT_FALSE(setting.help.empty() || setting.value.empty());
-    names.push_back(setting.name);
+  context.getOrLoadDialect<dist::DistDialect>();
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Plan plan = draw(seed);
+    if (plan.gradDType != GradDType::F32)
+      plan.precision = Precision::BF16;
+    llvm::json::Value json(toJson(plan));
+    Plan read = llvm::cantFail(planFromJson(*json.getAsObject()));
+    EXPECT_EQ(read, plan);
+    auto attr = dist::PlanAttr::get(&context, read);
+    auto again =
+        dyn_cast_or_null<dist::PlanAttr>(parseAttribute(print(attr), &context));
+    ASSERT_TRUE(again) << print(attr);
+    EXPECT_EQ(again, attr);
+    EXPECT_EQ(llvm::json::Value(toJson(again.getPlan())), json) << print(attr);
   }
+}
+
+TEST(TrainingPlan, mesh_and_strategy) {
+  Plan plan = parse("tp=4,dp=2,sp=true,zero=3");
+  std::optional<Mesh> mesh = getMesh(plan);
+  ASSERT_TRUE(mesh);
+  EXPECT_EQ(print(*mesh), "dp=2,tp=4");
+  EXPECT_EQ(print(getStrategy(plan)), "dp,tp,sp,zero=3");
+  Plan again;
+  setLayout(again, getStrategy(plan), *mesh);
+  EXPECT_EQ(again, plan);
+  // What has no axis has no effect.
+  EXPECT_EQ(print(getStrategy(parse("tp=2,zero=2"))), "tp");
+  EXPECT_EQ(print(getStrategy(parse("sp=true"))), "none");
+  EXPECT_FALSE(getMesh(Plan()));
+}
+
+TEST(TrainingPlan, what_is_not_compiled) {
+  auto error = [](llvm::StringRef text) { return checkCompiled(parse(text)); };
+  EXPECT_EQ(error("dp=2,tp=4,sp=true,zero=3,recompute=auto=10,optimizer=sgd,"
+                  "precision=fp8,zero2-reduce=last,schedule=zb-h1"),
+            "");
+  EXPECT_EQ(error("pp=4"), "pp: expects 1 to be compiled, as programs have no "
+                           "pipeline stages yet, but got 4");
+  EXPECT_EQ(error("cp=2"), "cp: expects 1 to be compiled but got 2");
+  EXPECT_EQ(error("offload=host"),
+            "offload: expects none to be compiled but got host");
+  EXPECT_EQ(error("zero2-reduce=round"),
+            "zero2-reduce: expects each or last to be compiled but got round");
+  EXPECT_EQ(error("recompute=products"),
+            "recompute: expects none, selective, full or auto=BYTES to be "
+            "compiled but got products");
+  EXPECT_EQ(error("grad-dtype=bf16+f32"),
+            "grad-dtype: expects f32 or bf16 to be compiled but got bf16+f32");
+  EXPECT_EQ(error("optimizer=adamw-no-master"),
+            "optimizer: expects adamw or sgd to be compiled but got "
+            "adamw-no-master");
 }
 
 } // namespace

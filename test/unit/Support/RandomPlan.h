@@ -1,0 +1,76 @@
+//===- RandomPlan.h - Plans drawn at random ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
+#define TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
+
+#include "tessera/Support/PlanFields.h"
+#include <random>
+
+namespace tessera {
+
+/// A plan with fields drawn at random, each away from its default.
+inline Plan draw(unsigned seed) {
+  std::mt19937 random(seed);
+  static const std::vector<std::pair<const char *, std::vector<const char *>>>
+      kValues = {{"dp", {"2", "8"}},
+                 {"tp", {"2", "4"}},
+                 {"pp", {"4"}},
+                 {"cp", {"2"}},
+                 {"ep", {"2"}},
+                 {"sp", {"true"}},
+                 {"zero", {"1", "2", "3"}},
+                 {"zero2-reduce", {"round", "last"}},
+                 {"shard-ranks", {"2"}},
+                 {"seq", {"2048"}},
+                 {"micro-batch", {"2", "4"}},
+                 {"micro-batches", {"3", "16"}},
+                 {"schedule", {"gpipe", "interleaved", "zb-1p"}},
+                 {"vpp", {"2"}},
+                 {"stage-layers", {"7,8,8,7"}},
+                 {"scatter-transfers", {"false"}},
+                 {"recompute", {"selective", "full", "products", "auto=100"}},
+                 {"checkpoint-every", {"2"}},
+                 {"precision", {"bf16", "f16", "fp8"}},
+                 {"grad-dtype", {"bf16", "bf16+f32"}},
+                 {"grad-copy-bytes", {"2"}},
+                 {"f32-parameters", {"true"}},
+                 {"optimizer", {"adamw-no-master", "adamw-8bit", "sgd"}},
+                 {"offload", {"host", "nvme"}},
+                 {"attention", {"naive"}},
+                 {"dropout", {"true"}},
+                 {"eager", {"true"}},
+                 {"keep-gathered", {"true"}},
+                 {"fused-loss", {"true"}},
+                 {"frozen", {"true"}},
+                 {"overlap", {"false"}},
+                 {"overlap-tp", {"true"}},
+                 {"lr", {"0.1234567890123456", "3e-05"}},
+                 {"warmup", {"10"}},
+                 {"total-steps", {"100", "200"}},
+                 {"min-lr", {"1e-06"}},
+                 {"beta1", {"0.8"}},
+                 {"beta2", {"0.999"}},
+                 {"eps", {"1e-10"}},
+                 {"weight-decay", {"0"}},
+                 {"momentum", {"0.9"}},
+                 {"clip", {"0"}},
+                 {"groups", {"*.gamma:decay=0;w?:lr=0.5:decay=1"}},
+                 {"loss-scale", {"1024"}},
+                 {"scale-window", {"7"}}};
+  GivenPlan given;
+  for (const auto &[name, values] : kValues)
+    if (random() % 2)
+      llvm::cantFail(given.set(name, values[random() % values.size()]));
+  if (given.has("total-steps"))
+    given.plan.lrSchedule = LearningRateKind::Cosine;
+  return given.plan;
+}
+
+} // namespace tessera
+
+#endif // TESSERA_TEST_UNIT_SUPPORT_RANDOMPLAN_H
