@@ -20,8 +20,8 @@ namespace {
 class Finder {
 public:
   Finder(const llvm::DenseMap<Value, ShardState> &states,
-         Placements &placements, bool assumesWhole)
-      : states(states), placements(placements), assumesWhole(assumesWhole) {}
+         Placements &placements, bool guesses)
+      : states(states), placements(placements), guesses(guesses) {}
 
   std::optional<Placements::Id> find(Value value, int64_t dim,
                                      int64_t multiple) {
@@ -98,7 +98,7 @@ private:
     if (behind == before * size) {
       auto found =
           find(op->getResult(0), dim, multiple / std::gcd(multiple, size));
-      if (!found && assumesWhole && fits(Placements::kWhole, multiple))
+      if (!found && guesses && fits(Placements::kWhole, multiple))
         found = Placements::kWhole;
       return found ? placements.slice(*found, axes) : found;
     }
@@ -141,6 +141,11 @@ private:
     return fits(all, multiple) ? std::optional(all) : std::nullopt;
   }
 
+  bool isLike(const DimFactors &whole, const DimFactors &major) const {
+    return whole == major ||
+           (guesses && !whole.empty() && whole.front() == major.front());
+  }
+
   static bool needsWhole(const ShardingRule &rule, const DimFactors &factors) {
     return llvm::all_of(factors, [&](unsigned factor) {
       FactorKind kind = rule.factors[factor].kind;
@@ -174,7 +179,7 @@ private:
       }
     for (auto [value, tensor] : llvm::zip(op->getResults(), rule.results))
       for (auto [other, factors] : llvm::enumerate(tensor))
-        if (factors == mine[dim])
+        if (isLike(factors, mine[dim]))
           if (auto found = find(value, other, multiple))
             return found;
     return std::nullopt;
@@ -183,7 +188,7 @@ private:
   static constexpr unsigned kMostVisited = 64;
   const llvm::DenseMap<Value, ShardState> &states;
   Placements &placements;
-  bool assumesWhole;
+  bool guesses;
   unsigned numVisited = 0;
 };
 
@@ -193,11 +198,11 @@ std::optional<Placements::Id>
 tessera::findNeededBlocks(Value value, int64_t dim, int64_t multiple,
                           const llvm::DenseMap<Value, ShardState> &states,
                           Placements &placements) {
-  // What is gathered is likely to be needed whole.
+  // What is gathered is likely to be needed whole, and what becomes the major
+  // part of a dimension to have minor parts that are.
   std::optional<Placements::Id> found;
-  for (bool assumesWhole : {false, true})
+  for (bool guesses : {false, true})
     if (!found)
-      found =
-          Finder(states, placements, assumesWhole).find(value, dim, multiple);
+      found = Finder(states, placements, guesses).find(value, dim, multiple);
   return found;
 }

@@ -562,3 +562,17 @@ func.func @main(%arg0: tensor<1x2x1xf32>, %arg1: tensor<2x6x2xi32> {dist.shardin
   %v0 = tensor.collapse_shape %arg1 [[0], [1, 2]] {dist.shardings = [#dist.sharding<@mesh, [{"x":(2)2}, {"x":(1)2}]>]} : tensor<2x6x2xi32> into tensor<2x12xi32>
   return %v0 : tensor<2x12xi32>
 }
+
+// -----
+
+// The dimension goes into two others, one after the other.
+dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
+func.func @main(%arg0: tensor<3x3xi1>)
+    -> (tensor<230xi1>) {
+  %v0 = tensor.empty() : tensor<6x3x6x3xi1>
+  %v1 = linalg.broadcast ins(%arg0 : tensor<3x3xi1>) outs(%v0 : tensor<6x3x6x3xi1>) dimensions = [0, 2]
+  %v2 = tensor.collapse_shape %v1 [[0, 1], [2], [3]] : tensor<6x3x6x3xi1> into tensor<18x6x3xi1>
+  %v3 = tensor.collapse_shape %v2 [[0, 1, 2]] {dist.shardings = [#dist.sharding<@mesh, [{"z", "y", "x"}]>]} : tensor<18x6x3xi1> into tensor<324xi1>
+  %v4 = tensor.extract_slice %v3[43] [230] [1] : tensor<324xi1> to tensor<230xi1>
+  return %v4 : tensor<230xi1>
+}

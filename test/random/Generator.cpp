@@ -150,9 +150,9 @@ Generator Generator::makeInner(Block &inner) {
 static const std::vector<Weighted> &getFamilies() {
   static const std::vector<Weighted> all = [] {
     std::vector<Weighted> families;
-    for (auto get :
-         {getElementwiseFamilies, getGenericFamilies, getLinalgFamilies,
-          getMoveFamilies, getControlFamilies, getTransformerFamilies})
+    for (auto get : {getElementwiseFamilies, getGenericFamilies,
+                     getLinalgFamilies, getMoveFamilies, getControlFamilies,
+                     getTransformerFamilies, getAttentionFamilies})
       for (const Weighted &each : get())
         families.push_back(each);
     return families;

@@ -87,6 +87,7 @@ std::vector<Weighted> getLinalgFamilies();
 std::vector<Weighted> getMoveFamilies();
 std::vector<Weighted> getControlFamilies();
 std::vector<Weighted> getTransformerFamilies();
+std::vector<Weighted> getAttentionFamilies();
 
 /// The program of a seed.
 Program drawProgram(uint64_t seed);

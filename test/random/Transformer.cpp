@@ -10,7 +10,7 @@
 
 #include "Generic.h"
 #include "Moves.h"
-#include <algorithm>
+#include "Rows.h"
 #include <cmath>
 
 using namespace tessera::test;
@@ -25,43 +25,8 @@ static int pickFloats(Generator &g, int64_t least, int64_t most) {
   });
 }
 
-/// A row of a tensor: all elements along `dim` at an index, whose entry there
-/// counts for nothing.
-static std::vector<Number> rowAt(const Data &x, Shape index, size_t dim) {
-  std::vector<Number> row;
-  for (index[dim] = 0; index[dim] < x.type.shape[dim]; ++index[dim])
-    row.push_back(x.at(index));
-  return row;
-}
-
-static Number sum(const std::vector<Number> &numbers, Elem elem) {
-  Number total = makeFloat(0);
-  for (const Number &number : numbers)
-    total = add(total, number, elem);
-  return loosenSum(total, numbers.size(), elem);
-}
-
-static Number largest(const std::vector<Number> &numbers) {
-  Number result = numbers[0];
-  for (const Number &number : numbers)
-    result = extremum(result, number, /*isMax=*/true);
-  return result;
-}
-
-/// Exponentials, less the largest, and their sum.
-static std::vector<Number> exponentials(const std::vector<Number> &row,
-                                        Elem elem, Number &total) {
-  Number most = largest(row);
-  std::vector<Number> powers;
-  for (const Number &number : row)
-    powers.push_back(call("math.exp", subtract(number, most, elem), elem));
-  total = sum(powers, elem);
-  return powers;
-}
-
-/// What is not finite is not judged: no formula says what becomes of it.
-static bool isFiniteNumber(const Number &number) {
-  return number.isKnown() && std::isfinite(number.v);
+static std::vector<Number> unknown(const std::vector<Number> &row) {
+  return std::vector<Number>(row.size(), makeUnknown());
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,19 +51,12 @@ static bool addSoftmax(Generator &g) {
   }
   g.add(text, operands, type,
         [=](const Inputs &inputs, std::vector<Data> &made) {
-          forEachIndex(type.shape, [&](const Shape &index) {
-            if (index[dim] != 0)
-              return;
-            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+          forEachRow(*inputs[0], dim, [&](auto row, const Shape &index) {
             Number total;
             std::vector<Number> powers = exponentials(row, type.elem, total);
-            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
-            Shape place = index;
-            for (size_t i = 0; i < row.size(); ++i) {
-              place[dim] = i;
-              made[0].at(place) =
-                  plain ? divide(powers[i], total, type.elem) : makeUnknown();
-            }
+            for (Number &power : powers)
+              power = divide(power, total, type.elem);
+            setRow(made[0], index, dim, areFinite(row) ? powers : unknown(row));
           });
           return true;
         });
@@ -125,11 +83,8 @@ static bool addNorm(Generator &g) {
           Elem elem = type.elem;
           size_t dim = type.shape.size() - 1;
           Number count = makeFloat(type.shape.back());
-          forEachIndex(type.shape, [&](const Shape &index) {
-            if (index[dim] != 0)
-              return;
-            std::vector<Number> row = rowAt(*inputs[0], index, dim);
-            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
+          forEachRow(*inputs[0], dim, [&](auto row, const Shape &index) {
+            bool plain = areFinite(row);
             if (centered) {
               Number mean = divide(sum(row, elem), count, elem);
               for (Number &number : row)
@@ -141,15 +96,13 @@ static bool addNorm(Generator &g) {
             Number variance = divide(sum(squares, elem), count, elem);
             Number root =
                 call("math.sqrt", add(variance, makeFloat(0.01L), elem), elem);
-            Shape place = index;
             for (size_t i = 0; i < row.size(); ++i) {
-              place[dim] = i;
-              Number scaled =
+              row[i] =
                   multiply(divide(row[i], root, elem), (*inputs[1])[i], elem);
               if (centered)
-                scaled = add(scaled, (*inputs[2])[i], elem);
-              made[0].at(place) = plain ? scaled : makeUnknown();
+                row[i] = add(row[i], (*inputs[2])[i], elem);
             }
+            setRow(made[0], index, dim, plain ? row : unknown(row));
           });
           return true;
         });
@@ -176,10 +129,7 @@ static bool addArgReduce(Generator &g) {
             least.print() + ", " + place.print(),
         {value}, {least, place},
         [=](const Inputs &inputs, std::vector<Data> &made) {
-          forEachIndex(type.shape, [&](const Shape &index) {
-            if (index[dim] != 0)
-              return;
-            std::vector<Number> row = rowAt(*inputs[0], index, dim);
+          forEachRow(*inputs[0], dim, [&](auto row, const Shape &index) {
             Number best = row[0], at = makeInt(0, Elem::I32);
             for (size_t i = 1; i < row.size(); ++i) {
               bool real = isFloat(type.elem);
@@ -473,11 +423,7 @@ static bool addCrossEntropy(Generator &g) {
         {value, which}, result,
         [=](const Inputs &inputs, std::vector<Data> &made) {
           int64_t next = 0;
-          forEachIndex(type.shape, [&](const Shape &index) {
-            if (index[dim] != 0)
-              return;
-            std::vector<Number> row = rowAt(*inputs[0], index, dim);
-            bool plain = std::all_of(row.begin(), row.end(), isFiniteNumber);
+          forEachRow(*inputs[0], dim, [&](auto row, const Shape &) {
             int64_t label = (*inputs[1])[next].i;
             Elem elem = result.elem;
             Number total;
@@ -487,7 +433,7 @@ static bool addCrossEntropy(Generator &g) {
             loss = subtract(loss, row[label], elem);
             if (label == ignored)
               loss = makeFloat(0);
-            made[0][next++] = plain ? loss : makeUnknown();
+            made[0][next++] = areFinite(row) ? loss : makeUnknown();
           });
           return true;
         });

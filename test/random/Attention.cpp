@@ -1,0 +1,135 @@
+//===- Attention.cpp - Attention and rotary positions ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generator.h"
+#include "Rows.h"
+#include <cmath>
+
+using namespace tessera::test;
+
+/// A query's scores of the keys that it sees.
+static std::vector<Number> getScores(const Data &q, const Data &k,
+                                     const Shape &query, bool causal,
+                                     Number scale, Elem elem) {
+  std::vector<Number> scores;
+  int64_t numKeys = k.type.shape[1], dim = q.type.shape[4];
+  for (int64_t key = 0; key < numKeys; ++key) {
+    if (causal && key > query[1])
+      break;
+    std::vector<Number> products;
+    for (int64_t d = 0; d < dim; ++d)
+      products.push_back(
+          multiply(q.at({query[0], query[1], query[2], query[3], d}),
+                   k.at({query[0], key, query[2], d}), elem));
+    scores.push_back(multiply(sum(products, elem), scale, elem));
+  }
+  return scores;
+}
+
+/// Grouped queries, with keys of their own number. q is any tensor of rank 5,
+/// or a new argument.
+static bool addAttention(Generator &g) {
+  Type q{g.drawElem(), true, {}};
+  if (!isFloat(q.elem))
+    return false;
+  for (int i = 0; i < 5; ++i)
+    q.shape.push_back(std::min<int64_t>(g.drawSize(), i == 1 ? 8 : 3));
+  int value = g.pickTensor([](const Type &type) {
+    return isFloat(type.elem) && type.rank() == 5 && type.size() <= 2000;
+  });
+  if (value < 0 || g.random.oneIn(2))
+    value = g.get(q);
+  q = g.typeOf(value);
+  Type k{q.elem, true, {q.shape[0], g.drawSize(), q.shape[2], q.shape[4]}};
+  Type v = k, result = q;
+  v.shape[3] = result.shape[4] = g.drawSize();
+  bool causal = g.random.oneIn(2);
+  int64_t quarters = g.random.between(1, 4);
+  Number scale = makeFloat(quarters * 0.25L);
+  static const char *texts[] = {"2.5e-1", "5.0e-1", "7.5e-1", "1.0"};
+  g.add(std::string("nn.attention ") + (causal ? "causal " : "") + "scale " +
+            texts[quarters - 1] + " $0, $1, $2$A : " + q.print() + ", " +
+            k.print() + ", " + v.print() + " -> " + result.print(),
+        {value, g.get(k), g.get(v)}, result,
+        [=](const Inputs &inputs, std::vector<Data> &made) {
+          Shape queries = q.shape;
+          queries.back() = 1;
+          forEachIndex(queries, [&](const Shape &query) {
+            std::vector<Number> scores =
+                getScores(*inputs[0], *inputs[1], query, causal, scale, q.elem);
+            bool plain = areFinite(scores);
+            Number total = makeFloat(1);
+            std::vector<Number> powers;
+            if (!scores.empty())
+              powers = exponentials(scores, q.elem, total);
+            Shape place = query;
+            for (place[4] = 0; place[4] < result.shape[4]; ++place[4]) {
+              std::vector<Number> products;
+              // A key that is not seen may hold what is not finite.
+              bool isFinite = plain;
+              for (int64_t key = 0; key < k.shape[1]; ++key) {
+                const Number &x =
+                    inputs[2]->at({query[0], key, query[2], place[4]});
+                isFinite &= isFiniteNumber(x);
+                if (key < static_cast<int64_t>(powers.size()))
+                  products.push_back(multiply(powers[key], x, q.elem));
+              }
+              // Divided at the end: before it the sum may be infinite.
+              made[0].at(place) =
+                  isFinite ? divide(sum(products, q.elem), total, q.elem)
+                           : makeUnknown();
+            }
+          });
+          return true;
+        });
+  return true;
+}
+
+/// Pairs half a row apart are turned by an angle that grows with the position.
+static bool addRope(Generator &g) {
+  int value = g.pickTensor([](const Type &type) {
+    return isFloat(type.elem) && type.rank() >= 2 && type.rank() <= 5 &&
+           type.shape.back() % 2 == 0;
+  });
+  if (value < 0)
+    return false;
+  Type type = g.typeOf(value);
+  size_t dim = g.random.below(type.shape.size() - 1), last = type.rank() - 1;
+  bool inverse = g.random.oneIn(4);
+  g.add(std::string("nn.rope ") + (inverse ? "inverse " : "") + "$0 dim " +
+            std::to_string(dim) + " theta 1.0e2$A : " + type.print(),
+        {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
+          int64_t half = type.shape.back() / 2;
+          forEachIndex(type.shape, [&](const Shape &index) {
+            bool isFirst = index[last] < half;
+            Shape other = index;
+            other[last] += isFirst ? half : -half;
+            long double exponent =
+                -2.0L * (index[last] % half) / type.shape.back();
+            long double angle = index[dim] * powl(100, exponent);
+            // Of the angle the relative error is that of one rounding or so.
+            auto factor = [&](long double x) {
+              return finish(x, 0, 1 + std::fabs(angle), false,
+                            type.elem == Elem::F64 ? Elem::F64 : Elem::F32, 8);
+            };
+            bool isNegative = isFirst != inverse;
+            Number sine = factor(isNegative ? -sinl(angle) : sinl(angle));
+            const Number &x = inputs[0]->at(index), &y = inputs[0]->at(other);
+            bool plain = isFiniteNumber(x) && isFiniteNumber(y);
+            made[0].at(index) =
+                plain ? add(multiply(x, factor(cosl(angle)), type.elem),
+                            multiply(y, sine, type.elem), type.elem)
+                      : makeUnknown();
+          });
+          return true;
+        });
+  return true;
+}
+
+std::vector<Weighted> tessera::test::getAttentionFamilies() {
+  return {{addAttention, 2}, {addRope, 2}};
+}
