@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Apart/Apart.h"
 #include "Mangler.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/Parser/Parser.h"
@@ -29,8 +30,6 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <map>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -351,22 +350,12 @@ void Runner::start(uint64_t number) {
   Child child;
   child.trial = {number, from.name, mangler->mangle(from.text, changes, random),
                  choosePipeline(from, random)};
-  child.stage = static_cast<volatile int *>(
-      mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  child.stage = test::makeShared<volatile int>();
   *child.stage = Parsing;
-  pid_t pid = fork();
-  if (pid == 0) {
-    rlimit memory{rlim_t(4) << 30, rlim_t(4) << 30};
-    setrlimit(RLIMIT_AS, &memory);
-    rlimit core{0, 0};
-    setrlimit(RLIMIT_CORE, &core);
-    alarm(timeout);
+  pid_t pid = test::startApart(timeout, /*isQuiet=*/true, [&] {
     watchCrashes(child.stage);
-    if (!freopen("/dev/null", "w", stderr))
-      _exit(Silent);
-    _exit(::run(child.trial, context, child.stage));
-  }
+    return ::run(child.trial, context, child.stage);
+  });
   children[pid] = std::move(child);
 }
 
@@ -396,12 +385,14 @@ void Runner::finish() {
   Child child = std::move(it->second);
   children.erase(it);
   bool inParser = *child.stage == Parsing, inReader = *child.stage == InReader;
-  munmap(const_cast<int *>(child.stage), sizeof(int));
+  test::freeShared(child.stage);
   static const char *names[] = {"accepted", "refused", "not parsed",
                                 "refused without an error"};
-  if (WIFEXITED(status) && WEXITSTATUS(status) <= Silent) {
-    ++outcomes[names[WEXITSTATUS(status)]];
-    if (WEXITSTATUS(status) == Silent)
+  int code = 0;
+  test::Ending ending = test::getEnding(status, code);
+  if (ending == test::Ending::Returned && code <= Silent) {
+    ++outcomes[names[code]];
+    if (code == Silent)
       note(child.trial, "silent failure");
     return;
   }
@@ -409,7 +400,7 @@ void Runner::finish() {
     ++outcomes["crashes of MLIR's reader"];
     return;
   }
-  bool hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+  bool hangs = ending == test::Ending::Hung;
   ++outcomes[hangs ? "hangs" : inParser ? "crashes in the parser" : "crashes"];
   note(child.trial, hangs ? "hang" : inParser ? "parser crash" : "crash");
 }

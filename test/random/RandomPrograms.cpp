@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Apart/Apart.h"
 #include "Executables.h"
 #include "Generator.h"
 #include "Reduce.h"
@@ -21,8 +22,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,20 +160,11 @@ void Runner::start(Chunk chunk) {
   if (pipe(ends) != 0)
     exit(2);
   if (!chunk.shared)
-    chunk.shared = static_cast<Shared *>(
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  pid_t pid = fork();
-  if (pid == 0) {
-    rlimit memory{rlim_t(4) << 30, rlim_t(4) << 30};
-    setrlimit(RLIMIT_AS, &memory);
-    rlimit core{0, 0};
-    setrlimit(RLIMIT_CORE, &core);
-    if (!verbose && !freopen("/dev/null", "w", stderr))
-      _exit(2);
+    chunk.shared = makeShared<Shared>();
+  pid_t pid = startApart(timeout, /*isQuiet=*/!verbose, [&] {
     work(chunk, ends[1]);
-    _exit(0);
-  }
+    return 0;
+  });
   close(ends[1]);
   chunk.pipe = ends[0];
   children[pid] = chunk;
@@ -214,10 +204,10 @@ void Runner::finish() {
          std::stoull(number.str()), message.str());
     rest = next;
   }
-  bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-  if (failed) {
-    bool hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
-    Outcome outcome = hangs ? Outcome::Hang : Outcome::Crash;
+  int code = 0;
+  Ending ending = getEnding(status, code);
+  if (ending != Ending::Returned || code != 0) {
+    Outcome outcome = ending == Ending::Hung ? Outcome::Hang : Outcome::Crash;
     ++chunk.shared->counts[static_cast<int>(outcome)];
     note(outcome, chunk.shared->current, "");
     chunk.next = chunk.shared->current + 1;
@@ -229,7 +219,7 @@ void Runner::finish() {
   judged += chunk.shared->judged;
   total += chunk.shared->total;
   made += chunk.shared->executables;
-  munmap(chunk.shared, sizeof(Shared));
+  freeShared(chunk.shared);
 }
 
 int Runner::report() {
@@ -280,18 +270,14 @@ static std::string runApart(const Program &program,
   int ends[2];
   if (pipe(ends) != 0)
     exit(2);
-  pid_t pid = fork();
-  if (pid == 0) {
-    alarm(timeout);
-    if (!freopen("/dev/null", "w", stderr))
-      _exit(2);
+  pid_t pid = startApart(timeout, /*isQuiet=*/true, [&] {
     TrialResult result = test::run(program, seed, context);
     bool differs = result.outcome == Outcome::WrongButProven ||
                    result.outcome == Outcome::OriginalWrong;
     std::string text =
         stringify(result.outcome) + (differs ? "" : generalize(result.message));
-    _exit(write(ends[1], text.data(), text.size()) < 0);
-  }
+    return static_cast<int>(write(ends[1], text.data(), text.size()) < 0);
+  });
   close(ends[1]);
   std::string text;
   char buffer[512];

@@ -1,0 +1,39 @@
+//===- Apart.cpp - Work in a process of its own ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Apart.h"
+#include <csignal>
+#include <cstdio>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tessera::test;
+
+pid_t tessera::test::startApart(unsigned seconds, bool isQuiet,
+                                llvm::function_ref<int()> work) {
+  pid_t pid = fork();
+  if (pid != 0)
+    return pid;
+  rlimit memory{rlim_t(4) << 30, rlim_t(4) << 30};
+  setrlimit(RLIMIT_AS, &memory);
+  rlimit core{0, 0};
+  setrlimit(RLIMIT_CORE, &core);
+  alarm(seconds);
+  // Status 127: no result of `work`.
+  if (isQuiet && !freopen("/dev/null", "w", stderr))
+    _exit(127);
+  _exit(work());
+}
+
+Ending tessera::test::getEnding(int status, int &code) {
+  if (WIFEXITED(status)) {
+    code = WEXITSTATUS(status);
+    return Ending::Returned;
+  }
+  return WTERMSIG(status) == SIGALRM ? Ending::Hung : Ending::Crashed;
+}

@@ -1,0 +1,43 @@
+//===- Apart.h - Work in a process of its own -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A crash or a hang of what a test tries is then one finding.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_APART_APART_H
+#define TESSERA_TEST_APART_APART_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <new>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <type_traits>
+
+namespace tessera::test {
+
+/// Starts a process that ends with what `work` returns. It may take so many
+/// seconds (`alarm` in it begins anew) and 4 GiB, leaves no core file, and says
+/// nothing on stderr if `isQuiet`.
+pid_t startApart(unsigned seconds, bool isQuiet,
+                 llvm::function_ref<int()> work);
+
+enum class Ending { Returned, Crashed, Hung };
+/// Of a status of `wait`. `code` gets what was returned.
+Ending getEnding(int status, int &code);
+
+/// An object that this process shares with those that it starts.
+template <typename T> T *makeShared() {
+  void *memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return new (memory) T();
+}
+template <typename T> void freeShared(T *object) {
+  munmap(const_cast<std::remove_cv_t<T> *>(object), sizeof(T));
+}
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_APART_APART_H
