@@ -346,11 +346,19 @@ bool OpMatcher::checkLinear(llvm::SmallBitVector partial,
   std::string names;
   for (unsigned i : partial.set_bits())
     names += (names.empty() ? "" : ", ") + std::to_string(i);
-  for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    if (isTensor(op->getOperand(i)) &&
-        isNeutral(getState(i), reduction, op->getOperand(i).getType()))
-      partial.set(i);
-  if (isLinear(reduction, partial))
+  llvm::SmallBitVector all = partial;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (partial.test(i) || !isTensor(op->getOperand(i)) ||
+        !isNeutral(getState(i), reduction, op->getOperand(i).getType()))
+      continue;
+    all.set(i);
+    // In a product one of them is partial, and the others are whole.
+    llvm::SmallBitVector one = partial;
+    one.set(i);
+    if (isLinear(reduction, one))
+      return true;
+  }
+  if (isLinear(reduction, all))
     return true;
   return wrong("operand " + names + " is still to be reduced" + over + " by " +
                stringifyReduction(reduction) +

@@ -576,3 +576,16 @@ func.func @main(%arg0: tensor<3x3xi1>)
   %v4 = tensor.extract_slice %v3[43] [230] [1] : tensor<324xi1> to tensor<230xi1>
   return %v4 : tensor<230xi1>
 }
+
+// -----
+
+// A product of two zeros is added to parts of a value.
+dist.mesh @mesh ["x"=3]
+func.func @main(%arg0: tensor<i32>)
+    -> (tensor<i32>) {
+  %v0 = arith.constant 0 : i32
+  %v1 = tensor.empty() {dist.shardings = [#dist.sharding<@mesh, [{"x", ?}]>]} : tensor<3xi32>
+  %v2 = linalg.fill ins(%v0 : i32) outs(%v1 : tensor<3xi32>) -> tensor<3xi32>
+  %v3 = linalg.dot ins(%v2, %v2 : tensor<3xi32>, tensor<3xi32>) outs(%arg0 : tensor<i32>) -> tensor<i32>
+  return %v3 : tensor<i32>
+}
