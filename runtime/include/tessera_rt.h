@@ -157,8 +157,9 @@ int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
 
 /// Leaves in `flag` 1 if the byte at `offset` is not 0, else 0, when all calls
 /// so far are done. A program branches on nothing else in memory; the flag must
-/// be the same on all ranks. Before the first step of a device, which only looks
-/// at the calls, a flag is 1, and 0 when it is read again: loops run once.
+/// be the same on all ranks. Before the first step of a device, which only
+/// looks at the calls, a flag is 1, and 0 when it is read again: loops run
+/// once.
 int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
                              int64_t *flag);
 
