@@ -222,9 +222,11 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   PipelineOptions options;
   std::string error;
-  options.mesh = parseMesh(mesh, error);
+  // Without one, the module's own.
+  if (!mesh.empty() && !(options.mesh = parseMesh(mesh, error)))
+    return module.emitError(error);
   std::optional<Strategy> parsed = parseStrategy(strategy, error);
-  if (!options.mesh || !parsed)
+  if (!parsed)
     return module.emitError(error);
   options.strategy = *parsed;
   buildPhasesUpTo(passes, last, options);
