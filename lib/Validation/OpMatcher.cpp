@@ -51,6 +51,16 @@ bool OpMatcher::join(unsigned factor, FactorState found) {
                explainDifference(placements, found.placement, mine.placement));
 }
 
+/// Of a dimension of which a device has no elements: whether there are none,
+/// which then are all equal.
+std::optional<bool> OpMatcher::isEmpty(const DimFactors &list) const {
+  auto isNone = [&](unsigned factor) { return factors[factor].localSize == 0; };
+  if (llvm::none_of(list, isNone))
+    return std::nullopt;
+  return llvm::any_of(
+      list, [&](unsigned factor) { return factors[factor].globalSize == 0; });
+}
+
 /// The factors of one dimension, from its blocks. All but the major one are
 /// without padding.
 bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
@@ -61,6 +71,8 @@ bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
   if (list.empty())
     return state.uniform || state.placement == Placements::kWhole ||
            wrong(name + " is needed whole but is cut");
+  if (auto empty = isEmpty(list))
+    return *empty || wrong(name + " has no elements on a device");
   int number = getState(operand).value;
   bool isTied = number < 0 || !reference.getValue(number).freeDims.test(dim);
   if (state.uniform) {
@@ -192,6 +204,10 @@ std::optional<DimState> OpMatcher::makeDim(const DimFactors &list,
   DimState made;
   if (list.empty())
     return made;
+  if (auto empty = isEmpty(list)) {
+    made.uniform = true;
+    return *empty ? std::optional(made) : std::nullopt;
+  }
   made.padding = getPadding(list.front());
   made.trueSize = factors[list.front()].trueSize;
   for (unsigned factor : ArrayRef(list).drop_front()) {

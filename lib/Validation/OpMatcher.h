@@ -88,6 +88,7 @@ private:
   bool readOperands(const ShardingRule &rule);
   bool readDim(unsigned operand, int64_t dim, const DimState &state,
                const ShardingRule &rule);
+  std::optional<bool> isEmpty(const DimFactors &list) const;
   bool join(unsigned factor, FactorState found);
   bool checkKinds(const ShardingRule &rule,
                   const llvm::SmallBitVector &absorbed);

@@ -1,0 +1,57 @@
+// Dimensions without elements, merged and taken apart.
+// RUN: tessera-opt %s --compile-to=partition --split-input-file -o /dev/null
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<0x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<0xf32>, tensor<4x0xf32>) {
+  %0 = math.exp %a : tensor<0x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<0x4xf32> into tensor<0xf32>
+  %2 = nn.transpose %0 [1, 0] : tensor<0x4xf32> -> tensor<4x0xf32>
+  return %1, %2 : tensor<0xf32>, tensor<4x0xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<4x0xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<0xf32>) {
+  %0 = math.exp %a : tensor<4x0xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<4x0xf32> into tensor<0xf32>
+  return %1 : tensor<0xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<0xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) -> (tensor<0x4xf32>) {
+  %0 = math.exp %a : tensor<0xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [0, 4] : tensor<0xf32> into tensor<0x4xf32>
+  return %1 : tensor<0x4xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<0xf32>) -> (tensor<0xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  %0 = nn.broadcast %a dims [1] : tensor<0xf32> -> tensor<4x0xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<4x0xf32> into tensor<0xf32>
+  return %1 : tensor<0xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<4xf32>) -> (tensor<0xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}) {
+  %0 = nn.broadcast %a dims [1] : tensor<4xf32> -> tensor<0x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<0x4xf32> into tensor<0xf32>
+  return %1 : tensor<0xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @main(%a: tensor<0x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xf32>) {
+  %c = arith.constant dense<1.0> : tensor<0x4xf32>
+  %0 = nn.reduce <sum> %c dims [0] : tensor<0x4xf32> -> tensor<4xf32>
+  %1 = nn.reduce <max> %a dims [0] : tensor<0x4xf32> -> tensor<4xf32>
+  %2 = arith.addf %0, %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
