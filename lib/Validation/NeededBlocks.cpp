@@ -7,6 +7,7 @@
 
 #include "NeededBlocks.h"
 #include "dialects/NN/NN.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include <numeric>
@@ -46,6 +47,8 @@ private:
       return readResult(op, use.getOperandNumber(), dim);
     if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
       return findBefore(collective, dim, multiple);
+    if (auto call = dyn_cast<CallOpInterface>(op))
+      return readArgument(call, use.getOperandNumber(), dim);
     if (auto mask = dyn_cast<nn::MaskPaddingOp>(op);
         mask && mask.getDim() == static_cast<uint64_t>(dim))
       return readOffset(mask);
@@ -61,8 +64,20 @@ private:
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
     if (!function)
       return std::nullopt;
-    auto attr = function.getResultAttrOfType<dist::ShardingAttr>(
-        index, dist::DistDialect::kShardingAttr);
+    return readSharding(dist::getResultSharding(function, index), dim);
+  }
+
+  /// What a callee declares.
+  std::optional<Placements::Id> readArgument(CallOpInterface call,
+                                             unsigned index, int64_t dim) {
+    auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+    if (!callee || callee.isExternal())
+      return std::nullopt;
+    return readSharding(dist::getSharding(callee.getArgument(index)), dim);
+  }
+
+  std::optional<Placements::Id> readSharding(dist::ShardingAttr attr,
+                                             int64_t dim) {
     if (!attr)
       return std::nullopt;
     Sharding sharding = attr.toSharding(placements.getMesh());

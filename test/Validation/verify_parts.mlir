@@ -589,3 +589,30 @@ func.func @main(%arg0: tensor<i32>)
   %v3 = linalg.dot ins(%v2, %v2 : tensor<3xi32>, tensor<3xi32>) outs(%arg0 : tensor<i32>) -> tensor<i32>
   return %v3 : tensor<i32>
 }
+
+// -----
+
+// A callee declares which block it takes.
+dist.mesh @mesh ["x"=2, "y"=4]
+func.func private @f3(%a0: tensor<144xi1>, %a1: tensor<8x3x6xi1>) -> tensor<144xi1> {
+    %r1_0 = tensor.empty() : tensor<8x3x6xf32>
+    %r1_1 = tensor.empty() : tensor<8x3x6xf32>
+    %r1_2, %r1_3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a1 : tensor<8x3x6xi1>) outs(%r1_0, %r1_1 : tensor<8x3x6xf32>, tensor<8x3x6xf32>) {
+  ^bb0(%r0_0: i1, %r0_1: f32, %r0_2: f32):
+    %r0_3p = linalg.index 2 : index
+    %r0_3 = arith.index_cast %r0_3p : index to i64
+    %r0_4 = arith.maxui %r0_0, %r0_0 : i1
+    %r0_5 = arith.constant 2.00000000000000000e+00 : f32
+    linalg.yield %r0_5, %r0_5 : f32, f32
+  } -> (tensor<8x3x6xf32>, tensor<8x3x6xf32>)
+    %r1_4 = math.powf %r1_3, %r1_2 : tensor<8x3x6xf32>
+    %r1_5 = tensor.concat dim(2) %r1_2, %r1_4, %r1_2 : (tensor<8x3x6xf32>, tensor<8x3x6xf32>, tensor<8x3x6xf32>) -> tensor<8x3x18xf32>
+    return %a0 : tensor<144xi1>
+}
+func.func @main(%arg0: tensor<3x6xi1>)
+    -> (tensor<144xi1>) {
+  %v0 = nn.broadcast %arg0 dims [1, 2] : tensor<3x6xi1> -> tensor<8x3x6xi1>
+  %v1 = tensor.collapse_shape %v0 [[0, 1, 2]] {dist.shardings = [#dist.sharding<@mesh, [{"x"}], replicated={"y"}>]} : tensor<8x3x6xi1> into tensor<144xi1>
+  %v2 = func.call @f3(%v1, %v0) : (tensor<144xi1>, tensor<8x3x6xi1>) -> tensor<144xi1>
+  return %v2 : tensor<144xi1>
+}
