@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table, and what is made of it but for options and the attribute, which
-// are made where these are known.
+// The table, and the JSON, messages and checks that are made of it. Options and
+// the attribute are made where those are known.
 //
 //===----------------------------------------------------------------------===//
 

@@ -63,8 +63,8 @@ public:
   /// The blocks of a group put together in order; none if they are no run of
   /// blocks that starts at a multiple of the group's size.
   std::optional<Id> gather(Id id, llvm::ArrayRef<AxisRef> axes);
-  /// The same where anything may stand behind the first `numTrue` blocks: what
-  /// is no run of them is a block behind them, if all others are held.
+  /// The same where anything may follow the first `numTrue` blocks: what
+  /// is no run of them is a block after them, if all others are held.
   std::optional<Id> gatherTrue(Id id, llvm::ArrayRef<AxisRef> axes,
                                int64_t numTrue);
   /// Device d gets what device sources[d] has, within groups of `axes`.

@@ -209,7 +209,7 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
 
-/// Product of matrices in 8 bits: (scale_a A) (scale_b B), with sums in f32. A
+/// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A
 /// is of desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
 /// The scales are one f32 each, at absolute addresses as the operands. C is
 /// rounded once; the order of summation is as above.

@@ -111,7 +111,7 @@ func.func @main(%arg0: tensor<f32>, %arg1: tensor<6xf32>, %arg2: tensor<f32>)
 
 // -----
 
-// Blocks behind the true elements of a result may hold anything.
+// Blocks after the true elements of a result may hold anything.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @main(%arg0: tensor<6xf32>)
     -> (tensor<6x1x1x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {?}, {?}, {"y", "x", ?}]>}) {
@@ -457,7 +457,7 @@ func.func @main(%arg0: tensor<2xf16>)
 
 // -----
 
-// The uses stand behind an expansion.
+// The uses come after an expansion.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<3xf64>)
     -> (tensor<6x3xf64> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {

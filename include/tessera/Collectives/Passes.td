@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def ExpandBucketsPass : Pass<"dist-expand-buckets", "::mlir::func::FuncOp"> {
   let summary = "buckets become one collective of members side by side";
   let description = [{
-    On a local program. Members of an all-reduce lie one after the other, those
+    On a local program. Members of an all-reduce are stored one after the other, those
     whose size is a multiple of 64 bytes first; of a reduce-scatter and an
     all-gather the parts of each device do. Whether something is copied for that
     is decided where memory is planned.
@@ -86,7 +86,7 @@ def FuseCollectivesPass : Pass<"dist-fuse-collectives", "::mlir::ModuleOp"> {
       slice goes before an all-gather of another dimension; all-gathers, slices
       and all-to-alls in a row become one;
     * casts to a smaller type go before a collective that moves whole elements,
-      casts to a larger one behind it;
+      casts to a larger one after it;
     * equal collectives of one value are done once. A parameter is gathered for
       each use on purpose: its gathers are merged only as far as no more than
       `shared-bytes` stay live longer for it.
@@ -189,7 +189,7 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"
     and finds an order of all ops, by the time that they take: a collective
     starts as soon as its operand is there and the links of its axes are free,
     what is needed first goes first; it is waited for where its result is needed.
-    An op that would stall lets one behind it go first. What gathers parameters
+    An op that would stall lets a later op go first. What gathers parameters
     starts when the work on the layer before begins, no earlier. Neither ops nor
     starts move across a loop, a send or a receive. A gather of what stays the
     same in a loop, for which each iteration waits, stands before the loop if the

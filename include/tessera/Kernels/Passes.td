@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 
 def ExpandAccumulatePass
     : Pass<"dist-expand-accumulate", "::mlir::func::FuncOp"> {
-  let summary = "micro-batches become a loop and a last one behind it";
+  let summary = "micro-batches become a loop and a last one after it";
   let description = [{
     On a local program. One micro-batch is taken into the function; of several,
     all but the last run in an `scf.for` that carries the sums, from zeros on.
