@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tessera/Support/ChildProcess.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -186,18 +187,15 @@ static Error runDriver(llvm::ArrayRef<StringRef> arguments, StringRef output) {
   TemporaryFile log;
   if (Error error = log.create("tessera-link", "txt"))
     return error;
-  std::optional<StringRef> redirects[] = {std::nullopt, log.getPath(),
-                                          log.getPath()};
-  llvm::SmallVector<StringRef> words = {driver};
-  words.append(arguments.begin(), arguments.end());
+  llvm::SmallVector<StringRef> words(arguments);
   words.append({"-o", output});
-  std::string said;
-  int status = llvm::sys::ExecuteAndWait(driver, words, std::nullopt, redirects,
-                                         0, 0, &said);
-  if (status == 0)
-    return Error::success();
+  Error error = runProgram(driver, words, log.getPath());
+  if (!error)
+    return error;
+  std::string said = llvm::toString(std::move(error));
   if (auto text = llvm::MemoryBuffer::getFile(log.getPath()))
-    said += summarize((*text)->getBuffer());
+    if (std::string summary = summarize((*text)->getBuffer()); !summary.empty())
+      said = summary;
   return llvm::createStringError(driver + " cannot link " + output + ": " +
                                  said);
 }

@@ -10,6 +10,7 @@
 #include "Optimize.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tessera/Support/ChildProcess.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -123,7 +124,7 @@ namespace {
 struct Assembly {
   int arch = 0;
   TemporaryFile input, output, log;
-  llvm::sys::ProcessInfo process;
+  ChildProcess process;
 };
 
 } // namespace
@@ -153,16 +154,8 @@ static Error start(Assembly &run, StringRef ptxas, StringRef ptx) {
   if (Error error = writeFile(input, ptx))
     return error;
   std::string arch = "-arch=sm_" + std::to_string(run.arch);
-  StringRef arguments[] = {ptxas, arch, "-v", "-O3", "-o", output, input};
-  std::optional<StringRef> redirects[] = {std::nullopt, run.log.getPath(),
-                                          run.log.getPath()};
-  std::string message;
-  bool failed = false;
-  run.process = llvm::sys::ExecuteNoWait(ptxas, arguments, std::nullopt,
-                                         redirects, 0, &message, &failed);
-  if (failed)
-    return llvm::createStringError(ptxas + ": " + message);
-  return Error::success();
+  StringRef arguments[] = {arch, "-v", "-O3", "-o", output, input};
+  return run.process.start(ptxas, arguments, run.log.getPath());
 }
 
 /// The number before `unit` in a line; 0 if there is none.
@@ -204,15 +197,15 @@ static void readLog(StringRef log, int arch, std::vector<KernelUse> &uses) {
 
 static Expected<DeviceImage> finish(Assembly &run,
                                     std::vector<KernelUse> &uses) {
-  std::string message;
-  llvm::sys::ProcessInfo done =
-      llvm::sys::Wait(run.process, std::nullopt, &message);
+  Error ended = run.process.wait();
   auto log = llvm::MemoryBuffer::getFile(run.log.getPath());
   StringRef text = log ? (*log)->getBuffer() : StringRef();
-  if (done.ReturnCode != 0)
+  if (ended) {
+    std::string message = llvm::toString(std::move(ended));
     return llvm::createStringError(
         "ptxas refuses the kernels for sm_" + llvm::Twine(run.arch) + ": " +
         (text.empty() ? StringRef(message) : text.rtrim()));
+  }
   readLog(text, run.arch, uses);
   auto cubin = llvm::MemoryBuffer::getFile(run.output.getPath());
   if (!cubin)
@@ -244,7 +237,7 @@ assemble(mlir::gpu::GPUModuleOp kernels, const ImageOptions &options,
   }
   std::vector<DeviceImage> images;
   for (Assembly &run : runs) {
-    if (run.process.Pid == llvm::sys::ProcessInfo::InvalidPid)
+    if (!run.process.isRunning())
       continue;
     auto image = finish(run, uses);
     if (image)

@@ -13,6 +13,7 @@
 #include "Options.h"
 
 #include "runtime/cuda/Libraries.h"
+#include "tessera/Support/ChildProcess.h"
 #include "tessera/Support/TemporaryFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -111,13 +112,10 @@ Output execute(StringRef program, llvm::ArrayRef<StringRef> arguments) {
     output.text = llvm::toString(std::move(error));
     return output;
   }
-  llvm::SmallVector<StringRef> argv = {program};
-  argv.append(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), file.getPath(),
-                                          file.getPath()};
-  std::string message;
-  output.ok = llvm::sys::ExecuteAndWait(program, argv, std::nullopt, redirects,
-                                        /*SecondsToWait=*/20, 0, &message) == 0;
+  llvm::Error error =
+      runProgram(program, arguments, file.getPath(), /*seconds=*/20);
+  output.ok = !error;
+  std::string message = llvm::toString(std::move(error));
   if (auto buffer = llvm::MemoryBuffer::getFile(file.getPath()))
     output.text = (*buffer)->getBuffer().str();
   if (output.text.empty())

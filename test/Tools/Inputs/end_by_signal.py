@@ -1,4 +1,4 @@
-"""Ends a command by each of some signals once it has made a temporary file.
+"""Ends a command by each of some signals at several times after its first temporary file.
 
 Usage: end_by_signal.py FOLDER COMMAND...
 
@@ -14,15 +14,16 @@ import sys
 import time
 
 
-def run(folder, command, number):
+def run(folder, command, number, delay):
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
+    # Under nohup the signal would be ignored.
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": folder}, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+                               stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     while process.poll() is None and not os.listdir(folder):
         time.sleep(0.001)
-    # It registers the file after it has made it.
-    time.sleep(0.02)
+    time.sleep(delay)
     process.send_signal(number)
     status = process.wait()
     how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
@@ -32,8 +33,10 @@ def run(folder, command, number):
 def main():
     folder, command = sys.argv[1], sys.argv[2:]
     for number in (signal.SIGTERM, signal.SIGHUP):
-        how, left = run(folder, command, number)
-        print(f"{number.name}: {how}, left {left}")
+        # At once, and while its children write.
+        for delay in (0, 0.03, 0.1):
+            how, left = run(folder, command, number, delay)
+            print(f"{number.name} after {delay} s: {how}, left {left}")
 
 
 if __name__ == "__main__":
