@@ -45,6 +45,18 @@ bool OpMatcher::join(unsigned factor, FactorState found) {
   }
   if (mine.placement == found.placement)
     return true;
+  // Devices whose block is all padding may hold anything.
+  int64_t numTrue = llvm::divideCeil(mine.globalSize, mine.localSize);
+  bool fits = placements.holdsTrue(found.placement, mine.placement, numTrue);
+  if (fits || placements.holdsTrue(mine.placement, found.placement, numTrue)) {
+    mine.isLoose = true;
+    if (!fits) {
+      mine.placement = found.placement;
+      mine.operand = found.operand;
+      mine.dim = found.dim;
+    }
+    return true;
+  }
   return wrong("operand " + Twine(found.operand) + " does not fit operand " +
                Twine(mine.operand) + ": in dimension " + Twine(found.dim) +
                " " +
@@ -180,6 +192,7 @@ std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
   auto needed =
       findNeededBlocks(op->getResult(result), dim,
                        isMajor ? below : parts * below, states, placements);
+  guessed |= parts > 1 || needed;
   Placements::Id first = placements.intern(
       parts, std::vector<int32_t>(placements.getNumDevices(), 0), {});
   if (!needed)

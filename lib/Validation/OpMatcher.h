@@ -55,6 +55,10 @@ public:
   bool isOffset(const ShardState *offset, Placements::Id placement,
                 int64_t size) const;
 
+  /// Whether equal blocks of some result were numbered by what uses them: other
+  /// numbers may fit where these do not.
+  bool hasGuessed() const { return guessed; }
+
 private:
   /// A factor, as the operands are cut along it.
   struct FactorState {
@@ -67,6 +71,9 @@ private:
     int64_t trueSize = -1;
     /// Some operand says how long it is.
     bool isTied = false;
+    /// Some operand has the blocks only where these hold true elements: nothing
+    /// is known of its padding.
+    bool isLoose = false;
     unsigned operand = 0;
     int64_t dim = 0;
   };
@@ -176,6 +183,8 @@ private:
   } told;
   Fit fit = Fit::Yes;
   std::string why;
+  /// Of all ops so far.
+  bool guessed = false;
 };
 
 } // namespace tessera

@@ -84,6 +84,8 @@ std::optional<PadContent> OpMatcher::getOperandPadding(unsigned operand,
   for (auto [dim, list] : llvm::enumerate(localRule.operands[operand])) {
     if (list.empty() || list.front() != factor)
       continue;
+    if (factors[factor].isLoose)
+      return PadContent::Any;
     const ShardState &state = getState(operand);
     // A mask, or zeros put behind, stand where a constant would go on.
     if (!state.dims[dim].uniform)
@@ -116,16 +118,19 @@ bool OpMatcher::keepsZeros(unsigned factor) const {
 }
 
 /// A result is zero where all operands are that have the dimension, if the op
-/// keeps zeros. An op that only moves elements keeps whatever it is.
+/// keeps zeros. An op that only moves elements keeps whatever it is. What a
+/// body makes of zeros in some operands is not known.
 PadContent OpMatcher::getPadding(unsigned factor) const {
   llvm::SmallBitVector having(op->getNumOperands());
-  bool allZero = true;
+  bool allZero = true, someZero = false, isUnknown = false;
   PadContent content = PadContent::Any;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     if (std::optional<PadContent> found = getOperandPadding(i, factor)) {
       having.set(i);
       content = *found;
       allZero &= content == PadContent::Zero;
+      someZero |= content == PadContent::Zero;
+      isUnknown |= content == PadContent::Unknown;
     }
   if (allZero && (keepsZeros(factor) || tessera::keepsZeros(op, having)))
     return PadContent::Zero;
@@ -137,7 +142,10 @@ PadContent OpMatcher::getPadding(unsigned factor) const {
                              ::tessera::ReductionKind::Max,
                              ::tessera::ReductionKind::Min}),
                    [&](auto reduction) { return isLinear(reduction, having); });
-  return moves ? content : PadContent::Any;
+  if (moves)
+    return content;
+  isUnknown |= someZero && op->getNumRegions() != 0;
+  return isUnknown ? PadContent::Unknown : PadContent::Any;
 }
 
 /// What is reduced must add nothing in its padding.
@@ -158,14 +166,16 @@ bool OpMatcher::checkPadding(const ShardingRule &rule,
       bool isLowest =
           *content == PadContent::Zero && needed == PadContent::Lowest &&
           getElementTypeOrSelf(op->getOperand(operand)).isInteger(1);
-      if (*content != needed && !isLowest)
-        return wrong("operand " + Twine(operand) +
-                     " is reduced with its padding, " +
-                     Twine(factors[i].localSize *
-                           placements.getCount(factors[i].placement)) +
-                     " elements for " + Twine(factors[i].globalSize) +
-                     ", which is not known to be neutral in a " +
-                     stringifyReduction(factor.reduction));
+      if (*content == needed || isLowest)
+        continue;
+      fail(*content == PadContent::Unknown ? Fit::Unknown : Fit::Wrong,
+           "operand " + Twine(operand) + " is reduced with its padding, " +
+               Twine(factors[i].localSize *
+                     placements.getCount(factors[i].placement)) +
+               " elements for " + Twine(factors[i].globalSize) +
+               ", which is not known to be neutral in a " +
+               stringifyReduction(factor.reduction));
+      return false;
     }
     // A body may make something else of what is neutral.
     bool isSum = factor.reduction == ::tessera::ReductionKind::Sum;

@@ -259,12 +259,16 @@ std::optional<AxisList> Placements::getAxes(Id id) {
     if (!isEqualWithin(id, part))
       parts.push_back(part);
   int64_t count = getCount(id);
-  // What was found from positions may vary along a part of an axis only.
+  // What was found from positions, or permuted, may vary along other parts of
+  // these axes only.
   if (numShards(parts) != count) {
-    AxisList whole = std::move(parts);
+    llvm::SmallVector<bool> isPart(mesh.sizes.size(), false);
+    for (const AxisRef &part : parts)
+      isPart[part.axis] = true;
     parts.clear();
-    for (const AxisRef &part : whole)
-      addDecisive(id, part, parts);
+    for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
+      if (isPart[axis])
+        addDecisive(id, mesh.fullAxis(axis), parts);
   }
   if (numShards(parts) != count)
     return std::nullopt;

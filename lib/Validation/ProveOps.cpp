@@ -51,10 +51,19 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
       dim.placement = placements.findBlocks(*offset->numbers, localSize)
                           .value_or(Placements::kWhole);
   }
-  if (!matcher.isOffset(offset, dim.placement, localSize))
-    return refute(op, "its offset is not where each device's block begins");
   const ReferenceValue &value = reference.getValue(made.value);
   int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(op.getDim());
+  if (!matcher.isOffset(offset, dim.placement, localSize)) {
+    // Devices for which nothing is left may hold anything.
+    std::optional<Placements::Id> meant;
+    if (offset && offset->numbers)
+      meant = placements.findBlocks(*offset->numbers, localSize);
+    if (!meant || localSize == 0 ||
+        !placements.holdsTrue(dim.placement, *meant,
+                              llvm::divideCeil(maskedSize, localSize)))
+      return refute(op, "its offset is not where each device's block begins");
+    dim.placement = *meant;
+  }
   // Whoever uses a value that does not say how long it is checks it.
   if (value.freeDims.test(op.getDim()))
     dim.trueSize = maskedSize;

@@ -18,7 +18,15 @@
 namespace tessera {
 
 /// What is known to stand in the padding of a dimension, behind its true size.
-enum class PadContent : uint8_t { Any, Zero, Lowest, Highest };
+enum class PadContent : uint8_t {
+  /// It was not masked, or an op has made something else of it.
+  Any,
+  Zero,
+  Lowest,
+  Highest,
+  /// What a body has made of it, which may be neutral.
+  Unknown
+};
 
 /// The content that `kind` leaves a result alone with.
 PadContent getNeutralContent(ReductionKind kind);

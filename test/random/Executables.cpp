@@ -168,7 +168,7 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
         return result;
       }
     }
-    Judgement judgement = judge(expected, actual);
+    Judgement judgement = judge(expected, actual, hasNotFinite(data));
     result.judged += judgement.judged;
     result.total += judgement.total;
     result.message = judgement.difference;

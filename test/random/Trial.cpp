@@ -39,6 +39,7 @@ namespace {
 struct Sample {
   interp::RankTensors inputs;
   std::vector<Data> expected;
+  bool inputsNotFinite = false;
 };
 
 class Trial {
@@ -52,7 +53,8 @@ private:
   std::vector<Sample> makeSamples(func::FuncOp function);
   /// Empty: right on all samples.
   std::optional<std::string> compare(func::FuncOp function,
-                                     llvm::ArrayRef<Sample> samples);
+                                     llvm::ArrayRef<Sample> samples,
+                                     bool isPartitioned);
   LogicalResult runPhases(ModuleOp module, Phase first, Phase last);
 
   const Program &program;
@@ -72,6 +74,7 @@ std::vector<Sample> Trial::makeSamples(func::FuncOp function) {
     for (const Data &each : data)
       inputs.push_back(&each);
     Sample sample;
+    sample.inputsNotFinite = hasNotFinite(data);
     // What is not defined on these data says nothing.
     if (!program.block.evaluate(inputs, sample.expected))
       continue;
@@ -83,7 +86,8 @@ std::vector<Sample> Trial::makeSamples(func::FuncOp function) {
 }
 
 std::optional<std::string> Trial::compare(func::FuncOp function,
-                                          llvm::ArrayRef<Sample> samples) {
+                                          llvm::ArrayRef<Sample> samples,
+                                          bool isPartitioned) {
   for (const Sample &sample : samples) {
     auto actual = interp::interpretGlobal(function, sample.inputs);
     if (failed(actual))
@@ -91,7 +95,8 @@ std::optional<std::string> Trial::compare(func::FuncOp function,
     std::vector<Data> made;
     for (auto [tensor, data] : llvm::zip_equal(*actual, sample.expected))
       made.push_back(fromTensor(*tensor, data.type));
-    Judgement judgement = judge(sample.expected, made);
+    Judgement judgement =
+        judge(sample.expected, made, isPartitioned && sample.inputsNotFinite);
     result.judged += judgement.judged;
     result.total += judgement.total;
     if (!judgement.difference.empty())
@@ -118,7 +123,7 @@ Outcome Trial::runAll() {
     return Outcome::Refused;
   auto function = original->lookupSymbol<func::FuncOp>("main");
   std::vector<Sample> samples = makeSamples(function);
-  std::optional<std::string> difference = compare(function, samples);
+  std::optional<std::string> difference = compare(function, samples, false);
   if (!difference)
     return Outcome::OriginalRefused;
   if (!difference->empty()) {
@@ -133,7 +138,8 @@ Outcome Trial::runAll() {
   if (!proven && !StringRef(error).contains("verify-partition:"))
     return Outcome::Refused;
   std::string proof = error;
-  difference = compare(compiled->lookupSymbol<func::FuncOp>("main"), samples);
+  difference =
+      compare(compiled->lookupSymbol<func::FuncOp>("main"), samples, true);
   if (!difference)
     return Outcome::LocalRefused;
   if (difference->empty()) {
