@@ -29,8 +29,8 @@ bool PartitionProver::refute(Operation *op, const Twine &why) {
   if (!global)
     return giveUp(op, why + ", and there is no reference to compare with");
   if (matcher.hasGuessed())
-    return giveUp(
-        op, why + ", and equal blocks before it may be numbered otherwise");
+    return giveUp(op, why + ", and equal blocks before it may be numbered "
+                            "otherwise");
   verdict.answer = PartitionAnswer::Refuted;
   verdict.op = op;
   verdict.why = why.str();

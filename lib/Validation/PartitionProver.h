@@ -183,6 +183,9 @@ private:
   llvm::SmallVector<Call> calls;
   /// Of ops of the reference, by number: the op that was found to be a part.
   llvm::DenseMap<unsigned, mlir::Operation *> parts;
+  /// Values of the reference that some op was taken for though it fits another
+  /// one as well. It may be both: equal ops are merged.
+  std::set<int> ambiguous;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
   int64_t numVisited = 0;

@@ -300,23 +300,33 @@ bool PartitionProver::visitOp(Operation *op) {
       fitting.empty() || llvm::any_of(fitting, [&](const Fitting &fit) {
         return choices.isContested(*fit.index);
       });
-  if (mayResize)
-    if (std::optional<ShardState> resized = resize(op))
-      fitting.push_back({std::nullopt, {std::move(*resized)}});
+  std::optional<ShardState> resized = resize(op);
+  bool isAmbiguous = fitting.size() + resized.has_value() > 1;
+  if (mayResize && resized)
+    fitting.push_back({std::nullopt, {std::move(*resized)}});
   if (!fitting.empty()) {
     Fitting &chosen =
         fitting[fitting.size() == 1 ? 0 : choices.get(op, fitting.size())];
     if (chosen.index &&
         parts.try_emplace(*chosen.index, op).first->second != op)
       choices.contest(*chosen.index);
-    for (auto [result, state] : llvm::zip(op->getResults(), chosen.results))
+    for (auto [result, state] : llvm::zip(op->getResults(), chosen.results)) {
+      if (isAmbiguous)
+        ambiguous.insert(state.value);
       states[result] = std::move(state);
+    }
     return true;
   }
   if (auto mask = dyn_cast<nn::MaskPaddingOp>(op))
     return visitMask(mask);
   if (!global)
     return visitAlone(op);
+  for (auto [i, number] : llvm::enumerate(numbers))
+    if (best == Fit::OtherOp && ambiguous.count(number))
+      return giveUp(op,
+                    "operand " + Twine(i) +
+                        " fits two values of the "
+                        "reference and was taken for one that is not used so");
   if (!where)
     return explainUnknownOp(op, numbers);
   verdict.reference = where;
