@@ -4,8 +4,8 @@ Compiles a training step for CUDA up to its kernels and counts, for each launch,
 bytes of what it reads and writes: each operand once, each result once. Beside it
 stands the floor of the step: every tensor that generated kernels touch is read once
 and written once in the whole step, however many kernels read it. What is looked up by
-index (rows of a table, a label's logit) counts as far as it is read. Products, attention
-and other library calls are counted, but move nothing here; what products read and write
+index (rows of a table, a label's logit) counts as far as it is read. Matmuls, attention
+and other library calls are counted, but move nothing here; what matmuls read and write
 beside their operands and result (biases, what is added, GELU's argument, sums) is apart,
 as `epilogue_bytes`. Prints one JSON line a
 case; `--registers` adds registers and spilled bytes by ptxas (needs a CUDA toolkit),

@@ -40,10 +40,10 @@ def count_operations(config, batch, seq):
     c = json.loads(config.read_text())
     d, layers, vocab = c["n_embd"], c["n_layer"], c["vocab_size"]
     tokens = batch * seq
-    products = 2 * tokens * (12 * layers * d * d + vocab * d)
+    matmuls = 2 * tokens * (12 * layers * d * d + vocab * d)
     attention = 2 * tokens * seq * d * layers
     # Backward makes the scores again.
-    return 3 * products + attention + 2.5 * attention
+    return 3 * matmuls + attention + 2.5 * attention
 
 
 def main():

@@ -50,7 +50,7 @@ def run_steps(session, program, *flags, steps=cases.CURVE_STEPS, limit=None):
 
 
 def difference(ours, theirs):
-    """The largest relative difference; infinite where a value is no number."""
+    """The largest relative difference; infinite where a value is NaN."""
     if any(x is None for x in [*ours, *theirs]) or len(ours) != len(theirs):
         return float("inf")
     return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours, theirs))

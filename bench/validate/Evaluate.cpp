@@ -104,7 +104,7 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
       stages[row.firstStage ? 0 : fullestStage(stages)].bytes;
   Prediction result;
   result.capacity = spec.device.memoryBytes.value;
-  for (const auto &[name, size] : bytes.tenants())
+  for (const auto &[name, size] : bytes.categories())
     if (size > 0)
       result.detail += formatv(" {0} {1:F1}", name, size / 1e9);
   result.value = bytes.allocated();

@@ -26,7 +26,7 @@ struct Prediction {
   double modelFlops = 0;
   /// Bytes that the device has (memory rows).
   double capacity = 0;
-  /// Bytes by tenant in GB (memory rows), for --rows.
+  /// Bytes by category in GB (memory rows), for --rows.
   std::string detail;
 };
 

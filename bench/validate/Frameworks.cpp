@@ -36,7 +36,7 @@ static std::vector<int64_t> splitRestLast(int64_t layers, int64_t stages) {
   return counts;
 }
 
-/// Nanotron's scaling benchmark: gathered inputs of products are kept, f32
+/// Nanotron's scaling benchmark: gathered inputs of matmuls are kept, f32
 /// gradients of all parameters and buckets of 16-bit ones for their reduction;
 /// stages of equal FLOPs, the head among them; the first device is read.
 static void applyNanotron(PlanRow &row) {
@@ -82,7 +82,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
          (sp.empty() && (nemo || nanotron || torchtitan) && l.tp > 1);
   StringRef overlap = f.text("overlap");
   l.overlap = overlap == "yes" || (overlap.empty() && !megatron);
-  // Its configurations for H100 pipeline gathers and scatters with products.
+  // Its configurations for H100 pipeline gathers and scatters with matmuls.
   l.overlapTp = nemo && l.sp;
   // Gradients are reduced in 16 bits unless the row or the framework says f32.
   StringRef grad = f.text("grad_dtype");

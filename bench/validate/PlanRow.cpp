@@ -82,7 +82,7 @@ static Recompute readRecompute(StringRef text) {
   if (text.starts_with("full"))
     return Recompute::Full;
   if (text == "selective-op")
-    return Recompute::Products;
+    return Recompute::Matmuls;
   return text.starts_with("selective") ? Recompute::Selective : Recompute::None;
 }
 
@@ -177,7 +177,7 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
     row.measured =
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
-    // Operands are cast to 8 bits for each product; what is kept is not.
+    // Operands are cast to 8 bits for each matmul; what is kept is not.
     if (row.plan.precision == Precision::FP8)
       row.plan.precision = Precision::BF16;
   } else if (name == "oom") {

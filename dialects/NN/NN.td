@@ -207,7 +207,7 @@ def NN_QuantizeOp : NN_Op<"quantize", [], [NN_Differentiable]> {
     inverse of the greatest power of two, at most 2^126, by which `amax` may be
     multiplied to stay within the type; so it changes no digit of what it scales.
     An amax below the least normal f32 (all is zero) has scale 1. An amax that is
-    infinite or no number has a scale and elements that are no numbers.
+    infinite or NaN has a scale and elements that are NaN.
 
     With the largest magnitude of a whole tensor as `amax` nothing is cut off, and
     the scale does not depend on how the tensor is sharded. The gradient of x is
@@ -494,7 +494,7 @@ def NN_ArgReduceOp : NN_Op<"arg_reduce", ["decompose"]> {
   let summary = "largest or smallest element along a dimension, and where it is";
   let description = [{
     `value` is the max or min of x along `dim`, `index` the position of the first
-    element that is equal to it. Where elements are no number, `value` is none
+    element that is equal to it. Where elements are NaN, `value` is none
     either and `index` is the position of the first of them. (For accuracy and
     for greedy decoding.)
     (C1) dim is a dimension, with one element at least; (C2) the kind is max or

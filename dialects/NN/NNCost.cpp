@@ -56,7 +56,7 @@ struct EinsumCost : CostOpInterface::ExternalModel<EinsumCost, EinsumOp> {
     auto einsum = cast<EinsumOp>(op);
     EinsumOp::Letters letters = einsum.getLetters();
     OpCost cost;
-    cost.kind = CostKind::Product;
+    cost.kind = CostKind::Matmul;
     cost.batch = cost.m = cost.n = cost.k = 1;
     auto shape = [](Value value) {
       return cast<RankedTensorType>(value.getType()).getShape();

@@ -111,7 +111,7 @@ FailureOr<Values> CrossEntropyOp::decompose(OpBuilder &builder,
 }
 
 /// The best value, and the least of the positions that have it; the others
-/// count as the greatest number there is. What is no number makes the best
+/// count as the greatest number there is. NaN makes the best
 /// value none, which equals nothing: then those are the candidates.
 FailureOr<Values> ArgReduceOp::decompose(OpBuilder &builder,
                                          const llvm::SmallBitVector &) {

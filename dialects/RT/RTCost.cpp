@@ -20,7 +20,7 @@ struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost<Op>, Op> {
   OpCost getOpCost(Operation *op) const {
     MatmulLayoutAttr layout = cast<Op>(op).getLayout();
     OpCost cost;
-    cost.kind = CostKind::Product;
+    cost.kind = CostKind::Matmul;
     cost.batch = layout.getBatch();
     cost.m = layout.getM();
     cost.n = layout.getN();

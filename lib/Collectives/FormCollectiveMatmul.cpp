@@ -50,7 +50,7 @@ struct RingTimes {
 //===----------------------------------------------------------------------===//
 
 static bool isProduct(Operation *op) {
-  return getOpCost(op).kind == CostKind::Product && isMemoryEffectFree(op);
+  return getOpCost(op).kind == CostKind::Matmul && isMemoryEffectFree(op);
 }
 
 static bool isBefore(Value value, Operation *op) {

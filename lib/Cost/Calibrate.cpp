@@ -24,7 +24,7 @@ using namespace tessera;
 using namespace tessera::cost;
 
 /// Sizes above which a collective's time is its bandwidth's, and below which it
-/// is its latency's; FLOPs of a product that fills a device, and of one that is
+/// is its latency's; FLOPs of a matmul that fills a device, and of one that is
 /// all floor.
 static constexpr double kLargeBytes = 64e6, kSmallBytes = 32e3;
 static constexpr double kLargeFlops = 1e11, kSmallFlops = 1e7;
@@ -137,17 +137,17 @@ static Quantity *findOrAddConstant(DeviceSpec &device, StringRef name) {
   return &device.constants.back().second;
 }
 
-static void addProductFits(std::vector<Fit> &fits, ClusterSpec &cluster,
-                           const Measurements &measurements) {
+static void addMatmulFits(std::vector<Fit> &fits, ClusterSpec &cluster,
+                          const Measurements &measurements) {
   auto ratios = [&cluster, &measurements](auto choose) {
     DeviceModel device = makeDeviceModel(cluster.device);
     std::vector<double> result;
-    for (const ProductSample &sample : measurements.products) {
+    for (const MatmulSample &sample : measurements.matmuls) {
       OpWork op;
-      op.kind = OpClass::Product;
+      op.kind = OpClass::Matmul;
       op.dtype = sample.type;
-      op.product = sample.dims;
-      const ProductDims &d = sample.dims;
+      op.matmul = sample.dims;
+      const MatmulDims &d = sample.dims;
       double width = byteWidth(sample.type);
       op.flops = 2.0 * d.batch * double(d.m) * double(d.n) * double(d.k);
       op.bytesRead = width * d.batch * (double(d.m) * d.k + double(d.k) * d.n);
@@ -166,10 +166,10 @@ static void addProductFits(std::vector<Fit> &fits, ClusterSpec &cluster,
     fits.push_back({std::string("device.constants.") + name, nullptr, low, high,
                     [ratios, choose] { return ratios(choose); }, isRate});
   };
-  add("product_rate", 0.05, 1, true, [](DType type, double flops) {
+  add("matmul_rate", 0.05, 1, true, [](DType type, double flops) {
     return type != DType::FP8 && flops >= kLargeFlops;
   });
-  add("product_rate_fp8", 0.05, 1, true, [](DType type, double flops) {
+  add("matmul_rate_fp8", 0.05, 1, true, [](DType type, double flops) {
     return type == DType::FP8 && flops >= kLargeFlops;
   });
   add("kernel_floor_s", 1e-7, 1e-4, false,
@@ -189,7 +189,7 @@ tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
       return createStringError(small);
   std::vector<Fit> fits;
   addLinkFits(fits, cluster, measurements);
-  addProductFits(fits, cluster, measurements);
+  addMatmulFits(fits, cluster, measurements);
   // Efficiency and latency of a level both matter a little where the other
   // matters most: a second round settles them.
   std::vector<Refinement> refinements;
@@ -210,7 +210,7 @@ tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
     }
   if (refinements.empty())
     return createStringError(
-        "expects collectives of at least 64 MB or at most 32 kB, or products "
+        "expects collectives of at least 64 MB or at most 32 kB, or matmuls "
         "of at least 1e11 or at most 1e7 FLOPs, that the cluster does not "
         "explain already, but got none");
   return refinements;

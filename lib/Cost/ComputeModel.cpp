@@ -39,20 +39,20 @@ static double tileRate(const Tile &tile) {
 /// Share of the rate that is left where rows are no multiple of 16 bytes.
 static const double kUnalignedRate = 1.0 / 3;
 
-static bool isAligned(const ProductDims &dims, DType type) {
+static bool isAligned(const MatmulDims &dims, DType type) {
   int64_t step = 16 / byteWidth(type);
   return dims.n % step == 0 && dims.k % step == 0;
 }
 
-static double productRate(const DeviceModel &device, DType type) {
+static double matmulRate(const DeviceModel &device, DType type) {
   bool narrow = type == DType::FP8 || type == DType::I8;
   return device.peak(type) *
-         (narrow ? device.productRateFP8 : device.productRate);
+         (narrow ? device.matmulRateFP8 : device.matmulRate);
 }
 
-double tessera::cost::productSeconds(const DeviceModel &device,
-                                     const ProductDims &dims, DType type) {
-  double rate = productRate(device, type) / device.multiprocessors;
+double tessera::cost::matmulSeconds(const DeviceModel &device,
+                                    const MatmulDims &dims, DType type) {
+  double rate = matmulRate(device, type) / device.multiprocessors;
   double best = INFINITY;
   for (const Tile &tile : kTiles) {
     double tiles = double(dims.batch) * std::ceil(dims.m / tile.m) *
@@ -62,7 +62,7 @@ double tessera::cost::productSeconds(const DeviceModel &device,
       if (splits > 1 && (dims.k < 1024 * splits || dims.batch > 1))
         break;
       double waves = std::ceil(tiles * splits / device.multiprocessors);
-      double depth = dims.k / splits + device.productFill;
+      double depth = dims.k / splits + device.matmulFill;
       double seconds = waves * tileFlops * depth / (rate * tileRate(tile));
       best = std::min(best, seconds);
     }
@@ -77,8 +77,8 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
                                             : device.attentionRate);
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
-  double narrow = 1 + 0.06 * (128.0 / op.product.k - 1);
-  double blocks = double(op.product.batch) * std::ceil(op.product.m / 128.0);
+  double narrow = 1 + 0.06 * (128.0 / op.matmul.k - 1);
+  double blocks = double(op.matmul.batch) * std::ceil(op.matmul.m / 128.0);
   double waves = blocks / device.multiprocessors;
   double quantised = std::ceil(waves) / waves;
   // Longer runs of blocks even out what quantisation loses.
@@ -91,8 +91,8 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
   double memory = (op.bytesRead + op.bytesWritten) /
                   (device.memoryBandwidth * device.memoryRate);
   double arithmetic = 0;
-  if (op.kind == OpClass::Product)
-    arithmetic = productSeconds(device, op.product, op.dtype);
+  if (op.kind == OpClass::Matmul)
+    arithmetic = matmulSeconds(device, op.matmul, op.dtype);
   else if (op.kind == OpClass::Attention)
     arithmetic = attentionSeconds(device, op);
   return std::max(arithmetic, memory) + op.kernels * device.kernelFloor;
@@ -101,7 +101,7 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
 void tessera::cost::addKernel(KernelTime &time, const DeviceModel &device,
                               const OpWork &op) {
   double seconds = kernelSeconds(device, op);
-  if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+  if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
     time.compute += seconds;
   else
     time.memory += seconds;

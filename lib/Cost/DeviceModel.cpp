@@ -14,9 +14,9 @@ using namespace tessera::cost;
 
 const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
   static const std::vector<NamedConstant> list = {
-      {"product_rate", &DeviceModel::productRate},
-      {"product_rate_fp8", &DeviceModel::productRateFP8},
-      {"product_fill", &DeviceModel::productFill},
+      {"matmul_rate", &DeviceModel::matmulRate},
+      {"matmul_rate_fp8", &DeviceModel::matmulRateFP8},
+      {"matmul_fill", &DeviceModel::matmulFill},
       {"memory_rate", &DeviceModel::memoryRate},
       {"attention_rate", &DeviceModel::attentionRate},
       {"attention_backward_rate", &DeviceModel::attentionBackwardRate},

@@ -40,14 +40,13 @@ static OpWork passOver(OpClass kind, const char *name, double read,
   return op;
 }
 
-static OpWork activationProduct(const char *name, int64_t batch, int64_t m,
-                                int64_t n, int64_t k, double width,
-                                DType type) {
+static OpWork activationMatmul(const char *name, int64_t batch, int64_t m,
+                               int64_t n, int64_t k, double width, DType type) {
   OpWork op;
-  op.kind = OpClass::Product;
+  op.kind = OpClass::Matmul;
   op.name = name;
   op.dtype = type;
-  op.product = {batch, m, n, k};
+  op.matmul = {batch, m, n, k};
   op.flops = 2.0 * batch * m * n * k;
   op.bytesRead = width * batch * (double(m) * k + double(k) * n);
   op.bytesWritten = width * batch * double(m) * n;
@@ -59,7 +58,7 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
   rewriteOps(layer, [&](const OpWork &op) {
     if (op.kind != OpClass::Attention)
       return layer.add(op);
-    const ProductDims &d = op.product;
+    const MatmulDims &d = op.matmul;
     double width = byteWidth(op.dtype);
     double queries = width * d.batch * double(d.m) * d.k;
     double scores = width * d.batch * double(d.m) * d.n;
@@ -73,8 +72,8 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
                              op.bytesRead, op.bytesRead);
     copies.linear = true;
     layer.add(copies);
-    layer.add(activationProduct("attention.scores", d.batch, d.m, d.n, d.k,
-                                width, op.dtype));
+    layer.add(activationMatmul("attention.scores", d.batch, d.m, d.n, d.k,
+                               width, op.dtype));
     add(passOver(OpClass::RowReduction, "attention.softmax", scores, scores),
         false);
     double mask = double(d.batch) * d.m * d.n;
@@ -86,8 +85,8 @@ void tessera::cost::unfuseAttention(LayerWork &layer, bool dropout) {
       layer.saved.push_back({"attention.dropout", scores, true});
     }
     layer.saved.push_back({"attention.softmax", scores, true});
-    layer.add(activationProduct("attention.values", d.batch, d.m, d.k, d.n,
-                                width, op.dtype));
+    layer.add(activationMatmul("attention.values", d.batch, d.m, d.k, d.n,
+                               width, op.dtype));
     OpWork merge =
         passOver(OpClass::Elementwise, "attention.merge", queries, queries);
     merge.linear = true;
@@ -143,10 +142,10 @@ void tessera::cost::quantizeMatmuls(LayerWork &layer) {
   size_t position = 0;
   rewriteOps(layer, [&](OpWork op) {
     size_t index = position++;
-    if (op.kind != OpClass::Product || !op.weight)
+    if (op.kind != OpClass::Matmul || !op.weight)
       return layer.add(op);
     if (index == 0 || !canCast(forward[index - 1])) {
-      double activation = double(op.product.m) * op.product.k;
+      double activation = double(op.matmul.m) * op.matmul.k;
       OpWork cast = passOver(OpClass::Elementwise, "cast",
                              activation * byteWidth(op.dtype), 2 * activation);
       // The gradient has a cast of its own.
@@ -175,7 +174,7 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks) {
     gather.axes = {"cp"};
     gather.ranks = ranks;
     layer.add(gather);
-    op.product.n *= ranks;
+    op.matmul.n *= ranks;
     op.flops *= ranks;
     op.bytesRead += keysAndValues * (ranks - 1);
     layer.add(op);

@@ -1,4 +1,4 @@
-//===- Measurements.cpp - Reads nccl-tests and tables of products ---------===//
+//===- Measurements.cpp - Reads nccl-tests and tables of matmuls ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -134,7 +134,7 @@ static std::optional<DType> parseType(StringRef name) {
 
 namespace {
 
-/// Columns of a table of products.
+/// Columns of a table of matmuls.
 struct Columns {
   int m, n, k, batch, type, time;
   /// Of the time's unit; 0: the column is TFLOP/s.
@@ -167,8 +167,7 @@ static Expected<Columns> readHeader(const Lines &lines,
   return columns;
 }
 
-static Expected<Measurements> parseProducts(StringRef text,
-                                            StringRef fileName) {
+static Expected<Measurements> parseMatmuls(StringRef text, StringRef fileName) {
   Lines lines(text, fileName);
   StringRef line;
   SmallVector<StringRef> header;
@@ -184,7 +183,7 @@ static Expected<Measurements> parseProducts(StringRef text,
       continue;
     SmallVector<StringRef> cells;
     line.split(cells, ',');
-    ProductSample sample;
+    MatmulSample sample;
     sample.type = DType::BF16;
     sample.dims.batch = 1;
     auto integer = [&](int column, int64_t &field) {
@@ -210,14 +209,14 @@ static Expected<Measurements> parseProducts(StringRef text,
     if (!sound)
       return lines.fail("expects sizes, a type and a time above 0 but got '" +
                         line + "'");
-    const ProductDims &d = sample.dims;
+    const MatmulDims &d = sample.dims;
     double flops = 2.0 * d.batch * double(d.m) * double(d.n) * double(d.k);
     sample.seconds =
         columns->unit > 0 ? time * columns->unit : flops / (time * 1e12);
-    result.products.push_back(sample);
+    result.matmuls.push_back(sample);
   }
-  if (result.products.empty())
-    return lines.fail("expects rows of products but got none");
+  if (result.matmuls.empty())
+    return lines.fail("expects rows of matmuls but got none");
   return result;
 }
 
@@ -225,5 +224,5 @@ Expected<Measurements> tessera::cost::parseMeasurements(StringRef text,
                                                         StringRef fileName) {
   // nccl-tests begins with lines of comments, or with those of a launcher.
   bool isNccl = text.contains("busbw") || text.contains("nccl-tests");
-  return isNccl ? parseNccl(text, fileName) : parseProducts(text, fileName);
+  return isNccl ? parseNccl(text, fileName) : parseMatmuls(text, fileName);
 }

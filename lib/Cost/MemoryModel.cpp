@@ -1,4 +1,5 @@
-//===- MemoryModel.cpp - Bytes of a device, by tenant -----------*- C++ -*-===//
+//===- MemoryModel.cpp - Bytes of a device, by category -----------*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,7 +85,8 @@ double MemoryBytes::allocated() const {
          communication + logits + workspace;
 }
 
-SmallVector<std::pair<const char *, double>, 10> MemoryBytes::tenants() const {
+SmallVector<std::pair<const char *, double>, 10>
+MemoryBytes::categories() const {
   return {{"parameters", parameters},
           {"gradients", gradients},
           {"optimizer state", optimizer},
@@ -167,7 +169,7 @@ static double keptBytes(const LayerMemory &layer, double count,
     return count * layer.saved;
   if (plan.recompute == Recompute::Selective)
     return count * (layer.saved - layer.savedCore);
-  if (plan.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Matmuls)
     return count * (layer.output + layer.keptResults);
   // The inputs of groups of layers.
   return std::ceil(count / plan.checkpointEvery) * layer.output;
@@ -180,7 +182,7 @@ static double recomputedBytes(const LayerMemory &layer, double count,
     return 0;
   if (plan.recompute == Recompute::Selective)
     return layer.savedCore;
-  if (plan.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Matmuls)
     return std::max(0.0, layer.saved - layer.keptResults);
   return std::min<double>(count, plan.checkpointEvery) * layer.saved;
 }
@@ -199,7 +201,7 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
   llvm::MapVector<StringRef, double> sums;
   for (const StageMemory::Part &part : stage.parts) {
     const LayerMemory &layer = kinds[part.run.kind];
-    if (layer.isRecomputed && plan.recompute == Recompute::Products) {
+    if (layer.isRecomputed && plan.recompute == Recompute::Matmuls) {
       sums["inputs of layers"] += part.live * part.run.count * layer.output;
       for (const SavedTensor &tensor : layer.results)
         sums[tensor.name] += part.live * part.run.count * tensor.bytes;
@@ -269,7 +271,7 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
   if (plan.zero == 2 && plan.scatter == Scatter::Round && plan.hasRounds())
     stage.bytes.communication +=
         2 * *std::max_element(chunks.begin(), chunks.end()) * gradient;
-  // One layer at work and the next one on its way, in the type of products.
+  // One layer at work and the next one on its way, in the type of matmuls.
   if (plan.zero == 3)
     stage.bytes.gathered =
         2 * largestLayer *

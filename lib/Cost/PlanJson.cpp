@@ -20,11 +20,11 @@ using namespace tessera::cost;
 static json::Object memoryJson(const PlanReport &report) {
   json::Array stages;
   for (const StageMemory &stage : report.stages) {
-    json::Object tenants;
-    for (const auto &[name, bytes] : stage.bytes.tenants())
-      tenants[name] = bytes;
+    json::Object categories;
+    for (const auto &[name, bytes] : stage.bytes.categories())
+      categories[name] = bytes;
     stages.push_back(
-        json::Object{{"tenants", std::move(tenants)},
+        json::Object{{"categories", std::move(categories)},
                      {"total_bytes", stage.bytes.total()},
                      {"allocated_bytes", stage.bytes.allocated()},
                      {"reserved_bytes", stage.bytes.reserved()},
@@ -65,10 +65,10 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
       {"peak_flops", report.peak},
       {"peak_dtype", report.peakType},
       {"model_flops_per_device", report.modelFlopsRate},
-      {"binds", report.binds},
-      {"binds_share", report.bindsShare},
+      {"bottleneck", report.bottleneck},
+      {"bottleneck_share", report.bottleneckShare},
       {"confidence", report.confidence},
-      {"doubts", json::Array(report.doubts)}};
+      {"caveats", json::Array(report.caveats)}};
   if (report.tokens > 0)
     result["budget"] = json::Object{{"tokens", report.tokens},
                                     {"days", report.days},
@@ -112,7 +112,7 @@ static std::vector<Pair> sideBySide(const json::Object &a,
 /// What compare() needs of a report; an error names what is missing.
 namespace {
 struct Parts {
-  const json::Object *plan, *step, *causes, *memory, *tenants;
+  const json::Object *plan, *step, *causes, *memory, *categories;
   double seconds, tokensPerSecond, total, capacity;
   bool fits;
 };
@@ -144,9 +144,9 @@ static Expected<Parts> readParts(const json::Object &report, StringRef name) {
       size_t(*fullest) >= stages->size() || !(*stages)[*fullest].getAsObject())
     return missing("stages");
   const json::Object *stage = (*stages)[*fullest].getAsObject();
-  parts.tenants = stage->getObject("tenants");
-  if (!parts.tenants)
-    return missing("tenants");
+  parts.categories = stage->getObject("categories");
+  if (!parts.categories)
+    return missing("categories");
   parts.seconds = *parts.step->getNumber("seconds");
   parts.total = stage->getNumber("total_bytes").value_or(0);
   parts.capacity = parts.memory->getNumber("device_bytes").value_or(0);
@@ -210,7 +210,7 @@ static void printMemoryDifferences(const Parts &x, const Parts &y,
     memory.addRow({name, formatv("{0:f2}", a / 1e9), formatv("{0:f2}", b / 1e9),
                    formatv("{0}{1:f2}", b > a ? "+" : "", (b - a) / 1e9)});
   };
-  for (const Pair &pair : sideBySide(*x.tenants, *y.tenants))
+  for (const Pair &pair : sideBySide(*x.categories, *y.categories))
     addRow(pair.name, pair.a, pair.b);
   addRow("total", x.total, y.total);
   os << "\n";

@@ -85,7 +85,7 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
     std::vector<std::string> row{
         end == i + 1 ? std::to_string(i) : formatv("{0}-{1}", i, end - 1).str(),
         formatv("{0:f1}", stage.liveMicroBatches)};
-    for (const auto &[name, bytes] : stage.bytes.tenants())
+    for (const auto &[name, bytes] : stage.bytes.categories())
       row.push_back(formatv("{0:f2}", bytes / 1e9));
     row.push_back(formatv("{0:f2}", stage.bytes.total() / 1e9));
     row.push_back(
@@ -139,12 +139,12 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
                 "TFLOP/s\n",
                 100 * report.mfu, 100 * report.hfu, report.peakType,
                 report.peak / 1e12);
-  if (report.binds == "memory")
-    os << formatv("binds: memory, {0:f0} % of what there is\n",
-                  100 * report.bindsShare);
+  if (report.bottleneck == "memory")
+    os << formatv("bottleneck: memory, {0:f0} % of what there is\n",
+                  100 * report.bottleneckShare);
   else
-    os << formatv("binds: {0}, {1:f0} % of the step\n", report.binds,
-                  100 * report.bindsShare);
+    os << formatv("bottleneck: {0}, {1:f0} % of the step\n", report.bottleneck,
+                  100 * report.bottleneckShare);
 }
 
 static void printBudget(const PlanReport &report, raw_ostream &os) {
@@ -164,6 +164,6 @@ void tessera::cost::print(const PlanReport &report, raw_ostream &os) {
   printTime(report, os);
   printBudget(report, os);
   os << "\nconfidence: " << report.confidence << "\n";
-  for (const std::string &doubt : report.doubts)
-    os << "  " << doubt << "\n";
+  for (const std::string &caveat : report.caveats)
+    os << "  " << caveat << "\n";
 }

@@ -80,7 +80,7 @@ static std::vector<Cause> listCauses(const StepTime &step,
                                      const ClusterSpec &cluster,
                                      const Machine &machine) {
   std::vector<Cause> causes;
-  causes.push_back({"products and attention", step.compute, "compute"});
+  causes.push_back({"matmuls and attention", step.compute, "compute"});
   causes.push_back(
       {"memory-bound kernels", step.memoryBound, "memory bandwidth"});
   causes.push_back({"waiting for the host", step.hostBound, "host"});
@@ -115,7 +115,7 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
     // Of attention all scores, as the model's FLOPs count it, though a causal
     // kernel skips half of them.
     for (const OpWork &op : layer.ops)
-      if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+      if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
         flops += run.count * op.flops * (op.kind == OpClass::Attention ? 2 : 1);
   }
   // Sums above are of one micro-batch on one device of each stage.
@@ -137,14 +137,14 @@ static void addBinding(PlanReport &report) {
     resources[cause.resource] += cause.seconds;
   for (const auto &[name, seconds] : resources) {
     double share = seconds / report.stepSeconds;
-    if (share <= report.bindsShare)
+    if (share <= report.bottleneckShare)
       continue;
-    report.binds = name.str();
-    report.bindsShare = share;
+    report.bottleneck = name.str();
+    report.bottleneckShare = share;
   }
   if (!report.fits()) {
-    report.binds = "memory";
-    report.bindsShare = report.peakMemory().total() / report.capacity;
+    report.bottleneck = "memory";
+    report.bottleneckShare = report.peakMemory().total() / report.capacity;
   }
 }
 
@@ -197,51 +197,50 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);
-  report.confidence = judgeConfidence(plan, cluster, report.doubts);
+  report.confidence = judgeConfidence(plan, cluster, report.caveats);
   return report;
 }
 
-/// Adds a doubt for a number that is not known.
-static void doubtNumber(std::vector<std::string> &doubts, const Twine &name,
-                        const Quantity &quantity) {
+/// Adds a caveat for a number that is not known.
+static void addCaveat(std::vector<std::string> &caveats, const Twine &name,
+                      const Quantity &quantity) {
   if (quantity.provenance == Provenance::Guess)
-    doubts.push_back((name + " is a guess").str());
+    caveats.push_back((name + " is a guess").str());
 }
 
 std::string tessera::cost::judgeConfidence(const Plan &plan,
                                            const ClusterSpec &cluster,
-                                           std::vector<std::string> &doubts) {
-  size_t before = doubts.size();
+                                           std::vector<std::string> &caveats) {
+  size_t before = caveats.size();
   const DeviceSpec &device = cluster.device;
   for (const NamedConstant &constant : deviceConstants()) {
-    if (StringRef(constant.name) == "product_rate_fp8" &&
+    if (StringRef(constant.name) == "matmul_rate_fp8" &&
         plan.precision != Precision::FP8)
       continue;
     const Quantity *quantity = device.findConstant(constant.name);
     if (!quantity)
-      doubts.push_back("device constant " + std::string(constant.name) +
-                       " is not stated: a default is used");
+      caveats.push_back("device constant " + std::string(constant.name) +
+                        " is not stated: a default is used");
     else
-      doubtNumber(doubts, "device constant " + Twine(constant.name), *quantity);
+      addCaveat(caveats, "device constant " + Twine(constant.name), *quantity);
   }
   int64_t inside = 1;
   for (const LevelSpec &level : cluster.levels) {
     if (inside < plan.gpus()) {
-      doubtNumber(doubts, "latency of level " + level.name, level.latency);
-      doubtNumber(doubts, "bandwidth of level " + level.name, level.bandwidth);
-      doubtNumber(doubts, "efficiency of level " + level.name,
-                  level.efficiency);
+      addCaveat(caveats, "latency of level " + level.name, level.latency);
+      addCaveat(caveats, "bandwidth of level " + level.name, level.bandwidth);
+      addCaveat(caveats, "efficiency of level " + level.name, level.efficiency);
     }
     inside = level.devices;
   }
-  size_t guesses = doubts.size() - before;
+  size_t guesses = caveats.size() - before;
 
   // What the published runs that the constants are fitted on do not have.
   size_t uncovered = 0;
   auto uncoveredIf = [&](bool condition, const char *what) {
     if (!condition)
       return;
-    doubts.push_back(std::string(what) + ": no measured run to compare with");
+    caveats.push_back(std::string(what) + ": no measured run to compare with");
     ++uncovered;
   };
   uncoveredIf(plan.ep > 1, "an expert axis");

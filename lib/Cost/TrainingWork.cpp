@@ -14,13 +14,13 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-/// The product with the same record's numbers but other dimensions.
-static OpWork derivedProduct(const OpWork &op, Pass pass, int64_t m, int64_t n,
-                             int64_t k) {
+/// The matmul with the same record's numbers but other dimensions.
+static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
+                            int64_t k) {
   OpWork derived = op;
   derived.pass = pass;
-  derived.product = {op.product.batch, m, n, k};
-  double batch = op.product.batch, width = byteWidth(op.dtype);
+  derived.matmul = {op.matmul.batch, m, n, k};
+  double batch = op.matmul.batch, width = byteWidth(op.dtype);
   derived.bytesRead = width * batch * (double(m) * k + double(k) * n);
   // Results are in 16 bits at least.
   double resultWidth = width < 2 ? 2 : width;
@@ -28,11 +28,11 @@ static OpWork derivedProduct(const OpWork &op, Pass pass, int64_t m, int64_t n,
   return derived;
 }
 
-static void appendProductBackward(LayerWork &layer, const OpWork &op,
-                                  int64_t gradBytes, bool frozen) {
-  const ProductDims d = op.product;
+static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
+                                 int64_t gradBytes, bool frozen) {
+  const MatmulDims d = op.matmul;
   if (op.castGradient) {
-    // The incoming gradient is cast, with its transpose for the second product.
+    // The incoming gradient is cast, with its transpose for the second matmul.
     OpWork cast;
     cast.name = "cast";
     cast.pass = Pass::BackwardInput;
@@ -40,12 +40,12 @@ static void appendProductBackward(LayerWork &layer, const OpWork &op,
     cast.bytesWritten = 2.0 * d.m * d.n;
     layer.add(cast);
   }
-  layer.add(derivedProduct(op, Pass::BackwardInput, d.m, d.k, d.n));
+  layer.add(derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n));
   if (!op.weight)
-    return layer.add(derivedProduct(op, Pass::BackwardInput, d.k, d.n, d.m));
+    return layer.add(derivedMatmul(op, Pass::BackwardInput, d.k, d.n, d.m));
   if (frozen)
     return;
-  OpWork weight = derivedProduct(op, Pass::BackwardWeight, d.k, d.n, d.m);
+  OpWork weight = derivedMatmul(op, Pass::BackwardWeight, d.k, d.n, d.m);
   double elements = d.batch * double(d.k) * d.n;
   weight.bytesWritten = 2.0 * gradBytes * elements;
   if (gradBytes != kSummedApart)
@@ -77,8 +77,8 @@ static void appendOpBackward(LayerWork &layer, const OpWork &op,
     layer.add(sum);
   }
   switch (op.kind) {
-  case OpClass::Product:
-    return appendProductBackward(layer, op, gradBytes, frozen);
+  case OpClass::Matmul:
+    return appendMatmulBackward(layer, op, gradBytes, frozen);
   case OpClass::Attention:
     // Scores again, then the gradients of scores, values, queries, keys.
     backward.flops *= 2.5;
@@ -145,16 +145,16 @@ static void appendRecomputed(LayerWork &layer, OpWork op, Recompute recompute) {
     return;
   case Recompute::Full:
     return layer.add(op);
-  case Recompute::Products:
+  case Recompute::Matmuls:
     if (op.kind == OpClass::Attention)
       return;
     if (op.weight) {
       if (op.secondColumns == 0)
         return;
-      double share = double(op.secondColumns) / double(op.product.n);
-      double left = op.product.m * double(op.product.k) * op.product.batch *
+      double share = double(op.secondColumns) / double(op.matmul.n);
+      double left = op.matmul.m * double(op.matmul.k) * op.matmul.batch *
                     double(byteWidth(op.dtype));
-      op.product.n = op.secondColumns;
+      op.matmul.n = op.secondColumns;
       op.flops *= share;
       op.bytesRead = left + share * (op.bytesRead - left);
       op.bytesWritten *= share;
@@ -169,7 +169,7 @@ static bool isRepeated(const CommWork &comm, Recompute recompute) {
   // The gather of a parameter for the backward serves both.
   if (comm.parameter)
     return false;
-  return recompute == Recompute::Full || (recompute == Recompute::Products &&
+  return recompute == Recompute::Full || (recompute == Recompute::Matmuls &&
                                           comm.kind != CommKind::ReduceScatter);
 }
 
@@ -177,7 +177,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
                                    int64_t gradBytes, bool frozen) {
   std::vector<WorkItem> forward = layer.items;
   for (const OpWork &op : layer.ops)
-    if (op.kind == OpClass::Product || op.kind == OpClass::Attention)
+    if (op.kind == OpClass::Matmul || op.kind == OpClass::Attention)
       layer.modelFlops += 3 * op.flops;
   for (const WorkItem &item : forward) {
     if (item.kind == WorkItem::Kind::Op) {
@@ -197,7 +197,7 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
   }
 }
 
-/// Gathers and scatters over tp go in chunks beside the products that read or
+/// Gathers and scatters over tp go in chunks beside the matmuls that read or
 /// make them. Sums over tp have to be whole.
 static void overlapTensorAxis(LayerWork &layer) {
   for (CommWork &comm : layer.comms)

@@ -62,8 +62,8 @@ const char *tessera::cost::stringify(Pass pass) {
 
 const char *tessera::cost::stringify(OpClass kind) {
   switch (kind) {
-  case OpClass::Product:
-    return "product";
+  case OpClass::Matmul:
+    return "matmul";
   case OpClass::Attention:
     return "attention";
   case OpClass::Elementwise:

@@ -267,7 +267,7 @@ private:
                               scaling);
   }
 
-  /// A product with a weight, plus the bias if the model has one.
+  /// A matmul with a weight, plus the bias if the model has one.
   Value linear(StringRef spec, Value x, StringRef weight, StringRef bias) {
     Value y = einsum(spec, x, parameter(weight));
     if (Value vector = parameter(bias))

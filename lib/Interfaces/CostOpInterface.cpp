@@ -73,7 +73,7 @@ static OpCost contractionCost(linalg::LinalgOp op,
     return value;
   };
   OpCost cost;
-  cost.kind = CostKind::Product;
+  cost.kind = CostKind::Matmul;
   cost.batch = product(dims.batch);
   cost.m = product(dims.m);
   cost.n = product(dims.n);

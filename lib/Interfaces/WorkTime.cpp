@@ -26,7 +26,7 @@ double tessera::getWorkBytes(Operation *op) {
   double read =
       cost.bytesRead >= 0 ? cost.bytesRead : getBytes(op->getOperandTypes());
   bool isProduct =
-      cost.kind == CostKind::Product || cost.kind == CostKind::Attention;
+      cost.kind == CostKind::Matmul || cost.kind == CostKind::Attention;
   return getBytes(op->getResultTypes()) + read +
          cost.flops / (isProduct ? kProductFlops : kOtherFlops);
 }

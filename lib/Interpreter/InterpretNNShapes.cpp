@@ -101,7 +101,7 @@ static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
 }
 
 /// Whether `a` comes before `b`, which stands ahead of it: it is more, or the
-/// first that is no number.
+/// first that is NaN.
 static bool isBetter(const ElementType &type, nn::ReduceKind kind, Cell a,
                      Cell b) {
   bool isMax = kind == nn::ReduceKind::Max;

@@ -60,7 +60,7 @@ void FactorSizes::fix(unsigned node, const char *why) {
 }
 
 void FactorSizes::findMinor(Operation *op) {
-  if (getOpCost(op).kind != CostKind::Product)
+  if (getOpCost(op).kind != CostKind::Matmul)
     return;
   visitTensors(
       op, getShardingRule(op), [&](Value value, const TensorFactors &tensor) {

@@ -38,11 +38,10 @@ public:
 private:
   void begin(const char *name);
   LayerWork finish();
-  void product(const char *name, int64_t batch, int64_t m, int64_t n,
-               int64_t k);
+  void matmul(const char *name, int64_t batch, int64_t m, int64_t n, int64_t k);
   void pass(OpClass kind, const char *name, double read, double written,
             bool linear = false);
-  /// What the backward reads. Inputs of products, and of the pass before them,
+  /// What the backward reads. Inputs of matmuls, and of the pass before them,
   /// are kept in 8 bits with an 8-bit recipe.
   void norm(const char *name, double elements);
   void save(const char *name, double elements, bool isNarrow = false);
@@ -53,7 +52,7 @@ private:
   void again() { layer.ops.back().attentionCore = true; }
   void parameter(const char *name, double elements, bool isExpert = false);
   /// Norm of the rows that this device holds; over tp they are gathered after
-  /// it and scattered after the last product.
+  /// it and scattered after the last matmul.
   void enter(const char *name);
   void leave();
   void attention();
@@ -83,14 +82,14 @@ LayerWork LayerBuilder::finish() {
   return std::move(layer);
 }
 
-void LayerBuilder::product(const char *name, int64_t batch, int64_t m,
-                           int64_t n, int64_t k) {
+void LayerBuilder::matmul(const char *name, int64_t batch, int64_t m, int64_t n,
+                          int64_t k) {
   OpWork op;
-  op.kind = OpClass::Product;
+  op.kind = OpClass::Matmul;
   op.name = name;
   op.dtype = type;
   op.weight = true;
-  op.product = {batch, m, n, k};
+  op.matmul = {batch, m, n, k};
   op.flops = 2.0 * batch * double(m) * double(n) * double(k);
   op.bytesRead = width * batch * (double(m) * k + double(k) * n);
   op.bytesWritten = width * batch * double(m) * n;
@@ -168,21 +167,21 @@ void LayerBuilder::latentProjections() {
   int64_t queries = heads * config.keyDim();
   save("attention input", t * h, /*isNarrow=*/true);
   if (config.queryRank) {
-    product("q_down", 1, tokens, config.queryRank, h);
+    matmul("q_down", 1, tokens, config.queryRank, h);
     norm("q_norm", t * config.queryRank);
-    product("q_up", 1, tokens, queries, config.queryRank);
+    matmul("q_up", 1, tokens, queries, config.queryRank);
     again();
     save("latent query", 2 * t * config.queryRank);
     parameter("q_down", double(h) * config.queryRank + config.queryRank);
     parameter("q_up", double(config.queryRank) * queries);
   } else {
-    product("q", 1, tokens, queries, h);
+    matmul("q", 1, tokens, queries, h);
     parameter("q", double(h) * queries);
   }
-  product("kv_down", 1, tokens, config.kvRank + config.ropeDim, h);
+  matmul("kv_down", 1, tokens, config.kvRank + config.ropeDim, h);
   norm("kv_norm", t * config.kvRank);
   int64_t up = heads * (config.nopeDim + config.valueDim);
-  product("kv_up", 1, tokens, up, config.kvRank);
+  matmul("kv_up", 1, tokens, up, config.kvRank);
   again();
   save("latent keys and values", 2 * t * config.kvRank);
   parameter("kv_down",
@@ -195,7 +194,7 @@ void LayerBuilder::plainProjections() {
   int64_t kvHeads = std::max<int64_t>(1, config.kvHeads / plan.tp);
   int64_t out = (heads + 2 * kvHeads) * config.headDim;
   save("attention input", double(tokens) * config.hidden, /*isNarrow=*/true);
-  product("qkv", 1, tokens, out, config.hidden);
+  matmul("qkv", 1, tokens, out, config.hidden);
   parameter("qkv", double(config.hidden) * out);
 }
 
@@ -222,7 +221,7 @@ void LayerBuilder::attention() {
   core.name = "attention";
   core.dtype = type;
   int64_t seq = plan.seq / plan.cp;
-  core.product = {plan.microBatch * heads, seq, seq, (keyDim + valueDim) / 2};
+  core.matmul = {plan.microBatch * heads, seq, seq, (keyDim + valueDim) / 2};
   // Half of the scores, by the causal mask.
   core.flops = double(plan.microBatch) * heads * seq * double(seq) *
                double(keyDim + valueDim);
@@ -234,7 +233,7 @@ void LayerBuilder::attention() {
   else
     save("queries, keys and values", q + k + v);
   save("attention output", out);
-  product("out", 1, tokens, config.hidden, heads * valueDim);
+  matmul("out", 1, tokens, config.hidden, heads * valueDim);
   parameter("out", double(heads) * valueDim * config.hidden);
   leave();
 }
@@ -244,11 +243,11 @@ void LayerBuilder::mlp(const char *name, int64_t ffn) {
   int64_t columns = ffn / plan.tp;
   double inner = double(tokens) * columns;
   save("mlp input", double(tokens) * config.hidden, /*isNarrow=*/true);
-  product(name, 1, tokens, 2 * columns, config.hidden);
+  matmul(name, 1, tokens, 2 * columns, config.hidden);
   pass(OpClass::Elementwise, "silu", 2 * inner, inner);
   again();
   save("gate and up", 2 * inner, /*isNarrow=*/true);
-  product(name, 1, tokens, config.hidden, columns);
+  matmul(name, 1, tokens, config.hidden, columns);
   saveUnlessRecomputed("mlp inner", inner);
   parameter(name, 3.0 * config.hidden * columns);
 }
@@ -271,7 +270,7 @@ void LayerBuilder::exchange(const char *name, double bytes) {
 void LayerBuilder::experts() {
   double t = double(tokens), h = config.hidden;
   int64_t copies = config.expertsPerToken;
-  product("router", 1, tokens, config.experts, config.hidden);
+  matmul("router", 1, tokens, config.experts, config.hidden);
   pass(OpClass::RowReduction, "top-k", t * config.experts,
        t * 2 * config.expertsPerToken);
   parameter("router", h * config.experts);
@@ -292,12 +291,12 @@ void LayerBuilder::experts() {
   int64_t columns = config.expertFfn / plan.tp;
   double places = double(each) * local;
   save("experts' input", places * h, /*isNarrow=*/true);
-  product("experts", local, each, 2 * columns, config.hidden);
+  matmul("experts", local, each, 2 * columns, config.hidden);
   // Results are weighted here, so that none is kept for its weight's gradient.
   pass(OpClass::Elementwise, "silu", 2 * places * columns, places * columns);
   again();
   save("experts' gate and up", 2 * places * columns, /*isNarrow=*/true);
-  product("experts", local, each, config.hidden, columns);
+  matmul("experts", local, each, config.hidden, columns);
   saveUnlessRecomputed("experts' inner", places * columns);
   parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
 
@@ -336,7 +335,7 @@ LayerWork LayerBuilder::sparseBlock() {
 LayerWork LayerBuilder::joinedBlock() {
   LayerWork block = sparseBlock();
   begin("block");
-  product("join", 1, rows, config.hidden, 2 * config.hidden);
+  matmul("join", 1, rows, config.hidden, 2 * config.hidden);
   save("join input", 2.0 * double(rows) * config.hidden);
   parameter("join", 2.0 * config.hidden * config.hidden);
   for (const WorkItem &item : block.items) {
@@ -356,7 +355,7 @@ LayerWork LayerBuilder::head(bool hasOwnTable) {
   enter("final norm");
   int64_t columns = config.vocab / plan.tp;
   save("head input", double(tokens) * config.hidden, /*isNarrow=*/true);
-  product("head", 1, tokens, columns, config.hidden);
+  matmul("head", 1, tokens, columns, config.hidden);
   if (hasOwnTable)
     parameter("head", double(columns) * config.hidden);
   double logits = double(tokens) * columns;
@@ -381,8 +380,8 @@ std::vector<std::string> tessera::checkMoELayout(const MoEConfig &config,
     errors.push_back(
         llvm::formatv("{0}: expects a model without experts", what));
   };
-  if (plan.recompute == Recompute::Products)
-    refuse("recompute: products");
+  if (plan.recompute == Recompute::Matmuls)
+    refuse("recompute: matmuls");
   if (plan.eager)
     refuse("eager");
   if (plan.keepGathered)

@@ -105,8 +105,8 @@ private:
     layers.emplace_back();
     layers.back().name = name.str();
     currentBlock = block;
-    lastProduct = nullptr;
-    numProducts = 0;
+    lastMatmul = nullptr;
+    numMatmuls = 0;
   }
 
   LayerWork &layer() { return layers.back(); }
@@ -117,8 +117,8 @@ private:
       return;
     case CostKind::Collective:
       return readCollective(cast<dist::CollectiveOpInterface>(kernel.ops[0]));
-    case CostKind::Product:
-      return readProduct(kernel);
+    case CostKind::Matmul:
+      return readMatmul(kernel);
     case CostKind::Elementwise:
       if (isParameterOnly(kernel))
         return;
@@ -144,14 +144,14 @@ private:
   OpWork makeOp(const Kernel &kernel) {
     static const OpClass classes[] = {
         OpClass::Elementwise, OpClass::Elementwise, OpClass::RowReduction,
-        OpClass::Product,     OpClass::Attention,   OpClass::Embedding,
+        OpClass::Matmul,      OpClass::Attention,   OpClass::Embedding,
         OpClass::Optimizer,   OpClass::Elementwise};
     OpWork op;
     op.kind = classes[static_cast<int>(kernel.cost.kind)];
     op.flops = kernel.cost.flops;
     op.linear = kernel.cost.linear;
-    op.product = {kernel.cost.batch, kernel.cost.m, kernel.cost.n,
-                  kernel.cost.k};
+    op.matmul = {kernel.cost.batch, kernel.cost.m, kernel.cost.n,
+                 kernel.cost.k};
     op.attentionCore = kernel.cost.kind == CostKind::Attention;
     op.name = kernel.ops.back()->getName().getStringRef().str();
     for (Value value : kernel.reads)
@@ -183,9 +183,9 @@ private:
     });
   }
 
-  /// Linear work on one product's result and at least one parameter.
+  /// Linear work on one matmul's result and at least one parameter.
   bool isEpilogue(const Kernel &kernel) {
-    Value product;
+    Value matmul;
     bool readsParameter = false;
     for (Value value : kernel.reads) {
       if (isParameter(value)) {
@@ -193,15 +193,15 @@ private:
         continue;
       }
       Operation *producer = value.getDefiningOp();
-      if (product || !producer || getOpCost(producer).kind != CostKind::Product)
+      if (matmul || !producer || getOpCost(producer).kind != CostKind::Matmul)
         return false;
-      product = value;
+      matmul = value;
     }
-    return product && readsParameter && kernel.cost.linear &&
+    return matmul && readsParameter && kernel.cost.linear &&
            kernel.writes.size() == 1;
   }
 
-  /// The product's kernel does it; the gradient of its bias has to be summed.
+  /// The matmul's kernel does it; the gradient of its bias has to be summed.
   void addEpilogue(const Kernel &kernel) {
     if (!layer().ops.empty())
       layer().ops.back().parameterSum += parameterSum(kernel);
@@ -232,20 +232,20 @@ private:
            });
   }
 
-  void readProduct(const Kernel &kernel) {
+  void readMatmul(const Kernel &kernel) {
     OpWork op = makeOp(kernel);
     Operation *einsum = kernel.ops[0];
     Value left = einsum->getOperand(0), right = einsum->getOperand(1);
-    op.weight = op.product.batch == 1 && isParameter(right);
+    op.weight = op.matmul.batch == 1 && isParameter(right);
     if (op.weight)
-      countProduct(kernel, op);
+      countMatmul(kernel, op);
     save(kernel);
     noteOutput(kernel);
-    // A neighbour with the same left operand: one product with more columns.
-    if (op.weight && lastProduct == left && lastLayer == layers.size()) {
+    // A neighbour with the same left operand: one matmul with more columns.
+    if (op.weight && lastMatmul == left && lastLayer == layers.size()) {
       OpWork &wide = layer().ops[lastIndex];
-      if (wide.product.k == op.product.k && wide.product.m == op.product.m) {
-        wide.product.n += op.product.n;
+      if (wide.matmul.k == op.matmul.k && wide.matmul.m == op.matmul.m) {
+        wide.matmul.n += op.matmul.n;
         wide.flops += op.flops;
         wide.bytesRead += getTensorBytes(right.getType());
         wide.bytesWritten += op.bytesWritten;
@@ -253,17 +253,17 @@ private:
         return;
       }
     }
-    lastProduct = op.weight ? left : Value();
+    lastMatmul = op.weight ? left : Value();
     lastIndex = layer().ops.size();
     lastLayer = layers.size();
     layer().add(std::move(op));
   }
 
-  /// Every second product with a parameter is done again under
-  /// Recompute::Products; results of the others are kept.
-  void countProduct(const Kernel &kernel, OpWork &op) {
-    if (++numProducts % 2 == 0) {
-      op.secondColumns = op.product.n;
+  /// Every second matmul with a parameter is done again under
+  /// Recompute::Matmuls; results of the others are kept.
+  void countMatmul(const Kernel &kernel, OpWork &op) {
+    if (++numMatmuls % 2 == 0) {
+      op.secondColumns = op.matmul.n;
       return;
     }
     keepResults(kernel);
@@ -402,10 +402,10 @@ private:
   std::vector<LayerWork> layers;
   StringRef currentBlock;
   llvm::DenseSet<Value> parameters, saved;
-  Value lastProduct;
+  Value lastMatmul;
   size_t lastIndex = 0, lastLayer = 0;
-  /// Products with a parameter in this layer so far.
-  size_t numProducts = 0;
+  /// Matmuls with a parameter in this layer so far.
+  size_t numMatmuls = 0;
 };
 
 } // namespace

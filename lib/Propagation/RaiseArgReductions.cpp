@@ -37,7 +37,7 @@ struct Search {
   /// Numbers of the outputs.
   unsigned value = 0, index = 1;
   /// The value is combined by a max or min that gives NaN for NaN; otherwise
-  /// what is no number is passed over.
+  /// NaN is passed over.
   bool keepsNaN = false;
 };
 

@@ -419,7 +419,7 @@ struct SelectRecomputePass
     Plan plan = attr ? attr.getPlan() : Plan();
     bool isKnown =
         policy.empty() || findPlanField("recompute")->parse(policy, plan);
-    if (!isKnown || plan.recompute == Recompute::Products) {
+    if (!isKnown || plan.recompute == Recompute::Matmuls) {
       module.emitError("expects recompute none, selective, full or "
                        "auto=<bytes> but got '")
           << (isKnown ? stringify(plan.recompute) : StringRef(policy)) << "'";

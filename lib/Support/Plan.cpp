@@ -112,7 +112,7 @@ static void checkAxes(std::vector<std::string> &errors, const Plan &l) {
         formatv("shard-ranks: expects a divisor of dp x cp = {0} but got {1}",
                 shards, l.shardRanks));
   if (l.recompute == Recompute::Auto)
-    errors.push_back("recompute: expects none, selective, full or products for "
+    errors.push_back("recompute: expects none, selective, full or matmuls for "
                      "a price but got auto");
   int64_t parts = l.cp * (l.sp ? l.tp : 1);
   if (l.seq % parts)

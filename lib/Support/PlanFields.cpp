@@ -26,7 +26,7 @@ using Field = PlanField;
 
 namespace tessera {
 template <> ArrayRef<StringRef> getNames<Recompute>() {
-  static constexpr StringRef names[] = {"none", "selective", "full", "products",
+  static constexpr StringRef names[] = {"none", "selective", "full", "matmuls",
                                         "auto"};
   return names;
 }
@@ -225,11 +225,11 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
        "without sp, devices of tp each send a shard of a stage's output"},
       {"recompute", "POLICY", kBoth,
-       Field::Text{"none, selective, full, products or auto=BYTES",
+       Field::Text{"none, selective, full, matmuls or auto=BYTES",
                    printRecompute, parseRecompute},
        "what the backward computes again: none, selective (what is cheap; "
        "priced: the core of attention), full (all but the inputs of layers), "
-       "products (priced only: all but every other matmul and attention), or "
+       "matmuls (priced only: all but every other matmul and attention), or "
        "auto=BYTES (compiled only: as little as fits a rank's arena into so "
        "many bytes, of all it holds)"},
       {"checkpoint-every", "N", kOnlyPriced, size(&Plan::checkpointEvery),

@@ -237,7 +237,7 @@ void TrainStepBuilder::buildStep() {
   Value next = b.add(getArgument(stepCount), one), skip;
   optimizer.buildSchedule(next);
   if (scalesLoss()) {
-    // True for no number as well.
+    // True for NaN as well.
     Value infinity = optimizer.scalar(std::numeric_limits<double>::infinity());
     skip = b.compare(arith::CmpFPredicate::UGE, norm, infinity);
     norm = b.select(skip, infinity, norm);

@@ -64,7 +64,7 @@ std::string tessera::checkCompiled(const Plan &plan) {
   };
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));
-  if (plan.recompute == Recompute::Products)
+  if (plan.recompute == Recompute::Matmuls)
     return expects("recompute", "none, selective, full or auto=BYTES",
                    stringify(plan.recompute));
   if (plan.gradDType == GradDType::Both)

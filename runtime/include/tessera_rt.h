@@ -166,7 +166,7 @@ int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
 /// For programs that watch their memory. A block is `bytes` at `offset` with 64
 /// bytes behind it that nothing may write. `begin` marks these; `end` fails,
 /// naming the block, if they have changed. With `forget` not 0 the block is
-/// filled with ones: as a float of any type that is no number.
+/// filled with ones: as a float of any type that is NaN.
 int32_t tessera_rt_block_begin(tessera_rt_context *ctx, int64_t offset,
                                int64_t bytes, int32_t forget);
 int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,

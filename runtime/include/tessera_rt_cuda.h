@@ -140,7 +140,7 @@ int32_t tessera_emu_shuffle_idx(int32_t value, int32_t index, int32_t width);
 int32_t tessera_emu_shuffle_down(int32_t value, int32_t delta, int32_t width);
 
 /// The block's shared memory, as many bytes as the launch gives. It is aligned
-/// to 16 bytes and holds no numbers at first.
+/// to 16 bytes and is NaN at first.
 void *tessera_emu_shared(void);
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ namespace tessera::rt {
 struct Options {
   enum Report { Text, JsonLine };
   enum Log { TextLog, JsonLog };
-  /// What a loss or a gradient norm that is no number leads to.
+  /// What a loss or a gradient norm that is NaN leads to.
   enum OnNan { Stop, Skip };
 
   /// 0: not given.

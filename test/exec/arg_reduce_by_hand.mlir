@@ -58,7 +58,7 @@ func.func @with_start(%x: tensor<16x6xi32> {dist.sharding = #dist.sharding<@mesh
   return %0#0, %0#1 : tensor<6xi64>, tensor<6xi32>
 }
 
-// A choice passes over what is no number, in whole rows too, and what it starts
+// A choice passes over NaN, in whole rows too, and what it starts
 // with stays where nothing is above it.
 // CHECK-LABEL: @passes_over
 // CHECK-COUNT-2: yes

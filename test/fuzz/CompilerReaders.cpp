@@ -18,7 +18,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Cost/Calibrate.h"
-#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Planning/MoEWork.h"
@@ -139,8 +139,8 @@ bool readModel(const std::string &text) {
   auto config = parseModelConfig(text, "config.json");
   if (!isRead(config))
     return false;
-  print(makeMemoryWall(config->name, countParameters(*config), config->layers,
-                       config->hidden, getPlan(), 8e10),
+  print(makeMinimumMemory(config->name, countParameters(*config),
+                          config->layers, config->hidden, getPlan(), 8e10),
         llvm::nulls());
   if (isDrawn(text, kPlanOneIn))
     makePlan(*config, getPlan(), getCluster());

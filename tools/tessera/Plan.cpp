@@ -16,7 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Cost/Calibrate.h"
-#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Planning/MoEWork.h"
@@ -57,7 +57,7 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--compare", "", "compare two reports of --json: plan --compare A B"},
     {"--calibrate", "FILE",
      "refine --cluster with the output of nccl-tests or a table\n"
-     "of products (m,n,k,dtype,tflops) and write it"},
+     "of matmuls (m,n,k,dtype,tflops) and write it"},
     {"-o", "FILE", "write there (default: stdout)"},
 };
 
@@ -71,8 +71,10 @@ const CommandSpec kCommand = {
     "the\n"
     "cluster. Prints the memory of each stage by what fills it, the step by "
     "what\n"
-    "it waits for, throughput, what binds, and how sure that is. Without a\n"
-    "layout, prints the memory wall: the bytes of the whole model, the fewest\n"
+    "it waits for, throughput, the bottleneck, and how sure that is. Without "
+    "a\n"
+    "layout, prints the minimum memory: the bytes of the whole model, the "
+    "fewest\n"
     "devices, and what ZeRO leaves on one. Models with experts (mixtral,\n"
     "deepseek_v2, deepseek_v3) have no graph yet: their work is written down "
     "from\n"
@@ -275,9 +277,9 @@ llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
     capacity = cluster->device.memoryBytes.value;
   }
   return writeReport(parsed,
-                     makeMemoryWall(subject.name(), subject.parameters(),
-                                    subject.layers(), subject.hidden(), *plan,
-                                    capacity));
+                     makeMinimumMemory(subject.name(), subject.parameters(),
+                                       subject.layers(), subject.hidden(),
+                                       *plan, capacity));
 }
 
 llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads what people measure first on a new cluster, the output of nccl-tests
-// and a table of matrix products, and moves the few constants that such numbers
+// and a table of matmuls, and moves the few constants that such numbers
 // determine: efficiency and latency of the links that a group of ranks spans,
-// the rate of large products, the floor of a kernel. Everything else of a
+// the rate of large matmuls, the floor of a kernel. Everything else of a
 // cluster file stays as it is.
 //
 //===----------------------------------------------------------------------===//
@@ -28,15 +28,15 @@ struct CollectiveSample {
   double seconds;
 };
 
-struct ProductSample {
-  ProductDims dims;
+struct MatmulSample {
+  MatmulDims dims;
   DType type;
   double seconds;
 };
 
 struct Measurements {
   std::vector<CollectiveSample> collectives;
-  std::vector<ProductSample> products;
+  std::vector<MatmulSample> matmuls;
 };
 
 /// Reads a file of either form.
@@ -44,7 +44,7 @@ struct Measurements {
 ///   collective it is follows from the name of the program, where the file has
 ///   it (all_reduce_perf and so on), or else from the ratio of its two
 ///   bandwidths. Times out of place are taken.
-/// * Products: comma-separated with a header that has m, n, k, and one of
+/// * Matmuls: comma-separated with a header that has m, n, k, and one of
 ///   seconds, ms, us, tflops; dtype (default bf16) and batch (default 1) may be
 ///   there.
 /// Errors name file, line, what is expected and what is there.

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel takes what the slower of its arithmetic and its memory traffic
-// needs, and never less than a floor. Products run as tiles in waves over the
+// needs, and never less than a floor. Matmuls run as tiles in waves over the
 // multiprocessors.
 //
 //===----------------------------------------------------------------------===//
@@ -17,15 +17,15 @@
 
 namespace tessera::cost {
 
-/// Seconds of the arithmetic of a product on one device: the best of a few tile
+/// Seconds of the arithmetic of a matmul on one device: the best of a few tile
 /// shapes and splits of the contracted dimension,
 ///   waves * (2 tm tn (k / splits + fill)) / (rate of one multiprocessor),
 ///   waves = ceil(tiles / multiprocessors) (wave quantisation).
 /// A small tile reuses each element less and runs at a lower rate. An operand
 /// or result whose rows are no multiple of 16 bytes is read in pieces, at a
 /// third of the rate.
-double productSeconds(const DeviceModel &device, const ProductDims &dims,
-                      DType type);
+double matmulSeconds(const DeviceModel &device, const MatmulDims &dims,
+                     DType type);
 
 /// Seconds of attention in one kernel. `flops` counts the scores that are
 /// computed (half of them under a causal mask).
@@ -36,7 +36,7 @@ double kernelSeconds(const DeviceModel &device, const OpWork &op);
 
 /// Seconds of a group of kernels, by what bounds them.
 struct KernelTime {
-  /// Of products and attention.
+  /// Of matmuls and attention.
   double compute = 0;
   /// Of kernels that are bound by memory traffic.
   double memory = 0;

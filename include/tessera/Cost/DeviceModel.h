@@ -26,13 +26,13 @@ struct DeviceModel {
   double memoryBandwidth = 0;
   double multiprocessors = 0;
 
-  /// Share of the 16-bit peak that large products reach.
-  double productRate = 0.8;
+  /// Share of the 16-bit peak that large matmuls reach.
+  double matmulRate = 0.8;
   /// The same for 8-bit operands, with their casts and scaling.
-  double productRateFP8 = 0.7;
-  /// Steps of the contracted dimension that a tile of a product loses to fill
+  double matmulRateFP8 = 0.7;
+  /// Steps of the contracted dimension that a tile of a matmul loses to fill
   /// and drain its pipeline, in elements.
-  double productFill = 128;
+  double matmulFill = 128;
   /// Share of the memory bandwidth that a kernel reaches which passes over
   /// large tensors once.
   double memoryRate = 0.8;

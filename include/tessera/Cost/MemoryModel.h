@@ -1,4 +1,5 @@
-//===- MemoryModel.h - Bytes of a device, by tenant -------------*- C++ -*-===//
+//===- MemoryModel.h - Bytes of a device, by category -------------*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,8 +64,8 @@ struct MemoryBytes {
   /// What an allocator takes for it.
   double reserved() const { return allocated() + margin; }
   double total() const { return reserved() + context; }
-  /// All tenants with their names, in the order above.
-  llvm::SmallVector<std::pair<const char *, double>, 10> tenants() const;
+  /// All categories with their names, in the order above.
+  llvm::SmallVector<std::pair<const char *, double>, 10> categories() const;
 };
 
 /// What no program says.
@@ -104,7 +105,7 @@ struct LayerMemory {
   /// Devices that share them, for the parameters of each group.
   std::vector<ParameterWork> groups;
   /// Bytes that the backward needs; of them the core of attention; what is kept
-  /// beside the input where every second product is done again.
+  /// beside the input where every second matmul is done again.
   double saved = 0, savedCore = 0, keptResults = 0;
   double output = 0, workspace = 0;
   bool isRecomputed = false, isHead = false, isFirst = false;

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Puts the price of a step and the memory of its stages together: causes that
-// sum to the step, tenants that sum to a device's memory, throughput, a budget,
-// what binds, and how sure all this is. Prints as text and as JSON; two reports
-// can be compared.
+// sum to the step, categories that sum to a device's memory, throughput, a
+// budget, the bottleneck, and how sure all this is. Prints as text and as JSON;
+// two reports can be compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ struct PlanReport {
   std::vector<Cause> causes;
   /// Over all devices.
   double tokensPerSecond = 0;
-  /// Model FLOPs, and all FLOPs of products and attention, over the peak.
+  /// Model FLOPs, and all FLOPs of matmuls and attention, over the peak.
   double mfu = 0, hfu = 0;
   /// FLOP/s of the peak that both are of, and its type.
   double peak = 0;
@@ -58,8 +58,8 @@ struct PlanReport {
   double modelFlopsRate = 0;
   /// The resource that most of the step waits for, or "memory" if the plan does
   /// not fit; its share.
-  std::string binds;
-  double bindsShare = 0;
+  std::string bottleneck;
+  double bottleneckShare = 0;
 
   std::vector<StageMemory> stages;
   size_t fullest = 0;
@@ -75,7 +75,7 @@ struct PlanReport {
   /// "high", "medium" or "low", and the reasons for less than high: constants
   /// that are guesses, and what no measurement has covered.
   std::string confidence;
-  std::vector<std::string> doubts;
+  std::vector<std::string> caveats;
 
   const MemoryBytes &peakMemory() const { return stages[fullest].bytes; }
   double headroom() const { return capacity - peakMemory().total(); }
@@ -90,9 +90,9 @@ llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
                                           const PlanQuestion &question,
                                           schedule::PipelinePricer &pricer);
 
-/// "high", ..., with the reasons appended to `doubts`.
+/// "high", ..., with the reasons appended to `caveats`.
 std::string judgeConfidence(const Plan &plan, const ClusterSpec &cluster,
-                            std::vector<std::string> &doubts);
+                            std::vector<std::string> &caveats);
 
 /// Tables that line up. Bytes are in GB of 1e9; totals also in GiB of 2^30.
 void print(const PlanReport &report, llvm::raw_ostream &os);

@@ -5,7 +5,7 @@
 //
 // The records of a layer's training step from those of its forward pass, and
 // the ways in which a layer may be run other than its graph says: unfused
-// attention, dropout, 8-bit products, sharded context, recomputation.
+// attention, dropout, 8-bit matmuls, sharded context, recomputation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 namespace tessera::cost {
 
 /// Replaces attention kernels by what they compute: copies into the plan of
-/// the products, scores, masked softmax, dropout with a mask of one byte an
+/// the matmuls, scores, masked softmax, dropout with a mask of one byte an
 /// element, and the product with the values. Each writes its result
 /// (Korthikanti et al. 2022, section 4.1).
 void unfuseAttention(LayerWork &layer, bool dropout);
@@ -30,7 +30,7 @@ void addDropout(LayerWork &layer);
 /// sum, quotient.
 void unfuseLoss(LayerWork &layer);
 
-/// Products with parameters read 8-bit operands. An activation is cast,
+/// Matmuls with parameters read 8-bit operands. An activation is cast,
 /// together with its transpose, by the norm or the nonlinear kernel that makes
 /// it, and so is a gradient; where it comes from elsewhere (attention, the
 /// residual stream), by a kernel of its own.
@@ -45,8 +45,8 @@ void shardContext(LayerWork &layer, int64_t ranks);
 constexpr int64_t kSummedApart = 0;
 
 /// Appends the backward pass to a forward one, and before it what is recomputed
-/// (`recompute`). A product gives two, for its operands; a kernel that is not
-/// linear reads its inputs again; attention computes 5 products where it
+/// (`recompute`). A matmul gives two, for its operands; a kernel that is not
+/// linear reads its inputs again; attention computes 5 matmuls where it
 /// computed 2. Collectives turn into their duals: a gathered parameter is
 /// gathered again and its gradient scattered. Gradients of parameters are added
 /// up in `gradBytes` an element, which reads and writes them. `frozen`: no

@@ -42,8 +42,8 @@ const char *stringify(Pass pass);
 
 /// What bounds a kernel and by which efficiency it is priced.
 enum class OpClass {
-  /// A product on the matrix units, with dims.
-  Product,
+  /// A matmul on the matrix units, with dims.
+  Matmul,
   /// Attention in one kernel (scores are never written), with dims.
   Attention,
   /// One pass over its operands and results: elementwise chains, casts, copies.
@@ -56,14 +56,14 @@ enum class OpClass {
   Optimizer,
 };
 
-/// "product", "attention", ...
+/// "matmul", "attention", ...
 const char *stringify(OpClass kind);
 
-/// Dimensions of a product: `batch` independent [m, k] x [k, n]. Attention: m
+/// Dimensions of a matmul: `batch` independent [m, k] x [k, n]. Attention: m
 /// queries, n keys, k head dims, batch x heads independent ones.
-struct ProductDims {
+struct MatmulDims {
   int64_t batch = 0, m = 0, n = 0, k = 0;
-  bool operator==(const ProductDims &o) const {
+  bool operator==(const MatmulDims &o) const {
     return batch == o.batch && m == o.m && n == o.n && k == o.k;
   }
 };
@@ -77,21 +77,21 @@ struct OpWork {
   double flops = 0;
   /// Bytes of all operands and of all results.
   double bytesRead = 0, bytesWritten = 0;
-  /// Of Product and Attention.
-  ProductDims product;
+  /// Of Matmul and Attention.
+  MatmulDims matmul;
   /// Kernels that this record stands for; each pays the launch floor.
   int64_t kernels = 1;
-  /// Of a forward product: its right operand is a parameter.
+  /// Of a forward matmul: its right operand is a parameter.
   bool weight = false;
-  /// Of such a product: columns that belong to every second one of its layer,
-  /// which Recompute::Products does again.
+  /// Of such a matmul: columns that belong to every second one of its layer,
+  /// which Recompute::Matmuls does again.
   int64_t secondColumns = 0;
   /// Bytes that the gradients of its vector parameters read: for a bias the
   /// gradient of what it is added to, for a norm's scale that and the input.
   double parameterSum = 0;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
-  /// Of an 8-bit product: the gradient of its result needs a cast of its own.
+  /// Of an 8-bit matmul: the gradient of its result needs a cast of its own.
   bool castGradient = false;
   /// What follows takes care of its backward.
   bool forwardOnly = false;
@@ -168,13 +168,13 @@ struct LayerWork {
   std::vector<CommWork> comms;
   std::vector<WorkItem> items;
   std::vector<SavedTensor> saved;
-  /// What Recompute::Products keeps beside the layer's input.
+  /// What Recompute::Matmuls keeps beside the layer's input.
   std::vector<SavedTensor> keptResults;
   std::vector<ParameterWork> parameters;
   /// Bytes of the activation that goes to the next layer, also what one
   /// pipeline stage sends to the next.
   double outputBytes = 0;
-  /// FLOPs per device and micro-batch that the model itself asks for: products
+  /// FLOPs per device and micro-batch that the model itself asks for: matmuls
   /// and attention of forward and backward, nothing computed twice.
   double modelFlops = 0;
   /// Largest bytes alive at once inside the layer that are not in `saved`.

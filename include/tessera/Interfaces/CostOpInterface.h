@@ -26,8 +26,8 @@ enum class CostKind {
   Elementwise,
   /// Reduces rows: norms, softmax, losses, reductions.
   RowReduction,
-  /// A product on the matrix units.
-  Product,
+  /// A matmul on the matrix units.
+  Matmul,
   /// Attention in one kernel.
   Attention,
   /// Rows of a table.

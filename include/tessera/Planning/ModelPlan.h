@@ -70,7 +70,7 @@ public:
                                            const Plan &plan);
 
   /// Bytes that the kernels of one micro-batch read and write in the compiled
-  /// training step of the whole model: all but products and attention, as they
+  /// training step of the whole model: all but matmuls and attention, as they
   /// are outlined for the host. What read() derives is held against them.
   llvm::Expected<double> readKernelBytes(const ModelConfig &config,
                                          const Plan &plan);

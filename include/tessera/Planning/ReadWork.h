@@ -24,14 +24,14 @@ namespace tessera {
 /// backward pass would need, and the parameters.
 ///
 /// * A run of elementwise ops between two other kernels is one kernel.
-/// * A linear one that only finishes a product (its bias) is the product's
+/// * A linear one that only finishes a matmul (its bias) is the matmul's
 ///   epilogue and costs nothing.
-/// * Products with one left operand and different parameters are one product.
+/// * Matmuls with one left operand and different parameters are one matmul.
 /// * Gathers of a layer's parameters are one collective, beside the kernels.
 ///
 /// Collectives keep the names of the program's mesh axes. `eager`: each
 /// elementwise op is a kernel of its own and keeps its operands.
-/// `keepGathered`: activations that are gathered for a product are kept
+/// `keepGathered`: activations that are gathered for a matmul are kept
 /// gathered.
 std::vector<cost::LayerWork> readForwardWork(mlir::func::FuncOp func,
                                              bool eager = false,

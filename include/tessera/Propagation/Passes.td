@@ -87,7 +87,7 @@ def RaiseArgReductionsPass : Pass<"nn-raise-arg-reductions"> {
     are bodies that take the position, an `arith.index_cast` of `linalg.index`,
     where the element is strictly above (below) the running value, and that take
     the value by the same choice or by a max (min). What the search starts with
-    counts as it did. Where a choice passes over what is no number, so does the
+    counts as it did. Where a choice passes over NaN, so does the
     result; with `arith.maximumf` the value is the same and the position is
     that of the first NaN (by hand it would be what stood ahead of it).
 

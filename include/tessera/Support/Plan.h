@@ -37,7 +37,7 @@ enum class Recompute {
   Full,
   /// The inputs of layers, the results of attention and of every other matmul
   /// with a parameter (the first, third, ... of a layer).
-  Products,
+  Matmuls,
   /// As much as Plan::recomputeBytes have room for.
   Auto,
 };

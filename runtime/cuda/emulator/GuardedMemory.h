@@ -19,7 +19,7 @@
 
 namespace tessera::emu {
 
-/// Memory of `bytes`, filled with 0xFF (as a float of any type: no number). Its
+/// Memory of `bytes`, filled with 0xFF (as a float of any type: NaN). Its
 /// address is a multiple of `alignment` (a power of two, up to a page), so it
 /// ends up to alignment - 1 bytes before the page that is watched.
 void *allocateGuarded(size_t bytes, size_t alignment = 16);

@@ -10,7 +10,7 @@ assert math.isclose(sum(step["causes"].values()), step["seconds"], rel_tol=1e-9)
 assert set(step["causes"]) == set(step["resources"]), step
 memory = report["memory"]
 for stage in memory["stages"]:
-    assert math.isclose(sum(stage["tenants"].values()), stage["total_bytes"], rel_tol=1e-9), stage
+    assert math.isclose(sum(stage["categories"].values()), stage["total_bytes"], rel_tol=1e-9), stage
     assert stage["allocated_bytes"] < stage["reserved_bytes"] < stage["total_bytes"], stage
 fullest = memory["stages"][memory["fullest_stage"]]["total_bytes"]
 assert fullest == max(stage["total_bytes"] for stage in memory["stages"])
@@ -20,4 +20,4 @@ tokens = layout["global-batch"] * layout["seq"]
 assert math.isclose(report["tokens_per_second"], tokens / step["seconds"], rel_tol=1e-9)
 # A step computes all that the model's FLOPs count, and what is computed again.
 assert report["hfu"] >= report["mfu"] * (1 - 1e-9), report
-print(f"stages {len(memory['stages'])}, causes sum to the step, tenants sum to the stages")
+print(f"stages {len(memory['stages'])}, causes sum to the step, categories sum to the stages")

@@ -37,7 +37,7 @@ def arena(zero):
 def plan(zero):
     text = run("plan", folder / "model.json", "--cluster", cluster, "--dp", RANKS, "--seq", SEQ,
                "--global-batch", BATCH, "--zero", zero, "--fused-loss", "--json")
-    return json.loads(text)["memory"]["stages"][0]["tenants"]
+    return json.loads(text)["memory"]["stages"][0]["categories"]
 
 
 run("model", folder / "model.json", "--batch", BATCH, "--seq", SEQ, "--train", "--dtype", "bf16",

@@ -47,7 +47,7 @@ public:
   Stream stream;
 };
 
-/// Memory of `count` elements with nothing behind it; no numbers at first.
+/// Memory of `count` elements with nothing after it; NaN at first.
 template <typename T> class DeviceBlock {
 public:
   explicit DeviceBlock(size_t count, size_t alignment = 16)

@@ -49,12 +49,11 @@ Measurements measure(const ClusterSpec &spec) {
   DeviceModel device = makeDeviceModel(spec.device);
   for (int64_t size : {64, 4096, 8192, 16384}) {
     OpWork op;
-    op.kind = OpClass::Product;
-    op.product = {1, size, size, size};
+    op.kind = OpClass::Matmul;
+    op.matmul = {1, size, size, size};
     op.bytesRead = 4.0 * size * size;
     op.bytesWritten = 2.0 * size * size;
-    result.products.push_back(
-        {op.product, op.dtype, kernelSeconds(device, op)});
+    result.matmuls.push_back({op.matmul, op.dtype, kernelSeconds(device, op)});
   }
   return result;
 }
@@ -64,7 +63,7 @@ TEST(Calibrate, finds_the_constants_that_made_the_measurements) {
   truth.levels[0].efficiency.value = 0.7;
   truth.levels[1].efficiency.value = 0.6;
   truth.levels[1].latency.value = 9e-6;
-  truth.device.constants = {{"product_rate", guess(0.71)},
+  truth.device.constants = {{"matmul_rate", guess(0.71)},
                             {"kernel_floor_s", guess(5e-6)}};
   ClusterSpec spec = cluster();
   auto refinements = calibrate(spec, measure(truth), "two runs");
@@ -72,7 +71,7 @@ TEST(Calibrate, finds_the_constants_that_made_the_measurements) {
   EXPECT_NEAR(spec.levels[0].efficiency.value, 0.7, 1e-3);
   EXPECT_NEAR(spec.levels[1].efficiency.value, 0.6, 1e-3);
   EXPECT_NEAR(spec.levels[1].latency.value, 9e-6, 1e-8);
-  EXPECT_NEAR(spec.device.findConstant("product_rate")->value, 0.71, 5e-3);
+  EXPECT_NEAR(spec.device.findConstant("matmul_rate")->value, 0.71, 5e-3);
   EXPECT_NEAR(spec.device.findConstant("kernel_floor_s")->value, 5e-6, 2e-7);
   // What was right stays, and says what it said.
   EXPECT_EQ(spec.levels[0].latency.value, 1e-6);
@@ -127,21 +126,21 @@ TEST(Measurements, nccl_tests) {
   EXPECT_EQ(parsed->collectives[1].kind, CommKind::ReduceScatter);
 }
 
-TEST(Measurements, tables_of_products) {
+TEST(Measurements, tables_of_matmuls) {
   auto parsed =
       parseMeasurements("m,n,k,dtype,tflops\n8192,8192,8192,bf16,700\n"
                         "\n8192,4096,8192,fp8,1200\n",
-                        "products.csv");
+                        "matmuls.csv");
   ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError());
-  ASSERT_EQ(parsed->products.size(), 2u);
-  EXPECT_EQ(parsed->products[0].dims, (ProductDims{1, 8192, 8192, 8192}));
-  EXPECT_NEAR(parsed->products[0].seconds, 2.0 * 8192 * 8192 * 8192 / 700e12,
+  ASSERT_EQ(parsed->matmuls.size(), 2u);
+  EXPECT_EQ(parsed->matmuls[0].dims, (MatmulDims{1, 8192, 8192, 8192}));
+  EXPECT_NEAR(parsed->matmuls[0].seconds, 2.0 * 8192 * 8192 * 8192 / 700e12,
               1e-12);
-  EXPECT_EQ(parsed->products[1].type, DType::FP8);
+  EXPECT_EQ(parsed->matmuls[1].type, DType::FP8);
   parsed = parseMeasurements("K, M, us, N, batch\n64,128,5,256,2\n", "p.csv");
   ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError());
-  EXPECT_EQ(parsed->products[0].dims, (ProductDims{2, 128, 256, 64}));
-  EXPECT_NEAR(parsed->products[0].seconds, 5e-6, 1e-15);
+  EXPECT_EQ(parsed->matmuls[0].dims, (MatmulDims{2, 128, 256, 64}));
+  EXPECT_NEAR(parsed->matmuls[0].seconds, 5e-6, 1e-15);
 }
 
 std::string errorOf(const std::string &text) {
@@ -158,8 +157,7 @@ TEST(Measurements, errors) {
   EXPECT_EQ(errorOf("m,n,k,us,dtype\n1,2,3,4,int4\n"),
             "f:2: expects sizes, a type and a time above 0 but got "
             "'1,2,3,4,int4'");
-  EXPECT_EQ(errorOf("m,n,k,us\n"),
-            "f:1: expects rows of products but got none");
+  EXPECT_EQ(errorOf("m,n,k,us\n"), "f:1: expects rows of matmuls but got none");
   EXPECT_EQ(errorOf("# busbw\n"),
             "f:1: expects rows of nccl-tests but got none");
   std::string oneRank = ncclText();

@@ -20,29 +20,29 @@ DeviceModel device() {
   d.peakFP8 = 600e12;
   d.memoryBandwidth = 2e12;
   d.multiprocessors = 100;
-  d.productRate = 0.8;
-  d.productRateFP8 = 0.7;
+  d.matmulRate = 0.8;
+  d.matmulRateFP8 = 0.7;
   d.memoryRate = 0.5;
   d.kernelFloor = 2e-6;
   d.hostLaunch = 10e-6;
   return d;
 }
 
-double share(const ProductDims &dims, DType type = DType::BF16) {
+double share(const MatmulDims &dims, DType type = DType::BF16) {
   DeviceModel d = device();
   double flops = 2.0 * dims.batch * dims.m * dims.n * dims.k;
-  return flops / productSeconds(d, dims, type) / d.peak(type);
+  return flops / matmulSeconds(d, dims, type) / d.peak(type);
 }
 
-TEST(ComputeModel, large_products_reach_the_best_rate) {
+TEST(ComputeModel, large_matmuls_reach_the_best_rate) {
   EXPECT_NEAR(share({1, 25600, 12800, 8192}), 0.8, 0.02);
   EXPECT_NEAR(share({1, 25600, 12800, 8192}, DType::FP8), 0.7, 0.02);
 }
 
 TEST(ComputeModel, waves_and_short_depth_cost) {
   // 101 tiles on 100 multiprocessors take two waves.
-  double full = productSeconds(device(), {1, 128 * 100, 128, 512}, DType::BF16);
-  double over = productSeconds(device(), {1, 128 * 101, 128, 512}, DType::BF16);
+  double full = matmulSeconds(device(), {1, 128 * 100, 128, 512}, DType::BF16);
+  double over = matmulSeconds(device(), {1, 128 * 101, 128, 512}, DType::BF16);
   EXPECT_GT(over, 1.2 * full);
   EXPECT_LT(share({1, 12800, 12800, 64}), 0.5 * share({1, 12800, 12800, 4096}));
   // One tile of output and a deep sum: splits keep the device busy.
@@ -52,7 +52,7 @@ TEST(ComputeModel, waves_and_short_depth_cost) {
 TEST(ComputeModel, more_work_takes_no_less_time) {
   double last = 0;
   for (int64_t m = 8; m < 20000; m += 8) {
-    double seconds = productSeconds(device(), {1, m, 4096, 4096}, DType::BF16);
+    double seconds = matmulSeconds(device(), {1, m, 4096, 4096}, DType::BF16);
     EXPECT_GE(seconds, last) << m;
     last = seconds;
   }
@@ -71,10 +71,10 @@ TEST(ComputeModel, kernels_are_bound_by_memory_or_the_floor) {
   op.bytesRead = op.bytesWritten = 0;
   op.kernels = 3;
   EXPECT_DOUBLE_EQ(kernelSeconds(device(), op), 6e-6);
-  // A product of one row moves its matrix.
+  // A matmul of one row moves its matrix.
   op = OpWork();
-  op.kind = OpClass::Product;
-  op.product = {1, 1, 8192, 8192};
+  op.kind = OpClass::Matmul;
+  op.matmul = {1, 1, 8192, 8192};
   op.bytesRead = 2.0 * 8192 * 8192;
   EXPECT_GE(kernelSeconds(device(), op), op.bytesRead / 1e12);
 }
@@ -93,7 +93,7 @@ TEST(ComputeModel, the_slower_of_host_and_device_counts) {
 TEST(ComputeModel, attention) {
   OpWork op;
   op.kind = OpClass::Attention;
-  op.product = {1000, 8192, 8192, 128};
+  op.matmul = {1000, 8192, 8192, 128};
   op.flops = 4.0 * 1000 * 8192.0 * 8192 * 128 / 2;
   DeviceModel d = device();
   double forward = attentionSeconds(d, op);
@@ -108,7 +108,7 @@ TEST(DeviceModel, constants_of_a_file_replace_the_guesses) {
   spec.constants = {{"memory_rate", {0.25, Provenance::Fitted, ""}}};
   DeviceModel model = makeDeviceModel(spec);
   EXPECT_EQ(model.memoryRate, 0.25);
-  EXPECT_EQ(model.productFill, DeviceModel().productFill);
+  EXPECT_EQ(model.matmulFill, DeviceModel().matmulFill);
   EXPECT_EQ(model.peak(DType::FP8), 1e14);
   EXPECT_EQ(model.peak(DType::F32), 5e13);
   EXPECT_LE(deviceConstants().size(), 12u);

@@ -121,7 +121,7 @@ TEST(Activations, rule_of_thumb) {
   EXPECT_NEAR(llama, 12.9 * kGB, 0.02 * kGB);
   EXPECT_NEAR(llama + bytesOf(7e9), 124.9 * kGB, 0.02 * kGB);
   EXPECT_NEAR(roughActivationBytes(32, 4, 8192, 4096), 103.1 * kGB, 0.05e9);
-  // In GiB, tenant by tenant.
+  // In GiB, category by category.
   StateBytes state = shardedState(7e9, stateBytes(textbook()), 0, 1);
   EXPECT_NEAR(state.parameter / kGiB, 13.04, 0.005);
   EXPECT_NEAR(state.gradient / kGiB, 13.04, 0.005);

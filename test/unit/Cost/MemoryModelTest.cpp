@@ -1,4 +1,5 @@
-//===- MemoryModelTest.cpp - Bytes of a device, by tenant -----------------===//
+//===- MemoryModelTest.cpp - Bytes of a device, by category
+//-----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -80,8 +81,8 @@ TEST_F(Memory, one_device) {
   EXPECT_EQ(bytes.workspace, 1 + 2);
   EXPECT_EQ(bytes.allocated(), 4833);
   double sum = 0;
-  for (auto [name, tenant] : bytes.tenants())
-    sum += tenant;
+  for (auto [name, category] : bytes.categories())
+    sum += category;
   EXPECT_EQ(sum, bytes.total());
 }
 
@@ -192,7 +193,7 @@ TEST_F(Memory, recomputation) {
   plan.recompute = Recompute::Full;
   EXPECT_EQ(stages()[0].bytes.activations, 8 * 2);
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 10 + 2);
-  plan.recompute = Recompute::Products;
+  plan.recompute = Recompute::Matmuls;
   work.kinds[0].keptResults = {{"q", 3, false}};
   EXPECT_EQ(stages()[0].bytes.activations, 8 * (2 + 3));
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + (10 - 3) + 2);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/PlanReport.h"
-#include "tessera/Cost/MemoryWall.h"
+#include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/TextTable.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "gtest/gtest.h"
@@ -37,20 +37,20 @@ ClusterSpec cluster() {
   return spec;
 }
 
-/// 16 blocks of one product, with a collective over tp.
+/// 16 blocks of one matmul, with a collective over tp.
 ModelWork model(const Plan &plan) {
   ModelWork work;
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
   LayerWork &block = work.kinds[1];
   block.name = "block";
-  OpWork product;
-  product.kind = OpClass::Product;
-  product.weight = true;
-  product.product = {1, 4096, 4096, 4096};
-  product.flops = 2.0 * 4096 * 4096 * 4096;
-  product.bytesRead = product.bytesWritten = 2.0 * 4096 * 4096;
-  block.add(product);
+  OpWork matmul;
+  matmul.kind = OpClass::Matmul;
+  matmul.weight = true;
+  matmul.matmul = {1, 4096, 4096, 4096};
+  matmul.flops = 2.0 * 4096 * 4096 * 4096;
+  matmul.bytesRead = matmul.bytesWritten = 2.0 * 4096 * 4096;
+  block.add(matmul);
   CommWork comm;
   comm.bytes = 2.0 * 4096 * 4096;
   comm.axes = {"tp"};
@@ -101,7 +101,7 @@ const Cause *find(const PlanReport &r, llvm::StringRef name) {
   return nullptr;
 }
 
-/// What runs beside products is still the tp axis's.
+/// What runs beside matmuls is still the tp axis's.
 TEST(PlanReport, hidden_collectives_keep_their_name) {
   Plan l = plan();
   l.overlapTp = true;
@@ -124,7 +124,7 @@ TEST(PlanReport, causes_sum_to_the_step) {
     sum += cause.seconds;
   EXPECT_NEAR(sum, r.stepSeconds, 1e-9 * r.stepSeconds);
   EXPECT_NEAR(r.tokensPerSecond, 64 * 4096 / r.stepSeconds, 1e-6);
-  EXPECT_EQ(r.binds, "compute");
+  EXPECT_EQ(r.bottleneck, "compute");
 }
 
 TEST(PlanReport, collectives_name_their_links) {
@@ -139,7 +139,7 @@ TEST(PlanReport, collectives_name_their_links) {
   EXPECT_EQ(find(r, "gradients over dp")->resource, "ib");
 }
 
-/// Nothing is computed twice, so both utilizations are the same products; the
+/// Nothing is computed twice, so both utilizations are the same matmuls; the
 /// model's FLOPs are given by the parameters.
 TEST(PlanReport, utilization) {
   Plan l = plan();
@@ -168,8 +168,8 @@ TEST(PlanReport, memory_binds_where_a_plan_does_not_fit) {
   PlanReport r = report(plan(), small);
   EXPECT_FALSE(r.fits());
   EXPECT_LT(r.headroom(), 0);
-  EXPECT_EQ(r.binds, "memory");
-  EXPECT_GT(r.bindsShare, 1);
+  EXPECT_EQ(r.bottleneck, "memory");
+  EXPECT_GT(r.bottleneckShare, 1);
   EXPECT_TRUE(report(plan()).fits());
 }
 
@@ -198,9 +198,9 @@ TEST(PlanReport, says_how_sure_it_is) {
   guessed.levels[1].efficiency.provenance = Provenance::Guess;
   PlanReport r = report(plan(), guessed);
   EXPECT_EQ(r.confidence, "medium");
-  EXPECT_EQ(r.doubts,
+  EXPECT_EQ(r.caveats,
             (std::vector<std::string>{"efficiency of level ib is a guess"}));
-  // A level that the plan does not reach is no doubt.
+  // A level that the plan does not reach is no caveat.
   Plan inside = plan();
   inside.pp = 1;
   EXPECT_EQ(report(inside, guessed).confidence, "high");
@@ -240,7 +240,7 @@ TEST(PlanReport, compares_two) {
   EXPECT_NE(text.find("  recompute    full    none\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("b.json gives"), std::string::npos) << text;
-  EXPECT_NE(text.find("above all by less of 'products and attention'"),
+  EXPECT_NE(text.find("above all by less of 'matmuls and attention'"),
             std::string::npos)
       << text;
   EXPECT_NE(comparison(b, b).find("both give as many tokens a second"),
@@ -254,16 +254,16 @@ TEST(PlanReport, compares_reports_only) {
             "b: expects a report of tessera plan --json but got no 'layout'");
 }
 
-TEST(MemoryWall, whole_model_and_zero) {
+TEST(MinimumMemory, whole_model_and_zero) {
   Plan l;
   l.precision = Precision::BF16;
   l.gradDType = GradDType::BF16;
   l.seq = 4096;
-  MemoryWall wall = makeMemoryWall("m", 7e9, 32, 4096, l, 80e9);
-  EXPECT_NEAR(wall.total(), 124.9e9, 0.02e9);
-  EXPECT_EQ(wall.devices, 2);
-  EXPECT_EQ(wall.devicesAtThreeQuarters, 3);
-  for (const MemoryWall::Row &row : wall.rows)
+  MinimumMemory minimum = makeMinimumMemory("m", 7e9, 32, 4096, l, 80e9);
+  EXPECT_NEAR(minimum.total(), 124.9e9, 0.02e9);
+  EXPECT_EQ(minimum.devices, 2);
+  EXPECT_EQ(minimum.devicesAtThreeQuarters, 3);
+  for (const MinimumMemory::Row &row : minimum.rows)
     if (row.ranks == 64) {
       EXPECT_NEAR(row.zero[1], 29.3e9, 0.05e9);
       EXPECT_NEAR(row.zero[3], 1.75e9, 0.005e9);

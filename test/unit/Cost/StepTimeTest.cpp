@@ -15,11 +15,11 @@ using namespace tessera::cost;
 
 namespace {
 
-OpWork weightProduct(int64_t m, int64_t n, int64_t k) {
+OpWork weightMatmul(int64_t m, int64_t n, int64_t k) {
   OpWork op;
-  op.kind = OpClass::Product;
+  op.kind = OpClass::Matmul;
   op.weight = true;
-  op.product = {1, m, n, k};
+  op.matmul = {1, m, n, k};
   op.flops = 2.0 * m * n * k;
   op.bytesRead = 2.0 * (double(m) * k + double(k) * n);
   op.bytesWritten = 2.0 * m * n;
@@ -34,16 +34,16 @@ double flopsOf(const LayerWork &layer, OpClass kind, Pass pass) {
   return sum;
 }
 
-TEST(TrainingWork, a_product_gives_two) {
+TEST(TrainingWork, a_matmul_gives_two) {
   LayerWork layer;
-  layer.add(weightProduct(512, 256, 128));
+  layer.add(weightMatmul(512, 256, 128));
   appendBackward(layer, Recompute::Full, 4, /*frozen=*/false);
   ASSERT_EQ(layer.ops.size(), 4u);
   EXPECT_EQ(layer.ops[1].pass, Pass::Recompute);
   EXPECT_EQ(layer.ops[2].pass, Pass::BackwardInput);
-  EXPECT_EQ(layer.ops[2].product, (ProductDims{1, 512, 128, 256}));
+  EXPECT_EQ(layer.ops[2].matmul, (MatmulDims{1, 512, 128, 256}));
   EXPECT_EQ(layer.ops[3].pass, Pass::BackwardWeight);
-  EXPECT_EQ(layer.ops[3].product, (ProductDims{1, 128, 256, 512}));
+  EXPECT_EQ(layer.ops[3].matmul, (MatmulDims{1, 128, 256, 512}));
   // Added to a gradient in f32.
   EXPECT_EQ(layer.ops[3].bytesWritten, 2.0 * 4 * 128 * 256);
   EXPECT_EQ(layer.modelFlops, 3 * layer.ops[0].flops);
@@ -52,7 +52,7 @@ TEST(TrainingWork, a_product_gives_two) {
 /// 16-bit gradients of a micro-batch beside their sum in f32.
 TEST(TrainingWork, gradients_summed_apart_are_read_again) {
   LayerWork layer;
-  layer.add(weightProduct(512, 256, 128));
+  layer.add(weightMatmul(512, 256, 128));
   appendBackward(layer, Recompute::None, kSummedApart, /*frozen=*/false);
   ASSERT_EQ(layer.ops.size(), 4u);
   EXPECT_EQ(layer.ops[2].bytesWritten, 2.0 * 128 * 256);
@@ -63,7 +63,7 @@ TEST(TrainingWork, gradients_summed_apart_are_read_again) {
 
 TEST(TrainingWork, frozen_parameters_have_no_gradient) {
   LayerWork layer;
-  layer.add(weightProduct(512, 256, 128));
+  layer.add(weightMatmul(512, 256, 128));
   appendBackward(layer, Recompute::None, 4, /*frozen=*/true);
   EXPECT_EQ(layer.flops(Pass::BackwardWeight), 0);
   EXPECT_EQ(layer.flops(Pass::BackwardInput), layer.ops[0].flops);
@@ -74,7 +74,7 @@ OpWork attention(int64_t heads, int64_t seq, int64_t dim) {
   OpWork op;
   op.kind = OpClass::Attention;
   op.attentionCore = true;
-  op.product = {heads, seq, seq, dim};
+  op.matmul = {heads, seq, seq, dim};
   op.flops = 4.0 * heads * seq * double(seq) * dim;
   op.bytesRead = 3 * 2.0 * heads * seq * dim;
   op.bytesWritten = 2.0 * heads * seq * dim;
@@ -92,7 +92,7 @@ TEST(TrainingWork, unfused_attention_computes_the_same_and_saves_scores) {
   EXPECT_DOUBLE_EQ(layer.savedBytes(), 5.0 * 16 * 1024 * 1024);
   appendBackward(layer, Recompute::Selective, 4, false);
   EXPECT_DOUBLE_EQ(layer.flops(Pass::Recompute), flops);
-  EXPECT_DOUBLE_EQ(flopsOf(layer, OpClass::Product, Pass::BackwardInput),
+  EXPECT_DOUBLE_EQ(flopsOf(layer, OpClass::Matmul, Pass::BackwardInput),
                    2 * flops);
 }
 
@@ -102,7 +102,7 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   shardContext(layer, 4);
   ASSERT_EQ(layer.comms.size(), 1u);
   EXPECT_EQ(layer.comms[0].bytes, 4 * 2 * 2.0 * 16 * 512 * 64);
-  EXPECT_EQ(layer.ops[0].product, (ProductDims{16, 512, 2048, 64}));
+  EXPECT_EQ(layer.ops[0].matmul, (MatmulDims{16, 512, 2048, 64}));
   EXPECT_EQ(layer.ops[0].flops, 4.0 * 16 * 512 * 2048 * 64);
   appendBackward(layer, Recompute::None, 4, false);
   ASSERT_EQ(layer.comms.size(), 3u);
@@ -115,7 +115,7 @@ TEST(TrainingWork, norms_cast_what_they_write) {
   OpWork norm;
   norm.kind = OpClass::RowReduction;
   layer.add(norm);
-  layer.add(weightProduct(512, 256, 128));
+  layer.add(weightMatmul(512, 256, 128));
   layer.add(norm);
   quantizeMatmuls(layer);
   ASSERT_EQ(layer.ops.size(), 3u);
@@ -123,16 +123,16 @@ TEST(TrainingWork, norms_cast_what_they_write) {
   EXPECT_FALSE(layer.ops[1].castGradient);
 }
 
-TEST(TrainingWork, eight_bit_products_are_cast) {
+TEST(TrainingWork, eight_bit_matmuls_are_cast) {
   LayerWork layer;
-  layer.add(weightProduct(512, 256, 128));
+  layer.add(weightMatmul(512, 256, 128));
   quantizeMatmuls(layer);
   ASSERT_EQ(layer.ops.size(), 2u);
   EXPECT_TRUE(layer.ops[1].castGradient);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
   EXPECT_EQ(layer.ops[1].bytesRead, 512 * 128 + 128 * 256);
   appendBackward(layer, Recompute::None, 4, false);
-  EXPECT_EQ(flopsOf(layer, OpClass::Product, Pass::BackwardWeight),
+  EXPECT_EQ(flopsOf(layer, OpClass::Matmul, Pass::BackwardWeight),
             layer.ops[1].flops);
 }
 
@@ -181,7 +181,7 @@ ModelWork model(const Plan &plan) {
   work.kinds.resize(3);
   work.kinds[0].name = "embedding";
   work.kinds[1].name = "block";
-  work.kinds[1].add(weightProduct(4096, 4096, 4096));
+  work.kinds[1].add(weightMatmul(4096, 4096, 4096));
   work.kinds[1].parameters.push_back({"w", 4096.0 * 4096, plan.dp});
   work.kinds[2].name = "head";
   for (LayerWork &kind : work.kinds)
@@ -260,7 +260,7 @@ TEST(StepTime, recomputation_costs_a_forward) {
   EXPECT_NEAR(price(l).compute / none.compute, 4.0 / 3, 0.02);
 }
 
-/// Gathers and scatters beside products; sums stay in line.
+/// Gathers and scatters beside matmuls; sums stay in line.
 TEST(StepTime, overlap_hides_collectives_of_tp) {
   auto seconds = [](CommKind kind, bool overlap) {
     Plan l;
@@ -272,7 +272,7 @@ TEST(StepTime, overlap_hides_collectives_of_tp) {
     work.layers.resize(2);
     LayerWork layer;
     layer.name = "block";
-    layer.add(weightProduct(4096, 4096, 4096));
+    layer.add(weightMatmul(4096, 4096, 4096));
     CommWork comm;
     comm.kind = kind;
     comm.axes = {"tp"};

@@ -117,7 +117,7 @@ TEST(DecomposeTest, arg_reduce) {
                                {x}, {value, "tensor<3x2xi64>"}),
                    {});
     }
-  // Ties, what is no number, and nothing above the neutral element.
+  // Ties, NaN, and nothing above the neutral element.
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (std::vector<double> x : {std::vector<double>{2, 5, 5, -1, -1, 2},

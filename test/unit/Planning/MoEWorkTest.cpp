@@ -68,7 +68,7 @@ const LayerWork &block(const ModelWork &work) {
 double flops(const LayerWork &layer, Pass pass) {
   double sum = 0;
   for (const OpWork &op : layer.ops)
-    if (op.pass == pass && op.kind == OpClass::Product)
+    if (op.pass == pass && op.kind == OpClass::Matmul)
       sum += op.flops;
   return sum;
 }
@@ -132,8 +132,8 @@ TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
   EXPECT_TRUE(found);
 }
 
-/// Products of a token: 2 FLOPs for each parameter that it uses.
-TEST(MoEWork, products_are_those_of_active_parameters) {
+/// Matmuls of a token: 2 FLOPs for each parameter that it uses.
+TEST(MoEWork, matmuls_are_those_of_active_parameters) {
   for (const std::string &text : {mixtralText(), deepSeekText()}) {
     MoEConfig config = parse(text);
     for (int64_t ep : {1, 8}) {
@@ -233,11 +233,11 @@ TEST(MoEWork, layout_errors) {
   l = plan(64, 64);
   EXPECT_TRUE(checkMoELayout(deepSeek, l).empty());
   // What needs the ops of a graph.
-  l.recompute = Recompute::Products;
+  l.recompute = Recompute::Matmuls;
   l.eager = l.keepGathered = true;
   errors = checkMoELayout(deepSeek, l);
   ASSERT_EQ(errors.size(), 3u);
-  EXPECT_EQ(errors[0], "recompute: products: expects a model without experts");
+  EXPECT_EQ(errors[0], "recompute: matmuls: expects a model without experts");
   EXPECT_EQ(errors[1], "eager: expects a model without experts");
 }
 

@@ -75,7 +75,7 @@ std::vector<std::string> comms(const LayerWork &layer, Pass pass) {
 }
 
 double elements(const OpWork &op) {
-  return double(op.product.batch) * op.product.m * op.product.n * op.product.k;
+  return double(op.matmul.batch) * op.matmul.m * op.matmul.n * op.matmul.k;
 }
 
 TEST(ModelPlan, layers_and_parameters) {
@@ -109,7 +109,7 @@ TEST(ModelPlan, what_a_layer_keeps) {
   double before = savedOfToken(l);
   l.eager = true;
   EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * f);
-  // A norm's result is cut by tp; the products before which it is gathered
+  // A norm's result is cut by tp; the matmuls before which it is gathered
   // keep the whole of it.
   l = plan(4);
   l.sp = true;
@@ -119,10 +119,10 @@ TEST(ModelPlan, what_a_layer_keeps) {
   EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * 2 * h * (1 - 1 / 4.0));
 }
 
-/// Products of a layer in order: q, k, v, output, gate, up, down.
-TEST(ModelPlan, every_second_product_is_done_again) {
+/// Matmuls of a layer in order: q, k, v, output, gate, up, down.
+TEST(ModelPlan, every_second_matmul_is_done_again) {
   Plan l = plan(1);
-  l.recompute = Recompute::Products;
+  l.recompute = Recompute::Matmuls;
   ModelWork work = read(llama(), l);
   double h = 4096, k = 1024, f = 14336, tokens = 2048;
   double kept = 0;
@@ -134,31 +134,31 @@ TEST(ModelPlan, every_second_product_is_done_again) {
   for (const OpWork &op : block(work).ops)
     if (op.pass == Pass::Recompute) {
       EXPECT_NE(op.kind, OpClass::Attention);
-      flops += op.kind == OpClass::Product ? op.flops : 0;
+      flops += op.kind == OpClass::Matmul ? op.flops : 0;
     }
   EXPECT_DOUBLE_EQ(flops, 2 * tokens * (h * k + h * h + h * f));
 }
 
-TEST(ModelPlan, products_of_one_operand_are_one) {
+TEST(ModelPlan, matmuls_of_one_operand_are_one) {
   ModelWork work = read(llama(), plan(1));
-  std::vector<ProductDims> products;
+  std::vector<MatmulDims> matmuls;
   for (const OpWork &op : block(work).ops)
-    if (op.kind == OpClass::Product && op.pass == Pass::Forward)
-      products.push_back(op.product);
-  ASSERT_EQ(products.size(), 4u);
-  EXPECT_EQ(products[0], (ProductDims{1, 2048, 4096 + 2 * 1024, 4096}));
-  EXPECT_EQ(products[1], (ProductDims{1, 2048, 4096, 4096}));
-  EXPECT_EQ(products[2], (ProductDims{1, 2048, 2 * 14336, 4096}));
-  EXPECT_EQ(products[3], (ProductDims{1, 2048, 4096, 14336}));
+    if (op.kind == OpClass::Matmul && op.pass == Pass::Forward)
+      matmuls.push_back(op.matmul);
+  ASSERT_EQ(matmuls.size(), 4u);
+  EXPECT_EQ(matmuls[0], (MatmulDims{1, 2048, 4096 + 2 * 1024, 4096}));
+  EXPECT_EQ(matmuls[1], (MatmulDims{1, 2048, 4096, 4096}));
+  EXPECT_EQ(matmuls[2], (MatmulDims{1, 2048, 2 * 14336, 4096}));
+  EXPECT_EQ(matmuls[3], (MatmulDims{1, 2048, 4096, 14336}));
 }
 
 TEST(ModelPlan, tensor_parallel_work_and_collectives) {
   ModelWork one = read(llama(), plan(1)), four = read(llama(), plan(4));
   double whole = 0, part = 0;
   for (const OpWork &op : block(one).ops)
-    whole += op.kind == OpClass::Product ? elements(op) : 0;
+    whole += op.kind == OpClass::Matmul ? elements(op) : 0;
   for (const OpWork &op : block(four).ops)
-    part += op.kind == OpClass::Product ? elements(op) : 0;
+    part += op.kind == OpClass::Matmul ? elements(op) : 0;
   EXPECT_EQ(whole, 4 * part);
   using List = std::vector<std::string>;
   EXPECT_EQ(comms(block(one), Pass::Forward), List());
@@ -218,7 +218,7 @@ TEST(ModelPlan, context_parallel_halves_the_rows_and_gathers_keys) {
   EXPECT_EQ(comms(block(work), Pass::Forward), (List{"all_gather cp"}));
   for (const OpWork &op : block(work).ops)
     if (op.kind == OpClass::Attention)
-      EXPECT_EQ(op.product, (ProductDims{32, 1024, 2048, 128}));
+      EXPECT_EQ(op.matmul, (MatmulDims{32, 1024, 2048, 128}));
 }
 
 TEST(ModelPlan, layouts_that_a_layer_does_not_see_share_its_graph) {
@@ -261,14 +261,14 @@ TEST(ModelPlan, model_flops_do_not_count_the_input_embedding) {
 
 /// FLOPs and bytes of a kind over all passes of some layers.
 struct Totals {
-  double products = 0, attention = 0, passes = 0;
+  double matmuls = 0, attention = 0, passes = 0;
   /// Bytes of collectives over tp that are of some size.
   double tensorComm = 0;
 
   void add(const LayerWork &layer) {
     for (const OpWork &op : layer.ops) {
-      if (op.kind == OpClass::Product)
-        products += op.flops;
+      if (op.kind == OpClass::Matmul)
+        matmuls += op.flops;
       else if (op.kind == OpClass::Attention)
         attention += op.flops;
       else if (op.kind != OpClass::Embedding)
@@ -294,13 +294,13 @@ void compareWithTrainingStep(ModelConfig config, const Plan &l) {
     ASSERT_TRUE(bool(step)) << llvm::toString(step.takeError());
     theirs[layers - 1].add(*step);
   }
-  EXPECT_GT(mine.products, 0);
-  EXPECT_DOUBLE_EQ(mine.products, theirs[1].products - theirs[0].products);
+  EXPECT_GT(mine.matmuls, 0);
+  EXPECT_DOUBLE_EQ(mine.matmuls, theirs[1].matmuls - theirs[0].matmuls);
   EXPECT_DOUBLE_EQ(mine.attention, theirs[1].attention - theirs[0].attention);
   EXPECT_DOUBLE_EQ(mine.tensorComm,
                    theirs[1].tensorComm - theirs[0].tensorComm);
   // Of the compiled kernels, some write what others read again (the activated
-  // gate, biased products).
+  // gate, biased matmuls).
   double passes[2];
   for (int layers : {1, 2}) {
     config.layers = layers;

@@ -42,12 +42,12 @@ OpCost costOf(StringRef arguments, StringRef body, StringRef name) {
 const char *kMatrices =
     "%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf32>";
 
-TEST(OpCost, products) {
+TEST(OpCost, matmuls) {
   OpCost einsum = costOf("%x: tensor<2x8x64xbf16>, %w: tensor<64x4x16xbf16>",
                          R"(%0 = nn.einsum "bsd,dhk->bshk" %x, %w
       : tensor<2x8x64xbf16>, tensor<64x4x16xbf16> -> tensor<2x8x4x16xbf16>)",
                          "nn.einsum");
-  EXPECT_EQ(einsum.kind, CostKind::Product);
+  EXPECT_EQ(einsum.kind, CostKind::Matmul);
   EXPECT_EQ(einsum.batch, 1);
   EXPECT_EQ(einsum.m, 16);
   EXPECT_EQ(einsum.n, 64);
@@ -65,7 +65,7 @@ TEST(OpCost, products) {
       ins(%a, %b : tensor<64x32xf32>, tensor<32x16xf32>)
       outs(%c : tensor<64x16xf32>) -> tensor<64x16xf32>)",
                          "linalg.matmul");
-  EXPECT_EQ(matmul.kind, CostKind::Product);
+  EXPECT_EQ(matmul.kind, CostKind::Matmul);
   EXPECT_EQ(matmul.flops, 2.0 * 64 * 16 * 32);
 }
 

@@ -93,7 +93,7 @@ TEST(Plan, sizes) {
   l = llama405b();
   l.recompute = Recompute::Auto;
   l.recomputeBytes = 1;
-  EXPECT_EQ(error(l), "recompute: expects none, selective, full or products "
+  EXPECT_EQ(error(l), "recompute: expects none, selective, full or matmuls "
                       "for a price but got auto");
 }
 
@@ -172,7 +172,7 @@ TEST(PlanFields, json_errors) {
   EXPECT_EQ(readError(R"({"tp": "8"})"),
             "tp: expects an integer from 1 to 2147483647 but got \"8\"");
   EXPECT_EQ(readError(R"({"recompute": "some"})"),
-            "recompute: expects none, selective, full, products or auto=BYTES "
+            "recompute: expects none, selective, full, matmuls or auto=BYTES "
             "but got \"some\"");
   EXPECT_EQ(readError(R"({"sp": 1})"), "sp: expects true or false but got 1");
   EXPECT_EQ(readError(R"({"stage-layers": [1, 0]})"),
@@ -217,7 +217,7 @@ TEST(PlanFields, errors_name_the_field) {
             "micro-batches: expects an integer from 1 to 2147483647 but got "
             "'two'");
   EXPECT_EQ(setError("recompute", "auto=0"),
-            "recompute: expects none, selective, full, products or auto=BYTES "
+            "recompute: expects none, selective, full, matmuls or auto=BYTES "
             "but got 'auto=0'");
   EXPECT_EQ(setError("groups", "w"), "groups: expects PATTERN:lr=FACTOR:decay="
                                      "X, separated by ';' but got 'w'");

@@ -33,7 +33,7 @@ inline Plan draw(unsigned seed) {
                  {"vpp", {"2"}},
                  {"stage-layers", {"7,8,8,7"}},
                  {"scatter-transfers", {"false"}},
-                 {"recompute", {"selective", "full", "products", "auto=100"}},
+                 {"recompute", {"selective", "full", "matmuls", "auto=100"}},
                  {"checkpoint-every", {"2"}},
                  {"precision", {"bf16", "f16", "fp8"}},
                  {"grad-dtype", {"bf16", "bf16+f32"}},

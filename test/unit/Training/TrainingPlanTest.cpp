@@ -76,7 +76,7 @@ TEST(TrainingPlan, what_is_not_compiled) {
             "offload: expects none to be compiled but got host");
   EXPECT_EQ(error("zero2-reduce=round"),
             "zero2-reduce: expects each or last to be compiled but got round");
-  EXPECT_EQ(error("recompute=products"),
+  EXPECT_EQ(error("recompute=matmuls"),
             "recompute: expects none, selective, full or auto=BYTES to be "
             "compiled but got products");
   EXPECT_EQ(error("grad-dtype=bf16+f32"),

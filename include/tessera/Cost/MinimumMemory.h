@@ -1,22 +1,23 @@
-//===- MemoryWall.h - What stands before training a model -------*- C++ -*-===//
+//===- MinimumMemory.h - Memory of a model before there is a plan -*- C++
+//-*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes of a whole model before there is a plan, by tenant; how many
+// The bytes of a whole model before there is a plan, by category; how many
 // devices they need; what ZeRO leaves on a device.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_COST_MEMORYWALL_H
-#define TESSERA_COST_MEMORYWALL_H
+#ifndef TESSERA_COST_MINIMUMMEMORY_H
+#define TESSERA_COST_MINIMUMMEMORY_H
 
 #include "tessera/Cost/Estimates.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera::cost {
 
-struct MemoryWall {
+struct MinimumMemory {
   std::string model;
   double parameters = 0;
   /// Precision, optimizer, batch and sequence are of interest.
@@ -40,13 +41,13 @@ struct MemoryWall {
 };
 
 /// `layers` and `hidden` are for the activations of one micro-batch.
-MemoryWall makeMemoryWall(const std::string &model, double parameters,
-                          int64_t layers, int64_t hidden, const Plan &plan,
-                          double capacity);
+MinimumMemory makeMinimumMemory(const std::string &model, double parameters,
+                                int64_t layers, int64_t hidden,
+                                const Plan &plan, double capacity);
 
-void print(const MemoryWall &wall, llvm::raw_ostream &os);
-llvm::json::Object toJson(const MemoryWall &wall);
+void print(const MinimumMemory &minimum, llvm::raw_ostream &os);
+llvm::json::Object toJson(const MinimumMemory &minimum);
 
 } // namespace tessera::cost
 
-#endif // TESSERA_COST_MEMORYWALL_H
+#endif // TESSERA_COST_MINIMUMMEMORY_H
