@@ -1,5 +1,4 @@
 //===- BucketRewrite.cpp - Collectives become one bucket ------------------===//
-//-------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

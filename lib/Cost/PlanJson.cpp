@@ -1,4 +1,4 @@
-//===- PlanJson.cpp - A plan's report as JSON; two of them --------*- C++ -*-=//
+//===- PlanJson.cpp - A plan's report as JSON; two of them ------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

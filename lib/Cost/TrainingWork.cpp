@@ -1,4 +1,4 @@
-//===- TrainingWork.cpp - From a forward pass to a training step -*- C++ -*-==//
+//===- TrainingWork.cpp - From a forward pass to a step ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ConvertPositions.cpp - Ops that depend on positions, to linalg
-//--------===//
+//===- ConvertPositions.cpp - Ops that depend on positions, to linalg -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ReshardCost.cpp - Chooses how an op is run by what it moves
-//---------===//
+//===- ReshardCost.cpp - Chooses how an op is run by what it moves --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

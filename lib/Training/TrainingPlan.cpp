@@ -1,5 +1,4 @@
-//===- TrainingPlan.cpp - Plans that can be compiled
-//------------------------===//
+//===- TrainingPlan.cpp - Plans that can be compiled ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- StartCollective.h - Start and wait in place of a collective -*- C++
-//-*-===//
+//===- StartCollective.h - Splits a collective into two ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- DifferentiableOpInterface.h - How an op is differentiated -*- C++
-//-*-===//
+//===- DifferentiableOpInterface.h - Gradients of ops -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ModelPlan.h - From a model and a plan to priced work ---*- C++ -*-===//
+//===- ModelPlan.h - From a model and a plan to priced work -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

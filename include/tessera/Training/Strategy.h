@@ -1,4 +1,4 @@
-//===- Strategy.h - Meshes and strategies as a person writes them -*- C++ -*-=//
+//===- Strategy.h - Meshes and strategies as options ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

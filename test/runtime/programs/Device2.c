@@ -1,5 +1,4 @@
-/*===-- Device2.c - A hand-written step for two devices ------------*- C
--*-===*\
+/*===-- Device2.c - A hand-written step for two devices -----------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
 |* Exceptions. See LICENSE for license information.                           *|

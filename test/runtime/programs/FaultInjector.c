@@ -1,4 +1,4 @@
-/*===-- FaultInjector.c - File operations that fail --------------*- C -*-===*\
+/*===-- FaultInjector.c - File operations that fail ---------------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
 |* Exceptions. See LICENSE for license information.                           *|

@@ -1,4 +1,4 @@
-//===- ModelPlanTest.cpp - From a model and a plan to work --------------===//
+//===- ModelPlanTest.cpp - From a model and a plan to work ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
