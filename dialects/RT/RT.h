@@ -21,6 +21,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/include/tessera_rt.h"
 #include <optional>
 
 namespace tessera::rt {
@@ -55,6 +56,10 @@ struct CallArgument {
 /// The number of `type` in the enumeration tessera_rt_dtype; none if the
 /// runtime has no such type.
 std::optional<int32_t> getRuntimeType(mlir::Type type);
+
+/// Slot of sends and receives, which complete at once. Other collectives have
+/// the slots below it.
+constexpr int32_t kTransferSlot = TESSERA_RT_MAX_SLOTS - 1;
 
 /// Size of an element in memory, in bytes; an i1 takes one.
 int64_t getElementBytes(mlir::Type type);

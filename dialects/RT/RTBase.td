@@ -109,7 +109,6 @@ def RT_EpilogueKind : I32EnumAttr<"EpilogueKind",
   let genSpecializedAttr = 0;
 }
 
-/// The numbers are those of tessera_rt_matmul_fusion_kind.
 def RT_EpilogueAttr : EnumAttr<RT_Dialect, RT_EpilogueKind, "epilogue"> {
   let assemblyFormat = "`<` $value `>`";
 }

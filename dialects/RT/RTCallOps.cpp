@@ -3,13 +3,16 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands here follows runtime/include/tessera_rt.h, argument by argument.
+// Each op gives the arguments of one function of the runtime, in the order of
+// its declaration.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/include/tessera_rt_cuda.h"
 #include "llvm/ADT/bit.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace tessera;
@@ -28,6 +31,12 @@ static CallArgument address(int64_t offset) {
 }
 static CallArgument array(ArrayRef<int64_t> values) {
   return {CallArgument::Array, 0, SmallVector<int64_t>(values)};
+}
+/// A pointer to a constant descriptor, a struct of int64_t.
+template <typename Desc> static CallArgument descriptor(const Desc &desc) {
+  SmallVector<int64_t> words(sizeof(Desc) / sizeof(int64_t));
+  std::memcpy(words.data(), &desc, sizeof(Desc));
+  return array(words);
 }
 static CallArgument null() { return {CallArgument::Null}; }
 static CallArgument scalar(Value value) {
@@ -52,11 +61,10 @@ LogicalResult AxisOffsetOp::verify() {
 LogicalResult CallCopyOp::verify() {
   size_t rank = getSizes().size();
   if (getSourceStrides().size() != rank || getTargetStrides().size() != rank ||
-      rank > 8)
-    return emitOpError("(C1) expects as many strides as sizes, at most 8, but "
-                       "got ")
-           << getSourceStrides().size() << " and " << getTargetStrides().size()
-           << " for " << rank;
+      rank > TESSERA_RT_MAX_DIMS)
+    return emitOpError("(C1) expects as many strides as sizes, at most ")
+           << TESSERA_RT_MAX_DIMS << ", but got " << getSourceStrides().size()
+           << " and " << getTargetStrides().size() << " for " << rank;
   if (getDim() && *getDim() >= rank)
     return emitOpError("(C2) expects one of ")
            << rank << " dimensions but got " << *getDim();
@@ -72,9 +80,10 @@ LogicalResult LaunchDeviceOp::verify() {
            << what << " of " << least << " to " << most << " but got " << value;
   };
   return success(
-      succeeded(isWithin("grid", getGrid(), 1, (int64_t(1) << 31) - 1)) &&
-      succeeded(isWithin("block", getBlock(), 1, 1024)) &&
-      succeeded(isWithin("shared memory", getShared(), 0, 48 * 1024)));
+      succeeded(isWithin("grid", getGrid(), 1, TESSERA_RT_MAX_GRID)) &&
+      succeeded(isWithin("block", getBlock(), 1, TESSERA_RT_MAX_BLOCK)) &&
+      succeeded(isWithin("shared memory", getShared(), 0,
+                         TESSERA_RT_MAX_SHARED_BYTES)));
 }
 
 LogicalResult CallMatmulOp::verify() {
@@ -198,14 +207,25 @@ Arguments BlockEndOp::getCallArguments() {
   return {int64(getOffset()), int64(getBytes()), int32(getForget())};
 }
 
-/// The words of tessera_rt_matmul_desc.
 static CallArgument describeMatmul(MatmulLayoutAttr l, Type element,
                                    Type resultElement, bool accumulate) {
-  return array({getRuntimeType(element).value_or(-1),
-                getRuntimeType(resultElement).value_or(-1), l.getBatch(),
-                l.getM(), l.getN(), l.getK(), l.getLda(), l.getLdb(),
-                l.getLdc(), l.getStrideA(), l.getStrideB(), l.getStrideC(),
-                l.getTransA(), l.getTransB(), accumulate});
+  tessera_rt_matmul_desc desc = {};
+  desc.dtype = getRuntimeType(element).value_or(-1);
+  desc.c_dtype = getRuntimeType(resultElement).value_or(-1);
+  desc.batch = l.getBatch();
+  desc.m = l.getM();
+  desc.n = l.getN();
+  desc.k = l.getK();
+  desc.lda = l.getLda();
+  desc.ldb = l.getLdb();
+  desc.ldc = l.getLdc();
+  desc.stride_a = l.getStrideA();
+  desc.stride_b = l.getStrideB();
+  desc.stride_c = l.getStrideC();
+  desc.trans_a = l.getTransA();
+  desc.trans_b = l.getTransB();
+  desc.accumulate = accumulate;
+  return descriptor(desc);
 }
 
 StringRef CallScaledMatmulOp::getCallee() { return "tessera_rt_scaled_matmul"; }
@@ -230,18 +250,39 @@ Arguments CallMatmulOp::getCallArguments() {
           null()};
 }
 
+static int64_t getFusionKind(EpilogueKind kind) {
+  switch (kind) {
+  case EpilogueKind::None:
+    return TESSERA_RT_FUSE_NONE;
+  case EpilogueKind::Bias:
+    return TESSERA_RT_FUSE_BIAS;
+  case EpilogueKind::Gelu:
+    return TESSERA_RT_FUSE_GELU;
+  case EpilogueKind::GeluGradient:
+    return TESSERA_RT_FUSE_GELU_GRADIENT;
+  case EpilogueKind::LhsSums:
+    return TESSERA_RT_FUSE_LHS_SUMS;
+  case EpilogueKind::RhsSums:
+    return TESSERA_RT_FUSE_RHS_SUMS;
+  }
+  llvm_unreachable("unknown kind");
+}
+
 StringRef CallMatmulFusedOp::getCallee() { return "tessera_rt_matmul_fused"; }
 Arguments CallMatmulFusedOp::getCallArguments() {
   auto place = [](std::optional<uint64_t> offset) {
     return offset ? address(int64_t(*offset)) : null();
   };
+  tessera_rt_matmul_fusion fusion = {};
+  fusion.kind = getFusionKind(getKind());
+  fusion.bias_dtype =
+      getRuntimeType(getBiasElement().value_or(getResultElement()))
+          .value_or(-1);
   // Rows of GELU's argument follow each other.
+  fusion.aux_ld = getLayout().getN();
   return {describeMatmul(getLayout(), getElement(), getResultElement(),
                          getAddend().has_value()),
-          array({int64_t(getKind()),
-                 getRuntimeType(getBiasElement().value_or(getResultElement()))
-                     .value_or(-1),
-                 getLayout().getN()}),
+          descriptor(fusion),
           address(getOffsets()[0]),
           address(getOffsets()[1]),
           place(getAddend()),
@@ -252,12 +293,20 @@ Arguments CallMatmulFusedOp::getCallArguments() {
 
 /// Descriptor and addresses of a call of attention.
 template <typename Op> static Arguments attentionArguments(Op op) {
-  SmallVector<int64_t> desc{getRuntimeType(op.getElement()).value_or(-1)};
-  llvm::append_range(desc, op.getSizes());
-  desc.push_back(op.getCausal());
-  desc.push_back(llvm::bit_cast<int64_t>(op.getScale().convertToDouble()));
-  desc.push_back(op.getKeySize().value_or(0));
-  Arguments arguments{array(desc)};
+  ArrayRef<int64_t> sizes = op.getSizes();
+  tessera_rt_attention_desc desc = {};
+  desc.dtype = getRuntimeType(op.getElement()).value_or(-1);
+  desc.batch = sizes[0];
+  desc.q_len = sizes[1];
+  desc.kv_len = sizes[2];
+  desc.groups = sizes[3];
+  desc.per_group = sizes[4];
+  desc.head_dim = sizes[5];
+  desc.v_head_dim = sizes[6];
+  desc.causal = op.getCausal();
+  desc.scale_bits = llvm::bit_cast<int64_t>(op.getScale().convertToDouble());
+  desc.key_size = op.getKeySize().value_or(0);
+  Arguments arguments{descriptor(desc)};
   for (int64_t offset : op.getOffsets())
     arguments.push_back(address(offset));
   return arguments;
@@ -292,12 +341,15 @@ StringRef CallEmbeddingBackwardOp::getCallee() {
   return "tessera_rt_embedding_backward";
 }
 Arguments CallEmbeddingBackwardOp::getCallArguments() {
-  SmallVector<int64_t> desc;
-  for (Type type : {getElement(), getResultElement(), getIdElement()})
-    desc.push_back(getRuntimeType(type).value_or(-1));
-  llvm::append_range(desc, getSizes());
-  desc.push_back(getAccumulate());
-  Arguments arguments{array(desc)};
+  tessera_rt_embedding_desc desc = {};
+  desc.dtype = getRuntimeType(getElement()).value_or(-1);
+  desc.result_dtype = getRuntimeType(getResultElement()).value_or(-1);
+  desc.id_dtype = getRuntimeType(getIdElement()).value_or(-1);
+  desc.places = getSizes()[0];
+  desc.rows = getSizes()[1];
+  desc.width = getSizes()[2];
+  desc.accumulate = getAccumulate();
+  Arguments arguments{descriptor(desc)};
   for (int64_t offset : getOffsets())
     arguments.push_back(address(offset));
   arguments.push_back(getIdOffset() ? scalar(getIdOffset()) : int64(0));

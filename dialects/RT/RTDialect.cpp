@@ -148,27 +148,27 @@ LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
 
 std::optional<int32_t> rt::getRuntimeType(Type type) {
   if (type.isF32())
-    return 0;
+    return TESSERA_RT_F32;
   if (type.isBF16())
-    return 1;
+    return TESSERA_RT_BF16;
   if (type.isF16())
-    return 2;
+    return TESSERA_RT_F16;
   if (type.isF64())
-    return 3;
+    return TESSERA_RT_F64;
   if (type.isInteger(1))
-    return 4;
+    return TESSERA_RT_I1;
   if (type.isInteger(8))
-    return 5;
+    return TESSERA_RT_I8;
   if (type.isInteger(32))
-    return 6;
+    return TESSERA_RT_I32;
   if (type.isInteger(64))
-    return 7;
+    return TESSERA_RT_I64;
   if (isa<Float8E4M3FNType>(type))
-    return 8;
+    return TESSERA_RT_F8E4M3;
   if (isa<Float8E5M2Type>(type))
-    return 9;
+    return TESSERA_RT_F8E5M2;
   if (type.isInteger(16))
-    return 10;
+    return TESSERA_RT_I16;
   return std::nullopt;
 }
 

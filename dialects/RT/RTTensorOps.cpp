@@ -259,9 +259,9 @@ LogicalResult CopyOp::verify() {
   if (getDim() && int64_t(*getDim()) >= result.getRank())
     return emitOpError("(C4) expects a dimension of ")
            << result << " but got " << *getDim();
-  if (result.getRank() > 8)
-    return emitOpError("(C5) expects at most 8 dimensions but got ")
-           << result.getRank();
+  if (result.getRank() > TESSERA_RT_MAX_DIMS)
+    return emitOpError("(C5) expects at most ")
+           << TESSERA_RT_MAX_DIMS << " dimensions but got " << result.getRank();
   if (getStart())
     return success();
   int64_t low = getBase(), high = getBase();

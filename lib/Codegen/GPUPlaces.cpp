@@ -7,6 +7,7 @@
 
 #include "GPUPlanner.h"
 #include "dialects/RT/RT.h"
+#include "runtime/include/tessera_rt_cuda.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -101,7 +102,7 @@ void GPUPlanner::layOutShared() {
   int64_t next = 0;
   auto take = [&](int64_t bytes) {
     int64_t place = next;
-    next = llvm::alignTo(next + bytes, 16);
+    next = llvm::alignTo(next + bytes, TESSERA_RT_SHARED_ALIGNMENT);
     return place;
   };
   for (OpPlan &op : plan.ops) {
@@ -119,7 +120,7 @@ void GPUPlanner::layOutShared() {
     for (Value value : op.op->getResults())
       bytes += llvm::alignTo(
           parts * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
-          16);
+          TESSERA_RT_SHARED_ALIGNMENT);
     op.scratch = take(bytes);
   }
   plan.sharedBytes = next;

@@ -8,6 +8,7 @@
 #include "GPUPlanner.h"
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/include/tessera_rt_cuda.h"
 #include "tessera/Codegen/ColumnReductions.h"
 #include "tessera/Codegen/KernelRows.h"
 #include "tessera/Codegen/ReductionLoops.h"
@@ -306,8 +307,8 @@ void GPUPlanner::chooseTeam() {
       for (Value value : op.op->getResults())
         bytes += op.parallel.size *
                  rt::getElementBytes(getElementTypeOrSelf(value.getType()));
-      op.splits =
-          std::clamp<int64_t>(kMaxSharedBytes / 4 / bytes, 1, op.splits);
+      op.splits = std::clamp<int64_t>(TESSERA_RT_MAX_SHARED_BYTES / 4 / bytes,
+                                      1, op.splits);
       bool combines = true;
       for (unsigned i = 0; i < op.op->getNumResults(); ++i)
         combines &= getCombiner(op.op, i) != nullptr;

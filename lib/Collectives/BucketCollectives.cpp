@@ -14,6 +14,7 @@
 #include "ParameterLayer.h"
 #include "dialects/Dist/Dist.h"
 #include "mlir/IR/Remarks.h"
+#include "runtime/include/tessera_rt.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Buckets.h"
 #include "tessera/Collectives/CollectiveReport.h"
@@ -34,10 +35,6 @@ using namespace tessera;
 /// A copy is a kernel of its own, which takes as long to begin as a step of a
 /// collective on default links.
 static constexpr double kCopyLatency = 1e-6;
-
-/// Members that lie side by side begin at multiples of it, where there are
-/// copies to be saved: what no kernel has to know of.
-static constexpr int64_t kAlignment = 64;
 
 namespace {
 
@@ -140,11 +137,11 @@ int BlockBuckets::getDefinition(Value value) const {
   return op && op->getBlock() == &block ? numbers.lookup(op) : -1;
 }
 
-/// Seconds of the copies of a member that is not alone. What is reduced whole
-/// is made, and read, where it lies in the bucket; parts of several devices lie
-/// apart.
+/// Seconds of the copies of a member that is not alone. An all-reduced tensor
+/// is computed and read in the bucket, where it is aligned as a separate
+/// tensor would be. The shards of several devices are apart and need copies.
 static double getCopyTime(Operation *op, int64_t bytes) {
-  if (isa<dist::AllReduceOp>(op) && bytes % kAlignment == 0)
+  if (isa<dist::AllReduceOp>(op) && bytes % TESSERA_RT_ARENA_ALIGNMENT == 0)
     return 0;
   auto bytesOf = [](Value value) { return getTensorBytes(value.getType()); };
   double copied = isa<dist::AllGatherOp>(op) ? bytesOf(op->getResult(0))

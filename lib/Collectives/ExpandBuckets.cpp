@@ -14,6 +14,7 @@
 #include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "runtime/include/tessera_rt.h"
 #include "tessera/Collectives/Passes.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 
@@ -24,9 +25,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-/// Bytes that kernels may take a tensor to be aligned to.
-static constexpr int64_t kAlignment = 64;
 
 namespace {
 
@@ -127,7 +125,7 @@ void BucketExpansion::expandAllReduce() {
   // What begins at a multiple of the alignment can stay where it is made.
   auto isAligned = [](Value value) {
     auto bytes = static_cast<int64_t>(getTensorBytes(value.getType()));
-    return bytes % kAlignment == 0;
+    return bytes % TESSERA_RT_ARENA_ALIGNMENT == 0;
   };
   auto order = llvm::to_vector(llvm::seq<size_t>(0, bucket.getInputs().size()));
   llvm::stable_sort(order, [&](size_t i, size_t j) {

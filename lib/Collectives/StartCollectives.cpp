@@ -24,9 +24,8 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Collectives that the runtime has in flight at one time, at most, but one:
-/// the last slot is that of sends and receives.
-static constexpr unsigned kNumSlots = 63;
+/// Collectives in flight at one time, at most.
+static constexpr unsigned kNumSlots = rt::kTransferSlot;
 
 /// Slots that a loop finds free, at least.
 static constexpr unsigned kLoopSlots = 16;

@@ -24,6 +24,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "runtime/include/tessera_rt_cuda.h"
 #include "tessera/Codegen/IntegerDivision.h"
 #include "tessera/Codegen/IntegerPower.h"
 #include "tessera/Codegen/MathFunctions.h"
@@ -345,7 +346,9 @@ static void finishKernels(ModuleOp module) {
       // The last pointer of an emulated kernel is the shared memory.
       bool isShared = !isHost && i + 1 == kernel.getNumArguments();
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(isShared ? 16 : 64));
+                        b.getI64IntegerAttr(isShared
+                                                ? TESSERA_RT_SHARED_ALIGNMENT
+                                                : TESSERA_RT_ARENA_ALIGNMENT));
     }
     if (!isHost) {
       emulated.push_back(kernel);

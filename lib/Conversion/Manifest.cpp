@@ -22,9 +22,6 @@ using namespace mlir;
 using namespace tessera;
 namespace json = llvm::json;
 
-/// Version of the C ABI: TESSERA_RT_ABI_VERSION.
-static constexpr int64_t kAbiVersion = 1;
-
 FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
   if (module.getOps<dist::MeshOp>().empty())
     return Mesh();
@@ -37,12 +34,28 @@ FailureOr<Mesh> tessera::getMeshOrSingle(ModuleOp module) {
 /// Nothing for what no argument or result may be: numbers of 8 bits are for the
 /// program itself.
 static StringRef getTypeName(Type type) {
-  static constexpr StringLiteral names[] = {
-      "f32", "bf16", "f16", "f64", "i1", "i8", "i32", "i64", "", "", "i16"};
-  std::optional<int32_t> number = rt::getRuntimeType(type);
-  return number && size_t(*number) < std::size(names)
-             ? StringRef(names[*number])
-             : StringRef();
+  switch (rt::getRuntimeType(type).value_or(-1)) {
+  case TESSERA_RT_F32:
+    return "f32";
+  case TESSERA_RT_BF16:
+    return "bf16";
+  case TESSERA_RT_F16:
+    return "f16";
+  case TESSERA_RT_F64:
+    return "f64";
+  case TESSERA_RT_I1:
+    return "i1";
+  case TESSERA_RT_I8:
+    return "i8";
+  case TESSERA_RT_I16:
+    return "i16";
+  case TESSERA_RT_I32:
+    return "i32";
+  case TESSERA_RT_I64:
+    return "i64";
+  default:
+    return StringRef();
+  }
 }
 
 /// {"kind": "normal", "std": ...} of a #nn.init.
@@ -295,7 +308,7 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
   step->getParentOfType<ModuleOp>().print(os,
                                           OpPrintingFlags().useLocalScope());
   json::Value manifest = json::Object{
-      {"version", kAbiVersion},
+      {"version", TESSERA_RT_ABI_VERSION},
       {"program", program},
       {"hash", llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true,
                                /*Width=*/16)},

@@ -29,6 +29,18 @@ static int64_t product(ArrayRef<int64_t> shape, int64_t begin, int64_t end) {
   return result;
 }
 
+static int64_t getRuntimeReduction(dist::ReductionKind kind) {
+  switch (kind) {
+  case dist::ReductionKind::Sum:
+    return TESSERA_RT_SUM;
+  case dist::ReductionKind::Max:
+    return TESSERA_RT_MAX;
+  case dist::ReductionKind::Min:
+    return TESSERA_RT_MIN;
+  }
+  llvm_unreachable("unknown reduction");
+}
+
 void StepLowering::lowerStart(dist::StartOp op) {
   Operation *inner = &op.getBody().front().front();
   auto collective = cast<dist::CollectiveOpInterface>(inner);
@@ -51,14 +63,14 @@ void StepLowering::lowerStart(dist::StartOp op) {
         int64_t dim = r.getDim();
         auto result = cast<RankedTensorType>(r.getResult().getType());
         rt::ReduceScatterStartOp::create(
-            b, slot, number, digits, int64_t(r.getKind()),
+            b, slot, number, digits, getRuntimeReduction(r.getKind()),
             product(shape, 0, dim), product(result.getShape(), dim, rank),
             source, target, element);
       })
       .Case([&](dist::AllReduceOp r) {
         rt::AllReduceStartOp::create(b, slot, number, digits,
-                                     int64_t(r.getKind()), count, source,
-                                     target, element);
+                                     getRuntimeReduction(r.getKind()), count,
+                                     source, target, element);
       })
       .Case([&](dist::AllToAllOp a) {
         rt::AllToAllStartOp::create(b, slot, number, digits, shape,
@@ -96,9 +108,6 @@ void StepLowering::atCoordinate(AxisDigit digit, int64_t coordinate,
   otherwise();
 }
 
-/// A transfer is posted and completed at once, in a slot that nothing else has.
-static constexpr int64_t kTransferSlot = 63;
-
 void StepLowering::lowerSend(dist::SendOp op) {
   AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getInput().getType());
@@ -106,11 +115,11 @@ void StepLowering::lowerSend(dist::SendOp op) {
   atCoordinate(
       digit, op.getFrom(),
       [&] {
-        rt::SendStartOp::create(b, kTransferSlot, number,
+        rt::SendStartOp::create(b, rt::kTransferSlot, number,
                                 ArrayRef<int64_t>{digit.stride, digit.size},
                                 op.getTo(), op.getTag(), type.getNumElements(),
                                 offsetOf(op.getInput()), type.getElementType());
-        rt::WaitOp::create(b, kTransferSlot);
+        rt::WaitOp::create(b, rt::kTransferSlot);
       },
       nullptr);
 }
@@ -124,10 +133,10 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
       digit, op.getTo(),
       [&] {
         rt::RecvStartOp::create(
-            b, kTransferSlot, number,
+            b, rt::kTransferSlot, number,
             ArrayRef<int64_t>{digit.stride, digit.size}, op.getFrom(),
             op.getTag(), type.getNumElements(), target, type.getElementType());
-        rt::WaitOp::create(b, kTransferSlot);
+        rt::WaitOp::create(b, rt::kTransferSlot);
       },
       [&] {
         rt::CallFillOp::create(b, rt::getElementBytes(type.getElementType()),

@@ -24,9 +24,6 @@ static constexpr StringLiteral kCategoryNames[] = {
     "parameters",  "gradients", "optimizer_state",
     "activations", "gathered",  "inputs"};
 
-/// Bytes behind each block that nothing may write.
-static constexpr int64_t kCanaryBytes = 64;
-
 /// The offset of each value; -1 of what is no tensor.
 static DenseI64ArrayAttr offsetsOf(ValueRange values, const StepBlocks &blocks,
                                    const ArenaPlan &plan, Builder &b) {
@@ -111,7 +108,7 @@ static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
   llvm::MapVector<Operation *, SmallVector<int64_t>> begins, ends;
   Operation *first = &func.front().front();
   for (auto [i, block] : llvm::enumerate(blocks.problem.blocks)) {
-    int64_t bytes = block.bytes - kCanaryBytes;
+    int64_t bytes = block.bytes - TESSERA_RT_CANARY_BYTES;
     Operation *from = blocks.getFirst(i), *to = blocks.getLast(i);
     bool isLast = to == func.front().getTerminator();
     begins[from ? from : first].append(
@@ -149,7 +146,7 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
       return;
     if (failed(checkBoundary(func)))
       return signalPassFailure();
-    StepBlocks blocks(func, reuse, check ? kCanaryBytes : 0);
+    StepBlocks blocks(func, reuse, check ? TESSERA_RT_CANARY_BYTES : 0);
     if (failed(blocks.build()))
       return signalPassFailure();
     if (auto error = blocks.problem.check()) {

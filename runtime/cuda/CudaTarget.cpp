@@ -30,14 +30,15 @@ Status CudaTarget::launch(tessera_rt_kernel_fn, const int64_t *, int64_t,
 Status CudaTarget::launchDevice(int32_t kernel, const LaunchShape &shape,
                                 const int64_t *words, int32_t numWords) {
   if (kernel < 0 || size_t(kernel) >= generated.size() || shape.grid < 0 ||
-      shape.grid > INT32_MAX || shape.block < 1 || shape.block > 1024 ||
-      shape.sharedBytes < 0 || numWords < 0)
+      shape.grid > TESSERA_RT_MAX_GRID || shape.block < 1 ||
+      shape.block > TESSERA_RT_MAX_BLOCK || shape.sharedBytes < 0 ||
+      numWords < 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("launch expects one of %zu kernels, a grid below 2^31 "
-                       "and blocks of 1 to 1024 threads, but got kernel %d, "
+                       "and blocks of 1 to %d threads, but got kernel %d, "
                        "%lld blocks of %d",
-                       generated.size(), kernel, (long long)shape.grid,
-                       shape.block));
+                       generated.size(), TESSERA_RT_MAX_BLOCK, kernel,
+                       (long long)shape.grid, shape.block));
   ++noted.launches;
   if (isNoting || shape.grid == 0)
     return TESSERA_RT_OK;

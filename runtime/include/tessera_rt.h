@@ -1,5 +1,4 @@
-/*===-- tessera_rt.h - The C ABI between generated code and runtime -- C
--*-===*\
+/*===-- tessera_rt.h - The C ABI of the runtime -------------------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
 |* Exceptions. See LICENSE for license information.                           *|
@@ -50,8 +49,15 @@ extern "C" {
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
 
-/// Alignment, in bytes, of an arena's base. The compiler aligns offsets.
+/// Alignment, in bytes, of an arena's base and of the tensors in it.
 #define TESSERA_RT_ARENA_ALIGNMENT 64
+
+/// Most dimensions of a block that is copied or exchanged.
+#define TESSERA_RT_MAX_DIMS 8
+
+/// Bytes after a watched block that nothing may write, and the value of each.
+#define TESSERA_RT_CANARY_BYTES 64
+#define TESSERA_RT_CANARY 0xC5
 
 /// State of one rank; opaque to generated code.
 typedef struct tessera_rt_context tessera_rt_context;
@@ -96,8 +102,7 @@ enum tessera_rt_reduction {
   TESSERA_RT_MIN = 2
 };
 
-/*===--- What a program defines
- * --------------------------------------------===*/
+/*===--- What a program defines -------------------------------------------===*/
 
 /// The program's manifest: NUL-terminated JSON. See "Manifest" at the end.
 extern const char tessera_program_manifest[];
@@ -107,8 +112,7 @@ extern const char tessera_program_manifest[];
 /// theirs. Returns 0 or the first failing status.
 int32_t tessera_program_step(tessera_rt_context *ctx);
 
-/*===--- This rank
- * ---------------------------------------------------------===*/
+/*===--- This rank --------------------------------------------------------===*/
 
 /// This rank's number, 0 .. ranks-1. Row-major in the mesh: the last axis is
 /// innermost, so the coordinate along an axis is (rank / stride) % size.
@@ -122,8 +126,7 @@ uint8_t *tessera_rt_arena(tessera_rt_context *ctx);
 int64_t tessera_rt_axis_offset(tessera_rt_context *ctx, const int64_t *axes,
                                int32_t num_axes, int64_t local_size);
 
-/*===--- Kernels
- * -----------------------------------------------------------===*/
+/*===--- Kernels ----------------------------------------------------------===*/
 
 /// A generated kernel: does the iterations [begin, end) of its outermost loop.
 /// `words` are 64-bit words: absolute addresses or index scalars.
@@ -137,7 +140,8 @@ int32_t tessera_rt_launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
                           const int64_t *words, int32_t num_words,
                           int64_t extent, int64_t grain);
 
-/// Copies a strided block of `rank` dimensions (0..8) within the arena:
+/// Copies a strided block of `rank` dimensions (0..TESSERA_RT_MAX_DIMS) within
+/// the arena:
 ///   dst[sum (i_d + dst_starts[d]) * dst_strides[d]] =
 ///   src[sum (i_d + src_starts[d]) * src_strides[d]]  for all i in `shape`.
 /// It is a slice, an insertion, a transpose, a broadcast (source stride 0), a
@@ -155,32 +159,31 @@ int32_t tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size,
 int32_t tessera_rt_fill(tessera_rt_context *ctx, int64_t element_size,
                         int64_t dst_offset, int64_t count, int64_t bits);
 
-/// Leaves in `flag` 1 if the byte at `offset` is not 0, else 0, when all calls
-/// so far are done. A program branches on nothing else in memory; the flag must
-/// be the same on all ranks. Before the first step of a device, which only
-/// looks at the calls, a flag is 1, and 0 when it is read again: loops run
-/// once.
+/// Waits for all calls so far, then sets `flag` to 1 if the byte at `offset` is
+/// not 0, else to 0. A program branches on no other memory; the flag must be
+/// the same on all ranks. A device first runs the step without any work, to see
+/// its calls: there a flag is 1 when it is read first and 0 when it is read
+/// again, so that loops run once.
 int32_t tessera_rt_read_flag(tessera_rt_context *ctx, int64_t offset,
                              int64_t *flag);
 
-/// For programs that watch their memory. A block is `bytes` at `offset` with 64
-/// bytes behind it that nothing may write. `begin` marks these; `end` fails,
-/// naming the block, if they have changed. With `forget` not 0 the block is
-/// filled with ones: as a float of any type that is NaN.
+/// For programs that watch their memory. A block is `bytes` at `offset`, and
+/// TESSERA_RT_CANARY_BYTES after it. `begin` writes these; `end` fails, naming
+/// the block, if they have changed. With `forget` not 0 all bits of the block
+/// are set: a NaN in every float type.
 int32_t tessera_rt_block_begin(tessera_rt_context *ctx, int64_t offset,
                                int64_t bytes, int32_t forget);
 int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
                              int64_t bytes, int32_t forget);
 
-/*===--- Library calls
- * -----------------------------------------------------===*/
+/*===--- Library calls ----------------------------------------------------===*/
 
 /// Describes C = op(A) * op(B) (+ C). All fields are int64_t, so that a
 /// constant array of 15 words in this order is a descriptor.
 typedef struct tessera_rt_matmul_desc {
   int64_t dtype;      ///< [0] of A and B: F32, BF16, F16 or F64.
   int64_t c_dtype;    ///< [1] of C: as dtype, or F32 with 16-bit operands.
-  int64_t batch;      ///< [2] number of independent products.
+  int64_t batch;      ///< [2] number of independent matmuls.
   int64_t m;          ///< [3] rows of op(A) and C.
   int64_t n;          ///< [4] columns of op(B) and C.
   int64_t k;          ///< [5] columns of op(A), rows of op(B); 0 gives C = 0.
@@ -195,7 +198,7 @@ typedef struct tessera_rt_matmul_desc {
   int64_t accumulate; ///< [14] 0: C = A*B. 1: C += A*B.
 } tessera_rt_matmul_desc;
 
-/// Matrix product on the rank's threads; operands are absolute addresses. f32
+/// Matmul on the rank's threads; operands are absolute addresses. f32
 /// and bf16 operands accumulate in f32; a bf16 C is rounded once. The order of
 /// summation over k depends neither on the number of threads nor on m. Where
 /// the processor has matrix units for bf16 they are used; they take subnormal
@@ -209,8 +212,8 @@ int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
                           const int64_t *epilogue_words);
 
-/// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A
-/// is of desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
+/// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A is of
+/// desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
 /// The scales are one f32 each, at absolute addresses as the operands. C is
 /// rounded once; the order of summation is as above.
 int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
@@ -278,8 +281,7 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const void *grad, const void *ids,
                                       void *result, int64_t offset);
 
-/*===--- Groups
- * ------------------------------------------------------------===*/
+/*===--- Groups -----------------------------------------------------------===*/
 
 /// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.
 /// A pair stands for a digit of the rank: (rank / stride) % size. The group of
@@ -289,8 +291,7 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 /// axis. With num_axes 0 the group is the rank itself. Every member passes the
 /// same pairs.
 
-/*===--- Collectives
- * -------------------------------------------------------===*/
+/*===--- Collectives ------------------------------------------------------===*/
 
 /// Each collective has two forms. `X_start` posts it: the source is ready, the
 /// destination may be written, and the call returns. tessera_rt_wait(slot)
@@ -360,11 +361,12 @@ int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
                               int32_t reduction, int64_t count,
                               int64_t src_offset, int64_t dst_offset);
 
-/// `shape` (of `rank` dimensions, 1..8) is the local source's. The source is
-/// cut along split_dim into n equal pieces; piece j goes to member j; the
-/// pieces received are concatenated along concat_dim in ascending index. So the
-/// destination's shape is the source's with split_dim divided by n and
-/// concat_dim multiplied by n. The two dimensions may be equal.
+/// `shape` (of `rank` dimensions, 1..TESSERA_RT_MAX_DIMS) is the local
+/// source's. The source is cut along split_dim into n equal pieces; piece j
+/// goes to member j; the pieces received are concatenated along concat_dim in
+/// ascending index. So the destination's shape is the source's with split_dim
+/// divided by n and concat_dim multiplied by n. The two dimensions may be
+/// equal.
 int32_t tessera_rt_all_to_all_start(tessera_rt_context *ctx, int32_t slot,
                                     int64_t sequence_id, const int64_t *axes,
                                     int32_t num_axes, int32_t dtype,
@@ -433,8 +435,7 @@ int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
 /// flight is TESSERA_RT_INVALID.
 int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
 
-/*===--- Manifest
- * ----------------------------------------------------------===*/
+/*===--- Manifest ---------------------------------------------------------===*/
 /*
  * The manifest is one JSON object:
  *

@@ -1,5 +1,4 @@
-/*===-- tessera_rt_cuda.h - What a CUDA program adds to the C ABI ---- C
--*-===*\
+/*===-- tessera_rt_cuda.h - What CUDA adds to the C ABI -----------*- C -*-===*\
 |*                                                                            *|
 |* Part of the Tessera Project, under the Apache License v2.0 with LLVM       *|
 |* Exceptions. See LICENSE for license information.                           *|
@@ -34,8 +33,17 @@
 extern "C" {
 #endif
 
-/*===--- What a CUDA program defines, beside tessera_rt.h's
- * -----------------===*/
+/// Largest grid, in blocks, and largest block, in threads, of a launch.
+#define TESSERA_RT_MAX_GRID INT32_MAX
+#define TESSERA_RT_MAX_BLOCK 1024
+
+/// Bytes of shared memory that every device has for a block.
+#define TESSERA_RT_MAX_SHARED_BYTES (48 * 1024)
+
+/// Alignment of a block's shared memory, in bytes.
+#define TESSERA_RT_SHARED_ALIGNMENT 16
+
+/*===--- What a CUDA program defines, beside tessera_rt.h's ---------------===*/
 
 /// All generated kernels for one architecture. A cubin of architecture XY runs
 /// on devices of compute capability X.Z with Z >= Y; PTX of XY on XY and later.
@@ -63,8 +71,7 @@ typedef void (*tessera_rt_emulated_fn)(const int64_t *words);
 /// has.
 extern const tessera_rt_emulated_fn *const tessera_program_emulated_kernels;
 
-/*===--- Kernels
- * -----------------------------------------------------------===*/
+/*===--- Kernels ----------------------------------------------------------===*/
 
 /// Launches kernel number `kernel` on a grid of `grid` blocks of `block`
 /// threads (both along x) with `shared_bytes` bytes of dynamic shared memory.
@@ -75,23 +82,21 @@ int32_t tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
                                  int64_t grid, int32_t block,
                                  int32_t shared_bytes);
 
-/*===--- Matrix products with a part of what follows
- * -----------------------===*/
+/*===--- Matmuls with an epilogue -----------------------------------------===*/
 
-/// What a matrix product does beside its product P = A*B, or with
-/// desc->accumulate A*B + addend. Positions are those of the row-major C [m,
-/// n]. Gelu is the formula with tanh.
+/// What a matmul does with its product P = A*B, or with desc->accumulate
+/// A*B + addend. Indices are those of the row-major C [m, n]. Gelu is the
+/// formula with tanh.
 enum tessera_rt_matmul_fusion_kind {
   /// C = P.
   TESSERA_RT_FUSE_NONE = 0,
   /// C = P + bias[n].
   TESSERA_RT_FUSE_BIAS = 1,
-  /// C = gelu(P + bias[n]); `bias` may be null. With `aux` the argument of gelu
-  /// is written there.
+  /// C = gelu(P + bias[n]); `bias` may be null. The argument of gelu is written
+  /// to `aux` if that is not null.
   TESSERA_RT_FUSE_GELU = 2,
-  /// C = P * gelu'(aux), without an addend. With `bias` the column sums of C
-  /// are
-  /// written there.
+  /// C = P * gelu'(aux), without an addend. The column sums of C are written to
+  /// `bias` if that is not null.
   TESSERA_RT_FUSE_GELU_GRADIENT = 3,
   /// C = P, and bias[m] = the sums over k of A, which is stored [k, m].
   TESSERA_RT_FUSE_LHS_SUMS = 4,
@@ -99,6 +104,7 @@ enum tessera_rt_matmul_fusion_kind {
   TESSERA_RT_FUSE_RHS_SUMS = 5
 };
 
+/// Describes the epilogue of a matmul; a constant array of 3 words.
 typedef struct tessera_rt_matmul_fusion {
   int64_t kind;       ///< tessera_rt_matmul_fusion_kind.
   int64_t bias_dtype; ///< of bias: as C, or F32 where C is no F64.
@@ -108,10 +114,10 @@ typedef struct tessera_rt_matmul_fusion {
 /// tessera_rt_matmul with `fusion`, on one batch. `addend` is laid out as C; it
 /// may be C itself, which null also says. No other two may overlap.
 ///
-/// A library may do all of it at once, or the product alone and kernels of the
-/// runtime the rest: what is faster, by time. All arithmetic is that of the
-/// product's sums (f32 at least) and what is written is rounded once; where the
-/// rest is apart the product has been rounded to C's type before.
+/// A library does all of it at once, or the library multiplies and kernels of
+/// the runtime do the rest: whichever is faster when timed. All arithmetic is
+/// in the type of the product's sums (f32 at least), and results are rounded
+/// once; if the rest is done apart, the product is rounded to C's type first.
 int32_t tessera_rt_matmul_fused(tessera_rt_context *ctx,
                                 const tessera_rt_matmul_desc *desc,
                                 const tessera_rt_matmul_fusion *fusion,
@@ -119,17 +125,16 @@ int32_t tessera_rt_matmul_fused(tessera_rt_context *ctx,
                                 const void *addend, void *c, void *bias,
                                 void *aux);
 
-/*===--- Emulated kernels
- * --------------------------------------------------===*/
+/*===--- Emulated kernels -------------------------------------------------===*/
 
-/// What emulated kernels ask about the thread that runs them. Only they may
-/// call these.
+/// The position of the thread that runs an emulated kernel. Only emulated
+/// kernels may call these functions.
 int32_t tessera_emu_thread_id(void);
 int32_t tessera_emu_block_dim(void);
 int64_t tessera_emu_block_id(void);
 int64_t tessera_emu_grid_dim(void);
 
-/// All threads of the block meet.
+/// A barrier of all threads of the block.
 void tessera_emu_barrier(void);
 
 /// `value` of another lane among `width` (a power of two up to 32) neighbours:
@@ -139,8 +144,8 @@ int32_t tessera_emu_shuffle_xor(int32_t value, int32_t lane_mask,
 int32_t tessera_emu_shuffle_idx(int32_t value, int32_t index, int32_t width);
 int32_t tessera_emu_shuffle_down(int32_t value, int32_t delta, int32_t width);
 
-/// The block's shared memory, as many bytes as the launch gives. It is aligned
-/// to 16 bytes and is NaN at first.
+/// The block's shared memory: as many bytes as the launch gives, aligned to
+/// TESSERA_RT_SHARED_ALIGNMENT. At first every float in it is a NaN.
 void *tessera_emu_shared(void);
 
 #ifdef __cplusplus

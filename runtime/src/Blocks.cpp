@@ -18,13 +18,10 @@
 
 using namespace tessera::rt;
 
-static constexpr int64_t canaryBytes = 64;
-static constexpr uint8_t canary = 0xC5;
-
 void tessera::rt::host::beginBlock(tessera_rt_context *ctx,
                                    const ArenaBlock &block, bool forget) {
   uint8_t *begin = ctx->arena() + block.offset;
-  memset(begin + block.bytes, canary, canaryBytes);
+  memset(begin + block.bytes, TESSERA_RT_CANARY, TESSERA_RT_CANARY_BYTES);
   if (forget)
     memset(begin, 0xFF, size_t(block.bytes));
 }
@@ -32,9 +29,10 @@ void tessera::rt::host::beginBlock(tessera_rt_context *ctx,
 Status tessera::rt::host::endBlock(tessera_rt_context *ctx,
                                    const ArenaBlock &block, bool forget) {
   uint8_t *begin = ctx->arena() + block.offset, *behind = begin + block.bytes;
-  uint8_t *changed = std::find_if(behind, behind + canaryBytes,
-                                  [](uint8_t x) { return x != canary; });
-  if (changed != behind + canaryBytes)
+  uint8_t *changed =
+      std::find_if(behind, behind + TESSERA_RT_CANARY_BYTES,
+                   [](uint8_t x) { return x != TESSERA_RT_CANARY; });
+  if (changed != behind + TESSERA_RT_CANARY_BYTES)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("memory behind the block of %lld bytes at offset %lld "
                        "was written, at byte %lld of it",

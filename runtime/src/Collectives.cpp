@@ -244,8 +244,8 @@ static Status startAllToAll(tessera_rt_context *ctx, const Common &common,
   Operation *op = beginOperation(ctx, OpKind::AllToAll, common);
   if (!op)
     return TESSERA_RT_INVALID;
-  if (rank < 1 || rank > 8 || splitDim < 0 || splitDim >= rank ||
-      concatDim < 0 || concatDim >= rank ||
+  if (rank < 1 || rank > TESSERA_RT_MAX_DIMS || splitDim < 0 ||
+      splitDim >= rank || concatDim < 0 || concatDim >= rank ||
       shape[splitDim] % op->group->size() != 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("all_to_all #%lld expects a split dim that %d members "

@@ -25,7 +25,7 @@ struct Loop {
 /// A normalised copy: no extent 1, mergeable loops merged, the innermost loop
 /// the one with the smallest destination stride.
 struct CopyPlan {
-  Loop loops[8];
+  Loop loops[TESSERA_RT_MAX_DIMS];
   int32_t rank = 0;
   bool empty = false;
 };
@@ -178,12 +178,12 @@ tessera_rt_copy(tessera_rt_context *ctx, int64_t element_size, int32_t rank,
                 const int64_t *src_strides, const int64_t *src_starts,
                 int64_t dst_offset, const int64_t *dst_strides,
                 const int64_t *dst_starts) {
-  if (!isElementSize(element_size) || rank < 0 || rank > 8)
+  if (!isElementSize(element_size) || rank < 0 || rank > TESSERA_RT_MAX_DIMS)
     return fail(
         ctx, TESSERA_RT_INVALID,
         format("copy expects elements of 1, 2, 4 or 8 bytes and at most "
-               "8 dimensions, but got %lld and %d",
-               (long long)element_size, rank));
+               "%d dimensions, but got %lld and %d",
+               TESSERA_RT_MAX_DIMS, (long long)element_size, rank));
   int64_t from = src_offset / element_size, to = dst_offset / element_size;
   // First and last elements touched; strides may be negative.
   int64_t fromLow = 0, fromHigh = 0, toLow = 0, toHigh = 0;

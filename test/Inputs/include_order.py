@@ -1,6 +1,7 @@
 """Checks that each folder includes only what is above it in the table of
 CONTRIBUTING.md, that a header without a folder is beside the file that includes
-it, and that the runtime includes nothing of the compiler."""
+it, that the runtime includes nothing of the compiler, and the compiler's
+libraries only the public headers of the runtime."""
 
 import pathlib
 import re
@@ -49,6 +50,9 @@ def main(root):
             if name.startswith(("lib/", "include/", "dialects/", "tools/")):
                 errors.append(f"{name}: expects a folder of CONTRIBUTING.md but got {layer}")
             continue
+        errors += [f"{name}: the compiler includes {i} of the runtime, not its public header"
+                   for i in includes
+                   if layer != "tools" and re.match(r"runtime/(?!include/)", i)]
         for include in includes:
             if include.endswith(".h") and f'"{include}"' in text and "/" not in include \
                     and not (path.parent / include).exists():

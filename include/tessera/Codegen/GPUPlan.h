@@ -28,10 +28,8 @@ namespace tessera {
 
 /// Threads that exchange registers.
 constexpr int64_t kWarp = 32;
-/// Bytes of shared memory that a block may have without asking for more.
-constexpr int64_t kMaxSharedBytes = 48 * 1024;
-/// Values within a kernel take so much of it at most, a row; what is larger is
-/// a result in memory. The rest is for sums.
+/// Bytes of a block's shared memory that values within a kernel take at most,
+/// per row; a larger value is a result in memory. The rest is for sums.
 constexpr int64_t kMaxInsideBytes = 24 * 1024;
 
 /// Where a map leads in a row-major tensor: an element's number is `offset` and

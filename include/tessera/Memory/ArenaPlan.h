@@ -16,6 +16,7 @@
 #ifndef TESSERA_MEMORY_ARENAPLAN_H
 #define TESSERA_MEMORY_ARENAPLAN_H
 
+#include "runtime/include/tessera_rt.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -36,7 +37,7 @@ struct ArenaBlock {
 /// The blocks and the alignment, in bytes, of their offsets.
 struct ArenaProblem {
   llvm::SmallVector<ArenaBlock> blocks;
-  int64_t alignment = 64;
+  int64_t alignment = TESSERA_RT_ARENA_ALIGNMENT;
 
   /// A reason why this is no problem, or nothing.
   std::optional<std::string> check() const;

@@ -17,6 +17,7 @@
 #include "Draw.h"
 #include "Fiber.h"
 #include "GuardedMemory.h"
+#include "tessera_rt_cuda.h"
 
 #include <algorithm>
 #include <csetjmp>
@@ -63,8 +64,8 @@ class Runner {
 public:
   explicit Runner(const Launch &launch)
       : launch(launch), threads(size_t(launch.block)), draw{launch.seed},
-        shared(static_cast<char *>(
-            allocateGuarded(size_t(launch.sharedBytes), 16))) {}
+        shared(static_cast<char *>(allocateGuarded(
+            size_t(launch.sharedBytes), TESSERA_RT_SHARED_ALIGNMENT))) {}
   ~Runner() { freeGuarded(shared); }
 
   std::string run();
@@ -356,11 +357,11 @@ std::string Runner::run() {
 }
 
 std::string tessera::emu::run(const Launch &launch) {
-  if (launch.block < 1 || launch.block > maxBlock || launch.grid < 0 ||
-      launch.sharedBytes < 0 || !launch.function)
-    return std::string(launch.name) +
-           ": a launch expects a function, 1 to 1024 threads and no negative "
-           "size, but got " +
+  if (launch.block < 1 || launch.block > TESSERA_RT_MAX_BLOCK ||
+      launch.grid < 0 || launch.sharedBytes < 0 || !launch.function)
+    return std::string(launch.name) + ": a launch expects a function, 1 to " +
+           std::to_string(TESSERA_RT_MAX_BLOCK) +
+           " threads and no negative size, but got " +
            std::to_string(launch.grid) + " blocks of " +
            std::to_string(launch.block) + " threads with " +
            std::to_string(launch.sharedBytes) + " bytes";

@@ -31,7 +31,6 @@ namespace tessera::emu {
 using KernelFn = void (*)(const int64_t *words);
 
 constexpr int warpSize = 32;
-constexpr int maxBlock = 1024;
 
 struct Launch {
   const char *name = "kernel";
@@ -39,7 +38,7 @@ struct Launch {
   const int64_t *words = nullptr;
   /// Blocks.
   int64_t grid = 1;
-  /// Threads of a block, 1 to maxBlock.
+  /// Threads of a block, 1 to TESSERA_RT_MAX_BLOCK.
   int32_t block = 1;
   /// Bytes of dynamic shared memory; its content is not zero at first.
   int32_t sharedBytes = 0;

@@ -17,11 +17,6 @@
 
 using namespace tessera::rt::cuda::device;
 
-namespace {
-/// As tessera_rt_matmul_fusion_kind.
-enum EpilogueKind { Bias = 1, Gelu = 2, GeluGradient = 3 };
-} // namespace
-
 template <typename T> static TESSERA_DEVICE T *at(int64_t base, int64_t index) {
   return reinterpret_cast<T *>(base) + index;
 }
@@ -42,25 +37,25 @@ static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
     P *argument = reinterpret_cast<P *>(
         at<Stored>(p.aux, int64_t(row) * p.auxLd + column));
     P value = *place, other = value;
-    if (p.kind == GeluGradient)
+    if (p.kind == TESSERA_RT_FUSE_GELU_GRADIENT)
       other = *argument;
     TESSERA_UNROLL
     for (int e = 0; e < count; ++e) {
       Wide x = Type::read(value.element[e]);
-      if (p.kind == GeluGradient) {
+      if (p.kind == TESSERA_RT_FUSE_GELU_GRADIENT) {
         x *= geluSlope(Wide(Type::read(other.element[e])));
       } else {
         if (p.bias)
           x += p.isBiasF32 ? Wide(*at<float>(p.bias, column + e))
                            : Type::read(*at<Stored>(p.bias, column + e));
         other.element[e] = Type::write(x);
-        if (p.kind == Gelu)
+        if (p.kind == TESSERA_RT_FUSE_GELU)
           x = gelu(x);
       }
       value.element[e] = Type::write(x);
     }
     *place = value;
-    if (p.kind == Gelu && p.aux)
+    if (p.kind == TESSERA_RT_FUSE_GELU && p.aux)
       *argument = other;
   }
 }

@@ -108,13 +108,11 @@ TESSERA_KERNEL(tessera_transpose_8, TransposeParams, 256, 4) {
   transposeTile<uint64_t>(p);
 }
 
-static constexpr uint8_t canary = 0xC5;
-static constexpr int canaryBytes = 64;
-
-/// Marks the 64 bytes behind a block. One thread a byte.
-TESSERA_KERNEL(tessera_block_begin, GuardParams, 64, 1) {
-  if (threadIndex() < canaryBytes)
-    reinterpret_cast<uint8_t *>(p.block + p.bytes)[threadIndex()] = canary;
+/// Writes the bytes after a block. One thread per byte.
+TESSERA_KERNEL(tessera_block_begin, GuardParams, TESSERA_RT_CANARY_BYTES, 1) {
+  if (threadIndex() < TESSERA_RT_CANARY_BYTES)
+    reinterpret_cast<uint8_t *>(p.block + p.bytes)[threadIndex()] =
+        TESSERA_RT_CANARY;
 }
 
 /// Looks whether they are as they were. One thread.
@@ -123,8 +121,8 @@ TESSERA_KERNEL(tessera_block_end, GuardParams, 32, 1) {
   if (threadIndex() != 0 || fault[0] != 0)
     return;
   const uint8_t *behind = reinterpret_cast<const uint8_t *>(p.block + p.bytes);
-  for (int i = 0; i < canaryBytes; ++i)
-    if (behind[i] != canary) {
+  for (int i = 0; i < TESSERA_RT_CANARY_BYTES; ++i)
+    if (behind[i] != TESSERA_RT_CANARY) {
       fault[0] = 1 + p.bytes + i;
       fault[1] = p.offset;
       fault[2] = p.bytes;

@@ -14,6 +14,7 @@
 #ifndef TESSERA_RT_CUDA_KERNELS_PARAMS_H
 #define TESSERA_RT_CUDA_KERNELS_PARAMS_H
 
+#include "../../include/tessera_rt_cuda.h"
 #include <stdint.h>
 
 namespace tessera::rt::cuda::device {
@@ -27,7 +28,8 @@ struct FillParams {
 /// with elements of the kernel's size. Rank 1 to 8, the last one innermost.
 struct CopyParams {
   int64_t from, to, rank, total;
-  int64_t extent[8], fromStride[8], toStride[8];
+  int64_t extent[TESSERA_RT_MAX_DIMS], fromStride[TESSERA_RT_MAX_DIMS],
+      toStride[TESSERA_RT_MAX_DIMS];
 };
 
 /// As CopyParams, where fromStride[rank - 2] and toStride[rank - 1] are 1:
@@ -36,7 +38,8 @@ struct TransposeParams {
   int64_t from, to, rank;
   /// Tiles along the last extent but one, and along the last.
   int64_t tileRows, tileColumns;
-  int64_t extent[8], fromStride[8], toStride[8];
+  int64_t extent[TESSERA_RT_MAX_DIMS], fromStride[TESSERA_RT_MAX_DIMS],
+      toStride[TESSERA_RT_MAX_DIMS];
 };
 
 /// A block of `bytes` at `block`, which is `offset` in the arena. `fault` are

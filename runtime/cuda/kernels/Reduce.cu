@@ -15,18 +15,13 @@
 
 using namespace tessera::rt::cuda::device;
 
-namespace {
-/// As tessera_rt_reduction.
-enum Reduction { Sum = 0, Max = 1, Min = 2 };
-} // namespace
-
 /// "a != a" keeps a NaN, and a NaN in b fails the comparison and is taken.
 template <typename Type>
 static TESSERA_DEVICE typename Type::Wide
 combine(int64_t reduction, typename Type::Wide a, typename Type::Wide b) {
-  if (reduction == Max)
+  if (reduction == TESSERA_RT_MAX)
     return (a != a) || a > b ? a : b;
-  if (reduction == Min)
+  if (reduction == TESSERA_RT_MIN)
     return (a != a) || a < b ? a : b;
   return Type::add(a, b);
 }
