@@ -1,6 +1,6 @@
 """What is compared on a GPU: models, sizes, and how the programs are compiled."""
 
-# As test/e2e/train_golden.test and bench/golden_curves.py have it.
+# As test/e2e/training/train_golden.test and bench/golden_curves.py have it.
 CURVE_BATCH, CURVE_SEQ, CURVE_STEPS = 8, 32, 30
 CURVE_OPTIONS = ["--lr", "0.003", "--lr-schedule", "cosine", "--min-lr", "0.0003", "--warmup", "5",
                  "--total-steps", "30", "--weight-decay", "0.1", "--clip", "1.0"]

@@ -1,7 +1,7 @@
 """Checks that each pass has a lit test of its name in the folder of its library:
 FuseCollectivesPass in include/tessera/Collectives/Passes.td is tested in
-test/Collectives/fuse_collectives.mlir or .test, which may say more after the
-name."""
+test/Collectives/fuse_collectives.mlir or .test, or in a folder there. The file may
+say more after the name."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ def main(root):
             passes += 1
             snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
             folder = root / "test" / table.parent.name
-            if not any(folder.glob(f"{snake.lower()}*")):
+            if not any(folder.rglob(f"{snake.lower()}*")):
                 missing.append(f"{name}: expects {folder.relative_to(root)}/{snake.lower()}.mlir")
     print("\n".join(missing) or f"each of {passes} passes has a test")
     return bool(missing) or not passes
