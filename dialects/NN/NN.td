@@ -67,6 +67,17 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMasterAttr = "nn.master";
     /// How a parameter or state starts, on a function argument: #nn.init.
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
+    /// Of a parameter or state that is stored flat, on a function argument: its
+    /// global shape without padding, and the parameter's shape, which is that of
+    /// files. Both have as many elements, in the same order unless there are
+    /// tiles.
+    static constexpr ::llvm::StringLiteral kStoredShapeAttr = "nn.stored_shape";
+    static constexpr ::llvm::StringLiteral kLogicalShapeAttr =
+        "nn.logical_shape";
+    /// Of the same: into how many tiles each dimension of the parameter is
+    /// divided, without a rest. Tile after tile is stored; the tiles and the
+    /// elements of each are in row-major order.
+    static constexpr ::llvm::StringLiteral kTilesAttr = "nn.tiles";
   }];
 }
 

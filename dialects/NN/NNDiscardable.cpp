@@ -68,6 +68,43 @@ static LogicalResult verifyShape(const AttributePlace &place,
          << ": expects an array of sizes from 0 but got " << attr.getValue();
 }
 
+/// Shapes of what is stored flat.
+static LogicalResult verifyFlat(const AttributePlace &place,
+                                NamedAttribute attr) {
+  if (failed(verifyShape(place, attr)))
+    return failure();
+  auto get = [&](StringRef name) {
+    return dyn_cast_or_null<DenseI64ArrayAttr>(
+        cast<FunctionOpInterface>(place.op).getArgAttr(place.index, name));
+  };
+  auto error = [&] {
+    return place.op->emitError() << "argument " << place.index << ": "
+                                 << attr.getName().getValue() << ": ";
+  };
+  auto stored = get(NNDialect::kStoredShapeAttr);
+  auto logical = get(NNDialect::kLogicalShapeAttr);
+  if (!stored || !logical)
+    return error() << "expects " << NNDialect::kStoredShapeAttr << " and "
+                   << NNDialect::kLogicalShapeAttr << " beside it";
+  ArrayRef<int64_t> shape = logical.asArrayRef();
+  if (attr.getName() != NNDialect::kTilesAttr) {
+    if (ShapedType::getNumElements(stored.asArrayRef()) ==
+        ShapedType::getNumElements(shape))
+      return success();
+    return error() << "expects as many elements in " << stored << " as in "
+                   << logical;
+  }
+  auto tiles = cast<DenseI64ArrayAttr>(attr.getValue());
+  bool divides = tiles.size() == logical.size() &&
+                 llvm::all_of_zip(shape, tiles.asArrayRef(),
+                                  [](int64_t size, int64_t count) {
+                                    return count >= 1 && size % count == 0;
+                                  });
+  if (divides)
+    return success();
+  return error() << "expects divisors of " << logical << " but got " << tiles;
+}
+
 static constexpr StringRef kArgumentNames[] = {
     NNDialect::kParamAttr, NNDialect::kStateAttr, NNDialect::kInputAttr};
 static constexpr StringRef kResultNames[] = {NNDialect::kOutputAttr};
@@ -143,10 +180,9 @@ static constexpr KnownAttribute kKnown[] = {
     {NNDialect::kInitAttr, kOnArgument, verifyInit},
     {NNDialect::kDimsAttr, kOnArgument | kOnOperation, verifyDims},
     {NNDialect::kOutputAttr, kOnResult, verifyName},
-    // Of FlatState.h, which this layer does not see.
-    {"nn.stored_shape", kOnArgument, verifyShape},
-    {"nn.logical_shape", kOnArgument, verifyShape},
-    {"nn.tiles", kOnArgument, verifyShape},
+    {NNDialect::kStoredShapeAttr, kOnArgument, verifyFlat},
+    {NNDialect::kLogicalShapeAttr, kOnArgument, verifyFlat},
+    {NNDialect::kTilesAttr, kOnArgument, verifyFlat},
 };
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,

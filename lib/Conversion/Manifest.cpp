@@ -212,17 +212,20 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
   llvm::StringSet<> taken;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     std::string name = getArgumentName(step, i);
-    FailureOr<json::Object> value = describe(
-        step, mesh,
-        {makeUnique(name, taken), step.getArgumentTypes()[i],
-         step.getArgAttrOfType<dist::ShardingAttr>(
-             i, dist::DistDialect::kShardingAttr),
-         step.getArgAttrOfType<DenseI64ArrayAttr>(
-             i, dist::DistDialect::kGlobalShapeAttr),
-         offsets[i],
-         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kStoredShapeAttr),
-         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kLogicalShapeAttr),
-         step.getArgAttrOfType<DenseI64ArrayAttr>(i, kTilesAttr)});
+    FailureOr<json::Object> value =
+        describe(step, mesh,
+                 {makeUnique(name, taken), step.getArgumentTypes()[i],
+                  step.getArgAttrOfType<dist::ShardingAttr>(
+                      i, dist::DistDialect::kShardingAttr),
+                  step.getArgAttrOfType<DenseI64ArrayAttr>(
+                      i, dist::DistDialect::kGlobalShapeAttr),
+                  offsets[i],
+                  step.getArgAttrOfType<DenseI64ArrayAttr>(
+                      i, nn::NNDialect::kStoredShapeAttr),
+                  step.getArgAttrOfType<DenseI64ArrayAttr>(
+                      i, nn::NNDialect::kLogicalShapeAttr),
+                  step.getArgAttrOfType<DenseI64ArrayAttr>(
+                      i, nn::NNDialect::kTilesAttr)});
     if (failed(value))
       return failure();
     if (auto vocab =
@@ -290,8 +293,9 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
                   dist::getResultSharding(step, i),
                   step.getResultAttrOfType<DenseI64ArrayAttr>(
                       i, dist::DistDialect::kGlobalShapeAttr),
-                  resultOffsets[i], getShape(kStoredShapeAttr),
-                  getShape(kLogicalShapeAttr), getShape(kTilesAttr)});
+                  resultOffsets[i], getShape(nn::NNDialect::kStoredShapeAttr),
+                  getShape(nn::NNDialect::kLogicalShapeAttr),
+                  getShape(nn::NNDialect::kTilesAttr)});
     if (failed(value))
       return failure();
     results.push_back(std::move(*value));

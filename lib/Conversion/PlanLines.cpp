@@ -154,8 +154,8 @@ static std::string describeOptimizer(const Plan &plan) {
 
 /// Elements of an argument on all ranks, without padding.
 static int64_t countElements(func::FuncOp step, unsigned argument) {
-  auto shape =
-      step.getArgAttrOfType<DenseI64ArrayAttr>(argument, kStoredShapeAttr);
+  auto shape = step.getArgAttrOfType<DenseI64ArrayAttr>(
+      argument, nn::NNDialect::kStoredShapeAttr);
   if (!shape)
     shape = step.getArgAttrOfType<DenseI64ArrayAttr>(
         argument, dist::DistDialect::kGlobalShapeAttr);
@@ -169,7 +169,7 @@ static int64_t countElements(func::FuncOp step, unsigned argument) {
 /// Bytes that padding takes of an argument, on average over the ranks.
 static double getPaddingBytes(func::FuncOp step, unsigned argument,
                               const Mesh &mesh) {
-  if (!step.getArgAttr(argument, kStoredShapeAttr) &&
+  if (!step.getArgAttr(argument, nn::NNDialect::kStoredShapeAttr) &&
       !step.getArgAttr(argument, dist::DistDialect::kGlobalShapeAttr))
     return 0;
   auto type = cast<RankedTensorType>(step.getArgumentTypes()[argument]);

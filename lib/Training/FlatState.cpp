@@ -103,11 +103,13 @@ RankedTensorType FlatState::getType(Type element) const {
 
 SmallVector<NamedAttribute> FlatState::getAttributes(Builder &b) const {
   SmallVector<NamedAttribute> attributes{
-      b.getNamedAttr(kStoredShapeAttr, b.getDenseI64ArrayAttr(stored)),
-      b.getNamedAttr(kLogicalShapeAttr, b.getDenseI64ArrayAttr(logical))};
+      b.getNamedAttr(nn::NNDialect::kStoredShapeAttr,
+                     b.getDenseI64ArrayAttr(stored)),
+      b.getNamedAttr(nn::NNDialect::kLogicalShapeAttr,
+                     b.getDenseI64ArrayAttr(logical))};
   if (isPermuted())
-    attributes.push_back(
-        b.getNamedAttr(kTilesAttr, b.getDenseI64ArrayAttr(tiles)));
+    attributes.push_back(b.getNamedAttr(nn::NNDialect::kTilesAttr,
+                                        b.getDenseI64ArrayAttr(tiles)));
   return attributes;
 }
 
@@ -132,8 +134,9 @@ tessera::getFlatIndices(FunctionOpInterface func, unsigned number) {
     auto attr = func.getArgAttrOfType<DenseI64ArrayAttr>(number, name);
     return attr ? attr.asArrayRef() : ArrayRef<int64_t>();
   };
-  ArrayRef<int64_t> stored = get(kStoredShapeAttr),
-                    logical = get(kLogicalShapeAttr), tiles = get(kTilesAttr);
+  ArrayRef<int64_t> stored = get(nn::NNDialect::kStoredShapeAttr),
+                    logical = get(nn::NNDialect::kLogicalShapeAttr),
+                    tiles = get(nn::NNDialect::kTilesAttr);
   if (stored.empty())
     return std::nullopt;
   auto type = cast<RankedTensorType>(func.getArgumentTypes()[number]);

@@ -370,9 +370,15 @@ bool OpMatcher::checkLinear(llvm::SmallBitVector partial,
   }
   if (isLinear(reduction, all))
     return true;
-  return wrong("operand " + names + " is still to be reduced" + over + " by " +
-               stringifyReduction(reduction) +
-               ", which the op does not commute with on these operands");
+  // A maximum of equal elements is partial over any axes, too.
+  bool mayBePartial = llvm::any_of(factors, [](const FactorState &factor) {
+    return factor.isUniform && factor.localSize != factor.globalSize;
+  });
+  fail(mayBePartial ? Fit::Unknown : Fit::Wrong,
+       "operand " + names + " is still to be reduced" + over + " by " +
+           stringifyReduction(reduction) +
+           ", which the op does not commute with on these operands");
+  return false;
 }
 
 bool OpMatcher::checkPartialAxis(const AxisRef &axis) {

@@ -7,6 +7,7 @@
 
 #include "VerifyData.h"
 #include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Training/FlatState.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,7 +23,7 @@ using llvm::StringRef;
 static llvm::SmallVector<int64_t> getFileShape(mlir::func::FuncOp function,
                                                unsigned i) {
   if (auto shape = function.getArgAttrOfType<mlir::DenseI64ArrayAttr>(
-          i, kLogicalShapeAttr);
+          i, nn::NNDialect::kLogicalShapeAttr);
       shape && getFlatIndices(function, i))
     return llvm::SmallVector<int64_t>(shape.asArrayRef());
   auto tensor =

@@ -29,15 +29,6 @@
 
 namespace tessera {
 
-/// Of an argument stored flat: its shape without padding, and the parameter's
-/// shape, which has as many elements and is that of files. They are in the same
-/// order, but with tiles: their number by dimension of the parameter, each of
-/// which divides by it. Then tile after tile is stored, both the tiles and the
-/// elements of each in row-major order.
-constexpr llvm::StringLiteral kStoredShapeAttr = "nn.stored_shape";
-constexpr llvm::StringLiteral kLogicalShapeAttr = "nn.logical_shape";
-constexpr llvm::StringLiteral kTilesAttr = "nn.tiles";
-
 /// Of argument `number` of a global function: the linear index in it of each
 /// element of its logical shape, in row-major order. None if it is stored
 /// in its own shape.

@@ -46,6 +46,21 @@ func.func @one_name(%w: tensor<4xf32> {nn.param = "w"}, %m: tensor<4xf32> {nn.st
 // -----
 // expected-error @+1 {{nn.tiles: expects an array of sizes from 0 but got 1 : i64}}
 func.func @tiles(%a: tensor<4xf32> {nn.tiles = 1}) { return }
+
+// -----
+
+// expected-error @+1 {{argument 0: nn.tiles: expects nn.stored_shape and nn.logical_shape beside it}}
+func.func @no_shapes(%a: tensor<4xf32> {nn.tiles = array<i64: 2, 1>}) { return }
+
+// -----
+
+// expected-error @+1 {{argument 0: nn.logical_shape: expects as many elements in array<i64: 4> as in array<i64: 2, 3>}}
+func.func @other_size(%a: tensor<4xf32> {nn.stored_shape = array<i64: 4>, nn.logical_shape = array<i64: 2, 3>}) { return }
+
+// -----
+
+// expected-error @+1 {{argument 0: nn.tiles: expects divisors of array<i64: 2, 3> but got array<i64: 1, 2>}}
+func.func @no_divisor(%a: tensor<6xf32> {nn.stored_shape = array<i64: 6>, nn.logical_shape = array<i64: 2, 3>, nn.tiles = array<i64: 1, 2>}) { return }
 // -----
 // expected-error @+1 {{nn.vocab: expects a number of ids, at least 1, but got 0 : i64}}
 func.func @vocab(%w: tensor<4xi32> {nn.vocab = 0}) { return }

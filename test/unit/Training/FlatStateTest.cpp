@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Training/FlatState.h"
+#include "dialects/NN/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,7 +51,7 @@ struct FlatStateTest : ::testing::Test {
     layout.getSharding().print(os, mesh);
     Builder builder(&context);
     for (NamedAttribute attr : layout.getAttributes(builder))
-      if (attr.getName() == kTilesAttr) {
+      if (attr.getName() == nn::NNDialect::kTilesAttr) {
         os << " tiles ";
         print(cast<DenseI64ArrayAttr>(attr.getValue()).asArrayRef());
       }
