@@ -4,7 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which tensors share memory is told as the planner of the arena does it, so
-// that the peak of an order is what the planner will find, up to gaps.
+// that the peak of an order is what the planner will find, up to gaps. An op is
+// a task; a start and its wait are one. A block of memory lists the tasks that
+// write or read it, which is its live interval in any order:
+//
+//     op                                task  after  channel  blocks touched
+//     %1 = rt.kernel @a(%0)                0  -      -        %0, %1
+//     %f = dist.start %1 {all_gather}      1  0      dp       %1, %3
+//     %2 = rt.kernel @b(%0)                2  -      -        %0, %2
+//     %3 = dist.wait %f, %1                1
+//     %4 = rt.kernel @c(%2, %3)            3  2, 1   -        %2, %3, %4
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +94,7 @@ private:
   /// without bytes.
   llvm::DenseMap<Value, unsigned> memoryOf;
   SmallVector<int64_t> memoryEnd;
-  /// What lies in the place of another value.
+  /// Values that are stored at the address of another one.
   llvm::DenseSet<Value> kept;
   /// Made of parameters alone.
   llvm::DenseSet<Value> resting;
@@ -233,8 +242,9 @@ void TaskBuilder::touch(unsigned memory, unsigned task) {
     tasks.push_back(task);
 }
 
-/// Whether the result is written over an operand that dies here. Whatever else
-/// reads that memory then comes before.
+/// Whether the result is written over an operand that dies here. All other
+/// tasks that touch that memory then come before: a write after read must wait
+/// for the reads.
 bool TaskBuilder::reuse(Operation &op, unsigned task, OpResult result) {
   auto iface = dyn_cast<rt::ReuseOpInterface>(op);
   bool reducesInPlace = isa_and_nonnull<dist::AllReduceOp>(firstCollective(op));

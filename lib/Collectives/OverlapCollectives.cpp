@@ -3,9 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives become starts and waits, and ops move between them. What is a
-// good order is decided in OverlapSchedule.cpp; the planner of the arena says
-// whether its memory is within the limit.
+// Collectives become starts and waits, and ops move between them. The order is
+// found in OverlapSchedule.cpp; the planner of the arena says whether its
+// memory is within the limit.
+//
+//     %1 = dist.all_reduce %0              %f = dist.start %0 { all_reduce }
+//     %2 = rt.kernel @b(%x)         =>     %2 = rt.kernel @b(%x)
+//     %3 = rt.kernel @u(%1, %2)            %1 = dist.wait %f, %0
+//                                          %3 = rt.kernel @u(%1, %2)
+//
+// Loops come before the blocks around them, since a loop is one op there, whose
+// time is that of the order inside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -254,7 +262,9 @@ struct OverlapCollectivesPass
   /// fits.
   std::optional<int64_t> arrange(FunctionOverlap &work, func::FuncOp func,
                                  std::optional<int64_t> before, int64_t slack) {
-    // Gaps between blocks are seen by the planner alone.
+    // The scheduler counts live bytes; only the planner sees gaps between them.
+    // So the order gets less and less room until the planned arena fits, at
+    // last an eighth of the arena less than the blocking order takes.
     int64_t step = before.value_or(0) / 32;
     for (int64_t tried : {slack, slack / 2, int64_t(0), -step, -4 * step}) {
       work.schedule(tried);

@@ -3,9 +3,24 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// List scheduling with a clock. Each turn starts the collectives that can
-// start, then runs one op: the next of the program, unless it would stall and
-// another one need not.
+// List scheduling with a clock (R. L. Graham: Bounds on Multiprocessing Timing
+// Anomalies, 1969). Each turn starts the collectives that can start, the one
+// first whose result is needed first, and then runs one op: the next of the
+// program, unless it would stall and another one need not. Four ops and an
+// all-reduce R, all in memory that fits:
+//
+//     program    a: 4 s, R: 6 s after a, b: 3 s, u: 2 s after R, c: 2 s
+//     blocking   |a a a a|R R R R R R|b b b|u u|c c|       17 s
+//     scheduled  |a a a a|b b b|c c|-|u u|                 12 s
+//                        |R R R R R R|                     1 s exposed
+//
+//     order      run a, start R, run b, run c, wait R, run u
+//
+// At 7 s u is next but would stall until 10 s, so c runs first. At 9 s nothing
+// else can run, and the device waits.
+//
+// Memory: an op or a collective that begins before its turn must leave room for
+// the forecast of the rest in program order, which a segment tree holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +125,8 @@ private:
 
 } // namespace
 
-/// Bytes that live while each task runs, in the order of the program.
+/// Bytes that live while each task runs, in the order of the program: prefix
+/// sums of the bytes that come with a task and are gone after it.
 static std::vector<int64_t> getProfile(const OverlapProblem &problem) {
   std::vector<int64_t> live(problem.tasks.size() + 1, 0);
   for (const OverlapBlock &block : problem.blocks) {
@@ -136,7 +152,8 @@ ListScheduler::ListScheduler(const OverlapProblem &problem, int64_t limit)
   blocksOf.resize(n);
   users.resize(n);
   needed.assign(n, n);
-  // Through tasks that take no time, and through other collectives.
+  // The first op that needs a task, also through tasks that take no time and
+  // through other collectives. Backwards, so that users are done first.
   for (unsigned i = n; i-- > 0;) {
     bool passesOn = task(i).isTransfer() || task(i).seconds == 0;
     for (unsigned other : task(i).after)
@@ -207,6 +224,8 @@ void ListScheduler::noteStarted(unsigned i) {
   }
 }
 
+/// A channel carries one collective after the other, so this one is over as
+/// long after the later of now and the end of the last one there.
 void ListScheduler::start(unsigned i) {
   double &free = channelFree[task(i).channel];
   finish[i] = free = std::max(now, free) + task(i).seconds;
@@ -307,6 +326,7 @@ void ListScheduler::startTransfers() {
     turn = {next->first, i + 1};
     if (!isStartable(i))
       continue;
+    // All of these are over by the clock, but may not have been waited for.
     for (unsigned other : task(i).after)
       if (!over[other])
         wait(other);
@@ -372,7 +392,7 @@ void ListScheduler::waitForFinished() {
     wait(i);
 }
 
-/// An op behind the next one that can run at once.
+/// An op after the next one that can run at once, of the next kWindow.
 std::optional<unsigned> ListScheduler::findOther() const {
   unsigned end = std::min(barrier, windowEnd);
   for (auto it = readyOps.upper_bound(front); it != readyOps.end(); ++it) {
@@ -394,7 +414,7 @@ OverlapOrder ListScheduler::run() {
     if (readyTime(next) > now)
       if (std::optional<unsigned> other = findOther())
         next = *other;
-    // A barrier comes behind the starts of all collectives before it.
+    // A barrier comes after the starts of all collectives before it.
     if (task(next).isBarrier)
       for (; firstTransfer < next; ++firstTransfer)
         if (task(firstTransfer).isTransfer() && !started[firstTransfer])
@@ -409,6 +429,7 @@ OverlapOrder ListScheduler::run() {
     makeRoom(next);
     compute(next);
   }
+  // Collectives whose result no op needs.
   for (unsigned i = 0; i < n; ++i)
     if (!started[i])
       startNow(i);

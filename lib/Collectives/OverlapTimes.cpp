@@ -3,6 +3,18 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks an order, and runs it once: a discrete event simulation with one clock
+// for the device and one for each channel. "run a, start R, run b, run c, wait
+// R, run u" of 4, 6, 3, 2 and 2 seconds:
+//
+//     event       device  channel
+//     run a       0 - 4
+//     start R             4 - 10
+//     run b       4 - 7
+//     run c       7 - 9
+//     wait R      9 - 10             a stall: 1 s of R is exposed
+//     run u      10 - 12
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Collectives/OverlapSchedule.h"
@@ -58,7 +70,8 @@ static std::string nameOf(OverlapEvent event) {
   return kinds[event.kind] + std::to_string(event.task);
 }
 
-/// For each task the number of barriers before it in the program.
+/// For each task the number of barriers before it in the program. Tasks of
+/// equal numbers may exchange their order.
 static std::vector<unsigned> countBarriers(const OverlapProblem &problem) {
   std::vector<unsigned> counts;
   unsigned count = 0;
@@ -74,7 +87,8 @@ tessera::verifyOverlap(const OverlapProblem &problem,
                        ArrayRef<OverlapEvent> order) {
   std::vector<State> states(problem.tasks.size(), State::Waiting);
   std::vector<unsigned> barriers = countBarriers(problem);
-  // Of each number of barriers, tasks that have not begun.
+  // Of each number of barriers, tasks that have not begun: a barrier may run
+  // once those of its own number have.
   std::vector<unsigned> left(barriers.empty() ? 1 : barriers.back() + 2, 0);
   for (unsigned count : barriers)
     ++left[count];
@@ -128,7 +142,8 @@ static int64_t getPeak(const OverlapProblem &problem,
       begins[event.task] = position;
     ends[event.task] = position;
   }
-  // Bytes that come at a position, and that are gone behind it.
+  // Bytes that come at a position, and that are gone after it. A block lives
+  // from the first event of its tasks to the last one.
   std::vector<int64_t> come(order.size() + 1), go = come;
   for (const OverlapBlock &block : problem.blocks) {
     unsigned first = order.size(), last = 0;
@@ -180,6 +195,8 @@ OverlapTimes tessera::timeOverlap(const OverlapProblem &problem,
     }
   }
   times.seconds = now;
+  // The exposed time of a collective is its overlap with stalls, of which none
+  // meets another: a binary search finds the first one.
   for (unsigned i = 0; i < problem.tasks.size(); ++i) {
     if (!problem.tasks[i].isTransfer())
       continue;

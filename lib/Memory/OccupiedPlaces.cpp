@@ -3,6 +3,19 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A segment tree over the steps (M. de Berg, O. Cheong, M. van Kreveld, M.
+// Overmars: Computational Geometry, 2008, section 10.3), which answers "which
+// addresses are taken in some step from `first` to `last`?". A block takes them
+// if it lives in step `first`, or begins later in that range:
+//
+//                      1
+//              2               3        A, steps 0 to 1: throughout 2
+//          4       5       6       7                     begun 4, 2, 1
+//        step 0  step 1  step 2         C, step 2:       throughout 6
+//                                                        begun 6, 3, 1
+//     steps 1 to 2:   throughout of 5, 2, 1, the ancestors of step 1:   A
+//                     begun of 6, the nodes of steps 2 to 2:            C
+//
 //===----------------------------------------------------------------------===//
 
 #include "OccupiedPlaces.h"
@@ -34,7 +47,8 @@ OccupiedPlaces::OccupiedPlaces(unsigned numSteps)
     : numLeaves(llvm::PowerOf2Ceil(std::max(numSteps, 1u))),
       throughout(2 * numLeaves), begun(2 * numLeaves) {}
 
-/// Calls `fn` with the fewest nodes whose steps are `first` to `last`.
+/// Calls `fn` with the fewest nodes whose steps are `first` to `last`, from
+/// both ends upwards: at most two on each level.
 void OccupiedPlaces::forEachNode(unsigned first, unsigned last,
                                  llvm::function_ref<void(unsigned)> fn) const {
   unsigned low = first + numLeaves, high = last + 1 + numLeaves;
@@ -76,8 +90,8 @@ static AddressRange *unite(llvm::ArrayRef<AddressRange> a,
   return out + 1;
 }
 
-/// Unites the sets in `found` in pairs, and the pairs in pairs, until they are
-/// one.
+/// Merges the sets in `found` pairwise, as merge sort does, until they are one.
+/// The two buffers take turns as input and output.
 void OccupiedPlaces::uniteFound() {
   size_t total = 0;
   for (llvm::ArrayRef<AddressRange> ranges : found)

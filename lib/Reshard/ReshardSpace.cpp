@@ -3,8 +3,23 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of axes and their relations, states, sizes, and the bound that guides
-// the search. ReshardMoves.cpp has the moves.
+// Parts of axes and their relations, states, and sizes. ReshardMoves.cpp has
+// the moves, ReshardBound.cpp the bound that guides the search.
+//
+// A part of an axis is a range of its factorization: {preSize, size} has stride
+// and size among the coordinates of the axis, as a digit in a mixed radix (D.
+// E. Knuth: The Art of Computer Programming 2, section 4.1). A mesh of x=4, y=2
+// whose axes may be split at every divisor has four parts:
+//
+//     number  part      conflicts  splits   atoms
+//     0       x:(1)2    0 1                 0        major 2 of x
+//     1       x         0 1 2      (0, 2)   0 2
+//     2       x:(2)2    1 2                 2        minor 2 of x
+//     3       y         3                   3
+//     joined: 0 then 2 is 1; no other pair is one part
+//
+// The shardings [{x:(1)2, x:(2)2}, {}] and [{x}, {}] are the same state [1][],
+// since neighbours that are one part are joined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +49,9 @@ ReshardSpace::ReshardSpace(const Mesh &mesh, const MeshLinks &links,
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// All dimensions, or, of many, those that are sharded and then the first.
+/// The dimensions of states: all of the tensor, or, if it has more than a state
+/// holds, the sharded ones and then the first others. The rest only counts as
+/// elements. Invalid if too many are sharded.
 void ReshardSpace::chooseDims(const Sharding &from, const Sharding &to,
                               ArrayRef<int64_t> tensorShape) {
   for (bool sharded : {true, false})
@@ -55,6 +72,7 @@ void ReshardSpace::chooseDims(const Sharding &from, const Sharding &to,
     shape.push_back(tensorShape[d]);
 }
 
+/// Prime factors of `n`, with multiplicity: 12 has 3.
 static int countPrimes(int64_t n) {
   int count = 0;
   for (int64_t p = 2; n > 1; ++p)
@@ -63,6 +81,8 @@ static int countPrimes(int64_t n) {
   return count;
 }
 
+/// Finds the positions at which each axis may be split, and makes a part of
+/// each pair of positions of which one divides the other.
 void ReshardSpace::addParts(const Sharding &from, const Sharding &to,
                             Cuts cuts) {
   int primes = 0;
@@ -102,6 +122,8 @@ void ReshardSpace::addParts(const Sharding &from, const Sharding &to,
   }
 }
 
+/// Fills the tables of relations between parts, each pair once, so that the
+/// search has bit operations and look-ups alone.
 void ReshardSpace::relate() {
   size_t n = parts.size();
   conflicts.assign(n, 0);
@@ -149,6 +171,7 @@ void ReshardSpace::relate() {
   }
 }
 
+/// The best rates of any link, for bounds.
 void ReshardSpace::setRates() {
   latency = std::numeric_limits<double>::infinity();
   for (const LinkSpans &axis : links.axes)
@@ -252,7 +275,9 @@ size_t tessera::hashState(const ReshardSpace::State &state) {
 // Groups and times
 //===----------------------------------------------------------------------===//
 
-/// The least list of axes that has all of `refs` in it.
+/// The least list of axes that contains all of `refs`. Parts of one axis that
+/// do not nest make its part from the first to the last of them, or, if that is
+/// no part, the whole axis.
 static AxisList unite(const Mesh &mesh, AxisList refs) {
   llvm::sort(refs);
   AxisList all;
@@ -279,6 +304,9 @@ static AxisList unite(const Mesh &mesh, AxisList refs) {
   return mergeAdjacent(all);
 }
 
+/// Bits of the parts that a permute between two states exchanges: for each
+/// dimension all but the common prefix and suffix of the finest parts. The
+/// devices of one group of the permute differ in these alone.
 uint64_t ReshardSpace::getChanged(const State &from, const State &to) const {
   uint64_t changed = 0;
   for (auto [before, after] : llvm::zip(from.dims, to.dims)) {
@@ -310,6 +338,8 @@ AxisList ReshardSpace::getPermuteAxes(const State &from,
   return unite(mesh, refs);
 }
 
+/// The links under a group, kept by its bits: a search asks for few groups
+/// often.
 ArrayRef<LinkSpan> ReshardSpace::spansOf(uint64_t mask) const {
   auto [it, isNew] = spans.try_emplace(mask);
   if (isNew) {

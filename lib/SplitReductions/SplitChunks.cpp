@@ -1,7 +1,27 @@
-//===- SplitChunks.cpp - Sums of columns by parts of them -----------------===//
+//===- SplitChunks.cpp - Column sums split over chunks of rows ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The two-pass reduction of a GPU: one launch makes a partial sum for each
+// chunk of rows, the next adds them (M. Harris: Optimizing Parallel Reduction
+// in CUDA, NVIDIA, 2007). There are no atomics, so the order of additions is
+// fixed.
+//
+// splitIntoChunks() takes whole reduction loops, from the first one on, and
+// then a divisor of the next, until there are kRowsOfGPU chunks, each of
+// kLeastPart additions or more:
+//
+//     32x1024x768 -> 768    wanted = min(512 / 1, 32 * 1024 / 16) = 512
+//       loop of 32:    all of it; 512 / 32 = 16 chunks are still wanted
+//       loop of 1024:  as 16 x 64; 64 additions are left to each chunk
+//       chunks         32x16x(64)x768 -> 32x16x768, then 32x16x768 -> 768
+//
+//     2018x96 -> 96         wanted = min(512, 2018 / 16) = 126
+//       loop of 2018:  2 is its largest divisor up to 126: 2x(1009)x96
+//
+// The chunks of carryParts() are neighbouring rows, so that a kernel that has
+// these rows anyway adds them on the way: (b, s, c) -> (b, s floordiv 32, c).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +34,7 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// The elements that one part adds, at least.
+/// Additions of one chunk, at least: fewer are not worth a second op.
 static constexpr int64_t kLeastPart = 16;
 
 linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
@@ -27,6 +47,8 @@ linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
   SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = *map;
+  // All reduction loops but the last one index chunks, and so does the last
+  // one's quotient: 32x1024 rows by 32 are 32x32 chunks.
   unsigned last = op.getNumReductionLoops() - 1;
   std::fill_n(iterators.begin(), last, IteratorType::parallel);
   SmallVector<int64_t> shape = op.getStaticLoopRanges();
@@ -84,6 +106,7 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
       iterators.back() != IteratorType::parallel)
     return nullptr;
+  // Rows that the op has by itself, and the additions of each result element.
   int64_t rows = 1, additions = 1;
   SmallVector<unsigned> parallel;
   for (unsigned i = 0; i < loops; ++i) {
@@ -115,6 +138,7 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
       continue;
     }
     int64_t outer = largestDivisor(sizes[i], wanted);
+    // A loop can be split in a map only if it is an index by itself.
     bool isPlain = llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
       return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
         return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(i);
@@ -128,7 +152,7 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   }
   if (parts.empty())
     return nullptr;
-  // Parts, the other columns' loops, what is left of the sum, the last column.
+  // The loops in order: chunks, columns but the last, additions, last column.
   unsigned all = cut.getNumLoops();
   SmallVector<unsigned> order(parts), rest;
   iterators = cut.getIteratorTypesArray();
@@ -142,6 +166,7 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   linalg::GenericOp sum = reorder(b, cut, order);
   if (cut != op)
     cut.erase();
+  // The partial sums have a dimension for each loop but those of additions.
   sizes = sum.getStaticLoopRanges();
   SmallVector<int64_t> shape;
   SmallVector<unsigned> stored;

@@ -1,7 +1,18 @@
-//===- SplitColumns.cpp - Sums of columns by blocks of columns ------------===//
+//===- SplitColumns.cpp - Column sums split over blocks of columns --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loop tiling and interchange: a block of columns is a row of the kernel, and
+// the reduction runs inside it, over the block's vector of sums.
+//
+//     for r in 512:                  for block in 12:        threads
+//       for c in 768:       =>         for r in 512:
+//         y[c] += x[r, c]                for c in 64:        vectors
+//                                          y[block, c] += x[r, block, c]
+//
+// Blocks are of the largest multiple of 16 columns up to 64 that divides. An op
+// that has kEnoughRows rows already is only interchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,6 +71,7 @@ bool tessera::splitColumns(linalg::GenericOp op) {
   SmallVector<unsigned> parallel, reductions;
   for (auto [i, kind] : llvm::enumerate(iterators))
     (kind == IteratorType::parallel ? parallel : reductions).push_back(i);
+  // The columns must be the innermost loop and stored in the loops' order.
   unsigned last = op.getNumLoops() - 1;
   AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (op.getNumResults() != 1 || !getStart(op, 0) || parallel.empty() ||
@@ -80,6 +92,7 @@ bool tessera::splitColumns(linalg::GenericOp op) {
     for (AffineExpr expr : map.getResults())
       if (!isa<AffineDimExpr>(expr) && expr.isFunctionOfDim(last))
         return false;
+  // In order: parallel loops, blocks of columns, additions, columns of a block.
   GenericBuilder b(op.getLoc(), op);
   linalg::GenericOp made = blocks > 1 ? splitLastLoop(b, op, blocks) : op;
   SmallVector<unsigned> order(ArrayRef(parallel).drop_back());
@@ -88,6 +101,7 @@ bool tessera::splitColumns(linalg::GenericOp op) {
   llvm::append_range(order, reductions);
   order.push_back(blocks > 1 ? last + 1 : last);
   linalg::GenericOp sum = reorder(b, made, order);
+  // 12x64 sums are the 768 sums of before.
   Value result = sum.getResult(0);
   if (blocks > 1) {
     auto type = cast<RankedTensorType>(op.getResult(0).getType());

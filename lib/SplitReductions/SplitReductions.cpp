@@ -3,15 +3,30 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel's threads share its rows, the leading parallel loops. A sum over
-// leading dimensions has none: here its columns become rows of blocks of
-// columns; and a sum over everything becomes sums of parts, and their sum. The
-// parts depend on the shape alone, so results do not depend on threads.
+// A kernel's threads share its rows, the leading parallel loops. A reduction
+// over leading dimensions has none. This pass splits reductions: some of a
+// reduction's iterations become a parallel loop of partial sums, which a second
+// op adds. That is `rfactor` (P. Suriana, A. Adams, S. Kamil: Parallel
+// Associative Reductions in Halide, CGO 2017); of matmuls it is called split-K.
+// The chunks depend on the shape alone, so results do not depend on threads.
 //
-// A GPU needs more rows: there a sum of columns is done by parts first, each
-// over all columns, and then over the parts by blocks of columns. Where another
-// op works on the same rows, parts are of rows that follow each other, so that
-// one kernel can do both (ColumnReductions.h).
+// A host splits the columns, which needs no second op; a GPU needs more rows
+// and splits the reduction first. The column sums of a tensor of 32x1024x768:
+//
+//              host                              GPU
+//     columns  0..63  64..127 . 704..767         0 ............ 767
+//              +------+-------+ +-------+ row 0  +----------------+
+//              |      |       | |       |   .    | chunk 0        |
+//     32x1024  | sum  | sum   | | sum   |   63   +----------------+
+//     rows     |      |       | |       |   64   | chunk 1        |
+//              |      |       | |       |   .    +- - - - - - - - +
+//              +------+-------+ +-------+ 32767  | chunk 511      |
+//                                                +----------------+
+//              12 rows for threads,              then the sum of 512 chunks, as
+//              each of 64 columns                on a host
+//
+// If another op works on the same rows, chunks are of neighbouring rows, so
+// that one kernel can do both (ColumnReductions.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +45,10 @@ using namespace mlir;
 using namespace tessera;
 using utils::IteratorType;
 
-/// Fewer iterations are done before a second thread is awake.
+/// Iterations of a loop; fewer are done before a second thread is awake.
 static constexpr int64_t kWorthThreads = 16 * 1024;
 
-/// True if it matters in which order the loops run, or the body knows where it
-/// stands.
+/// True if the order of the loops matters, or the body reads its own indices.
 static bool dependsOnPlace(linalg::GenericOp op) {
   return !hasPlainResults(op) ||
          op.getBody()
@@ -46,9 +60,10 @@ static bool dependsOnPlace(linalg::GenericOp op) {
              .wasInterrupted();
 }
 
-/// A row of a tensor of `size` elements that is seen as rows of equal length, a
-/// few thousand of them; all of it where that is little; 0 if no length
-/// divides.
+/// The length of the rows into which a reduction of `size` elements is split:
+/// about 4096 rows, of at least 1024 elements. The whole size if that is less
+/// than kWorthThreads; 0 if no length up to four times the least divides.
+/// 768x12x64 = 589,824 elements are 576 rows of 1024.
 static int64_t getFlatRow(int64_t size) {
   constexpr int64_t kParts = 4096, kLeast = 1024, kVector = 8;
   if (size < kWorthThreads)
@@ -60,8 +75,9 @@ static int64_t getFlatRow(int64_t size) {
   return 0;
 }
 
-/// Sees the tensors of a sum over everything as rows, whatever their shape, so
-/// that those of one size share code; the sum that takes its place.
+/// Reshapes the operands of a reduction over all elements to rows, whatever
+/// their shape, so that reductions of one size share code. Returns the op that
+/// replaces it, or `op` itself if it stays.
 static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
   unsigned loops = op.getNumLoops();
   int64_t size = 1;
@@ -100,8 +116,10 @@ static linalg::GenericOp flattenWhole(linalg::GenericOp op) {
   return made;
 }
 
-/// Splits a sum over all loops into one of each of the first loops, and a sum
-/// of these.
+/// Splits a reduction over all loops: the leading loops, until they have
+/// `enough` iterations, become parallel; a second op adds their partial sums.
+/// False, with nothing changed, if the loops before the last have one iteration
+/// or the body is no reduction of one combiner.
 static bool splitWhole(linalg::GenericOp op, int64_t enough) {
   unsigned loops = op.getNumLoops();
   if (op.getNumParallelLoops() || loops < 2 || op.getNumResults() != 1)
@@ -139,6 +157,7 @@ struct SplitReductionsPass
     if (func.isExternal() || func->hasAttr(rt::RTDialect::kKernelAttr))
       return;
     bool onGPU = rt::getTarget(func) != rt::Target::Host;
+    // A GPU is busy with half of the chunks that a split aims at.
     int64_t enough = onGPU ? kRowsOfGPU / 2 : kEnoughRows;
     SmallVector<linalg::GenericOp> ops, sums;
     func.walk([&](linalg::GenericOp op) {
@@ -157,8 +176,11 @@ struct SplitReductionsPass
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
+      // Reductions over all elements have no columns.
       if (splitWhole(op, enough))
         continue;
+      // Of columns: chunks on a GPU, fused with a kernel of the same rows if
+      // there is one, and then blocks of columns, of the second op or of all.
       linalg::GenericOp whole = onGPU ? carryParts(op) : nullptr;
       if (onGPU && !whole)
         whole = splitIntoChunks(op);

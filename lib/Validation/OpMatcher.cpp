@@ -3,8 +3,28 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks: from dimensions to factors and back, offsets, and the comparison with
-// the op that is expected. Partial values and padding are in
+// The transfer function of a forward data-flow analysis (G. A. Kildall: A
+// Unified Approach to Global Program Optimization, 1973) that does translation
+// validation (A. Pnueli, M. Siegel, E. Singerman: Translation Validation,
+// 1998): an op of the local program is compared with one of the reference, on
+// the blocks of the reference's values that each device holds. Blocks of
+// operands go to the factors of the op's sharding rule, where operands must
+// agree, and on to the results. "bd,df->bf" on a mesh of dp=2, tp=2, an 8x16 by
+// a 16x64:
+//
+//     device                0  1  2  3
+//     x [{dp}, {}], dim 0   0  0  1  1    of 2 blocks of 4   \  b = 0 0 1 1
+//     w [{}, {tp}], dim 1   0  1  0  1    of 2 blocks of 32   > f = 0 1 0 1
+//     x dim 1, w dim 0      whole                            /  d whole
+//     result, dim 0         0  0  1  1    b: [{dp}, {tp}], blocks of 4x32
+//             dim 1         0  1  0  1    f
+//
+// With x [{dp}, {tp}] and w [{tp}, {}], d is 0 1 0 1 by both operands, and the
+// result is partial over tp. With w [{dp}, {}] instead, d is 0 0 1 1 by w:
+// operand 1 does not fit operand 0, and the error names device 1.
+//
+// This file: from dimensions to factors and back, offsets, and the comparison
+// with the expected op. Partial values and padding are in
 // OpMatcherReductions.cpp, ops without a reference in OpMatcherAlone.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -25,6 +45,9 @@ static RankedTensorType tensorOf(Value value) {
 // Operands
 //===----------------------------------------------------------------------===//
 
+/// The meet of what operands say of one factor: equal elements fit any blocks,
+/// and else the blocks must be the same on each device that holds true
+/// elements.
 bool OpMatcher::join(unsigned factor, FactorState found) {
   FactorState &mine = factors[factor];
   mine.isKnown = true;
@@ -63,8 +86,8 @@ bool OpMatcher::join(unsigned factor, FactorState found) {
                explainDifference(placements, found.placement, mine.placement));
 }
 
-/// Of a dimension of which a device has no elements: whether there are none,
-/// which then are all equal.
+/// Whether a dimension without elements on a device is one without elements at
+/// all, which then are all equal. None if devices have elements of it.
 std::optional<bool> OpMatcher::isEmpty(const DimFactors &list) const {
   auto isNone = [&](unsigned factor) { return factors[factor].localSize == 0; };
   if (llvm::none_of(list, isNone))
@@ -73,8 +96,9 @@ std::optional<bool> OpMatcher::isEmpty(const DimFactors &list) const {
       list, [&](unsigned factor) { return factors[factor].globalSize == 0; });
 }
 
-/// The factors of one dimension, from its blocks. All but the major one are
-/// without padding.
+/// Splits the blocks of one dimension into those of its factors, minor to
+/// major, as the digits of a mixed radix: block 5 of 2x4 is 1 of the major
+/// factor and 1 of the minor one. All but the major factor are without padding.
 bool OpMatcher::readDim(unsigned operand, int64_t dim, const DimState &state,
                         const ShardingRule &rule) {
   const DimFactors &list = localRule.operands[operand][dim];
@@ -146,7 +170,7 @@ bool OpMatcher::readOperands(const ShardingRule &rule) {
     if (!tensorOf(op->getOperand(i)))
       continue;
     const ShardState &state = getState(i);
-    // A tensor that no factor is tied to is needed whole.
+    // Each device needs all of a tensor that no factor is tied to.
     if (i >= localRule.operands.size() || localRule.operands[i].empty()) {
       for (auto [dim, s] : llvm::enumerate(state.dims))
         if (!s.uniform && s.placement != Placements::kWhole)
@@ -169,9 +193,9 @@ bool OpMatcher::readOperands(const ShardingRule &rule) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Of a factor whose elements are equal, a device's part is any block. Which
-/// one it is called matters where the other factors of the dimension are not
-/// uniform: the one that a use needs, or the first one.
+/// Names the blocks of a factor whose elements are all equal, so that any block
+/// is any other. The name matters if the other factors of the dimension are not
+/// uniform: it is the one that a use needs, or else the first one.
 std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
                                                     unsigned position,
                                                     unsigned result,
@@ -211,7 +235,9 @@ std::optional<Placements::Id> OpMatcher::nameBlocks(const DimFactors &list,
   return isEqual ? mine : first;
 }
 
-/// A dimension of a result from its factors; none if they make no block of it.
+/// A dimension of a result from its factors, the inverse of readDim(); none if
+/// they make no block of it. A factor is cut only if a device has one element
+/// of each factor that is more major, as in any block of a row-major dimension.
 std::optional<DimState> OpMatcher::makeDim(const DimFactors &list,
                                            unsigned result, int64_t dim) {
   DimState made;
@@ -346,7 +372,8 @@ Fit OpMatcher::checkOffset(Value local, unsigned index) {
   return Fit::Yes;
 }
 
-/// The value on each device of a scalar that stands only in the expected op.
+/// The value on each device of a scalar that only the expected op has: constant
+/// folding, with a device's offset for each token.
 std::optional<std::vector<int64_t>>
 OpMatcher::evaluate(Value wanted, const ExpectedOp &expectedOp) {
   for (auto [factor, token] : llvm::zip(factors, expectedOp.tokens)) {
@@ -406,7 +433,8 @@ static bool isWhole(Value local, const ShardState &state, Value value) {
          });
 }
 
-/// Operands of type index and bodies; the other operands were looked up by.
+/// Structural equality of operands, attributes and bodies, up to the local
+/// values' names. The tensor operands were what the target was looked up by.
 Fit OpMatcher::compare(const ExpectedOp &expectedOp) {
   Operation *wanted = expectedOp.op;
   if (op->getNumOperands() != wanted->getNumOperands())
@@ -439,8 +467,9 @@ Fit OpMatcher::compare(const ExpectedOp &expectedOp) {
   return Fit::Yes;
 }
 
-/// Tries who of the positional factors has an offset: those that are cut must,
-/// the others may.
+/// Tries which of the positional factors have an offset: those that are cut
+/// must have one, those of equal elements may. First the likely sets (all that
+/// may, those that must, all), then every subset of up to four open ones.
 Fit OpMatcher::matchExpected(const ReferenceOp &target,
                              const llvm::SmallBitVector &absorbed,
                              const ShardingRule &rule) {
@@ -501,6 +530,8 @@ Fit OpMatcher::matchExpected(const ReferenceOp &target,
 
 Fit OpMatcher::matchVariant(const ReferenceOp &target, const ShardingRule &rule,
                             const llvm::SmallBitVector &absorbed) {
+  // Blocks, the op itself, then what reductions need; the first that fails is
+  // the reason.
   fit = Fit::Yes;
   told = {&target, absorbed};
   if (localRule.factors.size() != rule.factors.size() ||

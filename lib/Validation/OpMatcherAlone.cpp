@@ -3,6 +3,15 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Without a reference program the op itself is taken for the reference's op, on
+// global sizes that follow from the blocks. On two devices:
+//
+//     local op           tensor<4x16> -> tensor<4x16>, dim 0 in blocks 0 1
+//     global op          2 blocks of 4:   tensor<8x16> -> tensor<8x16>
+//
+// So only what devices hold is checked, not what was to be computed: operands
+// that do not fit each other, positions, padding and partial values.
+//
 //===----------------------------------------------------------------------===//
 
 #include "OpMatcher.h"
@@ -81,6 +90,7 @@ Fit OpMatcher::matchAlone(Operation *local,
     fit = Fit::Yes;
     if (!readOperands(target.rule) || !checkKinds(target.rule, none))
       return fit;
+    // A cut factor whose index the op uses needs the block's offset.
     for (auto [i, factor] : llvm::enumerate(target.rule.factors)) {
       if (!factor.positional)
         continue;

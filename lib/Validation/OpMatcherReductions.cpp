@@ -3,8 +3,19 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an op may be given that is not whole: operands that are partial where it
-// is linear, parts of what it reduces, padding where that adds nothing.
+// Operands that are not whole: partial ones if the op is linear in them, shards
+// of a dimension that it reduces, and padding that adds nothing. y is partial
+// over tp if device 0 has y0 and device 1 has y1 with y = y0 + y1:
+//
+//     op              device 0   device 1   their sum
+//     transpose(y)    y0'        y1'        y'            linear
+//     gelu(y)         gelu(y0)   gelu(y1)   not gelu(y)   wrong
+//     y + b           y0 + b     y1 + b     y + 2 b       wrong
+//     y + z           y0 + z0    y1 + z1    y + z         linear in both
+//
+// Padding: 5 elements on two devices are a b c | d e P. A sum needs P = 0, a
+// maximum the lowest number, a minimum the highest; an op that reduces nothing
+// takes any P, and says what becomes of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +30,8 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+/// f(y0 + y1) = f(y0) + f(y1) in these operands, the others being equal on all
+/// devices; the op's interface says so.
 bool OpMatcher::isLinear(::tessera::ReductionKind reduction,
                          const llvm::SmallBitVector &operands) const {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -47,6 +60,7 @@ bool OpMatcher::isNeutral(const ShardState &state,
 // Kinds of factors
 //===----------------------------------------------------------------------===//
 
+/// Factors that the op cannot shard must be whole, in their true size.
 bool OpMatcher::checkKinds(const ShardingRule &rule,
                            const llvm::SmallBitVector &absorbed) {
   for (auto [i, factor] : llvm::enumerate(rule.factors)) {
@@ -87,7 +101,8 @@ std::optional<PadContent> OpMatcher::getOperandPadding(unsigned operand,
     if (factors[factor].isLoose)
       return PadContent::Any;
     const ShardState &state = getState(operand);
-    // A mask, or zeros put behind, stand where a constant would go on.
+    // A mask or appended zeros end a constant, whose elements are else equal
+    // in the padding too.
     if (!state.dims[dim].uniform)
       return state.dims[dim].padding;
     for (auto reduction :
@@ -381,6 +396,8 @@ bool OpMatcher::checkLinear(llvm::SmallBitVector partial,
   return false;
 }
 
+/// Along one axis: the op must be linear in the operands that are partial over
+/// it, taken together, and these by one reduction. The result is partial, too.
 bool OpMatcher::checkPartialAxis(const AxisRef &axis) {
   llvm::SmallBitVector partial = sharing;
   std::optional<::tessera::ReductionKind> mine;
