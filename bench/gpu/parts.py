@@ -112,7 +112,7 @@ def nccl(session):
     if program is None:
         return
     status, out, err = session.run(
-        [program, "--ranks=2", "--share-device", "--deadline=30", "--data",
+        [program, "--ranks=2", "--share-device", "--timeout=30", "--data",
          session.folder / "text", "--steps", cases.CURVE_STEPS, "--log=jsonl"], 80)
     losses = [e["loss"] for e in read_steps(out)]
     if status or len(losses) != cases.CURVE_STEPS:

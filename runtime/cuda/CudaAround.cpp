@@ -105,7 +105,7 @@ Status CudaTarget::waitForDevice() {
       status = check(communication->poll());
       if (status == TESSERA_RT_OK)
         status = checkRanksLive(ctx);
-      if (status == TESSERA_RT_OK && now - begin > ctx->deadlineSeconds)
+      if (status == TESSERA_RT_OK && now - begin > ctx->timeout)
         status = reportLateStep(ctx, now - begin);
     }
     if (status) {

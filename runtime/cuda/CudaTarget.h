@@ -129,7 +129,7 @@ private:
   /// Enqueues the program's calls, or records or replays them.
   Status enqueueStep();
   Status captureStep();
-  /// Waits for everything enqueued, with the deadline.
+  /// Waits for everything enqueued, until the timeout.
   Status waitForDevice();
   Status copyAside(const std::vector<ArenaBlock> &blocks, bool back);
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // See Communication.h. Ranks are threads that share a device. They meet as
-// ranks of the host target do, with the same checks and deadlines, but while
+// ranks of the host target do, with the same checks and timeouts, but while
 // they enqueue: data moves later, by kernels on a stream of each rank's, and
 // events take the place of the meetings. Reductions are in ascending rank
 // order. Each step is enqueued anew, since a recorded one could not meet.

@@ -55,7 +55,7 @@ std::string NcclLibrary::describe(const Communicator &comm, const char *what,
 }
 
 /// Asks until there is an answer: `ask` gives a status, or nothing yet. An
-/// error where a rank is lost meanwhile, or none comes before the deadline:
+/// error where a rank is lost meanwhile, or none comes within the timeout:
 /// `late`.
 template <typename AskFn>
 static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
@@ -72,7 +72,7 @@ static Status awaitAnswer(tessera_rt_context *ctx, AskFn ask,
       if (Status status = checkRanksLive(ctx))
         return status;
     }
-    if (now - begin > ctx->deadlineSeconds)
+    if (now - begin > ctx->timeout)
       return fail(ctx, TESSERA_RT_LOST_RANK,
                   format("%s within %.0f s", late.c_str(), now - begin));
     usleep(100);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Communicators of one rank, and how ranks meet in them: over the job's shared
-// memory, with deadlines. What collectives are made of is in
+// memory, with timeouts. What collectives are made of is in
 // NcclCommunication.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ struct Communicator {
 
 /// NCCL as this rank uses it. Failures are recorded. Communicators do not
 /// block: every wait looks for failures of other ranks and has the job's
-/// deadline.
+/// timeout.
 class NcclLibrary {
 public:
   explicit NcclLibrary(tessera_rt_context *ctx) : ctx(ctx) {}

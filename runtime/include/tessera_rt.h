@@ -69,7 +69,7 @@ enum tessera_rt_status {
   TESSERA_RT_INVALID = 1,
   /// Ranks disagree about a collective.
   TESSERA_RT_MISMATCH = 2,
-  /// A rank is dead, stopped or late beyond the deadline.
+  /// A rank is dead, stopped or later than the timeout.
   TESSERA_RT_LOST_RANK = 3,
   /// Another rank, or the launcher, recorded a fault or asked to stop.
   TESSERA_RT_ABORTED = 4,

@@ -18,6 +18,7 @@
 #include "Scratch.h"
 #include "Target.h"
 #include "ThreadPool.h"
+#include "Timeouts.h"
 
 #include <memory>
 #include <vector>
@@ -97,8 +98,8 @@ struct tessera_rt_context {
   tessera::rt::DataMover *mover = nullptr;
   std::vector<std::unique_ptr<tessera::rt::Group>> groups;
   tessera::rt::Operation operations[tessera::rt::numSlots];
-  /// Seconds a wait may last.
-  double deadlineSeconds = 300;
+  /// Seconds that a wait for other ranks may last.
+  double timeout = tessera::rt::Timeouts().firstStep;
   /// Iterations of a wait before it sleeps; few, since ranks share cores.
   int spinIterations = 64;
   tessera::rt::InjectedFault fault;

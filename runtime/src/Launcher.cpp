@@ -26,9 +26,6 @@
 
 using namespace tessera::rt;
 
-/// Seconds that ranks have to end by themselves after a failure.
-static constexpr double graceSeconds = 1;
-
 int tessera::rt::threadsPerRank(const Options &options, int ranks) {
   if (options.threads > 0)
     return options.threads;
@@ -102,7 +99,7 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
       std::make_unique<ThreadPool>(threads, alone ? 50 : 0, rank * threads);
   ctx.spinIterations = alone ? 2000 : 32;
   ctx.scratch.perThread.resize(size_t(threads));
-  ctx.deadlineSeconds = options.deadline > 0 ? options.deadline : 300;
+  ctx.timeout = options.timeouts.firstStep;
   ctx.fault = readFault(rank);
   ctx.target = targetKind.create(&ctx);
 }
@@ -203,7 +200,8 @@ void Children::interrupt(int signal) {
 }
 
 /// Sleeps until a child ends or a signal asks to stop.
-static void watch(Children &children, const sigset_t &watched) {
+static void watch(Children &children, const sigset_t &watched,
+                  const Timeouts &timeouts) {
   while (children.left() > 0) {
     timespec second{1, 0};
     if (children.failed)
@@ -218,7 +216,7 @@ static void watch(Children &children, const sigset_t &watched) {
       children.failedAt = monotonicSeconds();
     }
     if (children.failed &&
-        monotonicSeconds() - children.failedAt > graceSeconds)
+        monotonicSeconds() - children.failedAt > timeouts.exit)
       children.killAll();
   }
 }
@@ -260,7 +258,7 @@ int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
     group = group ? group : pid;
     children.pids.push_back(pid);
   }
-  watch(children, watched);
+  watch(children, watched, options.timeouts);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 
   bool failed = children.failed || memory.control->aborted.load();

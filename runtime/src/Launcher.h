@@ -64,7 +64,7 @@ int joinRanks(const Environment &environment, const Manifest &manifest,
 /// Threads of a rank: the option, or an equal share of the cores.
 int threadsPerRank(const Options &options, int ranks);
 
-/// Prepares a rank's context: threads, deadline, injected fault.
+/// Prepares a rank's context: threads, timeout, injected fault.
 void prepareContext(tessera_rt_context &ctx, int rank, const Manifest &manifest,
                     const Options &options);
 

@@ -219,13 +219,18 @@ static std::string takeMemoryLimit(const OptionSpec &, const std::string &value,
              : "bytes, at least 1, such as 500M";
 }
 
-static std::string takeDeadline(const OptionSpec &, const std::string &value,
-                                Options &options) {
+static std::string takeTimeout(const OptionSpec &, const std::string &value,
+                               Options &options) {
   char *end;
-  options.deadline = strtod(value.c_str(), &end);
-  return value.empty() || *end || !(options.deadline > 0)
-             ? "seconds, more than 0"
-             : "";
+  double seconds = strtod(value.c_str(), &end);
+  if (value.empty() || *end || !(seconds > 0))
+    return "seconds, more than 0";
+  options.timeouts.setAll(seconds);
+  return std::string();
+}
+
+static std::string showTimeout(const OptionSpec &, const Options &options) {
+  return format("%.17g", options.timeouts.step);
 }
 
 static std::string takeDataFormat(const OptionSpec &, const std::string &value,
@@ -254,10 +259,10 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--memory-limit", "BYTES", takeMemoryLimit,
           "refuse, or end, a run in which a rank needs more than\n"
           "this: 500M, 2G, 512Mi")),
-      mayDiffer(special<&Options::deadline>(
-          "--deadline", "SECONDS", takeDeadline,
-          "how long a rank may keep the others waiting\n"
-          "(300 in the first step, then 60)")),
+      mayDiffer({"--timeout", "SECONDS",
+                 "how long a rank may keep the others waiting\n"
+                 "(300 in the first step, then 60)",
+                 takeTimeout, showTimeout}),
       section("data"),
       path<&Options::data>(
           "--data", "FILE",

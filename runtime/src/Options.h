@@ -15,6 +15,7 @@
 
 #include "Agreement.h"
 #include "Manifest.h"
+#include "Timeouts.h"
 
 #include <string>
 #include <vector>
@@ -32,8 +33,7 @@ struct Options {
   int threads = 0;
   int64_t steps = 1;
   uint64_t seed = 0;
-  /// 0: 300 s for the first step, 60 s for others.
-  double deadline = 0;
+  Timeouts timeouts;
   /// Bytes that a rank may use; 0: no limit.
   int64_t memoryLimit = 0;
 

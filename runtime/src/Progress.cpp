@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Waiting. A wait drives *all* operations in flight, not only its own, so ranks
-// may wait in different orders. Every wait has a deadline, after which the rank
+// may wait in different orders. Every wait has a timeout, after which the rank
 // that holds the others up is looked for and named.
 //
 // Protocol. A rank publishes an operation with a ticket (see Control.h). A peer
@@ -246,7 +246,7 @@ static Status reportDead(tessera_rt_context *ctx, int member) {
                   describeLast(ctx->memory.blocks[member]));
 }
 
-/// Records the end of a deadline in `op`, which waits for `missing`.
+/// Records that the wait for `missing` in `op` has reached its timeout.
 static Status reportLate(tessera_rt_context *ctx, const Operation &op,
                          int missing, double waited) {
   // A rank that itself waits is not to blame: follow the chain to one that does
@@ -369,14 +369,14 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
     double now = monotonicSeconds();
     if (begin == 0)
       begin = lastLook = now;
-    if (now - begin >= ctx->deadlineSeconds)
+    double rest = begin + ctx->timeout - now;
+    if (rest <= 0)
       return reportLate(ctx, op, missing, now - begin);
     if (now - lastLook >= 0.5) {
       lastLook = now;
       if (missing >= 0 && processIsGone(ctx->memory.blocks[missing]))
         return reportDead(ctx, missing);
     }
-    double rest = begin + ctx->deadlineSeconds - now;
     sleepOnDoorbell(ctx, seen, rest < 0.5 ? rest : 0.5);
   }
 }

@@ -32,7 +32,7 @@ namespace {
 /// The file in which the ranks of a job meet.
 class MeetingFile {
 public:
-  MeetingFile(const std::string &job, const Manifest &manifest, double seconds);
+  MeetingFile(const std::string &job, const Manifest &manifest, double timeout);
   ~MeetingFile() { leave(); }
 
   /// Makes or opens the file and maps it. Returns a message, or nothing.
@@ -68,10 +68,10 @@ struct JoinedRank {
 static JoinedRank joined;
 
 MeetingFile::MeetingFile(const std::string &job, const Manifest &manifest,
-                         double seconds)
+                         double timeout)
     : manifest(manifest),
       bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes)),
-      deadline(monotonicSeconds() + seconds) {
+      deadline(monotonicSeconds() + timeout) {
   snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
            (unsigned long long)hashBytes(job.data(), job.size()));
 }
@@ -279,8 +279,7 @@ static std::string takePlace(MeetingFile &meeting, tessera_rt_context &ctx,
 int tessera::rt::joinRanks(const Environment &environment,
                            const Manifest &manifest, const Options &options,
                            RankBody body) {
-  MeetingFile meeting(environment.job, manifest,
-                      options.deadline > 0 ? options.deadline : 60);
+  MeetingFile meeting(environment.job, manifest, options.timeouts.join);
   tessera_rt_context ctx;
   setJoined(&meeting, nullptr);
   handleStops(onSignal);

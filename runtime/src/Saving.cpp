@@ -14,16 +14,12 @@
 
 #include "SavedState.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
 using namespace tessera::rt;
-
-/// A disk of which no more can be expected, in bytes a second.
-static constexpr double slowestDisk = 10e6;
 
 Saver::Saver(tessera_rt_context *ctx, const Manifest &manifest,
              const Options &options, const RunData &data)
@@ -122,10 +118,8 @@ Status Saver::save(StagedFolder &folder, const std::string &path,
                    const Values &values, int64_t steps) {
   if (path.empty())
     return TESSERA_RT_OK;
-  double deadline = ctx->deadlineSeconds;
-  if (options.deadline <= 0)
-    ctx->deadlineSeconds =
-        std::max(deadline, 300 + double(bytesOf(values)) / slowestDisk);
+  double timeout = ctx->timeout;
+  ctx->timeout = options.timeouts.saveOf(bytesOf(values));
   if (Status status = fetchValues(ctx, values))
     return status;
   std::string staging = stagingPath(resolvePath(path));
@@ -142,7 +136,7 @@ Status Saver::save(StagedFolder &folder, const std::string &path,
     promised -= bytesOf(values);
   }
   Status status = barrier(ctx, BarrierOutputs);
-  ctx->deadlineSeconds = deadline;
+  ctx->timeout = timeout;
   return status;
 }
 

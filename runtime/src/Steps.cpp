@@ -21,9 +21,6 @@
 
 using namespace tessera::rt;
 
-/// Seconds a wait may last once the first step, in which memory is touched for
-/// the first time, is over.
-static constexpr double stepDeadline = 60;
 /// Steps after which planned and measured memory are compared. Later ones touch
 /// nothing new.
 static constexpr int64_t memorySteps = 10;
@@ -88,8 +85,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   if (Status status = barrier(ctx, BarrierStep))
     return status;
   seconds = monotonicSeconds() - begin;
-  if (options.deadline <= 0)
-    ctx->deadlineSeconds = stepDeadline;
+  ctx->timeout = options.timeouts.step;
   return TESSERA_RT_OK;
 }
 

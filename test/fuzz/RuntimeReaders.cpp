@@ -247,7 +247,7 @@ bool readOptions(const std::string &input) {
     return false;
   }
   require(options.steps >= 0 && options.dataPosition >= 0 &&
-              options.ranks >= 0 && options.deadline >= 0 &&
+              options.ranks >= 0 && options.timeouts.step > 0 &&
               options.evalBatches >= 1,
           "a number out of range");
   comparedOptions(options);
@@ -300,7 +300,7 @@ std::vector<std::string> tokenExamples() {
 std::vector<std::string> optionExamples() {
   return {"--ranks\n4\n--seed=3\n--data\nx.u16\n--data-position\n7\n--quiet",
           "--steps=10\n--eval-every\n3\n--save-final\nd\n--save-every=2",
-          "--memory-limit=64Ki\n--deadline\n0.5\n--on-nan\nskip\n--log=jsonl"};
+          "--memory-limit=64Ki\n--timeout\n0.5\n--on-nan\nskip\n--log=jsonl"};
 }
 
 std::vector<std::string> variableExamples() {

@@ -153,7 +153,7 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
                                  folder + "/out",  "--quiet"};
     if (target == "host")
       run.insert(run.end(),
-                 {"--ranks", ranks, "--threads", "1", "--deadline", "30"});
+                 {"--ranks", ranks, "--threads", "1", "--timeout", "30"});
     else
       run.push_back("--simulate-ranks=" + ranks);
     result.message = execute(run, log);

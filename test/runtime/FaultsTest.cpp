@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whatever goes wrong on one rank: all end within the deadline, one line names
+// Whatever goes wrong on one rank: all end within the timeout, one line names
 // the culprit, and no process is left.
 //
 //===----------------------------------------------------------------------===//
@@ -23,17 +23,17 @@ namespace {
 constexpr int64_t all[2] = {1, 4};
 
 /// Runs a body that must fail; returns what the launcher printed.
-std::string expectFailure(const RankFunction &body, double deadline = 0.5) {
+std::string expectFailure(const RankFunction &body, double timeout = 0.5) {
   RankSetup setup;
   setup.ranks = 4;
-  setup.deadline = deadline;
+  setup.timeout = timeout;
   testing::internal::CaptureStderr();
   double begin = monotonicSeconds();
   int status = runRanks(setup, body);
   double seconds = monotonicSeconds() - begin;
   std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(status, 1);
-  EXPECT_LT(seconds, deadline + 8);
+  EXPECT_LT(seconds, timeout + 8);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
   // All children are gone.
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);

@@ -62,10 +62,24 @@ TEST(options, mistakes_are_named) {
   EXPECT_TRUE(has(optionsError({"--ranks"}), "but got nothing"));
   EXPECT_TRUE(has(optionsError({"--threads", "-1"}), "--threads expects"));
   EXPECT_TRUE(has(optionsError({"--steps", "99999999999999999999"}), "steps"));
-  EXPECT_TRUE(has(optionsError({"--deadline", "0"}), "more than 0"));
-  EXPECT_TRUE(has(optionsError({"--deadline", "nan"}), "more than 0"));
+  EXPECT_TRUE(has(optionsError({"--timeout", "0"}), "more than 0"));
+  EXPECT_TRUE(has(optionsError({"--timeout", "nan"}), "more than 0"));
   EXPECT_TRUE(has(optionsError({"--report", "xml"}), "text or json"));
   EXPECT_TRUE(has(optionsError({"--speed", "3"}), "unknown option '--speed'"));
+}
+
+TEST(options, one_timeout_is_for_all_waits) {
+  constexpr int64_t gigabyte = 1000000000;
+  Options options;
+  EXPECT_GT(options.timeouts.saveOf(gigabyte), options.timeouts.saveOf(0));
+  char name[] = "prog", argument[] = "--timeout=2.5";
+  char *argv[] = {name, argument};
+  std::string error;
+  ASSERT_TRUE(parseOptions(2, argv, options, error)) << error;
+  for (double timeout :
+       {options.timeouts.join, options.timeouts.firstStep,
+        options.timeouts.step, options.timeouts.saveOf(gigabyte)})
+    EXPECT_EQ(timeout, 2.5);
 }
 
 TEST(json, values_and_mistakes) {

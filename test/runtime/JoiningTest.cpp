@@ -41,7 +41,7 @@ std::string dataFile(const std::string &name, size_t size = 300) {
 /// variables of the second.
 Outcome runBoth(const std::string &first, const std::string &second,
                 const std::string &before = "") {
-  std::string common = " --quiet --deadline 5 ";
+  std::string common = " --quiet --timeout 5 ";
   return runProgram(
       "RANK=0 " TRAIN2_PROGRAM,
       common + first + "; code=$?; wait $! || code=$?; exit $code",
@@ -88,7 +88,7 @@ TEST(joining, options_that_change_results_are_compared) {
               "all ranks expect the same --data, but rank 0 has '");
   // Two spellings of one value, and options that change nothing.
   EXPECT_EQ(runBoth(data + " --seed 0 --threads 1",
-                    data + " --seed=00 --threads 2 --deadline 9 --report json")
+                    data + " --seed=00 --threads 2 --timeout 9 --report json")
                 .status,
             0);
 }
@@ -133,7 +133,7 @@ TEST(joining, every_option_is_compared_or_said_to_change_nothing) {
 
 TEST(joining, nothing_is_left_when_a_rank_is_missing) {
   for (int rank : {0, 1}) {
-    Outcome outcome = runAlone(rank, "--deadline 0.3");
+    Outcome outcome = runAlone(rank, "--timeout 0.3");
     EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.err.find(format("rank %d has not started", 1 - rank)),
               std::string::npos)
@@ -162,7 +162,7 @@ TEST(joining, nothing_is_left_by_a_signal) {
 TEST(joining, a_file_of_somebody_else_is_not_used) {
   std::string path = meetingPath(), target = temporary("target");
   auto refuse = [&](const char *text) {
-    expectError(runAlone(0, "--deadline 0.5"), text);
+    expectError(runAlone(0, "--timeout 0.5"), text);
     EXPECT_TRUE(fs::exists(fs::symlink_status(path))) << "it is not ours";
     fs::remove(path);
   };
@@ -193,7 +193,7 @@ TEST(joining, a_file_operation_that_fails) {
     for (int at = 1;; ++at) {
       fs::remove(log);
       Outcome outcome =
-          runAlone(0, "--deadline 0.1",
+          runAlone(0, "--timeout 0.1",
                    format("export LD_PRELOAD=%s FAULT_BELOW=/dev/shm/tessera "
                           "FAULT_AT=%d FAULT_KIND=%d FAULT_LOG=%s;",
                           FAULT_INJECTOR, at, error, log.c_str()));

@@ -150,7 +150,7 @@ TEST(program, output_that_is_lost_is_an_error) {
 }
 
 TEST(program, faults_at_a_collective) {
-  std::string arguments = "--quiet --deadline 0.5 --data " + dataFile();
+  std::string arguments = "--quiet --timeout 0.5 --data " + dataFile();
   expectError(run(arguments, "TESSERA_RT_FAULT=2:2:kill"),
               "rank 2 was killed by signal 9");
   expectError(run(arguments, "TESSERA_RT_FAULT=3:1:stop"), "rank 3 is stopped");
@@ -193,7 +193,7 @@ TEST(program, joins_ranks_of_another_launcher) {
   std::string directory = temporary("joined");
   // Four processes in the background, with what torchrun sets.
   auto start = [&](const std::string &extra) {
-    return run("--quiet --deadline 10 --random-data --save-outputs " +
+    return run("--quiet --timeout 10 --random-data --save-outputs " +
                    directory +
                    " & pids=\"$pids $!\"; done; code=0; for pid in $pids; do "
                    "wait $pid || code=1; done; exit $code",

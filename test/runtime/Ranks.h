@@ -29,7 +29,7 @@ struct RankSetup {
   int ranks = 1;
   int64_t arenaBytes = 1 << 20;
   int threads = 1;
-  double deadline = 20;
+  double timeout = 20;
 };
 
 /// Body of a rank: returns nothing when all is well, or what is wrong.
@@ -50,7 +50,7 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   manifest.mesh = {{"x", setup.ranks}};
   Options options;
   options.threads = setup.threads;
-  options.deadline = setup.deadline;
+  options.timeouts.setAll(setup.timeout);
   currentFunction() = &body;
   return launchRanks(
       manifest, options,

@@ -37,7 +37,7 @@ def try_seed(folder, seed, options, emulated):
     ranks = json.loads(run(executable, "--manifest").stdout)["ranks"]
     processes = [f"--simulate-ranks={ranks}"] if emulated else ["--ranks", ranks, "--threads", 1]
     ran = run(executable, *processes, "--inputs", data, "--compare",
-              data / "expected", "--report", "json", "--quiet", "--deadline", 30)
+              data / "expected", "--report", "json", "--quiet", "--timeout", 30)
     compared = json.loads(ran.stdout)["compared"] if ran.returncode == 0 else []
     for result in compared:
         difference, magnitude = result["max_difference"], result["max_magnitude"]

@@ -209,7 +209,7 @@ TEST(communication, on_one_device) {
   Options options;
   options.simulateRanks = 4;
   options.threads = 1;
-  options.deadline = 20;
+  options.timeouts.setAll(20);
   EXPECT_EQ(simulateRanks(manifest, options,
                           [](tessera_rt_context *ctx, const Manifest &,
                              const Options &options) {
@@ -323,7 +323,7 @@ TEST(communication, an_error_of_its_own_is_reported) {
       << text;
 }
 
-TEST(communication, communicators_that_never_come_together_have_a_deadline) {
+TEST(communication, communicators_that_never_come_together_time_out) {
   std::string text = failureOf({2, arenaBytes, 1, 1}, [](auto *ctx) {
     setenv("FAKE_NCCL_STUCK", "1", 1);
     openTarget(ctx, oneReduce);
@@ -350,8 +350,8 @@ TEST(communication, a_rank_that_dies_is_named) {
 /// before the second; the message of the launcher. Ranks that NCCL was told to
 /// abort end with a line of their own.
 static std::string spoiled(void (*spoil)(tessera_rt_context *, StuckDevice &),
-                           double deadline) {
-  return failureOf({2, arenaBytes, 1, deadline}, [=](auto *ctx) {
+                           double timeout) {
+  return failureOf({2, arenaBytes, 1, timeout}, [=](auto *ctx) {
     std::string error;
     auto device = std::make_unique<StuckDevice>(createEmulatedDevice(0, error));
     StuckDevice &stuck = *device;
@@ -371,7 +371,7 @@ static std::string spoiled(void (*spoil)(tessera_rt_context *, StuckDevice &),
   });
 }
 
-TEST(communication, a_device_that_does_not_end_has_a_deadline) {
+TEST(communication, a_device_that_does_not_end_times_out) {
   std::string text = spoiled(
       [](tessera_rt_context *, StuckDevice &device) { device.isStuck = true; },
       1);

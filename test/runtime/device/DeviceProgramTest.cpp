@@ -142,7 +142,7 @@ TEST(device_program, mistakes_are_one_line) {
 
 TEST(device_program, a_late_rank_is_named) {
   expectError(runProgram(DEVICE2_EMULATED,
-                         "--random-data --ranks 2 --deadline 1",
+                         "--random-data --ranks 2 --timeout 1",
                          "export DEVICE2_SLOW=1;"),
               "rank 1 is running, but does not arrive");
 }
