@@ -53,11 +53,10 @@ static std::vector<Plan> makeLayouts(const ModelConfig &config, size_t most) {
                   bool repeats =
                       (sp && tp == 1) ||
                       (pp == 1 && l.schedule != ScheduleKind::OneFOneB);
-                  if (repeats || !l.setGlobalBatch(2048).empty() ||
-                      !l.check().empty() ||
-                      !l.checkModel(config.heads, config.kvHeads, config.ffn,
-                                    config.layers)
-                           .empty())
+                  if (repeats || errorToBool(l.setGlobalBatch(2048)) ||
+                      errorToBool(l.check()) ||
+                      errorToBool(l.checkModel(config.heads, config.kvHeads,
+                                               config.ffn, config.layers)))
                     continue;
                   layouts.push_back(l);
                   if (layouts.size() == most)

@@ -7,6 +7,7 @@
 
 #include "Evaluate.h"
 #include "tessera/Cost/MemoryModel.h"
+#include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -76,19 +77,18 @@ Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
 
 /// Checks what the plan says against itself and the model.
 static Error checkRow(const PlanRow &row) {
-  std::vector<std::string> errors = row.plan.checkFields();
-  if (errors.empty())
-    for (std::string error : {row.plan.checkDevices(row.devices),
-                              Plan(row.plan).setGlobalBatch(row.globalBatch)})
-      if (!error.empty())
-        errors.push_back(error);
-  if (errors.empty())
-    errors = row.plan.check();
-  if (errors.empty() && row.metric != Metric::LayerForward &&
+  Error error = row.plan.checkFields();
+  if (!error)
+    error = row.plan.checkDevices(row.devices);
+  if (!error)
+    error = Plan(row.plan).setGlobalBatch(row.globalBatch);
+  if (!error)
+    error = row.plan.check();
+  if (!error && row.metric != Metric::LayerForward &&
       row.metric != Metric::LayerBackward)
-    errors = row.plan.checkModel(row.model.heads, row.model.kvHeads,
-                                 row.model.ffn, row.model.layers);
-  return errors.empty() ? Error::success() : createStringError(errors.front());
+    error = row.plan.checkModel(row.model.heads, row.model.kvHeads,
+                                row.model.ffn, row.model.layers);
+  return takeFirst(std::move(error));
 }
 
 Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,

@@ -216,7 +216,8 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   row.devices = f.integer("n_gpus", 0);
   row.globalBatch = f.integer("global_batch", 1);
   if (row.plan.dp > 0 && row.plan.microBatch > 0)
-    row.plan.setGlobalBatch(row.globalBatch);
+    // What does not divide is an error of checkRow().
+    llvm::consumeError(row.plan.setGlobalBatch(row.globalBatch));
   row.model = readModel(f);
   std::string metric = readMetric(f, row);
   applyFrameworkLayout(f, row);

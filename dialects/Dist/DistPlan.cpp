@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -118,9 +119,9 @@ Attribute PlanAttr::parse(AsmParser &parser, Type) {
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Plan plan) {
-  std::vector<std::string> errors = plan.checkFields();
-  if (!errors.empty())
-    return emitError() << "(C1) " << errors.front();
+  if (llvm::Error error = plan.checkFields())
+    return emitError() << "(C1) "
+                       << llvm::toString(takeFirst(std::move(error)));
   bool isNarrow =
       plan.precision == Precision::BF16 || plan.precision == Precision::FP8;
   if (plan.gradDType != GradDType::F32 && !isNarrow)

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -63,18 +64,19 @@ namespace {
 /// and knows which keys were asked for.
 class Reader {
 public:
-  Reader(const json::Object &object, std::string path, std::string &error)
+  Reader(const json::Object &object, std::string path, Error &error)
       : object(object), path(std::move(path)), error(error) {}
 
   /// Records `field: expects <what> but got <found>` unless there is an error
   /// already.
   void fail(StringRef key, StringRef what, const json::Value *found) {
-    if (!error.empty())
+    if (error)
       return;
     std::string text = "nothing";
     if (found)
       text = formatv("{0}", *found).str();
-    error = formatv("{0}: expects {1} but got {2}", field(key), what, text);
+    error = createStringError(
+        formatv("{0}: expects {1} but got {2}", field(key), what, text));
   }
 
   const json::Value *get(StringRef key) {
@@ -168,10 +170,10 @@ public:
     for (const auto &entry : object)
       names.insert(entry.first.str());
     for (const std::string &name : names)
-      if (error.empty() && !is_contained(known, StringRef(name)))
-        error = formatv("{0}: expects a known field but got '{1}'{2}",
-                        path.empty() ? "top level" : path, name,
-                        didYouMean(name, known));
+      if (!error && !is_contained(known, StringRef(name)))
+        error = createStringError(formatv(
+            "{0}: expects a known field but got '{1}'{2}",
+            path.empty() ? "top level" : path, name, didYouMean(name, known)));
   }
 
   std::string field(StringRef key) const {
@@ -181,13 +183,13 @@ public:
 private:
   const json::Object &object;
   std::string path;
-  std::string &error;
+  Error &error;
   SmallVector<StringRef, 8> known;
 };
 
 } // namespace
 
-static DeviceSpec readDevice(const json::Object &object, std::string &error) {
+static DeviceSpec readDevice(const json::Object &object, Error &error) {
   Reader reader(object, "device", error);
   DeviceSpec device;
   device.name = reader.string("name");
@@ -201,7 +203,7 @@ static DeviceSpec readDevice(const json::Object &object, std::string &error) {
 }
 
 static LevelSpec readLevel(const json::Object &object, size_t index,
-                           std::string &error) {
+                           Error &error) {
   Reader reader(object, formatv("levels[{0}]", index), error);
   LevelSpec level;
   level.name = reader.string("name");
@@ -221,7 +223,7 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
   return level;
 }
 
-static HostSpec readHost(const json::Object &object, std::string &error) {
+static HostSpec readHost(const json::Object &object, Error &error) {
   Reader reader(object, "host", error);
   HostSpec host;
   host.memoryBytes = reader.quantity("memory_bytes");
@@ -232,7 +234,8 @@ static HostSpec readHost(const json::Object &object, std::string &error) {
   return host;
 }
 
-static ClusterSpec readCluster(const json::Object &object, std::string &error) {
+static Expected<ClusterSpec> readCluster(const json::Object &object) {
+  Error error = Error::success();
   Reader reader(object, "", error);
   ClusterSpec spec;
   spec.name = reader.string("name");
@@ -248,27 +251,24 @@ static ClusterSpec readCluster(const json::Object &object, std::string &error) {
   if (const json::Object *host = reader.objectAt("host"))
     spec.host = readHost(*host, error);
   reader.finish();
+  if (!error)
+    error = takeFirst(spec.validate());
+  if (error)
+    return std::move(error);
   return spec;
 }
 
 Expected<ClusterSpec> tessera::parseClusterSpec(StringRef text,
                                                 StringRef fileName) {
-  auto fail = [&](const Twine &message) {
-    return createStringError(fileName + ": " + message);
-  };
   Expected<json::Value> value = parseJson(text);
   if (!value)
-    return fail(toString(value.takeError()));
+    return prefixError(fileName + ": ", value.takeError());
   const json::Object *object = value->getAsObject();
   if (!object)
-    return fail("expects a JSON object");
-  std::string error;
-  ClusterSpec spec = readCluster(*object, error);
-  if (!error.empty())
-    return fail(error);
-  std::vector<std::string> problems = spec.validate();
-  if (!problems.empty())
-    return fail(problems.front());
+    return createStringError(fileName + ": expects a JSON object");
+  Expected<ClusterSpec> spec = readCluster(*object);
+  if (!spec)
+    return prefixError(fileName + ": ", spec.takeError());
   return spec;
 }
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -35,25 +36,25 @@ static const Range kLatency{1e-9, 1e-2, "seconds", "", "is it microseconds?"};
 static const Range kShare{1e-3, 1, "a share of 1", "", "is it percent?"};
 static const Range kCount{1, 1e5, "a count", "", ""};
 
-static void check(std::vector<std::string> &errors, const Twine &field,
-                  const Quantity &quantity, const Range &range) {
+static void check(Error &errors, const Twine &field, const Quantity &quantity,
+                  const Range &range) {
   double value = quantity.value;
   if (std::isfinite(value) && value >= range.low && value <= range.high)
     return;
   bool low = value > 0 && value < range.low;
   StringRef hint = low ? range.tooLow : value > range.high ? range.tooHigh : "";
-  errors.push_back(formatv("{0}: expects {1} from {2:e2} to {3:e2} but got "
+  addError(errors, formatv("{0}: expects {1} from {2:e2} to {3:e2} but got "
                            "{4:e2}{5}{6}",
                            field.str(), range.unit, range.low, range.high,
                            value, hint.empty() ? "" : "; ", hint));
 }
 
-static void checkDevice(std::vector<std::string> &errors,
-                        const DeviceSpec &device) {
+static void checkDevice(Error &errors, const DeviceSpec &device) {
   if (device.name.empty())
-    errors.push_back("device.name: expects a name but got ''");
+    addError(errors, "device.name: expects a name but got ''");
   if (!device.findPeak("bf16") && !device.findPeak("f32"))
-    errors.push_back(
+    addError(
+        errors,
         "device.peak_flops: expects an entry 'bf16' or 'f32' but got none");
   for (const auto &[dtype, peak] : device.peakFlops)
     check(errors, "device.peak_flops." + dtype, peak, kFlops);
@@ -62,21 +63,20 @@ static void checkDevice(std::vector<std::string> &errors,
   check(errors, "device.multiprocessors", device.multiprocessors, kCount);
   for (const auto &[name, constant] : device.constants)
     if (!std::isfinite(constant.value) || constant.value < 0)
-      errors.push_back(formatv("device.constants.{0}: expects a number of 0 or "
+      addError(errors, formatv("device.constants.{0}: expects a number of 0 or "
                                "more but got {1}",
                                name, constant.value));
 }
 
-static void checkLevels(std::vector<std::string> &errors,
-                        ArrayRef<LevelSpec> levels) {
+static void checkLevels(Error &errors, ArrayRef<LevelSpec> levels) {
   if (levels.empty())
-    errors.push_back("levels: expects at least one level but got none");
+    addError(errors, "levels: expects at least one level but got none");
   for (auto [index, level] : llvm::enumerate(levels)) {
     std::string path = formatv("levels[{0}]", index);
     if (level.name.empty())
-      errors.push_back(path + ".name: expects a name but got ''");
+      addError(errors, path + ".name: expects a name but got ''");
     if (level.devices < 1)
-      errors.push_back(formatv("{0}.devices: expects a number of 1 or more but "
+      addError(errors, formatv("{0}.devices: expects a number of 1 or more but "
                                "got {1}",
                                path, level.devices));
     check(errors, path + ".latency_s", level.latency, kLatency);
@@ -86,12 +86,12 @@ static void checkLevels(std::vector<std::string> &errors,
       continue;
     const LevelSpec &inner = levels[index - 1];
     if (level.devices <= inner.devices || level.devices % inner.devices)
-      errors.push_back(formatv(
-          "{0}.devices: expects a larger multiple of the {1} devices of '{2}' "
-          "but got {3}",
-          path, inner.devices, inner.name, level.devices));
+      addError(errors, formatv("{0}.devices: expects a larger multiple of the "
+                               "{1} devices of '{2}' "
+                               "but got {3}",
+                               path, inner.devices, inner.name, level.devices));
     if (level.latency.value < inner.latency.value)
-      errors.push_back(formatv("{0}.latency_s: expects at least the {1:e2} of "
+      addError(errors, formatv("{0}.latency_s: expects at least the {1:e2} of "
                                "'{2}' inside it but got {3:e2}; are the levels "
                                "from the inside out?",
                                path, inner.latency.value, inner.name,
@@ -99,10 +99,10 @@ static void checkLevels(std::vector<std::string> &errors,
   }
 }
 
-std::vector<std::string> ClusterSpec::validate() const {
-  std::vector<std::string> errors;
+Error ClusterSpec::validate() const {
+  Error errors = Error::success();
   if (name.empty())
-    errors.push_back("name: expects a name but got ''");
+    addError(errors, "name: expects a name but got ''");
   checkDevice(errors, device);
   checkLevels(errors, levels);
   check(errors, "host.memory_bytes", host.memoryBytes, kBytes);
@@ -112,11 +112,11 @@ std::vector<std::string> ClusterSpec::validate() const {
   return errors;
 }
 
-std::string ClusterSpec::checkSize(int64_t wanted) const {
+Error ClusterSpec::checkSize(int64_t wanted) const {
   if (wanted <= numDevices())
-    return "";
-  return formatv("levels: expects a level of at least {0} devices but the "
-                 "outermost, '{1}', has {2}",
-                 wanted, levels.empty() ? "none" : levels.back().name,
-                 numDevices());
+    return Error::success();
+  return createStringError(formatv(
+      "levels: expects a level of at least {0} devices but the "
+      "outermost, '{1}', has {2}",
+      wanted, levels.empty() ? "none" : levels.back().name, numDevices()));
 }

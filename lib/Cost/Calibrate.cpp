@@ -185,8 +185,8 @@ Expected<std::vector<Refinement>>
 tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
                          const std::string &source) {
   for (const CollectiveSample &sample : measurements.collectives)
-    if (std::string small = cluster.checkSize(sample.ranks); !small.empty())
-      return createStringError(small);
+    if (Error error = cluster.checkSize(sample.ranks))
+      return std::move(error);
   std::vector<Fit> fits;
   addLinkFits(fits, cluster, measurements);
   addMatmulFits(fits, cluster, measurements);

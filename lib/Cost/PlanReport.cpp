@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -159,12 +160,10 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
 Expected<PlanReport> tessera::cost::makePlanReport(
     const ModelWork &work, const Plan &plan, const ClusterSpec &cluster,
     const PlanQuestion &question, schedule::PipelinePricer &pricer) {
-  std::vector<std::string> errors = plan.check();
-  if (std::string small = cluster.checkSize(plan.gpus());
-      errors.empty() && !small.empty())
-    errors.push_back(small);
-  if (!errors.empty())
-    return createStringError(errors.front());
+  if (Error error = plan.check())
+    return takeFirst(std::move(error));
+  if (Error error = cluster.checkSize(plan.gpus()))
+    return std::move(error);
 
   Machine machine(cluster, plan);
   PricedModel priced = priceModel(work, machine);

@@ -281,20 +281,25 @@ using ErrorHandler = llvm::function_ref<LogicalResult(const Twine &)>;
 /// another word.
 static std::optional<LogicalResult>
 parsePlanOption(StringRef word, PipelineOptions &options, ErrorHandler error) {
-  std::string message;
-  if (word.consume_front("mesh=")) {
-    options.mesh = parseMesh(word, message);
-  } else if (word.consume_front("strategy=")) {
-    if (std::optional<Strategy> parsed = parseStrategy(word, message))
-      options.strategy = *parsed;
-  } else if (word.consume_front("training=")) {
-    message = llvm::toString(options.plan.parse(word));
-  } else if (word == "forward") {
-    options.forward = true;
-  } else {
-    return std::nullopt;
+  auto take = [&](auto parsed, auto &field) -> LogicalResult {
+    if (!parsed)
+      return error(llvm::toString(parsed.takeError()));
+    field = std::move(*parsed);
+    return success();
+  };
+  if (word.consume_front("mesh="))
+    return take(parseMesh(word), options.mesh);
+  if (word.consume_front("strategy="))
+    return take(parseStrategy(word), options.strategy);
+  if (word.consume_front("training=")) {
+    if (llvm::Error found = options.plan.parse(word))
+      return error(llvm::toString(std::move(found)));
+    return success();
   }
-  return message.empty() ? success() : error(message);
+  if (word != "forward")
+    return std::nullopt;
+  options.forward = true;
+  return success();
 }
 
 /// Reads `partition mesh=dp=2,tp=2 strategy=dp,tp`.

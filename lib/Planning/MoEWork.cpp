@@ -10,6 +10,7 @@
 
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Cost/TrainingWork.h"
+#include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tessera;
@@ -366,19 +367,18 @@ LayerWork LayerBuilder::head(bool hasOwnTable) {
 
 } // namespace
 
-std::vector<std::string> tessera::checkMoELayout(const MoEConfig &config,
-                                                 const Plan &plan) {
+llvm::Error tessera::checkMoELayout(const MoEConfig &config, const Plan &plan) {
   int64_t blocks = config.layers - config.denseLayers;
-  std::vector<std::string> errors = plan.checkModel(
+  llvm::Error errors = plan.checkModel(
       config.heads, config.isLatent() ? config.heads : config.kvHeads,
       config.expertFfn, plan.stageLayers.empty() ? config.layers : blocks);
   if (config.experts % plan.ep)
-    errors.push_back(
-        llvm::formatv("ep: expects a divisor of the {0} experts but got {1}",
-                      config.experts, plan.ep));
+    addError(errors, llvm::formatv(
+                         "ep: expects a divisor of the {0} experts but got {1}",
+                         config.experts, plan.ep));
   auto refuse = [&](const char *what) {
-    errors.push_back(
-        llvm::formatv("{0}: expects a model without experts", what));
+    addError(errors,
+             llvm::formatv("{0}: expects a model without experts", what));
   };
   if (plan.recompute == Recompute::Matmuls)
     refuse("recompute: matmuls");

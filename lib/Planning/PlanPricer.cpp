@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/PlanPricer.h"
+#include "tessera/Support/Errors.h"
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -38,12 +39,12 @@ PlanPricer::findModel(const Plan &plan, const Machine &machine) {
 }
 
 llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
-  std::vector<std::string> errors = plan.check();
-  if (errors.empty())
-    errors = plan.checkModel(config.heads, config.kvHeads, config.ffn,
-                             config.layers);
-  if (!errors.empty())
-    return llvm::createStringError(errors.front());
+  llvm::Error error = plan.check();
+  if (!error)
+    error = plan.checkModel(config.heads, config.kvHeads, config.ffn,
+                            config.layers);
+  if (error)
+    return takeFirst(std::move(error));
   Machine machine(cluster, plan);
   llvm::Expected<const Priced *> priced = findModel(plan, machine);
   if (!priced)

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Support/Plan.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/PlanFields.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
@@ -77,22 +78,24 @@ static std::string adviseAxes(const Plan &l, int64_t gpus) {
                  change, fits * int64_t(others));
 }
 
-std::string Plan::checkDevices(int64_t devices) const {
+Error Plan::checkDevices(int64_t devices) const {
   double product = double(dp) * tp * pp * cp;
   if (product == double(devices))
-    return "";
-  return formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x {2} x {3} = "
-                 "{4:F0} but got {5}; {6}",
-                 dp, tp, pp, cp, product, devices, adviseAxes(*this, devices));
+    return Error::success();
+  return createStringError(
+      formatv("gpus: expects dp x tp x pp x cp = {0} x {1} x {2} x {3} = "
+              "{4:F0} but got {5}; {6}",
+              dp, tp, pp, cp, product, devices, adviseAxes(*this, devices)));
 }
 
-std::string Plan::setGlobalBatch(int64_t sequences) {
+Error Plan::setGlobalBatch(int64_t sequences) {
   microBatches = std::max<int64_t>(sequences / (dp * microBatch), 1);
   if (sequences == globalBatch())
-    return "";
-  return formatv("global-batch: expects a multiple of dp x micro-batch = {0} x "
-                 "{1} but got {2}",
-                 dp, microBatch, sequences);
+    return Error::success();
+  return createStringError(
+      formatv("global-batch: expects a multiple of dp x micro-batch = {0} x "
+              "{1} but got {2}",
+              dp, microBatch, sequences));
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,91 +105,91 @@ std::string Plan::setGlobalBatch(int64_t sequences) {
 /// Of devices and of sequences of a step.
 static constexpr double kMostOfAll = std::numeric_limits<int32_t>::max();
 
-static void checkAxes(std::vector<std::string> &errors, const Plan &l) {
+static void checkAxes(Error &errors, const Plan &l) {
   if (l.dp % l.ep)
-    errors.push_back(
-        formatv("ep: expects a divisor of dp = {0} but got {1}", l.dp, l.ep));
+    addError(errors, formatv("ep: expects a divisor of dp = {0} but got {1}",
+                             l.dp, l.ep));
   int64_t shards = l.dp * l.cp;
   if (l.shardRanks && shards % l.shardRanks)
-    errors.push_back(
+    addError(
+        errors,
         formatv("shard-ranks: expects a divisor of dp x cp = {0} but got {1}",
                 shards, l.shardRanks));
   if (l.recompute == Recompute::Auto)
-    errors.push_back("recompute: expects none, selective, full or matmuls for "
+    addError(errors, "recompute: expects none, selective, full or matmuls for "
                      "a price but got auto");
   int64_t parts = l.cp * (l.sp ? l.tp : 1);
   if (l.seq % parts)
-    errors.push_back(formatv("seq: expects a multiple of cp{0} = {1} but got "
+    addError(errors, formatv("seq: expects a multiple of cp{0} = {1} but got "
                              "{2}",
                              l.sp ? " x tp" : "", parts, l.seq));
 }
 
-static void checkSchedule(std::vector<std::string> &errors, const Plan &l) {
+static void checkSchedule(Error &errors, const Plan &l) {
   bool interleaved = l.schedule == ScheduleKind::Interleaved;
   if (l.vpp > 1 && !interleaved)
-    errors.push_back(formatv("vpp: expects 1 with schedule {0} but got {1}",
+    addError(errors, formatv("vpp: expects 1 with schedule {0} but got {1}",
                              stringify(l.schedule), l.vpp));
   if (interleaved && l.pp == 1 && l.vpp > 1)
-    errors.push_back(
-        formatv("vpp: expects 1 with one stage but got {0}", l.vpp));
+    addError(errors,
+             formatv("vpp: expects 1 with one stage but got {0}", l.vpp));
   if (interleaved && l.microBatches % l.pp)
-    errors.push_back(formatv("schedule: interleaved expects a multiple of pp = "
+    addError(errors, formatv("schedule: interleaved expects a multiple of pp = "
                              "{0} micro-batches but got {1}",
                              l.pp, l.microBatches));
   if (l.schedule == ScheduleKind::DualPipe &&
       (l.pp % 2 || l.microBatches % 2 || l.microBatches < 2 * l.pp))
-    errors.push_back(formatv("schedule: dualpipe expects an even pp and an "
+    addError(errors, formatv("schedule: dualpipe expects an even pp and an "
                              "even number of at least 2 pp micro-batches but "
                              "got pp = {0} and {1} micro-batches",
                              l.pp, l.microBatches));
   if (l.schedule == ScheduleKind::ZeroBubbleV && l.pp > 1 &&
       l.microBatches < 2 * l.pp)
-    errors.push_back(formatv("schedule: zb-v expects at least 2 pp = {0} "
+    addError(errors, formatv("schedule: zb-v expects at least 2 pp = {0} "
                              "micro-batches but got {1}",
                              2 * l.pp, l.microBatches));
   if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
-    errors.push_back(formatv("stage-layers: expects {0} numbers, one for each "
+    addError(errors, formatv("stage-layers: expects {0} numbers, one for each "
                              "chunk of a stage, but got {1}",
                              l.chunks(), l.stageLayers.size()));
 }
 
 /// What overflows nowhere.
-static void checkProducts(std::vector<std::string> &errors, const Plan &l) {
+static void checkProducts(Error &errors, const Plan &l) {
   double devices = double(l.dp) * l.tp * l.pp * l.cp;
   if (devices > kMostOfAll)
-    errors.push_back(formatv("gpus: expects at most {0:F0} but got dp x tp x "
+    addError(errors, formatv("gpus: expects at most {0:F0} but got dp x tp x "
                              "pp x cp = {1:F0}",
                              kMostOfAll, devices));
   double sequences = double(l.dp) * l.microBatch * l.microBatches;
   if (sequences > kMostOfAll)
-    errors.push_back(formatv("global-batch: expects at most {0:F0} but got dp "
+    addError(errors, formatv("global-batch: expects at most {0:F0} but got dp "
                              "x micro-batch x micro-batches = {1:F0}",
                              kMostOfAll, sequences));
 }
 
-std::vector<std::string> Plan::checkFields() const {
-  std::vector<std::string> errors;
+Error Plan::checkFields() const {
+  Error errors = Error::success();
   for (const PlanField &field : getPlanFields())
     if (!field.isInRange(*this))
-      errors.push_back((field.name + ": expects " + field.getForm() +
-                        " but got " + field.print(*this))
-                           .str());
-  if (!errors.empty())
+      addError(errors, (field.name + ": expects " + field.getForm() +
+                        " but got " + field.print(*this)));
+  if (errors)
     return errors;
   checkProducts(errors, *this);
   if (lrSchedule == LearningRateKind::Cosine && totalSteps <= warmup)
-    errors.push_back(formatv("total-steps: expects more than warmup = {0} with "
+    addError(errors, formatv("total-steps: expects more than warmup = {0} with "
                              "cosine but got {1}",
                              warmup, totalSteps));
   return errors;
 }
 
-std::vector<std::string> Plan::check() const {
-  std::vector<std::string> errors = checkFields();
-  if (!errors.empty())
+Error Plan::check() const {
+  Error errors = checkFields();
+  if (errors)
     return errors;
   checkAxes(errors, *this);
-  if (errors.empty())
+  if (!errors)
     checkSchedule(errors, *this);
   return errors;
 }
@@ -217,12 +220,12 @@ int64_t Plan::scatters() const {
   return 1;
 }
 
-std::vector<std::string> Plan::checkModel(int64_t heads, int64_t kvHeads,
-                                          int64_t ffn, int64_t layers) const {
-  std::vector<std::string> errors;
+Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
+                       int64_t layers) const {
+  Error errors = Error::success();
   auto divides = [&](const char *what, int64_t size) {
     if (size % tp)
-      errors.push_back(formatv("tp: expects a divisor of the {0} {1} but got "
+      addError(errors, formatv("tp: expects a divisor of the {0} {1} but got "
                                "{2}",
                                size, what, tp));
   };
@@ -230,18 +233,18 @@ std::vector<std::string> Plan::checkModel(int64_t heads, int64_t kvHeads,
   divides("columns of the MLP", ffn);
   // More ranks than groups of heads share each group evenly.
   if (kvHeads % tp && tp % kvHeads)
-    errors.push_back(formatv("tp: expects a divisor or a multiple of the {0} "
+    addError(errors, formatv("tp: expects a divisor or a multiple of the {0} "
                              "KV heads but got {1}",
                              kvHeads, tp));
   // The embedding and the head may be chunks of their own.
   if (pp > 1 && layers + 2 < chunks())
-    errors.push_back(formatv("pp: expects chunks of stages of at most the {0} "
+    addError(errors, formatv("pp: expects chunks of stages of at most the {0} "
                              "layers, embedding and head but got {1} x {2}",
                              layers, pp, chunks() / pp));
   int64_t given =
       std::accumulate(stageLayers.begin(), stageLayers.end(), int64_t(0));
   if (!stageLayers.empty() && given != layers)
-    errors.push_back(formatv("stage-layers: expects a sum of {0} but got {1}",
+    addError(errors, formatv("stage-layers: expects a sum of {0} but got {1}",
                              layers, given));
   return errors;
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Support/PlanFields.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -633,26 +634,18 @@ Error GivenPlan::read(const json::Object &object) {
   return Error::success();
 }
 
-/// A message of a check.
-static Error toError(const std::string &message) {
-  if (message.empty())
-    return Error::success();
-  return createStringError(message);
-}
-
 Error GivenPlan::complete() {
-  std::vector<std::string> errors = plan.checkFields();
-  if (!errors.empty())
-    return toError(errors.front());
+  if (Error error = plan.checkFields())
+    return takeFirst(std::move(error));
   if (has("gpus")) {
     double others = double(plan.tp) * plan.pp * plan.cp;
     if (!has("dp") && others <= gpus && gpus % int64_t(others) == 0)
       plan.dp = gpus / int64_t(others);
-    if (Error error = toError(plan.checkDevices(gpus)))
+    if (Error error = plan.checkDevices(gpus))
       return error;
   }
   if (has("global-batch"))
-    return toError(plan.setGlobalBatch(globalBatch));
+    return plan.setGlobalBatch(globalBatch);
   return Error::success();
 }
 

@@ -35,7 +35,7 @@ public:
   void seedFunction(FunctionOpInterface func);
   /// What the strategy asks for and the program has nothing for; empty if it
   /// has all.
-  std::string missing() const;
+  llvm::Error checkFound() const;
 
 private:
   bool hasAxis(StringRef name) const {
@@ -240,20 +240,24 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
   });
 }
 
-std::string SeedWriter::missing() const {
+llvm::Error SeedWriter::checkFound() const {
   if (strategy.dp && !foundBatch)
-    return "strategy 'dp' expects an argument with a dimension \"batch\" in "
-           "nn.dims but got none";
+    return llvm::createStringError(
+        "strategy 'dp' expects an argument with a dimension \"batch\" in "
+        "nn.dims but got none");
   if (strategy.tp && !foundTensorParallel)
-    return "strategy 'tp' expects a parameter (nn.param) with a dimension "
-           "\"kv_heads\", \"ffn\" or \"vocab\" in nn.dims but got none";
+    return llvm::createStringError(
+        "strategy 'tp' expects a parameter (nn.param) with a dimension "
+        "\"kv_heads\", \"ffn\" or \"vocab\" in nn.dims but got none");
   if (strategy.sp && !foundSequence)
-    return "strategy 'sp' expects ops with a dimension \"seq\" in nn.dims but "
-           "got none";
+    return llvm::createStringError(
+        "strategy 'sp' expects ops with a dimension \"seq\" in nn.dims but "
+        "got none");
   if (strategy.zero > 0 && !foundParameter)
-    return "strategy 'zero' expects an argument with nn.param and nn.dims but "
-           "got none";
-  return "";
+    return llvm::createStringError(
+        "strategy 'zero' expects an argument with nn.param and nn.dims but "
+        "got none");
+  return llvm::Error::success();
 }
 
 /// The module's mesh, or a new one of these axes.
@@ -282,12 +286,22 @@ struct ApplyStrategyPass
 
   /// The options of a command line, where the constructor got none.
   LogicalResult readOptions() {
-    std::string error;
-    if (!givenStrategy)
-      givenStrategy = parseStrategy(strategy, error);
-    if (givenStrategy && !mesh.empty())
-      givenMesh = parseMesh(mesh, error);
-    return error.empty() ? success() : getOperation().emitError(error);
+    auto fail = [&](llvm::Error error) {
+      return getOperation().emitError(llvm::toString(std::move(error)));
+    };
+    if (!givenStrategy) {
+      llvm::Expected<Strategy> parsed = parseStrategy(strategy);
+      if (!parsed)
+        return fail(parsed.takeError());
+      givenStrategy = *parsed;
+    }
+    if (mesh.empty())
+      return success();
+    llvm::Expected<Mesh> parsed = parseMesh(mesh);
+    if (!parsed)
+      return fail(parsed.takeError());
+    givenMesh = std::move(*parsed);
+    return success();
   }
 
   LogicalResult apply() {
@@ -305,8 +319,8 @@ struct ApplyStrategyPass
     if (failed(meshOp))
       return failure();
     Mesh plain = meshOp->getMesh().toMesh();
-    if (std::string why = checkStrategy(plan, plain); !why.empty())
-      return module.emitError() << why;
+    if (llvm::Error error = checkStrategy(plan, plain))
+      return module.emitError(llvm::toString(std::move(error)));
     if (plan.isNone())
       return success();
 
@@ -317,8 +331,8 @@ struct ApplyStrategyPass
     for (auto func : module.getOps<FunctionOpInterface>())
       if (!func.isExternal())
         writer.seedFunction(func);
-    if (std::string why = writer.missing(); !why.empty())
-      return module.emitError() << why;
+    if (llvm::Error error = writer.checkFound())
+      return module.emitError(llvm::toString(std::move(error)));
     if (!isTrained && (plan.zero == 1 || plan.zero == 2))
       remark::analysis(
           module.getLoc(),

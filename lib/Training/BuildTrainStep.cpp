@@ -306,8 +306,8 @@ struct BuildTrainStepPass
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
     if (!plan)
       return;
-    if (std::string why = checkCompiled(plan.getPlan()); !why.empty()) {
-      module.emitError(why);
+    if (llvm::Error error = checkCompiled(plan.getPlan())) {
+      module.emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
     FailureOr<std::optional<TrainedFunction>> trained =

@@ -61,27 +61,29 @@ static BatchSizes getBatchSizes(const TrainedFunction &trained) {
   return sizes;
 }
 
-/// Takes the batch from the program; returns what the plan says otherwise.
-static std::string completeBatch(Plan &plan, const GivenPlan &given,
+/// Takes the batch from the program; an error if the plan says otherwise.
+static llvm::Error completeBatch(Plan &plan, const GivenPlan &given,
                                  const BatchSizes &sizes) {
   if (given.has("seq") && sizes.seq && plan.seq != sizes.seq)
-    return llvm::formatv("seq: expects the {0} tokens of the program's "
-                         "sequences but got {1}",
-                         sizes.seq, plan.seq);
+    return llvm::createStringError(
+        llvm::formatv("seq: expects the {0} tokens of the program's "
+                      "sequences but got {1}",
+                      sizes.seq, plan.seq));
   if (sizes.seq)
     plan.seq = sizes.seq;
   if (!sizes.batch)
-    return "";
+    return llvm::Error::success();
   if (!given.has("global-batch") && !given.has("micro-batch")) {
     plan.microBatch =
         llvm::divideCeil(sizes.batch, plan.microBatches * plan.dp);
-    return "";
+    return llvm::Error::success();
   }
   if (plan.globalBatch() == sizes.batch)
-    return "";
-  return llvm::formatv("global-batch: expects the {0} sequences of the "
-                       "program's batch but got {1}",
-                       sizes.batch, plan.globalBatch());
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("global-batch: expects the {0} sequences of the "
+                    "program's batch but got {1}",
+                    sizes.batch, plan.globalBatch()));
 }
 
 namespace {
@@ -94,21 +96,25 @@ struct PlanTrainingPass
 
   /// Reads the options of a command line.
   LogicalResult initialize(MLIRContext *context) override {
-    auto fail = [&](const Twine &error) {
-      return emitError(UnknownLoc::get(context), error);
+    auto fail = [&](llvm::Error error) {
+      return emitError(UnknownLoc::get(context),
+                       llvm::toString(std::move(error)));
     };
     if (llvm::Error error = given.parse(settings))
-      return fail(llvm::toString(std::move(error)));
+      return fail(std::move(error));
     if (llvm::Error error = given.complete())
-      return fail(llvm::toString(std::move(error)));
-    std::string error;
-    if (!mesh.empty() && !(givenMesh = parseMesh(mesh, error)))
-      return fail(error);
+      return fail(std::move(error));
+    if (!mesh.empty()) {
+      llvm::Expected<Mesh> parsed = parseMesh(mesh);
+      if (!parsed)
+        return fail(parsed.takeError());
+      givenMesh = std::move(*parsed);
+    }
     if (strategy.empty())
       return success();
-    std::optional<Strategy> parsed = parseStrategy(strategy, error);
+    llvm::Expected<Strategy> parsed = parseStrategy(strategy);
     if (!parsed)
-      return fail(error);
+      return fail(parsed.takeError());
     givenStrategy = *parsed;
     return success();
   }
@@ -141,11 +147,11 @@ struct PlanTrainingPass
       plan.precision = getPrecision(trained);
     if (!saysDevices())
       setLayout(plan, givenStrategy, findMesh());
-    std::string error = completeBatch(plan, given, getBatchSizes(trained));
-    if (error.empty())
+    llvm::Error error = completeBatch(plan, given, getBatchSizes(trained));
+    if (!error)
       error = checkCompiled(plan);
-    if (!error.empty())
-      return module.emitError(error);
+    if (error)
+      return module.emitError(llvm::toString(std::move(error)));
     auto attr = dist::PlanAttr::getChecked([&] { return module.emitError(); },
                                            &getContext(), plan);
     if (!attr)

@@ -9,8 +9,12 @@
 #include "tessera/Interfaces/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <tuple>
 
 using namespace tessera;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
 using llvm::StringRef;
 
 /// Starts with a letter, goes on with letters, digits and underscores.
@@ -22,7 +26,7 @@ static bool isName(StringRef text) {
 
 static std::string quoted(StringRef text) { return "'" + text.str() + "'"; }
 
-std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &error) {
+Expected<Mesh> tessera::parseMesh(StringRef text) {
   Mesh mesh;
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',');
@@ -30,26 +34,21 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &error) {
   for (StringRef part : parts) {
     auto [name, sizeText] = part.split('=');
     int64_t size = 0;
-    if (!isName(name) || sizeText.getAsInteger(10, size)) {
-      error = "expects a mesh such as dp=2,tp=4 but got " +
-              (parts.size() == 1 ? quoted(text)
-                                 : quoted(part) + " in " + quoted(text));
-      return std::nullopt;
-    }
-    if (size < 1) {
-      error = "expects mesh axes of size at least 1 but got " +
-              std::to_string(size) + " for " + quoted(name);
-      return std::nullopt;
-    }
-    if (mesh.find(name)) {
-      error = "expects each mesh axis once but got " + quoted(name) + " twice";
-      return std::nullopt;
-    }
-    if (size > kMaxDevices / devices) {
-      error = "expects a mesh of at most " + std::to_string(kMaxDevices) +
-              " devices but got " + quoted(text);
-      return std::nullopt;
-    }
+    if (!isName(name) || sizeText.getAsInteger(10, size))
+      return createStringError("expects a mesh such as dp=2,tp=4 but got " +
+                               (parts.size() == 1
+                                    ? quoted(text)
+                                    : quoted(part) + " in " + quoted(text)));
+    if (size < 1)
+      return createStringError("expects mesh axes of size at least 1 but got " +
+                               std::to_string(size) + " for " + quoted(name));
+    if (mesh.find(name))
+      return createStringError("expects each mesh axis once but got " +
+                               quoted(name) + " twice");
+    if (size > kMaxDevices / devices)
+      return createStringError("expects a mesh of at most " +
+                               std::to_string(kMaxDevices) +
+                               " devices but got " + quoted(text));
     devices *= size;
     mesh.names.push_back(name.str());
     mesh.sizes.push_back(size);
@@ -57,8 +56,7 @@ std::optional<Mesh> tessera::parseMesh(StringRef text, std::string &error) {
   return mesh;
 }
 
-std::optional<Strategy> tessera::parseStrategy(StringRef text,
-                                               std::string &error) {
+Expected<Strategy> tessera::parseStrategy(StringRef text) {
   Strategy strategy;
   if (text.empty() || text == "auto" || text == "none")
     return strategy;
@@ -66,11 +64,9 @@ std::optional<Strategy> tessera::parseStrategy(StringRef text,
   text.split(parts, ',');
   for (StringRef part : parts) {
     StringRef name = part.split('=').first;
-    if (llvm::is_contained(seen, name)) {
-      error = "expects each part of a strategy once but got " + quoted(name) +
-              " twice";
-      return std::nullopt;
-    }
+    if (llvm::is_contained(seen, name))
+      return createStringError("expects each part of a strategy once but got " +
+                               quoted(name) + " twice");
     seen.push_back(name);
     if (part == "dp")
       strategy.dp = true;
@@ -81,11 +77,10 @@ std::optional<Strategy> tessera::parseStrategy(StringRef text,
     else if (name == "zero" && part.size() == 6 && part[5] >= '0' &&
              part[5] <= '3')
       strategy.zero = part[5] - '0';
-    else {
-      error = "expects dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
-              quoted(part);
-      return std::nullopt;
-    }
+    else
+      return createStringError(
+          "expects dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
+          quoted(part));
   }
   return strategy;
 }
@@ -111,31 +106,29 @@ std::string tessera::print(const Strategy &strategy) {
   return text.empty() ? "none" : text;
 }
 
-std::string tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
+Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
   if (strategy.isNone())
-    return "";
-  auto needs = [&](StringRef part, bool used, StringRef axis) -> std::string {
-    if (!used || mesh.find(axis))
-      return "";
-    return "strategy " + quoted(part) + " expects an axis " + quoted(axis) +
-           " but got mesh " + quoted(print(mesh));
-  };
-  for (std::string why :
-       {needs("dp", strategy.dp, "dp"), needs("tp", strategy.tp, "tp"),
-        needs("sp", strategy.sp, "tp"),
-        needs("zero=" + std::to_string(strategy.zero), strategy.zero > 0,
-              "dp")})
-    if (!why.empty())
-      return why;
+    return Error::success();
+  const std::tuple<std::string, bool, StringRef> needs[] = {
+      {"dp", strategy.dp, "dp"},
+      {"tp", strategy.tp, "tp"},
+      {"sp", strategy.sp, "tp"},
+      {"zero=" + std::to_string(strategy.zero), strategy.zero > 0, "dp"}};
+  for (const auto &[part, isUsed, axis] : needs)
+    if (isUsed && !mesh.find(axis))
+      return createStringError("strategy " + quoted(part) +
+                               " expects an axis " + quoted(axis) +
+                               " but got mesh " + quoted(print(mesh)));
   for (size_t i = 0; i < mesh.names.size(); ++i) {
     bool used =
         (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
         (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
     if (!used && mesh.sizes[i] > 1)
-      return "expects a strategy that uses every axis but got none for " +
-             quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh));
+      return createStringError(
+          "expects a strategy that uses every axis but got none for " +
+          quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh)));
   }
-  return "";
+  return Error::success();
 }
 
 std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,

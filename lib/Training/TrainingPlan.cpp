@@ -46,21 +46,20 @@ void tessera::setLayout(Plan &plan, const Strategy &strategy,
   plan.zero = strategy.zero;
 }
 
-std::string tessera::checkCompiled(const Plan &plan) {
+llvm::Error tessera::checkCompiled(const Plan &plan) {
   if (plan.pp > 1)
-    return llvm::formatv("pp: expects 1 to be compiled, as programs have no "
-                         "pipeline stages yet, but got {0}",
-                         plan.pp);
-  for (const PlanField &field : getPlanFields())
-    if ((field.uses & PlanField::kOnlyPriced) && !field.isDefault(plan))
-      return (field.name + ": expects " + field.print(Plan()) +
-              " to be compiled but got " + field.print(plan))
-          .str();
+    return llvm::createStringError(
+        llvm::formatv("pp: expects 1 to be compiled, as programs have no "
+                      "pipeline stages yet, but got {0}",
+                      plan.pp));
   auto expects = [](llvm::StringRef name, llvm::StringRef what,
                     llvm::StringRef got) {
-    return (name + ": expects " + what + " to be compiled but got " + got)
-        .str();
+    return llvm::createStringError(name + ": expects " + what +
+                                   " to be compiled but got " + got);
   };
+  for (const PlanField &field : getPlanFields())
+    if ((field.uses & PlanField::kOnlyPriced) && !field.isDefault(plan))
+      return expects(field.name, field.print(Plan()), field.print(plan));
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));
   if (plan.recompute == Recompute::Matmuls)
@@ -71,5 +70,5 @@ std::string tessera::checkCompiled(const Plan &plan) {
   if (plan.optimizer != OptimizerKind::AdamW &&
       plan.optimizer != OptimizerKind::SGD)
     return expects("optimizer", "adamw or sgd", stringify(plan.optimizer));
-  return "";
+  return llvm::Error::success();
 }

@@ -96,7 +96,7 @@ Plan getPlan() {
   Plan plan;
   plan.precision = Precision::BF16;
   plan.dp = 2;
-  plan.setGlobalBatch(4);
+  llvm::cantFail(plan.setGlobalBatch(4));
   plan.seq = 32;
   return plan;
 }
@@ -116,9 +116,9 @@ void makePlan(llvm::Expected<ModelWork> work, const Plan &plan,
 
 void makePlan(const ModelConfig &model, const Plan &plan,
               const ClusterSpec &cluster) {
-  if (plan.check().empty() &&
-      plan.checkModel(model.heads, model.kvHeads, model.ffn, model.layers)
-          .empty())
+  if (!llvm::errorToBool(plan.check()) &&
+      !llvm::errorToBool(
+          plan.checkModel(model.heads, model.kvHeads, model.ffn, model.layers)))
     makePlan(WorkReader().read(model, plan), plan, cluster);
 }
 
@@ -132,7 +132,8 @@ bool readModel(const std::string &text) {
     if (!isRead(config))
       return false;
     Plan plan = getPlan();
-    if (isDrawn(text, kPlanOneIn) && checkMoELayout(*config, plan).empty())
+    if (isDrawn(text, kPlanOneIn) &&
+        !llvm::errorToBool(checkMoELayout(*config, plan)))
       makePlan(makeMoEWork(*config, plan, MoEOptions()), plan, getCluster());
     return true;
   }
@@ -151,11 +152,11 @@ bool readCluster(const std::string &text) {
   auto cluster = parseClusterSpec(text, "cluster.json");
   if (!isRead(cluster))
     return false;
-  require(cluster->validate().empty(), "a cluster that is none");
+  require(!llvm::errorToBool(cluster->validate()), "a cluster that is none");
   std::string again = llvm::formatv("{0}", llvm::json::Value(toJson(*cluster)));
   auto copy = parseClusterSpec(again, "again.json");
   require(isRead(copy), "not what it writes");
-  if (isDrawn(text, kPlanOneIn) && cluster->checkSize(2).empty())
+  if (isDrawn(text, kPlanOneIn) && !llvm::errorToBool(cluster->checkSize(2)))
     makePlan(getModel(), getPlan(), *cluster);
   return true;
 }
@@ -167,7 +168,8 @@ bool readPlan(const std::string &text) {
   auto plan = planFromJson(*value->getAsObject());
   if (!isRead(plan))
     return false;
-  if (isDrawn(text, kPlanOneIn) && getCluster().checkSize(plan->gpus()).empty())
+  if (isDrawn(text, kPlanOneIn) &&
+      !llvm::errorToBool(getCluster().checkSize(plan->gpus())))
     makePlan(getModel(), *plan, getCluster());
   return true;
 }
@@ -247,14 +249,11 @@ bool readAttribute(const std::string &text) {
 /// Two lines: what --mesh and --strategy are given.
 bool readStrategy(const std::string &text) {
   auto [meshText, strategyText] = StringRef(text).split('\n');
-  std::string error;
-  std::optional<Mesh> mesh = parseMesh(meshText, error);
-  require(mesh.has_value() == error.empty(), "an error without a message");
-  if (!mesh)
+  llvm::Expected<Mesh> mesh = parseMesh(meshText);
+  if (!isRead(mesh))
     return false;
-  std::optional<Strategy> strategy = parseStrategy(strategyText, error);
-  require(strategy.has_value() == error.empty(), "an error without a message");
-  return strategy.has_value();
+  llvm::Expected<Strategy> strategy = parseStrategy(strategyText);
+  return isRead(strategy);
 }
 
 //===----------------------------------------------------------------------===//

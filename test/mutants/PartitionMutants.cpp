@@ -221,13 +221,19 @@ void Mutants::run() {
 static LogicalResult runPhases(ModuleOp module, Phase last) {
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   PipelineOptions options;
-  std::string error;
+  auto fail = [&](llvm::Error error) {
+    return module.emitError(llvm::toString(std::move(error)));
+  };
   // Without one, the module's own.
-  if (!mesh.empty() && !(options.mesh = parseMesh(mesh, error)))
-    return module.emitError(error);
-  std::optional<Strategy> parsed = parseStrategy(strategy, error);
+  if (!mesh.empty()) {
+    llvm::Expected<Mesh> parsed = parseMesh(mesh);
+    if (!parsed)
+      return fail(parsed.takeError());
+    options.mesh = std::move(*parsed);
+  }
+  llvm::Expected<Strategy> parsed = parseStrategy(strategy);
   if (!parsed)
-    return module.emitError(error);
+    return fail(parsed.takeError());
   options.strategy = *parsed;
   buildPhasesUpTo(passes, last, options);
   return passes.run(module);

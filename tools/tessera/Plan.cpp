@@ -22,6 +22,7 @@
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Support/Errors.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -219,18 +220,17 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
 
 /// The first error of a plan for a model.
 llvm::Error checkPlan(const Plan &plan, const Subject &subject) {
-  std::vector<std::string> errors = plan.check();
-  if (errors.empty() && subject.sparse)
-    errors = checkMoELayout(*subject.sparse, plan);
-  else if (errors.empty())
-    errors = plan.checkModel(subject.dense->heads, subject.dense->kvHeads,
-                             subject.dense->ffn, subject.dense->layers);
-  if (errors.empty() && subject.dense && plan.ep > 1)
-    errors.push_back("ep: expects 1 for a model without experts but got " +
-                     std::to_string(plan.ep));
-  if (errors.empty())
-    return llvm::Error::success();
-  return llvm::createStringError("--" + errors.front());
+  llvm::Error error = plan.check();
+  if (!error && subject.sparse)
+    error = checkMoELayout(*subject.sparse, plan);
+  else if (!error)
+    error = plan.checkModel(subject.dense->heads, subject.dense->kvHeads,
+                            subject.dense->ffn, subject.dense->layers);
+  if (!error && subject.dense && plan.ep > 1)
+    error = llvm::createStringError(
+        "ep: expects 1 for a model without experts but got " +
+        std::to_string(plan.ep));
+  return prefixError("--", takeFirst(std::move(error)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 
 #include "PlanOptions.h"
 
+#include "tessera/Support/Errors.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -148,30 +149,26 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
   return llvm::Error::success();
 }
 
-/// An error of one option.
-static llvm::Error inOption(StringRef option, const llvm::Twine &error) {
-  return llvm::createStringError(option + ": " + error);
-}
-
 llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
                                          PipelineOptions &options) {
   if (llvm::Error error = checkConflicts(parsed))
     return error;
   options.forward = parsed.has("--forward");
-  std::string message;
-  if (parsed.has("--mesh") &&
-      !(options.mesh = parseMesh(parsed.get("--mesh"), message)))
-    return inOption("--mesh", message);
-  std::optional<Strategy> strategy =
-      parseStrategy(parsed.get("--strategy"), message);
+  if (parsed.has("--mesh")) {
+    llvm::Expected<Mesh> mesh = parseMesh(parsed.get("--mesh"));
+    if (!mesh)
+      return prefixError("--mesh: ", mesh.takeError());
+    options.mesh = std::move(*mesh);
+  }
+  llvm::Expected<Strategy> strategy = parseStrategy(parsed.get("--strategy"));
   if (!strategy)
-    return inOption("--strategy", message);
+    return prefixError("--strategy: ", strategy.takeError());
   options.strategy = *strategy;
   GivenPlan &given = options.plan;
   StringRef path = parsed.get("--plan");
   auto inPlan = [&](llvm::Error error) {
-    std::string place = path.empty() ? "--" : path.str() + ": ";
-    return llvm::createStringError(place + llvm::toString(std::move(error)));
+    return prefixError(path.empty() ? "--" : path.str() + ": ",
+                       std::move(error));
   };
   if (parsed.has("--plan")) {
     if (llvm::Error error = readPlanFile(path, given))
@@ -182,8 +179,8 @@ llvm::Error tessera::readPipelineOptions(const ParsedOptions &parsed,
   }
   if (llvm::Error error = given.complete())
     return inPlan(std::move(error));
-  if (std::string why = checkCompiled(given.plan); !why.empty())
-    return inPlan(llvm::createStringError(why));
+  if (llvm::Error error = checkCompiled(given.plan))
+    return inPlan(std::move(error));
   if (!parsed.has("--mesh") && !parsed.has("--strategy")) {
     options.mesh = getMesh(given.plan);
     options.strategy = getStrategy(given.plan);

@@ -89,12 +89,12 @@ struct ClusterSpec {
   std::vector<LevelSpec> levels;
   HostSpec host;
 
-  /// One line for each number that cannot be: missing, negative, not finite, in
+  /// An error for each number that cannot be: missing, negative, not finite, in
   /// the wrong unit (a bandwidth of 450, a latency of 5), sizes that do not
   /// nest. Each names its field, what is expected and what is there.
-  std::vector<std::string> validate() const;
-  /// Why the cluster is too small for a number of devices; empty if it is not.
-  std::string checkSize(int64_t numDevices) const;
+  llvm::Error validate() const;
+  /// An error if the cluster is too small for a number of devices.
+  llvm::Error checkSize(int64_t numDevices) const;
   /// Devices of the outermost level.
   int64_t numDevices() const;
   /// Devices of one group of the innermost level.

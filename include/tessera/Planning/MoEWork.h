@@ -77,9 +77,8 @@ struct MoEOptions {
   double imbalance = 1;
 };
 
-/// The errors of a plan for such a model.
-std::vector<std::string> checkMoELayout(const MoEConfig &config,
-                                        const Plan &plan);
+/// The errors of a plan for such a model, joined.
+llvm::Error checkMoELayout(const MoEConfig &config, const Plan &plan);
 
 /// The work of a training step of each kind of layer with one micro-batch, on
 /// one device.

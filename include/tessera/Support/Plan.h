@@ -18,6 +18,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -263,24 +264,22 @@ struct Plan {
   /// Scatters of the gradients of a chunk in a step, under ZeRO-2.
   int64_t scatters() const;
 
-  /// Takes as many micro-batches as a step of `sequences` has. Returns why that
-  /// is no whole number; empty if it is.
-  std::string setGlobalBatch(int64_t sequences);
-  /// Why the axes do not fill `devices`, with what to change; empty if they do.
-  std::string checkDevices(int64_t devices) const;
-  /// One line for each field that is out of its range, for too many devices or
-  /// sequences, and for settings of training that contradict each other. Empty
-  /// if there is none.
-  std::vector<std::string> checkFields() const;
-  /// One line for each reason why the plan has no price: checkFields(), axes
+  /// Takes as many micro-batches as a step of `sequences` has. An error if that
+  /// is no whole number.
+  llvm::Error setGlobalBatch(int64_t sequences);
+  /// An error if the axes do not fill `devices`, with what to change.
+  llvm::Error checkDevices(int64_t devices) const;
+  /// An error for each field that is out of its range, for too many devices or
+  /// sequences, and for settings of training that contradict each other.
+  llvm::Error checkFields() const;
+  /// An error for each reason why the plan has no price: checkFields(), axes
   /// and sequences that do not divide, a schedule that wants another number of
-  /// micro-batches or chunks, a policy that only the compiler has. Empty if
-  /// there is none.
-  std::vector<std::string> check() const;
+  /// micro-batches or chunks, a policy that only the compiler has.
+  llvm::Error check() const;
   /// The same against a model: heads, KV heads, ffn, layers that tp, cp, pp and
   /// vpp do not divide.
-  std::vector<std::string> checkModel(int64_t heads, int64_t kvHeads,
-                                      int64_t ffn, int64_t layers) const;
+  llvm::Error checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
+                         int64_t layers) const;
   /// Short form for reports: "dp128 tp8 pp16 mb1 zero2".
   std::string summary() const;
 

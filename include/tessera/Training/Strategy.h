@@ -13,16 +13,17 @@
 
 #include "tessera/Interfaces/Axes.h"
 #include "llvm/ADT/StringRef.h"
-#include <optional>
+#include "llvm/Support/Error.h"
+
 #include <string>
 #include <utility>
 
 namespace tessera {
 
-/// Parses axes with sizes, major to minor: `dp=2,tp=4`. None, with a one-line
-/// reason in `error`, for an empty text, an axis without a size, a repeated
-/// axis, a size below 1, or a product that is no number of devices.
-std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &error);
+/// Parses axes with sizes, major to minor: `dp=2,tp=4`. An error, of one line,
+/// for an empty text, an axis without a size, a repeated axis, a size below 1,
+/// or a product that is no number of devices.
+llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 
 /// "dp=2,tp=4".
 std::string print(const Mesh &mesh);
@@ -46,16 +47,15 @@ struct Strategy {
 };
 
 /// Parses a list of `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`, `none` or
-/// the empty text stand for no strategy. None, with a reason, for anything
-/// else.
-std::optional<Strategy> parseStrategy(llvm::StringRef text, std::string &error);
+/// the empty text stand for no strategy. Anything else is an error.
+llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.
 std::string print(const Strategy &strategy);
 
-/// Why a strategy cannot be used on a mesh: it needs an axis that is not there,
-/// or leaves one idle. Empty if it can.
-std::string checkStrategy(const Strategy &strategy, const Mesh &mesh);
+/// An error if a strategy cannot be used on a mesh: it needs an axis that is
+/// not there, or leaves one idle.
+llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
 
 /// How `size` devices share attention heads that come in `groups` (KV heads) of
 /// `perGroup` query heads: the devices that share the groups and those that

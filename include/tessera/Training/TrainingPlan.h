@@ -26,9 +26,9 @@ Strategy getStrategy(const Plan &plan);
 /// Gives a plan the axes that a strategy uses of a mesh.
 void setLayout(Plan &plan, const Strategy &strategy, const Mesh &mesh);
 
-/// Why a plan cannot be compiled, though it may have a price: "pp: expects 1
-/// ...". Empty if it can.
-std::string checkCompiled(const Plan &plan);
+/// An error if a plan cannot be compiled, though it may have a price: "pp:
+/// expects 1 ...".
+llvm::Error checkCompiled(const Plan &plan);
 
 } // namespace tessera
 

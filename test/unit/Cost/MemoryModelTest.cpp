@@ -50,7 +50,7 @@ protected:
         layer.add(op);
   }
   std::vector<StageMemory> stages() {
-    EXPECT_TRUE(plan.check().empty());
+    EXPECT_EQ(llvm::toString(plan.check()), "");
     return MemoryModel(work).stages(assignChunks(work.layers, plan), plan,
                                     pricer, constants);
   }
@@ -90,7 +90,7 @@ TEST_F(Memory, one_device) {
 TEST_F(Memory, micro_batches_need_a_gradient_more) {
   addBlocks(3);
   work.kinds[0].parameters.push_back({"larger", 150, 1});
-  plan.setGlobalBatch(2);
+  llvm::cantFail(plan.setGlobalBatch(2));
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 2);
   plan.gradDType = GradDType::F32;
   EXPECT_EQ(stages()[0].bytes.workspace, 1 + 2 + 150 * 4);

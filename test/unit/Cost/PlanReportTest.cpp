@@ -76,7 +76,7 @@ Plan plan() {
   l.pp = 4;
   l.zero = 1;
   l.seq = 4096;
-  l.setGlobalBatch(64);
+  llvm::cantFail(l.setGlobalBatch(64));
   return l;
 }
 

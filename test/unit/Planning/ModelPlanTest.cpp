@@ -50,7 +50,7 @@ Plan plan(int64_t tp, int64_t dp = 1) {
   l.precision = Precision::BF16;
   l.tp = tp;
   l.dp = dp;
-  l.setGlobalBatch(dp);
+  llvm::cantFail(l.setGlobalBatch(dp));
   l.seq = 2048;
   return l;
 }
@@ -227,7 +227,7 @@ TEST(ModelPlan, layouts_that_a_layer_does_not_see_share_its_graph) {
   ASSERT_TRUE(bool(reader.read(llama(), l)));
   l.pp = 4;
   l.dp = 16;
-  l.setGlobalBatch(64);
+  llvm::cantFail(l.setGlobalBatch(64));
   l.zero = 1;
   ASSERT_TRUE(bool(reader.read(llama(), l)));
   EXPECT_EQ(reader.numGraphs(), 1u);

@@ -61,7 +61,7 @@ std::vector<Plan> layouts() {
             l.cp = cp;
             l.pp = pp;
             l.dp = 64 / (tp * cp * pp);
-            l.setGlobalBatch(256);
+            llvm::cantFail(l.setGlobalBatch(256));
             l.zero = zero;
             l.sp = tp > 1;
             l.recompute = recompute;

@@ -13,33 +13,26 @@ using namespace tessera;
 namespace {
 
 std::string meshError(llvm::StringRef text) {
-  std::string error;
-  EXPECT_FALSE(parseMesh(text, error)) << text.str();
-  return error;
+  llvm::Expected<Mesh> mesh = parseMesh(text);
+  return mesh ? "none" : llvm::toString(mesh.takeError());
 }
 
 std::string strategyError(llvm::StringRef text) {
-  std::string error;
-  EXPECT_FALSE(parseStrategy(text, error)) << text.str();
-  return error;
+  llvm::Expected<Strategy> strategy = parseStrategy(text);
+  return strategy ? "none" : llvm::toString(strategy.takeError());
 }
 
 /// Why `strategy` does not fit `mesh`.
 std::string mismatch(llvm::StringRef strategy, llvm::StringRef mesh) {
-  std::string error;
-  std::optional<Strategy> s = parseStrategy(strategy, error);
-  std::optional<Mesh> m = parseMesh(mesh, error);
-  EXPECT_TRUE(s && m) << error;
-  return s && m ? checkStrategy(*s, *m) : error;
+  return llvm::toString(checkStrategy(llvm::cantFail(parseStrategy(strategy)),
+                                      llvm::cantFail(parseMesh(mesh))));
 }
 
 TEST(Strategy, mesh) {
-  std::string error;
-  std::optional<Mesh> mesh = parseMesh("dp=2,tp=4", error);
-  ASSERT_TRUE(mesh) << error;
-  EXPECT_EQ(mesh->names[0], "dp");
-  EXPECT_EQ(mesh->sizes[1], 4);
-  EXPECT_EQ(mesh->numDevices(), 8);
+  Mesh mesh = llvm::cantFail(parseMesh("dp=2,tp=4"));
+  EXPECT_EQ(mesh.names[0], "dp");
+  EXPECT_EQ(mesh.sizes[1], 4);
+  EXPECT_EQ(mesh.numDevices(), 8);
 }
 
 TEST(Strategy, mesh_errors) {
@@ -63,12 +56,12 @@ TEST(Strategy, mesh_errors) {
 }
 
 TEST(Strategy, strategy) {
-  std::string error;
-  EXPECT_EQ(parseStrategy("dp,tp,sp,zero=3", error),
+  EXPECT_EQ(llvm::cantFail(parseStrategy("dp,tp,sp,zero=3")),
             (Strategy{true, true, true, 3}));
-  EXPECT_EQ(parseStrategy("zero=1", error), (Strategy{false, false, false, 1}));
+  EXPECT_EQ(llvm::cantFail(parseStrategy("zero=1")),
+            (Strategy{false, false, false, 1}));
   for (llvm::StringRef text : {"", "auto", "none", "zero=0"})
-    EXPECT_TRUE(parseStrategy(text, error)->isNone());
+    EXPECT_TRUE(llvm::cantFail(parseStrategy(text)).isNone());
 }
 
 TEST(Strategy, strategy_errors) {

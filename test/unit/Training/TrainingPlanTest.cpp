@@ -65,7 +65,9 @@ TEST(TrainingPlan, mesh_and_strategy) {
 }
 
 TEST(TrainingPlan, what_is_not_compiled) {
-  auto error = [](llvm::StringRef text) { return checkCompiled(parse(text)); };
+  auto error = [](llvm::StringRef text) {
+    return llvm::toString(checkCompiled(parse(text)));
+  };
   EXPECT_EQ(error("dp=2,tp=4,sp=true,zero=3,recompute=auto=10,optimizer=sgd,"
                   "precision=fp8,zero2-reduce=last,schedule=zb-h1"),
             "");
