@@ -223,10 +223,10 @@ void BlockBuckets::report(ArrayRef<Operation *> members,
 void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
                                 const BucketProblem &problem, size_t before,
                                 size_t begin, size_t end) const {
-  std::string why =
-      problem.explainConflict(before, end)
-          .value_or("waiting for the last one, or the copies, takes longer "
-                    "than another collective");
+  std::string why = llvm::toString(problem.checkBucket(before, end));
+  if (why.empty())
+    why = "waiting for the last one, or the copies, takes longer than another "
+          "collective";
   remark::missed(members[begin]->getLoc(), getOptions())
       << remark::add("{0} begins another bucket",
                      members[begin]->getName().getStringRef().str())

@@ -14,43 +14,48 @@
 #include <tuple>
 
 using namespace tessera;
+using llvm::createStringError;
+using llvm::Error;
 
 //===----------------------------------------------------------------------===//
 // Problem and plan
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> BucketProblem::check() const {
+Error BucketProblem::check() const {
   if (!getTime)
-    return "expects the time of a collective";
+    return createStringError("expects the time of a collective");
   for (size_t i = 0; i < members.size(); ++i) {
     const BucketMember &member = members[i];
     std::string name = "member " + std::to_string(i);
     if (member.bytes < 0 || member.copyTime < 0)
-      return "expects " + name + " to have bytes and times of at least 0";
+      return createStringError("expects " + name +
+                               " to have bytes and times of at least 0");
     if (member.lastNeeded >= static_cast<int>(i))
-      return "expects " + name + " to need only members before it but got " +
-             std::to_string(member.lastNeeded);
+      return createStringError("expects " + name +
+                               " to need only members before it but got " +
+                               std::to_string(member.lastNeeded));
     if (i > 0 && member.ready < members[i - 1].ready)
-      return "expects members by the time at which they are ready but " + name +
-             " is ready before the one in front of it";
+      return createStringError(
+          "expects members by the time at which they are ready but " + name +
+          " is ready before the one in front of it");
   }
-  return std::nullopt;
+  return Error::success();
 }
 
-std::optional<std::string> BucketProblem::explainConflict(size_t begin,
-                                                          size_t end) const {
+Error BucketProblem::checkBucket(size_t begin, size_t end) const {
   if (end - begin < 2)
-    return std::nullopt;
+    return Error::success();
   int64_t bytes = 0;
   for (size_t i = begin; i < end; ++i) {
     bytes += members[i].bytes;
     if (members[i].lastNeeded >= static_cast<int>(begin))
-      return "one needs the result of another";
+      return createStringError("one needs the result of another");
   }
   if (bytes > maxBytes)
-    return "a bucket would have " + std::to_string(bytes) + " bytes, at most " +
-           std::to_string(maxBytes) + " may be in one";
-  return std::nullopt;
+    return createStringError("a bucket would have " + std::to_string(bytes) +
+                             " bytes, at most " + std::to_string(maxBytes) +
+                             " may be in one");
+  return Error::success();
 }
 
 double BucketProblem::getBucketTime(size_t begin, size_t end) const {
@@ -63,26 +68,25 @@ double BucketProblem::getBucketTime(size_t begin, size_t end) const {
   return getTime(bytes) + (end - begin > 1 ? copies : 0);
 }
 
-std::optional<std::string>
-BucketPlan::verify(const BucketProblem &problem) const {
+Error BucketPlan::verify(const BucketProblem &problem) const {
   size_t begin = 0;
   double end = 0, total = 0;
   for (size_t size : sizes) {
     if (size == 0 || begin + size > problem.members.size())
-      return "a bucket has no members, or those of another";
-    if (auto why = problem.explainConflict(begin, begin + size))
-      return *why;
+      return createStringError("a bucket has no members, or those of another");
+    if (Error error = problem.checkBucket(begin, begin + size))
+      return error;
     double time = problem.getBucketTime(begin, begin + size);
     begin += size;
     end = std::max(end, problem.members[begin - 1].ready) + time;
     total += time;
   }
   if (begin != problem.members.size())
-    return "a member is in no bucket";
+    return createStringError("a member is in no bucket");
   double tolerance = 1e-9 * std::max(end, total);
   if (std::abs(end - finish) > tolerance || std::abs(total - busy) > tolerance)
-    return "the times are not those of the buckets";
-  return std::nullopt;
+    return createStringError("the times are not those of the buckets");
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//

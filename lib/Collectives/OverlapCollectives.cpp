@@ -59,9 +59,11 @@ dist::StartOp tessera::startCollective(dist::CollectiveOpInterface op) {
   return start;
 }
 
-/// Collectives that the runtime has in flight at one time: in a loop, around
-/// one, and else. One slot more is that of sends and receives.
-static constexpr unsigned kInLoop = 31, kAroundLoop = 32, kElsewhere = 63;
+/// Collectives in flight at one time, at most: without loops, in a loop, and
+/// around one.
+static constexpr unsigned kElsewhere = rt::kTransferSlot,
+                          kInLoop = kElsewhere / 2,
+                          kAroundLoop = kElsewhere - kInLoop;
 
 namespace {
 

@@ -24,36 +24,44 @@
 
 using namespace tessera;
 using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
 
-std::optional<std::string> OverlapProblem::check() const {
+Error OverlapProblem::check() const {
   for (auto [i, task] : llvm::enumerate(tasks)) {
     std::string name = "task " + std::to_string(i);
     if (!(task.seconds >= 0))
-      return "expects " + name + " to take no negative time";
+      return createStringError("expects " + name + " to take no negative time");
     if (task.channel < OverlapTask::kComputes)
-      return "expects the channel of " + name + " to be a number but got " +
-             std::to_string(task.channel);
+      return createStringError("expects the channel of " + name +
+                               " to be a number but got " +
+                               std::to_string(task.channel));
     if (task.isTransfer() && task.isBarrier)
-      return "expects " + name + ", a collective, to be no barrier";
+      return createStringError("expects " + name +
+                               ", a collective, to be no barrier");
     for (unsigned other : task.after)
       if (other >= i)
-        return "expects " + name + " to come after earlier tasks but got " +
-               std::to_string(other);
+        return createStringError("expects " + name +
+                                 " to come after earlier tasks but got " +
+                                 std::to_string(other));
     if (task.notBefore > i)
-      return "expects " + name + " not to wait for a later task but got " +
-             std::to_string(task.notBefore);
+      return createStringError("expects " + name +
+                               " not to wait for a later task but got " +
+                               std::to_string(task.notBefore));
   }
   for (auto [i, block] : llvm::enumerate(blocks)) {
     if (block.bytes < 0 || block.tasks.empty())
-      return "expects block " + std::to_string(i) + " to have bytes and tasks";
+      return createStringError("expects block " + std::to_string(i) +
+                               " to have bytes and tasks");
     for (unsigned task : block.tasks)
       if (task >= tasks.size())
-        return "expects the tasks of block " + std::to_string(i) +
-               " to exist but got " + std::to_string(task);
+        return createStringError("expects the tasks of block " +
+                                 std::to_string(i) + " to exist but got " +
+                                 std::to_string(task));
   }
   if (maxInFlight < 1)
-    return "expects room for one collective at least";
-  return std::nullopt;
+    return createStringError("expects room for one collective at least");
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,9 +90,8 @@ static std::vector<unsigned> countBarriers(const OverlapProblem &problem) {
   return counts;
 }
 
-std::optional<std::string>
-tessera::verifyOverlap(const OverlapProblem &problem,
-                       ArrayRef<OverlapEvent> order) {
+Error tessera::verifyOverlap(const OverlapProblem &problem,
+                             ArrayRef<OverlapEvent> order) {
   std::vector<State> states(problem.tasks.size(), State::Waiting);
   std::vector<unsigned> barriers = countBarriers(problem);
   // Of each number of barriers, tasks that have not begun: a barrier may run
@@ -95,14 +102,14 @@ tessera::verifyOverlap(const OverlapProblem &problem,
   unsigned inFlight = 0, passed = 0;
   for (OverlapEvent event : order) {
     if (event.task >= problem.tasks.size())
-      return nameOf(event) + ", which does not exist";
+      return createStringError(nameOf(event) + ", which does not exist");
     const OverlapTask &task = problem.tasks[event.task];
     State &state = states[event.task];
     bool begins = event.kind != OverlapEvent::Wait;
     if (task.isTransfer() == (event.kind == OverlapEvent::Run))
-      return nameOf(event) + ", which is of another kind";
+      return createStringError(nameOf(event) + ", which is of another kind");
     if (state != (begins ? State::Waiting : State::Started))
-      return nameOf(event) + " out of turn";
+      return createStringError(nameOf(event) + " out of turn");
     state = event.kind == OverlapEvent::Start ? State::Started : State::Over;
     if (event.kind == OverlapEvent::Wait) {
       --inFlight;
@@ -110,23 +117,25 @@ tessera::verifyOverlap(const OverlapProblem &problem,
     }
     for (unsigned other : task.after)
       if (states[other] != State::Over)
-        return nameOf(event) + " before task " + std::to_string(other) +
-               " is over";
+        return createStringError(nameOf(event) + " before task " +
+                                 std::to_string(other) + " is over");
     if (barriers[event.task] != passed)
-      return nameOf(event) + " across a barrier";
+      return createStringError(nameOf(event) + " across a barrier");
     --left[passed];
     if (task.isBarrier && left[passed] > 0)
-      return nameOf(event) + ", a barrier, before what it follows has begun";
+      return createStringError(nameOf(event) +
+                               ", a barrier, before what it follows has begun");
     passed += task.isBarrier;
     inFlight += event.kind == OverlapEvent::Start;
     if (inFlight > problem.maxInFlight)
-      return nameOf(event) + " with " + std::to_string(inFlight - 1) +
-             " in flight";
+      return createStringError(nameOf(event) + " with " +
+                               std::to_string(inFlight - 1) + " in flight");
   }
   for (auto [i, state] : llvm::enumerate(states))
     if (state != State::Over)
-      return "task " + std::to_string(i) + " is not over at the end";
-  return std::nullopt;
+      return createStringError("task " + std::to_string(i) +
+                               " is not over at the end");
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//

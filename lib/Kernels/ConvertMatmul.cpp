@@ -203,7 +203,7 @@ struct ConvertContraction
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     if (maps.size() != 3 || !fill(maps[0], einsum.lhs) ||
         !fill(maps[1], einsum.rhs) || !fill(maps[2], einsum.result) ||
-        einsum.check() || isDotProduct(einsum))
+        llvm::errorToBool(einsum.check()) || isDotProduct(einsum))
       return failure();
     Value lhs = op->getOperand(0), rhs = op->getOperand(1);
     Value init = op->getOperand(2);

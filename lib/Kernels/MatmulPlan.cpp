@@ -21,21 +21,21 @@ int64_t Einsum::size(llvm::ArrayRef<unsigned> letters) const {
   return product;
 }
 
-std::optional<const char *> Einsum::check() const {
+llvm::Error Einsum::check() const {
   for (const Letters *tensor : {&lhs, &rhs, &result})
     for (size_t i = 0; i < tensor->size(); ++i) {
       if ((*tensor)[i] >= sizes.size())
-        return "a letter without a size";
+        return llvm::createStringError("a letter without a size");
       if (llvm::is_contained(llvm::ArrayRef(*tensor).drop_front(i + 1),
                              (*tensor)[i]))
-        return "a letter twice in one tensor";
+        return llvm::createStringError("a letter twice in one tensor");
     }
   for (unsigned letter = 0; letter < sizes.size(); ++letter)
     if (llvm::is_contained(lhs, letter) + llvm::is_contained(rhs, letter) +
             llvm::is_contained(result, letter) <
         2)
-      return "a letter in one tensor only";
-  return std::nullopt;
+      return llvm::createStringError("a letter in one tensor only");
+  return llvm::Error::success();
 }
 
 namespace {

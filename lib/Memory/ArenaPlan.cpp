@@ -32,21 +32,25 @@
 #include <tuple>
 
 using namespace tessera;
+using llvm::createStringError;
+using llvm::Error;
 
-std::optional<std::string> ArenaProblem::check() const {
+Error ArenaProblem::check() const {
   if (alignment < 1)
-    return "expects an alignment of at least 1 but got " +
-           std::to_string(alignment);
+    return createStringError("expects an alignment of at least 1 but got " +
+                             std::to_string(alignment));
   for (auto [i, block] : llvm::enumerate(blocks)) {
     if (block.bytes < 0)
-      return "expects bytes of block " + std::to_string(i) +
-             " not to be negative but got " + std::to_string(block.bytes);
+      return createStringError("expects bytes of block " + std::to_string(i) +
+                               " not to be negative but got " +
+                               std::to_string(block.bytes));
     if (block.begin > block.end)
-      return "expects block " + std::to_string(i) +
-             " to end no earlier than it begins but got " +
-             std::to_string(block.begin) + " to " + std::to_string(block.end);
+      return createStringError("expects block " + std::to_string(i) +
+                               " to end no earlier than it begins but got " +
+                               std::to_string(block.begin) + " to " +
+                               std::to_string(block.end));
   }
-  return std::nullopt;
+  return Error::success();
 }
 
 int64_t ArenaProblem::lowerBound(int64_t *step) const {
@@ -78,12 +82,12 @@ int64_t ArenaProblem::lowerBound(int64_t *step) const {
   return most;
 }
 
-/// Two blocks that live at one time and share bytes, or nothing. A sweep line
-/// over time (M. I. Shamos, D. Hoey: Geometric Intersection Problems, 1976):
-/// blocks that live by then share no bytes, so a block that begins overlaps one
-/// of its two neighbours by address, or none.
-static std::optional<std::string> findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
-                                              llvm::ArrayRef<int64_t> offsets) {
+/// An error if two blocks live at one time and share bytes. A sweep line over
+/// time (M. I. Shamos, D. Hoey: Geometric Intersection Problems, 1976): blocks
+/// that live by then share no bytes, so a block that begins overlaps one of its
+/// two neighbours by address, or none.
+static Error findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
+                         llvm::ArrayRef<int64_t> offsets) {
   llvm::SmallVector<unsigned> byBegin, byEnd;
   for (unsigned i = 0; i < blocks.size(); ++i)
     if (blocks[i].bytes > 0)
@@ -96,8 +100,9 @@ static std::optional<std::string> findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
     return std::tie(blocks[a].end, a) < std::tie(blocks[b].end, b);
   });
   auto fail = [](unsigned a, unsigned b) {
-    return "blocks " + std::to_string(std::min(a, b)) + " and " +
-           std::to_string(std::max(a, b)) + " overlap";
+    return createStringError("blocks " + std::to_string(std::min(a, b)) +
+                             " and " + std::to_string(std::max(a, b)) +
+                             " overlap");
   };
   std::map<int64_t, unsigned> live;
   const unsigned *ended = byEnd.begin();
@@ -115,20 +120,20 @@ static std::optional<std::string> findOverlap(llvm::ArrayRef<ArenaBlock> blocks,
     }
     live[offsets[i]] = i;
   }
-  return std::nullopt;
+  return Error::success();
 }
 
-std::optional<std::string>
-ArenaPlan::verify(const ArenaProblem &problem) const {
+Error ArenaPlan::verify(const ArenaProblem &problem) const {
   llvm::ArrayRef<ArenaBlock> blocks = problem.blocks;
   if (offsets.size() != blocks.size())
-    return "expects an offset for each block";
+    return createStringError("expects an offset for each block");
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (offsets[i] < 0 || offsets[i] % problem.alignment)
-      return "block " + std::to_string(i) + " lies at " +
-             std::to_string(offsets[i]);
+      return createStringError("block " + std::to_string(i) + " lies at " +
+                               std::to_string(offsets[i]));
     if (offsets[i] + blocks[i].bytes > bytes)
-      return "block " + std::to_string(i) + " lies outside the arena";
+      return createStringError("block " + std::to_string(i) +
+                               " lies outside the arena");
   }
   return findOverlap(blocks, offsets);
 }

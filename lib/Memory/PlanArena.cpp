@@ -149,13 +149,14 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
     StepBlocks blocks(func, reuse, check ? TESSERA_RT_CANARY_BYTES : 0);
     if (failed(blocks.build()))
       return signalPassFailure();
-    if (auto error = blocks.problem.check()) {
-      func.emitError() << *error;
+    if (llvm::Error error = blocks.problem.check()) {
+      func.emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
     ArenaPlan plan = planArena(blocks.problem);
-    if (auto error = plan.verify(blocks.problem)) {
-      func.emitError() << "the arena plan is wrong: " << *error;
+    if (llvm::Error error = plan.verify(blocks.problem)) {
+      func.emitError("the arena plan is wrong: ")
+          << llvm::toString(std::move(error));
       return signalPassFailure();
     }
     annotateOffsets(func, blocks, plan);

@@ -20,7 +20,8 @@ FailureOr<int64_t> tessera::getPlannedBytes(func::FuncOp func) {
   ScopedDiagnosticHandler quiet(func.getContext(),
                                 [](Diagnostic &) { return success(); });
   StepBlocks blocks(copy, /*reuse=*/true, /*canary=*/0);
-  bool isBuilt = succeeded(blocks.build()) && !blocks.problem.check();
+  bool isBuilt =
+      succeeded(blocks.build()) && !llvm::errorToBool(blocks.problem.check());
   int64_t bytes = isBuilt ? planArena(blocks.problem).bytes : 0;
   copy.erase();
   if (!isBuilt)

@@ -236,11 +236,13 @@ LogicalResult tessera::propagateShardings(ModuleOp module,
                                        ArrayRef<AxisRef> axes) {
       return getCollectiveTime(links, builder.problem.mesh, kind, bytes, axes);
     };
-  if (std::string why = builder.problem.check(); !why.empty())
-    return module.emitError("propagation: ") << why;
+  if (llvm::Error error = builder.problem.check())
+    return module.emitError("propagation: ")
+           << llvm::toString(std::move(error));
   PropagationSolution solution = propagate(builder.problem);
-  if (std::string why = verify(builder.problem, solution); !why.empty())
-    return module.emitError("propagation: ") << why;
+  if (llvm::Error error = verify(builder.problem, solution))
+    return module.emitError("propagation: ")
+           << llvm::toString(std::move(error));
 
   SolutionWriter writer(builder, solution, *mesh);
   writer.write();

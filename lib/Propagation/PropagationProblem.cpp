@@ -6,11 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Propagation/PropagationProblem.h"
+#include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
 using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Twine;
 
 /// Equal also in the letters that say why a sharding was chosen.
 static bool readsAs(const ShardingRule &rule, const ShardingRule &other) {
@@ -67,16 +71,19 @@ void PropagationProblem::addIdentity(unsigned from, unsigned to) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Why a sharding cannot be one on this mesh for a tensor of this rank.
-static std::string checkSharding(const Mesh &mesh, const Sharding &sharding,
-                                 size_t rank) {
-  std::string why;
-  llvm::raw_string_ostream os(why);
-  if (sharding.dims.size() != rank) {
-    os << "expects a sharding of " << rank << " dimensions but got "
-       << sharding.dims.size();
-    return why;
-  }
+/// An error if a sharding cannot be one on this mesh for a tensor of this rank.
+static Error checkSharding(const Mesh &mesh, const Sharding &sharding,
+                           size_t rank) {
+  if (sharding.dims.size() != rank)
+    return createStringError("expects a sharding of " + Twine(rank) +
+                             " dimensions but got " +
+                             Twine(sharding.dims.size()));
+  auto print = [&](const AxisRef &axis) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    mesh.print(os, axis);
+    return text;
+  };
   AxisList all = sharding.dimAxes();
   llvm::append_range(all, sharding.replicated);
   llvm::append_range(all, sharding.unreduced);
@@ -87,115 +94,112 @@ static std::string checkSharding(const Mesh &mesh, const Sharding &sharding,
       // An axis of size 1 shards nothing but may be named.
       if (a.axis < mesh.sizes.size() && a == mesh.fullAxis(a.axis))
         continue;
-      os << "expects parts of axes of the mesh but got axis " << a.axis << ":("
-         << a.preSize << ")" << a.size;
-      return why;
+      return createStringError("expects parts of axes of the mesh but got "
+                               "axis " +
+                               Twine(a.axis) + ":(" + Twine(a.preSize) + ")" +
+                               Twine(a.size));
     }
-    if (overlapsAny(ArrayRef<AxisRef>(all).take_front(i), a)) {
-      os << "expects each axis once but got ";
-      mesh.print(os, a);
-      os << " twice";
-      return why;
-    }
-    if (mesh.stageAxis == a.axis) {
-      os << "expects no stage axis but got ";
-      mesh.print(os, a);
-      return why;
-    }
+    if (overlapsAny(ArrayRef<AxisRef>(all).take_front(i), a))
+      return createStringError("expects each axis once but got " + print(a) +
+                               " twice");
+    if (mesh.stageAxis == a.axis)
+      return createStringError("expects no stage axis but got " + print(a));
   }
-  return why;
+  return Error::success();
 }
 
-/// Why `dims` are no factors of `shape`.
-static std::string checkDims(const ShardingRule &rule,
-                             const TensorFactors &dims,
-                             ArrayRef<int64_t> shape) {
-  std::string why;
-  llvm::raw_string_ostream os(why);
+/// An error if `dims` are no factors of `shape`.
+static Error checkDims(const ShardingRule &rule, const TensorFactors &dims,
+                       ArrayRef<int64_t> shape) {
   if (dims.empty())
-    return why; // Nothing of the tensor is tied.
-  if (dims.size() != shape.size()) {
-    os << "expects factors for " << shape.size() << " dimensions but got "
-       << dims.size();
-    return why;
-  }
+    return Error::success(); // Nothing of the tensor is tied.
+  if (dims.size() != shape.size())
+    return createStringError("expects factors for " + Twine(shape.size()) +
+                             " dimensions but got " + Twine(dims.size()));
   for (auto [i, dim] : llvm::enumerate(dims)) {
     int64_t product = 1;
     for (unsigned f : dim) {
-      if (f >= rule.factors.size()) {
-        os << "expects a factor below " << rule.factors.size() << " but got "
-           << f;
-        return why;
-      }
+      if (f >= rule.factors.size())
+        return createStringError("expects a factor below " +
+                                 Twine(rule.factors.size()) + " but got " +
+                                 Twine(f));
       product *= rule.factors[f].size;
     }
-    if (!dim.empty() && product != shape[i]) {
-      os << "expects factors of product " << shape[i] << " for dimension " << i
-         << " but got " << product;
-      return why;
-    }
+    if (!dim.empty() && product != shape[i])
+      return createStringError("expects factors of product " + Twine(shape[i]) +
+                               " for dimension " + Twine(i) + " but got " +
+                               Twine(product));
   }
-  return why;
+  return Error::success();
 }
 
-std::string PropagationProblem::check() const {
-  for (auto [i, tensor] : llvm::enumerate(tensors)) {
-    std::string why = checkSharding(mesh, tensor.seed, tensor.shape.size());
-    if (!why.empty())
-      return "tensor " + std::to_string(i) + ": " + why;
+/// An error if the tensors `ids` of an op do not have these factors.
+static Error checkTensors(const PropagationProblem &problem,
+                          const ShardingRule &rule,
+                          ArrayRef<TensorFactors> factors,
+                          ArrayRef<unsigned> ids) {
+  for (auto [dims, id] : llvm::zip(factors, ids)) {
+    if (id == PropagationProblem::kNone)
+      continue;
+    if (id >= problem.tensors.size())
+      return createStringError("expects a known tensor");
+    if (Error error = checkDims(rule, dims, problem.tensors[id].shape))
+      return error;
   }
-  for (auto [i, op] : llvm::enumerate(ops)) {
-    std::string where = "op " + std::to_string(i) + ": ";
-    if (op.rule >= rules.size())
-      return where + "expects a known rule";
-    const ShardingRule &rule = rules[op.rule];
-    if (rule.operands.size() != op.operands.size() ||
-        rule.results.size() != op.results.size())
-      return where + "expects as many operands and results as its rule has";
-    auto checkAll = [&](ArrayRef<TensorFactors> factors,
-                        ArrayRef<unsigned> ids) -> std::string {
-      for (auto [dims, id] : llvm::zip(factors, ids)) {
-        if (id == kNone)
-          continue;
-        if (id >= tensors.size())
-          return "expects a known tensor";
-        if (std::string why = checkDims(rule, dims, tensors[id].shape);
-            !why.empty())
-          return why;
-      }
-      return "";
-    };
-    std::string why = checkAll(rule.operands, op.operands);
-    if (why.empty())
-      why = checkAll(rule.results, op.results);
-    if (!why.empty())
-      return where + why;
-  }
-  return "";
+  return Error::success();
 }
 
-std::string tessera::verify(const PropagationProblem &problem,
-                            const PropagationSolution &solution) {
+static Error checkOp(const PropagationProblem &problem,
+                     const PropagationProblem::Op &op) {
+  if (op.rule >= problem.rules.size())
+    return createStringError("expects a known rule");
+  const ShardingRule &rule = problem.rules[op.rule];
+  if (rule.operands.size() != op.operands.size() ||
+      rule.results.size() != op.results.size())
+    return createStringError(
+        "expects as many operands and results as its rule has");
+  if (Error error = checkTensors(problem, rule, rule.operands, op.operands))
+    return error;
+  return checkTensors(problem, rule, rule.results, op.results);
+}
+
+Error PropagationProblem::check() const {
+  for (auto [i, tensor] : llvm::enumerate(tensors))
+    if (Error error = checkSharding(mesh, tensor.seed, tensor.shape.size()))
+      return prefixError("tensor " + Twine(i) + ": ", std::move(error));
+  for (auto [i, op] : llvm::enumerate(ops))
+    if (Error error = checkOp(*this, op))
+      return prefixError("op " + Twine(i) + ": ", std::move(error));
+  return Error::success();
+}
+
+/// An error if `got` is no solution for a tensor.
+static Error verifyTensor(const Mesh &mesh,
+                          const PropagationProblem::Tensor &tensor,
+                          const Sharding &got) {
+  if (Error error = checkSharding(mesh, got, tensor.shape.size()))
+    return error;
+  if (got.unreduced != tensor.seed.unreduced)
+    return createStringError("expects the seed's unreduced axes");
+  for (auto [d, dim] : llvm::enumerate(tensor.seed.dims)) {
+    const AxisList &axes = got.dims[d].axes;
+    if (got.dims[d].open)
+      return createStringError("expects closed dimensions");
+    if (dim.open ? !isPrefix(dim.axes, axes) : dim.axes != axes)
+      return createStringError("expects the seed's axes on dimension " +
+                               Twine(d));
+    if (overlapsAny(axes, tensor.seed.replicated))
+      return createStringError("expects no axis that is to be replicated");
+  }
+  return Error::success();
+}
+
+Error tessera::verify(const PropagationProblem &problem,
+                      const PropagationSolution &solution) {
   if (solution.shardings.size() != problem.tensors.size())
-    return "expects one sharding a tensor";
-  for (auto [i, tensor] : llvm::enumerate(problem.tensors)) {
-    std::string where = "tensor " + std::to_string(i) + ": ";
-    const Sharding &got = solution.shardings[i];
-    std::string why = checkSharding(problem.mesh, got, tensor.shape.size());
-    if (!why.empty())
-      return where + why;
-    if (got.unreduced != tensor.seed.unreduced)
-      return where + "expects the seed's unreduced axes";
-    for (auto [d, dim] : llvm::enumerate(tensor.seed.dims)) {
-      const AxisList &axes = got.dims[d].axes;
-      if (got.dims[d].open)
-        return where + "expects closed dimensions";
-      if (dim.open ? !isPrefix(dim.axes, axes) : dim.axes != axes)
-        return where + "expects the seed's axes on dimension " +
-               std::to_string(d);
-      if (overlapsAny(axes, tensor.seed.replicated))
-        return where + "expects no axis that is to be replicated";
-    }
-  }
-  return "";
+    return createStringError("expects one sharding a tensor");
+  for (auto [i, tensor] : llvm::enumerate(problem.tensors))
+    if (Error error = verifyTensor(problem.mesh, tensor, solution.shardings[i]))
+      return prefixError("tensor " + Twine(i) + ": ", std::move(error));
+  return Error::success();
 }

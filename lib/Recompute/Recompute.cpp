@@ -18,25 +18,27 @@
 
 using namespace tessera;
 
-std::string RecomputeProblem::check() const {
+llvm::Error RecomputeProblem::check() const {
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].op >= ops.size() || values[i].bytes < 0)
-      return "value " + std::to_string(i) +
-             " expects an op and bytes of at least 0 but got op " +
-             std::to_string(values[i].op) + " and " +
-             std::to_string(values[i].bytes);
+      return llvm::createStringError(
+          "value " + std::to_string(i) +
+          " expects an op and bytes of at least 0 but got op " +
+          std::to_string(values[i].op) + " and " +
+          std::to_string(values[i].bytes));
   for (size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].time < 0)
-      return "op " + std::to_string(i) +
-             " expects a time of at least 0 but got " +
-             std::to_string(ops[i].time);
+      return llvm::createStringError("op " + std::to_string(i) +
+                                     " expects a time of at least 0 but got " +
+                                     std::to_string(ops[i].time));
     for (unsigned operand : ops[i].operands)
       if (operand >= values.size() || values[operand].op >= i)
-        return "op " + std::to_string(i) +
-               " expects values of earlier ops but got value " +
-               std::to_string(operand);
+        return llvm::createStringError(
+            "op " + std::to_string(i) +
+            " expects values of earlier ops but got value " +
+            std::to_string(operand));
   }
-  return "";
+  return llvm::Error::success();
 }
 
 /// Sums up what was chosen.

@@ -318,7 +318,7 @@ void BlockRecompute::report(const RecomputeChoice &choice) const {
 
 LogicalResult BlockRecompute::run() {
   buildProblem();
-  assert(problem.check().empty() && "the forward is in program order");
+  assert(!problem.check() && "the forward is in program order");
   FailureOr<RecomputeChoice> choice = choose();
   if (failed(choice))
     return failure();

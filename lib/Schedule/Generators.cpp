@@ -28,13 +28,14 @@ bool tessera::schedule::splitsBackward(ScheduleKind kind) {
 }
 
 /// What a kind asks of the numbers beyond ScheduleProblem::check().
-static std::optional<std::string> checkKind(ScheduleKind kind,
-                                            const ScheduleProblem &problem) {
+static llvm::Error checkKind(ScheduleKind kind,
+                             const ScheduleProblem &problem) {
   int p = problem.ranks, m = problem.microBatches;
   auto micro = [&](const std::string &what) {
-    return "schedule " + stringify(kind).str() + " expects " + what +
-           " but got " + std::to_string(m) + " micro-batches on " +
-           std::to_string(p) + " stages";
+    return llvm::createStringError("schedule " + stringify(kind).str() +
+                                   " expects " + what + " but got " +
+                                   std::to_string(m) + " micro-batches on " +
+                                   std::to_string(p) + " stages");
   };
   if (kind == ScheduleKind::Interleaved && m % p)
     return micro("micro-batches to be a multiple of the stages");
@@ -43,7 +44,7 @@ static std::optional<std::string> checkKind(ScheduleKind kind,
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
     return micro("even numbers of stages and micro-batches, at least two "
                  "micro-batches a stage,");
-  return std::nullopt;
+  return llvm::Error::success();
 }
 
 llvm::Expected<ScheduleProblem>
@@ -67,14 +68,12 @@ tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
   default:
     break;
   }
-  std::optional<std::string> error;
   // The kind's own rule says more than the general one, where both fail.
   if (ranks >= 1 && microBatches >= 1)
-    error = checkKind(kind, problem);
-  if (!error)
-    error = problem.check();
-  if (error)
-    return llvm::createStringError(*error);
+    if (llvm::Error error = checkKind(kind, problem))
+      return std::move(error);
+  if (llvm::Error error = problem.check())
+    return std::move(error);
   return problem;
 }
 

@@ -55,10 +55,10 @@ std::optional<int> ScheduleProblem::linkOf(int stage, int microBatch) const {
   return placement == Placement::Loop ? from : std::min(from, to);
 }
 
-std::optional<std::string> ScheduleProblem::check() const {
+llvm::Error ScheduleProblem::check() const {
   auto expects = [](const char *what, const char *how, int got) {
-    return "expects " + std::string(what) + " to be " + how + " but got " +
-           std::to_string(got);
+    return llvm::createStringError("expects " + std::string(what) + " to be " +
+                                   how + " but got " + std::to_string(got));
   };
   if (ranks < 1)
     return expects("pipeline ranks", "at least 1", ranks);
@@ -70,7 +70,7 @@ std::optional<std::string> ScheduleProblem::check() const {
     return expects("chunks a rank", "2", chunks);
   if (placement == Placement::Bidirectional && microBatches % 2)
     return expects("micro-batches", "even", microBatches);
-  return std::nullopt;
+  return llvm::Error::success();
 }
 
 bool tessera::schedule::isTransfer(ActionKind kind) {

@@ -14,6 +14,8 @@
 
 using namespace tessera;
 using namespace tessera::schedule;
+using llvm::createStringError;
+using llvm::Error;
 
 namespace {
 
@@ -25,8 +27,8 @@ public:
         places(problem.ranks * problem.chunks * problem.microBatches),
         next(problem.ranks, 0) {}
 
-  std::optional<std::string> checkActions();
-  std::optional<std::string> execute();
+  Error checkActions();
+  Error execute();
 
 private:
   /// What is there of a chunk and micro-batch.
@@ -42,13 +44,13 @@ private:
                   microBatch];
   }
 
-  std::optional<std::string> checkAction(int rank, const Action &action);
-  std::optional<std::string> checkPartners();
+  Error checkAction(int rank, const Action &action);
+  Error checkPartners();
   /// Whether a transfer was done, at its own end.
   bool &transferFlag(int rank, const Action &action);
   /// Marks one of F, B, W as asked for; an error if it was.
-  std::optional<std::string> count(int rank, const Action &action,
-                                   ActionKind part, int chunk, int microBatch);
+  Error count(int rank, const Action &action, ActionKind part, int chunk,
+              int microBatch);
   bool mayForward(Slot slot, int microBatch);
   bool mayBackward(Slot slot, int microBatch);
   bool mayTransfer(int rank, const Action &action);
@@ -75,20 +77,21 @@ std::string describe(int rank, const Action &action) {
   return text;
 }
 
-std::optional<std::string> Run::count(int rank, const Action &action,
-                                      ActionKind part, int chunk,
-                                      int microBatch) {
+Error Run::count(int rank, const Action &action, ActionKind part, int chunk,
+                 int microBatch) {
   if (chunk < 0 || chunk >= problem.chunks || microBatch < 0 ||
       microBatch >= problem.microBatches || !problem.passes(chunk, microBatch))
-    return describe(rank, action) + " is of no chunk and micro-batch there";
+    return createStringError(describe(rank, action) +
+                             " is of no chunk and micro-batch there");
   Place &p = place({rank, chunk}, microBatch);
   bool &flag = part == ActionKind::Forward     ? p.forward
                : part == ActionKind::InputGrad ? p.inputGrad
                                                : p.weightGrad;
   if (flag)
-    return describe(rank, action) + " repeats what was done before";
+    return createStringError(describe(rank, action) +
+                             " repeats what was done before");
   flag = true;
-  return std::nullopt;
+  return Error::success();
 }
 
 std::optional<int> Run::otherStage(int rank, const Action &action) const {
@@ -100,7 +103,7 @@ std::optional<int> Run::otherStage(int rank, const Action &action) const {
   return stage;
 }
 
-std::optional<std::string> Run::checkAction(int rank, const Action &action) {
+Error Run::checkAction(int rank, const Action &action) {
   auto part = [&](ActionKind kind) {
     return count(rank, action, kind, action.chunk, action.microBatch);
   };
@@ -114,13 +117,13 @@ std::optional<std::string> Run::checkAction(int rank, const Action &action) {
   case ActionKind::WeightGrad:
     return part(action.kind);
   case ActionKind::Backward:
-    if (auto error = part(ActionKind::InputGrad))
+    if (Error error = part(ActionKind::InputGrad))
       return error;
     return part(ActionKind::WeightGrad);
   case ActionKind::Overlapped:
-    if (auto error = part(ActionKind::Forward))
+    if (Error error = part(ActionKind::Forward))
       return error;
-    if (auto error = backwardPart(ActionKind::InputGrad))
+    if (Error error = backwardPart(ActionKind::InputGrad))
       return error;
     return backwardPart(ActionKind::WeightGrad);
   default:
@@ -129,15 +132,18 @@ std::optional<std::string> Run::checkAction(int rank, const Action &action) {
   if (action.chunk < 0 || action.chunk >= problem.chunks ||
       action.microBatch < 0 || action.microBatch >= problem.microBatches ||
       !problem.passes(action.chunk, action.microBatch))
-    return describe(rank, action) + " is of no chunk and micro-batch there";
+    return createStringError(describe(rank, action) +
+                             " is of no chunk and micro-batch there");
   std::optional<int> other = otherStage(rank, action);
   if (!other || problem.slotOf(*other, action.microBatch).rank == rank)
-    return describe(rank, action) + " has no other rank to go to";
+    return createStringError(describe(rank, action) +
+                             " has no other rank to go to");
   bool &flag = transferFlag(rank, action);
   if (flag)
-    return describe(rank, action) + " repeats what was done before";
+    return createStringError(describe(rank, action) +
+                             " repeats what was done before");
   flag = true;
-  return std::nullopt;
+  return Error::success();
 }
 
 bool &Run::transferFlag(int rank, const Action &action) {
@@ -155,25 +161,27 @@ bool &Run::transferFlag(int rank, const Action &action) {
 }
 
 /// Each transfer has its other end; what is made has been counted.
-std::optional<std::string> Run::checkPartners() {
+Error Run::checkPartners() {
   for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
     for (const Action &action : actions) {
       if (!isTransfer(action.kind))
         continue;
       auto [otherRank, other] = partner(rank, action);
       if (!transferFlag(otherRank, other))
-        return describe(rank, action) + " has no " + describe(otherRank, other);
+        return createStringError(describe(rank, action) + " has no " +
+                                 describe(otherRank, other));
     }
-  return std::nullopt;
+  return Error::success();
 }
 
-std::optional<std::string> Run::checkActions() {
+Error Run::checkActions() {
   if (schedule.ranks.size() != size_t(problem.ranks))
-    return "expects lists for " + std::to_string(problem.ranks) +
-           " ranks but got " + std::to_string(schedule.ranks.size());
+    return createStringError("expects lists for " +
+                             std::to_string(problem.ranks) + " ranks but got " +
+                             std::to_string(schedule.ranks.size()));
   for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
     for (const Action &action : actions)
-      if (auto error = checkAction(rank, action))
+      if (Error error = checkAction(rank, action))
         return error;
   for (int rank = 0; rank < problem.ranks; ++rank)
     for (int chunk = 0; chunk < problem.chunks; ++chunk)
@@ -182,7 +190,8 @@ std::optional<std::string> Run::checkActions() {
           continue;
         const Place &p = place({rank, chunk}, m);
         auto missing = [&](ActionKind kind) {
-          return describe(rank, {kind, chunk, m}) + " is missing";
+          return createStringError(describe(rank, {kind, chunk, m}) +
+                                   " is missing");
         };
         if (!p.forward)
           return missing(ActionKind::Forward);
@@ -287,7 +296,7 @@ void Run::apply(int rank, const Action &action) {
   }
 }
 
-std::optional<std::string> Run::execute() {
+Error Run::execute() {
   places.assign(places.size(), Place());
   for (bool moved = true; moved;) {
     moved = false;
@@ -307,17 +316,17 @@ std::optional<std::string> Run::execute() {
       text += (text.empty() ? "" : ", ") +
               describe(rank, schedule.ranks[rank][next[rank]]);
   if (text.empty())
-    return std::nullopt;
-  return "deadlock: " + text + " wait for each other or for what nobody does";
+    return Error::success();
+  return createStringError("deadlock: " + text +
+                           " wait for each other or for what nobody does");
 }
 
 } // namespace
 
-std::optional<std::string>
-tessera::schedule::verify(const ScheduleProblem &problem,
-                          const Schedule &schedule, SendMode mode) {
+Error tessera::schedule::verify(const ScheduleProblem &problem,
+                                const Schedule &schedule, SendMode mode) {
   Run run(problem, schedule, mode);
-  if (auto error = run.checkActions())
+  if (Error error = run.checkActions())
     return error;
   return run.execute();
 }

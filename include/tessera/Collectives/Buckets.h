@@ -17,10 +17,9 @@
 #ifndef TESSERA_COLLECTIVES_BUCKETS_H
 #define TESSERA_COLLECTIVES_BUCKETS_H
 
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace tessera {
@@ -45,10 +44,10 @@ struct BucketProblem {
   /// Seconds of one collective, given the bytes that a device puts in.
   std::function<double(int64_t)> getTime;
 
-  /// A reason why this is no problem, or nothing.
-  std::optional<std::string> check() const;
-  /// Why members [begin, end) cannot be one bucket, or nothing.
-  std::optional<std::string> explainConflict(size_t begin, size_t end) const;
+  /// An error if this is no problem.
+  llvm::Error check() const;
+  /// An error if members [begin, end) cannot be one bucket.
+  llvm::Error checkBucket(size_t begin, size_t end) const;
   /// Seconds of members [begin, end) as one bucket, copies included.
   double getBucketTime(size_t begin, size_t end) const;
 };
@@ -59,8 +58,8 @@ struct BucketPlan {
   /// When the last bucket is done, and seconds that buckets take in all.
   double finish = 0, busy = 0;
 
-  /// What is wrong with the plan, or nothing.
-  std::optional<std::string> verify(const BucketProblem &problem) const;
+  /// An error if this is no plan for the problem.
+  llvm::Error verify(const BucketProblem &problem) const;
 };
 
 /// The best plan of a problem that passes check(). Exact, unless more than 64

@@ -24,11 +24,11 @@
 #ifndef TESSERA_COLLECTIVES_OVERLAPSCHEDULE_H
 #define TESSERA_COLLECTIVES_OVERLAPSCHEDULE_H
 
+#include "runtime/include/tessera_rt.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace tessera {
@@ -67,10 +67,10 @@ struct OverlapProblem {
   std::vector<OverlapTask> tasks;
   std::vector<OverlapBlock> blocks;
   /// Collectives between start and wait at one time, at most.
-  unsigned maxInFlight = 63;
+  unsigned maxInFlight = TESSERA_RT_MAX_SLOTS - 1;
 
-  /// A reason why this is no problem, or nothing.
-  std::optional<std::string> check() const;
+  /// An error if this is no problem.
+  llvm::Error check() const;
 };
 
 /// What a device does next.
@@ -84,11 +84,11 @@ struct OverlapEvent {
 };
 using OverlapOrder = std::vector<OverlapEvent>;
 
-/// What is wrong with an order, or nothing: each op runs once, each collective
-/// is started and waited for once, everything after what it needs, nothing
-/// across a barrier, no more in flight than may be.
-std::optional<std::string> verifyOverlap(const OverlapProblem &problem,
-                                         llvm::ArrayRef<OverlapEvent> order);
+/// An error if an order is wrong. In a right one each op runs once, each
+/// collective is started and waited for once, everything comes after what it
+/// needs, nothing crosses a barrier, and no more is in flight than may be.
+llvm::Error verifyOverlap(const OverlapProblem &problem,
+                          llvm::ArrayRef<OverlapEvent> order);
 
 /// When a task runs, in seconds from the begin; for a collective, how much of
 /// that passes while nothing is computed.

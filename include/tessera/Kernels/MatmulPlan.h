@@ -20,6 +20,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <optional>
 
@@ -33,9 +34,8 @@ struct Einsum {
   llvm::SmallVector<int64_t, 8> sizes;
 
   int64_t size(llvm::ArrayRef<unsigned> letters) const;
-  /// An error, or nothing: no letter twice in a tensor, each in at least two
-  /// tensors.
-  std::optional<const char *> check() const;
+  /// An error if a letter is twice in a tensor, or in one tensor only.
+  llvm::Error check() const;
 };
 
 /// How the einsum is done. A tensor with an order is copied: operands into it

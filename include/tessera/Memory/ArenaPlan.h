@@ -19,9 +19,8 @@
 #include "runtime/include/tessera_rt.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
-#include <optional>
-#include <string>
 
 namespace tessera {
 
@@ -39,8 +38,8 @@ struct ArenaProblem {
   llvm::SmallVector<ArenaBlock> blocks;
   int64_t alignment = TESSERA_RT_ARENA_ALIGNMENT;
 
-  /// A reason why this is no problem, or nothing.
-  std::optional<std::string> check() const;
+  /// An error if this is no problem.
+  llvm::Error check() const;
   /// Bytes that no plan can do without: the most that live at one time, and a
   /// step in which they do.
   int64_t lowerBound(int64_t *step = nullptr) const;
@@ -52,9 +51,9 @@ struct ArenaPlan {
   /// Size of the arena, a multiple of the alignment.
   int64_t bytes = 0;
 
-  /// What is wrong with the plan, or nothing: misaligned offsets, blocks that
-  /// overlap while both live, or that lie outside the arena.
-  std::optional<std::string> verify(const ArenaProblem &problem) const;
+  /// An error if the plan is wrong: misaligned offsets, blocks that overlap
+  /// while both live, blocks outside the arena.
+  llvm::Error verify(const ArenaProblem &problem) const;
 };
 
 /// A plan for a problem that passes check().

@@ -32,8 +32,8 @@
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Interfaces/ShardingRule.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/Error.h"
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace tessera {
@@ -94,8 +94,8 @@ struct PropagationProblem {
   /// Ties two tensors of one shape, dimension by dimension.
   void addIdentity(unsigned from, unsigned to);
 
-  /// Why this is no problem; empty if it is one.
-  std::string check() const;
+  /// An error if this is no problem.
+  llvm::Error check() const;
 };
 
 /// Why an axis is where it is.
@@ -133,12 +133,12 @@ struct PropagationSolution {
   int64_t numVisits = 0;
 };
 
-/// Solves a problem for which `check` is empty.
+/// Solves a problem that passes check().
 PropagationSolution propagate(const PropagationProblem &problem);
 
-/// Why this solution is none: a seed that is not kept, an axis used twice, a
-/// stage axis. Empty if it is one.
-std::string verify(const PropagationProblem &problem,
+/// An error if this is no solution: a seed that is not kept, an axis used
+/// twice, a stage axis.
+llvm::Error verify(const PropagationProblem &problem,
                    const PropagationSolution &solution);
 
 /// The cost of running an op with its factors sharded over `axes`, given the

@@ -13,10 +13,10 @@
 #ifndef TESSERA_RECOMPUTE_RECOMPUTE_H
 #define TESSERA_RECOMPUTE_RECOMPUTE_H
 
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace tessera {
@@ -42,9 +42,9 @@ struct RecomputeProblem {
   /// In program order.
   std::vector<Op> ops;
 
-  /// Empty if each op uses values of earlier ops only and nothing is negative,
-  /// else what is wrong.
-  std::string check() const;
+  /// An error unless each op uses values of earlier ops only and nothing is
+  /// negative.
+  llvm::Error check() const;
 };
 
 /// What is kept and what is repeated.

@@ -17,9 +17,9 @@
 #define TESSERA_SCHEDULE_SCHEDULE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace tessera::schedule {
@@ -78,8 +78,8 @@ struct ScheduleProblem {
   /// ranks r and r + 1, ranks - 1 the last and the first; none within a rank.
   std::optional<int> linkOf(int stage, int microBatch) const;
 
-  /// Why this is no problem, or nothing.
-  std::optional<std::string> check() const;
+  /// An error if this is no problem.
+  llvm::Error check() const;
 };
 
 enum class ActionKind {
@@ -140,15 +140,14 @@ enum class SendMode {
   Blocking,
 };
 
-/// What is wrong with a schedule for a problem that passes check(), or nothing:
-/// an action that is missing, doubled or of a chunk that the micro-batch does
+/// An error if a schedule for a problem that passes check() is wrong: an action
+/// that is missing, doubled or of a chunk that the micro-batch does
 /// not pass; an order that no execution can follow. Where there are transfers,
 /// each value that crosses ranks needs its send and its receive, and they may
 /// not deadlock in the given mode; where there are none, values travel by
 /// themselves.
-std::optional<std::string> verify(const ScheduleProblem &problem,
-                                  const Schedule &schedule,
-                                  SendMode mode = SendMode::Blocking);
+llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
+                   SendMode mode = SendMode::Blocking);
 
 /// Adds sends and receives to a schedule without, which verify() accepts. All
 /// ranks' lists are then parts of one total order, so no send mode deadlocks:

@@ -81,9 +81,9 @@ public:
 
   /// The shardings of all tensors, in order.
   std::string solve() {
-    EXPECT_EQ(problem.check(), "");
+    EXPECT_EQ(llvm::toString(problem.check()), "");
     solution = propagate(problem);
-    EXPECT_EQ(verify(problem, solution), "");
+    EXPECT_EQ(llvm::toString(verify(problem, solution)), "");
     std::string text;
     llvm::raw_string_ostream os(text);
     llvm::interleave(

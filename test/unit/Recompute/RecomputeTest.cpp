@@ -79,14 +79,15 @@ void forEachSubset(const RecomputeProblem &problem, Fn &&fn) {
 TEST(Recompute, check) {
   RecomputeProblem problem;
   unsigned x = add(problem, 4, 1, {});
-  EXPECT_EQ(problem.check(), "");
+  EXPECT_EQ(llvm::toString(problem.check()), "");
   add(problem, 4, 1, {x, 1});
-  EXPECT_EQ(problem.check(),
+  EXPECT_EQ(llvm::toString(problem.check()),
             "op 1 expects values of earlier ops but got value 1");
   problem.ops[1] = {-1, true, {x}};
-  EXPECT_EQ(problem.check(), "op 1 expects a time of at least 0 but got -1");
+  EXPECT_EQ(llvm::toString(problem.check()),
+            "op 1 expects a time of at least 0 but got -1");
   problem.ops.pop_back();
-  EXPECT_EQ(problem.check(),
+  EXPECT_EQ(llvm::toString(problem.check()),
             "value 1 expects an op and bytes of at least 0 but "
             "got op 1 and 4");
 }
@@ -122,7 +123,7 @@ TEST(Recompute, least_is_the_least_of_all_choices) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
     RecomputeProblem problem = makeRandom(random, 9);
-    ASSERT_EQ(problem.check(), "");
+    ASSERT_EQ(llvm::toString(problem.check()), "");
     int64_t best = keepAll(problem).keptBytes;
     forEachSubset(
         problem, [&](int64_t bytes, int64_t) { best = std::min(best, bytes); });

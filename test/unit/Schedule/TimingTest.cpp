@@ -31,7 +31,7 @@ Outcome price(ScheduleKind kind, int p, int v, int m, ChunkTimes stage,
   options.link = link;
   options.keptForWeightGrad = kept;
   Schedule schedule = generate(kind, problem, options);
-  EXPECT_EQ(verify(problem, schedule).value_or(""), "");
+  EXPECT_EQ(llvm::toString(verify(problem, schedule)), "");
   CompiledSchedule compiled(problem, schedule);
   return {compiled.simulate(PipelineTimes::uniform(problem, stage, link)),
           peakActivations(problem, schedule, kept)};
@@ -391,7 +391,7 @@ TEST(ListScheduler, keeps_to_the_limit) {
     options.keptForWeightGrad = 0.4;
     options.limit = limit;
     Schedule schedule = scheduleWithinMemory(problem, options);
-    EXPECT_EQ(verify(problem, schedule).value_or(""), "");
+    EXPECT_EQ(llvm::toString(verify(problem, schedule)), "");
     for (double peak : peakActivations(problem, schedule, 0.4))
       EXPECT_LE(peak, limit + 1e-9);
   }
