@@ -54,11 +54,11 @@ static LogicalResult verifyCollective(CollectiveOpInterface op) {
   if (in != out)
     return op->emitOpError("(C2) expects one global type but got ")
            << in << " and " << out;
-  std::string why;
-  FailureOr<Sharding> to =
-      op.applyTo(mesh, op.getFromAttr().toSharding(mesh), why);
-  if (failed(to))
-    return op->emitOpError("(C2) cannot be applied: ") << why;
+  llvm::Expected<Sharding> to =
+      op.applyTo(mesh, op.getFromAttr().toSharding(mesh));
+  if (!to)
+    return op->emitOpError("(C2) cannot be applied: ")
+           << llvm::toString(to.takeError());
   if (!to->samePlacement(op.getToAttr().toSharding(mesh))) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -90,68 +90,62 @@ static RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t mul,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-static bool checkDim(const Sharding &s, int64_t dim, std::string &why) {
+static std::string print(const Mesh &mesh, ArrayRef<AxisRef> axes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mesh.print(os, axes);
+  return text;
+}
+
+static llvm::Error checkDim(const Sharding &s, int64_t dim) {
   if (dim >= 0 && dim < s.rank())
-    return true;
-  why = "there is no dimension " + std::to_string(dim);
-  return false;
+    return llvm::Error::success();
+  return llvm::createStringError("there is no dimension " + Twine(dim));
 }
 
 /// Removes minor axes of a dimension.
-static LogicalResult gather(Sharding &s, int64_t dim, const Mesh &mesh,
-                            ArrayRef<AxisRef> axes, std::string &why) {
-  if (!checkDim(s, dim, why))
-    return failure();
+static llvm::Error gather(Sharding &s, int64_t dim, const Mesh &mesh,
+                          ArrayRef<AxisRef> axes) {
+  if (llvm::Error error = checkDim(s, dim))
+    return error;
   std::optional<AxisList> left = dropSuffix(s.dims[dim].axes, axes);
-  if (!left) {
-    llvm::raw_string_ostream os(why);
-    os << "dimension " << dim << " is sharded over ";
-    mesh.print(os, s.dims[dim].axes);
-    os << ", whose minor axes are not ";
-    mesh.print(os, axes);
-    return failure();
-  }
+  if (!left)
+    return llvm::createStringError(
+        "dimension " + Twine(dim) + " is sharded over " +
+        print(mesh, s.dims[dim].axes) + ", whose minor axes are not " +
+        print(mesh, axes));
   s.dims[dim].axes = *left;
-  return success();
+  return llvm::Error::success();
 }
 
 /// Adds minor axes to a dimension.
-static LogicalResult split(Sharding &s, int64_t dim, const Mesh &mesh,
-                           ArrayRef<AxisRef> axes, std::string &why) {
-  if (!checkDim(s, dim, why))
-    return failure();
+static llvm::Error split(Sharding &s, int64_t dim, const Mesh &mesh,
+                         ArrayRef<AxisRef> axes) {
+  if (llvm::Error error = checkDim(s, dim))
+    return error;
   AxisList used = s.dimAxes();
   used.append(s.unreduced);
-  if (overlapsAny(used, axes)) {
-    llvm::raw_string_ostream os(why);
-    mesh.print(os, axes);
-    os << " is in use already";
-    return failure();
-  }
+  if (overlapsAny(used, axes))
+    return llvm::createStringError(print(mesh, axes) + " is in use already");
   AxisList &dimAxes = s.dims[dim].axes;
   dimAxes.append(axes.begin(), axes.end());
   dimAxes = mergeAdjacent(dimAxes);
-  return success();
+  return llvm::Error::success();
 }
 
 /// Reduces partial values over axes.
-static LogicalResult reduce(Sharding &s, const Mesh &mesh,
-                            ArrayRef<AxisRef> axes,
-                            ::tessera::ReductionKind kind, std::string &why) {
-  llvm::raw_string_ostream os(why);
+static llvm::Error reduce(Sharding &s, const Mesh &mesh, ArrayRef<AxisRef> axes,
+                          ::tessera::ReductionKind kind) {
   std::optional<AxisList> left = subtractAxes(s.unreduced, axes);
-  if (!left) {
-    os << "the value is not partial over ";
-    mesh.print(os, axes);
-    return failure();
-  }
-  if (s.reduction != kind) {
-    os << "the value is partial by " << stringifyReduction(s.reduction)
-       << ", not " << stringifyReduction(kind);
-    return failure();
-  }
+  if (!left)
+    return llvm::createStringError("the value is not partial over " +
+                                   print(mesh, axes));
+  if (s.reduction != kind)
+    return llvm::createStringError("the value is partial by " +
+                                   stringifyReduction(s.reduction) + ", not " +
+                                   stringifyReduction(kind));
   s.unreduced = *left;
-  return success();
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,11 +163,11 @@ TESSERA_VERIFY_COLLECTIVE(AllToAllOp)
 TESSERA_VERIFY_COLLECTIVE(AllSliceOp)
 #undef TESSERA_VERIFY_COLLECTIVE
 
-FailureOr<Sharding> AllGatherOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                         std::string &why) {
+llvm::Expected<Sharding> AllGatherOp::applyTo(const Mesh &mesh,
+                                              const Sharding &from) {
   Sharding s = from;
-  if (failed(gather(s, getDim(), mesh, getAxes().toAxes(mesh), why)))
-    return failure();
+  if (llvm::Error error = gather(s, getDim(), mesh, getAxes().toAxes(mesh)))
+    return std::move(error);
   return s;
 }
 RankedTensorType AllGatherOp::getLocalResultType(RankedTensorType operand,
@@ -184,14 +178,14 @@ int64_t AllGatherOp::getBytesReceived(RankedTensorType operand, int64_t n) {
   return (n - 1) * bytesOf(operand);
 }
 
-FailureOr<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
-                                             const Sharding &from,
-                                             std::string &why) {
+llvm::Expected<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
+                                                  const Sharding &from) {
   Sharding s = from;
   AxisList axes = getAxes().toAxes(mesh);
-  if (failed(reduce(s, mesh, axes, toPlain(getKind()), why)) ||
-      failed(split(s, getDim(), mesh, axes, why)))
-    return failure();
+  if (llvm::Error error = reduce(s, mesh, axes, toPlain(getKind())))
+    return std::move(error);
+  if (llvm::Error error = split(s, getDim(), mesh, axes))
+    return std::move(error);
   return s;
 }
 RankedTensorType ReduceScatterOp::getLocalResultType(RankedTensorType operand,
@@ -202,11 +196,12 @@ int64_t ReduceScatterOp::getBytesReceived(RankedTensorType operand, int64_t n) {
   return bytesOf(operand) / n * (n - 1);
 }
 
-FailureOr<Sharding> AllReduceOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                         std::string &why) {
+llvm::Expected<Sharding> AllReduceOp::applyTo(const Mesh &mesh,
+                                              const Sharding &from) {
   Sharding s = from;
-  if (failed(reduce(s, mesh, getAxes().toAxes(mesh), toPlain(getKind()), why)))
-    return failure();
+  if (llvm::Error error =
+          reduce(s, mesh, getAxes().toAxes(mesh), toPlain(getKind())))
+    return std::move(error);
   return s;
 }
 RankedTensorType AllReduceOp::getLocalResultType(RankedTensorType operand,
@@ -223,13 +218,14 @@ LogicalResult AllToAllOp::verify() {
            << getGatherDim() << " twice";
   return success();
 }
-FailureOr<Sharding> AllToAllOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                        std::string &why) {
+llvm::Expected<Sharding> AllToAllOp::applyTo(const Mesh &mesh,
+                                             const Sharding &from) {
   Sharding s = from;
   AxisList axes = getAxes().toAxes(mesh);
-  if (failed(gather(s, getGatherDim(), mesh, axes, why)) ||
-      failed(split(s, getSplitDim(), mesh, axes, why)))
-    return failure();
+  if (llvm::Error error = gather(s, getGatherDim(), mesh, axes))
+    return std::move(error);
+  if (llvm::Error error = split(s, getSplitDim(), mesh, axes))
+    return std::move(error);
   return s;
 }
 RankedTensorType AllToAllOp::getLocalResultType(RankedTensorType operand,
@@ -255,9 +251,8 @@ LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &) {
            << n << " members but got [" << getTargets() << "]";
   return success();
 }
-FailureOr<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
-                                                 const Sharding &from,
-                                                 std::string &why) {
+llvm::Expected<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
+                                                      const Sharding &from) {
   Sharding to = getTo()->toSharding(mesh);
   AxisList axes = getAxes().toAxes(mesh);
   for (int64_t device = 0; device < mesh.numDevices(); ++device) {
@@ -268,11 +263,10 @@ FailureOr<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
     int64_t target = group[getTargets()[index]];
     for (auto [f, t] : llvm::zip(from.dims, to.dims))
       if (numShards(f.axes) != numShards(t.axes) ||
-          mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes)) {
-        why = "device " + std::to_string(target) +
-              " would get a block that is not its own";
-        return failure();
-      }
+          mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes))
+        return llvm::createStringError(
+            "device " + Twine(target) +
+            " would get a block that is not its own");
   }
   return to;
 }
@@ -285,11 +279,11 @@ int64_t CollectivePermuteOp::getBytesReceived(RankedTensorType operand,
   return bytesOf(operand);
 }
 
-FailureOr<Sharding> AllSliceOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                        std::string &why) {
+llvm::Expected<Sharding> AllSliceOp::applyTo(const Mesh &mesh,
+                                             const Sharding &from) {
   Sharding s = from;
-  if (failed(split(s, getDim(), mesh, getAxes().toAxes(mesh), why)))
-    return failure();
+  if (llvm::Error error = split(s, getDim(), mesh, getAxes().toAxes(mesh)))
+    return std::move(error);
   return s;
 }
 RankedTensorType AllSliceOp::getLocalResultType(RankedTensorType operand,
@@ -309,14 +303,13 @@ LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {
            << n << ") but got " << root;
   return success();
 }
-FailureOr<Sharding> BroadcastOp::applyTo(const Mesh &mesh, const Sharding &from,
-                                         std::string &why) {
+llvm::Expected<Sharding> BroadcastOp::applyTo(const Mesh &mesh,
+                                              const Sharding &from) {
   AxisList used = from.dimAxes();
   used.append(from.unreduced);
-  if (overlapsAny(used, getAxes().toAxes(mesh))) {
-    why = "the members of a group hold different parts of the value";
-    return failure();
-  }
+  if (overlapsAny(used, getAxes().toAxes(mesh)))
+    return llvm::createStringError(
+        "the members of a group hold different parts of the value");
   return from;
 }
 RankedTensorType BroadcastOp::getLocalResultType(RankedTensorType operand,

@@ -28,11 +28,11 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"Sharding of the result in the global form, or null.",
       "::tessera::dist::ShardingAttr", "getToAttr", (ins)>,
     InterfaceMethod<[{
-      The sharding that the op gives a value of sharding `from`. Failure with a
-      message in `why`: the op cannot be applied to such a value.
-    }], "::llvm::FailureOr<::tessera::Sharding>", "applyTo",
+      The sharding that the op gives a value of sharding `from`. An error if the
+      op cannot be applied to such a value.
+    }], "::llvm::Expected<::tessera::Sharding>", "applyTo",
       (ins "const ::tessera::Mesh &":$mesh,
-           "const ::tessera::Sharding &":$from, "::std::string &":$why)>,
+           "const ::tessera::Sharding &":$from)>,
     InterfaceMethod<[{
       Type of one device's result for one device's operand, given the number of
       devices of a group; null if the operand's shape does not allow the op.
