@@ -12,6 +12,7 @@
 
 namespace tessera::nn {
 
+/// The type of `value`, which must be a ranked tensor.
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -25,11 +26,15 @@ inline TensorFactors newDims(ShardingRule &rule, mlir::RankedTensorType type,
   return dims;
 }
 
+/// Makes the factor of dimension `dim` one of `kind`. `dims` is a result of
+/// newDims(), with one factor for each dimension.
 inline void setKind(ShardingRule &rule, const TensorFactors &dims, int64_t dim,
                     FactorKind kind) {
   rule.factors[dims[dim].front()].kind = kind;
 }
 
+/// Marks the factor of dimension `dim` as positional: the op's result depends
+/// on the index along it (Factor::positional).
 inline void setPositional(ShardingRule &rule, const TensorFactors &dims,
                           int64_t dim) {
   rule.factors[dims[dim].front()].positional = true;
@@ -46,6 +51,8 @@ inline void addOffset(mlir::Operation *op, mlir::MutableOperandRange operand,
   operand.assign(offset);
 }
 
+/// True if `operand` is partial and no other operand is. An op that is linear
+/// in one operand may then run before the reduction.
 inline bool onlyPartial(const llvm::SmallBitVector &partial, unsigned operand) {
   return partial.count() == 1 && partial.test(operand);
 }

@@ -20,11 +20,14 @@ struct TensorBuilder : ElementwiseBuilder {
   TensorBuilder(mlir::OpBuilder &b, mlir::Location loc)
       : ElementwiseBuilder{b, loc} {}
 
+  /// The type of `v`, which must be a ranked tensor.
   static mlir::RankedTensorType typeOf(Value v) {
     return mlir::cast<mlir::RankedTensorType>(v.getType());
   }
   static int64_t lastDim(Value v) { return typeOf(v).getRank() - 1; }
 
+  /// Reduces `v` over `dims` in its own element type; the other dimensions stay
+  /// in their order.
   Value reduce(ReduceKind kind, Value v, llvm::ArrayRef<int64_t> dims) {
     llvm::SmallVector<int64_t> shape;
     for (auto [dim, size] : llvm::enumerate(typeOf(v).getShape()))

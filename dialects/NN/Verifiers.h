@@ -12,6 +12,7 @@
 
 namespace tessera::nn {
 
+/// The type of `value`, which must be a ranked tensor.
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -26,6 +27,7 @@ mlir::LogicalResult verifyShape(mlir::Operation *op, llvm::StringRef label,
                                 llvm::ArrayRef<int64_t> expected,
                                 mlir::Value value);
 
+/// Checks that `a` and `b` have one element type; the error cites `label`.
 mlir::LogicalResult verifySameElement(mlir::Operation *op,
                                       llvm::StringRef label, mlir::Value a,
                                       mlir::Value b);

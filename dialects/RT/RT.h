@@ -28,6 +28,7 @@ namespace tessera::rt {
 
 /// One argument of a call of the C ABI, before it is code.
 struct CallArgument {
+  /// The C type of the argument, and which of the fields below give its value.
   enum Kind {
     Int32,    ///< `integer`, as int32_t.
     Int64,    ///< `integer`, as int64_t.

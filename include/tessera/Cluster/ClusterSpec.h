@@ -82,6 +82,8 @@ struct HostSpec {
   Quantity diskBandwidth;
 };
 
+/// A cluster of one kind of device: what a cluster file says. Bytes, seconds,
+/// bytes/s and FLOP/s, without prefixes.
 struct ClusterSpec {
   std::string name;
   DeviceSpec device;

@@ -25,6 +25,7 @@
 
 namespace tessera {
 
+/// What a group of devices does together with a value of each.
 enum class CollectiveKind {
   AllGather,
   ReduceScatter,

@@ -40,6 +40,7 @@ struct LinkSpan {
 /// of devices.
 using LinkSpans = llvm::SmallVector<LinkSpan, 2>;
 
+/// The links that the groups along each axis of a mesh use.
 struct MeshLinks {
   /// One entry for each mesh axis. A span of size 1 is left out.
   llvm::SmallVector<LinkSpans, 4> axes;

@@ -49,6 +49,7 @@ std::optional<LinearAccess> getLinearAccess(mlir::AffineMap map,
 /// size 1 are left out. A run is one or more of them that every access of the
 /// op passes with one stride.
 struct LoopGroup {
+  /// Neighbouring loops that act as one loop of `size` iterations.
   struct Run {
     /// The innermost loop, whose stride is the run's.
     unsigned last;
@@ -102,6 +103,8 @@ struct OpPlan {
 /// Where a value that an op of the kernel makes can be read by later ones.
 enum class ValuePlace { Scalar, Registers, Shared, Memory };
 
+/// How the threads of a GPU kernel share its rows and elements, and where the
+/// values between its ops are kept.
 struct KernelPlan {
   /// A thread is at one chunk of one row, and rows are counted anew.
   bool flat = false;

@@ -36,6 +36,8 @@ struct BucketMember {
   int lastNeeded = -1;
 };
 
+/// Collectives of one kind over the same axes, to be partitioned into buckets
+/// of neighbours.
 struct BucketProblem {
   /// By the time at which they are ready.
   std::vector<BucketMember> members;
@@ -52,6 +54,8 @@ struct BucketProblem {
   double getBucketTime(size_t begin, size_t end) const;
 };
 
+/// A partition of the members into buckets, and when its buckets are done, in
+/// seconds.
 struct BucketPlan {
   /// Number of members of each bucket, in order.
   std::vector<size_t> sizes;

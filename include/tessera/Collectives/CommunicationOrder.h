@@ -40,6 +40,7 @@ struct Meeting {
   unsigned communicator = 0;
 };
 
+/// All meetings of a program and the order in which each rank posts its own.
 struct CommunicationOrder {
   std::vector<Meeting> meetings;
   /// What each rank posts, in order: numbers of meetings.

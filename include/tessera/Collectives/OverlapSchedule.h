@@ -75,6 +75,7 @@ struct OverlapProblem {
 
 /// What a device does next.
 struct OverlapEvent {
+  /// Run: a task that computes. Start and Wait: the two ends of a collective.
   enum Kind { Run, Start, Wait };
   Kind kind = Run;
   unsigned task = 0;

@@ -19,6 +19,7 @@
 
 namespace tessera {
 
+/// How LLVM compiles a program's functions to an object file.
 struct ObjectOptions {
   /// A name that LLVM knows; "native" is this machine's.
   std::string cpu = "native";

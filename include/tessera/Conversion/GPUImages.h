@@ -19,6 +19,8 @@
 
 namespace tessera {
 
+/// Which GPUs the kernels of a program are compiled for, and with which
+/// toolkit.
 struct ImageOptions {
   /// Architectures to make cubins for: 80 is sm_80.
   std::vector<int> archs = {80, 90, 100};

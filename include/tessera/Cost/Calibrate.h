@@ -20,6 +20,7 @@
 
 namespace tessera::cost {
 
+/// One measured collective: a group of `ranks` devices took `seconds`.
 struct CollectiveSample {
   CommKind kind;
   int64_t ranks;
@@ -28,12 +29,14 @@ struct CollectiveSample {
   double seconds;
 };
 
+/// One measured matmul of operands of `type` on one device.
 struct MatmulSample {
   MatmulDims dims;
   DType type;
   double seconds;
 };
 
+/// The samples of a file, in its order.
 struct Measurements {
   std::vector<CollectiveSample> collectives;
   std::vector<MatmulSample> matmuls;
@@ -67,6 +70,8 @@ llvm::Expected<std::vector<Refinement>>
 calibrate(ClusterSpec &cluster, const Measurements &measurements,
           const std::string &source);
 
+/// Prints an aligned table with a row for each constant: its value before and
+/// after, its samples and their median error in percent.
 void print(llvm::ArrayRef<Refinement> refinements, llvm::raw_ostream &os);
 
 } // namespace tessera::cost

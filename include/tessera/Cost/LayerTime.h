@@ -59,6 +59,7 @@ struct PassTime {
   /// gradients, by no axis, and those of activations, by theirs.
   std::vector<AxisTime> beside;
 
+  /// Sums of `inLine` and of `beside`.
   double inLineSeconds() const;
   double besideSeconds() const;
   /// What passes. Collectives in line add to the kernels'; the host issues both
@@ -70,6 +71,7 @@ struct PassTime {
   PassTime &operator+=(const PassTime &o);
 };
 
+/// Seconds of the passes of one layer over one micro-batch on one device.
 struct LayerTime {
   /// Recomputation is a part of backwardInput.
   PassTime forward, backwardInput, backwardWeight;

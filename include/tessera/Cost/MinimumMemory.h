@@ -17,6 +17,8 @@
 
 namespace tessera::cost {
 
+/// The memory that training a whole model takes, in bytes, and the fewest
+/// devices of `capacity` that hold it.
 struct MinimumMemory {
   std::string model;
   double parameters = 0;
@@ -45,7 +47,9 @@ MinimumMemory makeMinimumMemory(const std::string &model, double parameters,
                                 int64_t layers, int64_t hidden,
                                 const Plan &plan, double capacity);
 
+/// Prints two tables: bytes by category, and the state per device under ZeRO.
 void print(const MinimumMemory &minimum, llvm::raw_ostream &os);
+/// The same as JSON. All sizes are in bytes.
 llvm::json::Object toJson(const MinimumMemory &minimum);
 
 } // namespace tessera::cost

@@ -38,6 +38,8 @@ struct Cause {
   std::string resource;
 };
 
+/// The price of a plan: time of a step by cause, throughput, memory by stage,
+/// and how far these figures can be trusted.
 struct PlanReport {
   std::string model, cluster, device;
   /// Of the whole model.
@@ -79,6 +81,8 @@ struct PlanReport {
 
   const MemoryBytes &peakMemory() const { return stages[fullest].bytes; }
   double headroom() const { return capacity - peakMemory().total(); }
+  /// True if the fullest stage fits into a device, and what each stage offloads
+  /// into the host's share.
   bool fits() const;
 };
 

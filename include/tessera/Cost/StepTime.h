@@ -19,6 +19,7 @@ namespace tessera::cost {
 /// A model whose layers are priced for one machine and one plan of a layer
 /// (tp, cp, sp, micro-batch, recompute, ...).
 struct PricedModel {
+  /// One kind of layer, on one device.
   struct Kind {
     LayerTime time;
     /// Elements of parameters on a device, before ZeRO cuts them; of these, the
@@ -31,6 +32,8 @@ struct PricedModel {
   std::vector<ModelWork::Run> layers;
 };
 
+/// Prices each kind of layer once (priceLayer) and adds the sizes that a step
+/// needs.
 PricedModel priceModel(const ModelWork &work, const Machine &machine);
 
 /// Seconds of a step by cause; they sum to `total`.

@@ -19,6 +19,8 @@ namespace tessera::cost {
 /// right; two spaces stand between columns and before the first.
 class TextTable {
 public:
+  /// Adds a row; columns are as wide as their widest cell, and rows may differ
+  /// in the number of cells.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }

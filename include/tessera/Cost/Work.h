@@ -102,6 +102,7 @@ struct OpWork {
   std::string name;
 };
 
+/// Kinds of communication that have a price.
 enum class CommKind {
   AllReduce,
   AllGather,
@@ -138,6 +139,7 @@ struct CommWork {
 
 /// An entry of a program, in the order in which it runs.
 struct WorkItem {
+  /// Whether the entry is an op of the device or a collective.
   enum class Kind { Op, Comm } kind;
   /// Index into LayerWork::ops or LayerWork::comms.
   size_t index;
@@ -180,6 +182,7 @@ struct LayerWork {
   /// Largest bytes alive at once inside the layer that are not in `saved`.
   double workspaceBytes = 0;
 
+  /// Appends an op or a collective to the layer's program.
   void add(OpWork op);
   void add(CommWork comm);
   /// Bytes of `saved`.
@@ -192,6 +195,7 @@ struct LayerWork {
 
 /// A model: kinds of layers and how many of each stand in a row.
 struct ModelWork {
+  /// `count` layers of one kind, one after the other.
   struct Run {
     /// Index into `kinds`.
     size_t kind;
@@ -205,6 +209,7 @@ struct ModelWork {
   /// Model FLOPs of one token, forward and backward, over all devices.
   double modelFlopsPerToken = 0;
 
+  /// Layers of all runs, the embedding and the head included.
   int64_t numLayers() const;
 };
 

@@ -27,6 +27,7 @@ struct FusionGroup {
 /// position of each group and of each other op such that operands come first:
 /// a group's number, or the op.
 struct FusionPlan {
+  /// A group, or an op that is in none (`op` is null for a group).
   struct Unit {
     mlir::Operation *op = nullptr;
     unsigned group = 0;
@@ -35,6 +36,7 @@ struct FusionPlan {
   llvm::SmallVector<Unit> order;
 };
 
+/// Plans the groups of `block`; the IR stays as it is.
 FusionPlan planFusion(mlir::Block &block);
 
 } // namespace tessera

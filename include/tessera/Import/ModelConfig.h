@@ -121,6 +121,7 @@ struct Parameter {
   /// Of Normal.
   double stddev = 0.0;
 
+  /// Product of the dimensions; saturates instead of overflowing.
   int64_t numElements() const;
 };
 

@@ -83,6 +83,7 @@ struct Mesh {
   /// The axis of pipeline stages, which no sharding may use.
   std::optional<unsigned> stageAxis;
 
+  /// Product of the axis sizes.
   int64_t numDevices() const;
   /// Position of the axis with this name.
   std::optional<unsigned> find(llvm::StringRef name) const;
@@ -159,6 +160,8 @@ struct Sharding {
   AxisList unreduced;
   ReductionKind reduction = ReductionKind::Sum;
 
+  /// The sharding of a tensor of `rank` dimensions without axes, each open if
+  /// `open`.
   static Sharding replicatedOf(int64_t rank, bool open = false);
   int64_t rank() const { return dims.size(); }
   /// Axes of all dimensions, in order of dimensions.

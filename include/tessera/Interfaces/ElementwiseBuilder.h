@@ -26,6 +26,7 @@ struct ElementwiseBuilder {
 
   using Value = mlir::Value;
 
+  /// Creates an op at `loc` and returns its first result.
   template <typename Op, typename... Args> Value make(Args &&...args) {
     return Op::create(b, loc, std::forward<Args>(args)...)->getResult(0);
   }
@@ -79,9 +80,11 @@ struct ElementwiseBuilder {
   Value div(Value a, Value c) { return make<mlir::arith::DivFOp>(a, c); }
   Value neg(Value v) { return make<mlir::arith::NegFOp>(v); }
   Value exp(Value v) { return make<mlir::math::ExpOp>(v); }
+  /// `a` where `condition` (i1, or a tensor of it) is true, else `c`.
   Value select(Value condition, Value a, Value c) {
     return make<mlir::arith::SelectOp>(condition, a, c);
   }
+  /// Compares floats element by element; the result is i1.
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value c) {
     return make<mlir::arith::CmpFOp>(predicate, a, c);
   }

@@ -37,6 +37,7 @@ struct AttributePlace {
   /// Type of the argument or result; null on an op.
   mlir::Type type;
 
+  /// The op itself: a module, a function or any other op.
   static AttributePlace onOp(mlir::Operation *op);
   /// None where `op` is no function.
   static std::optional<AttributePlace> onArgument(mlir::Operation *op,

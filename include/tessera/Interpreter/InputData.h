@@ -40,6 +40,8 @@ enum class IntegerData {
   Positive
 };
 
+/// How inputs are drawn: by `seed` and the name of the argument, so that those
+/// of one argument depend on no other.
 struct InputOptions {
   uint64_t seed = 0;
   /// Floats are integers from -2 to 2: sums and products of them are exact.

@@ -32,11 +32,13 @@ union Cell {
   int64_t i;
 };
 
+/// A cell that holds a float.
 inline Cell floatCell(double value) {
   Cell c;
   c.f = value;
   return c;
 }
+/// A cell that holds an integer, sign-extended from the width of its type.
 inline Cell intCell(int64_t value) {
   Cell c;
   c.i = value;
@@ -128,12 +130,14 @@ public:
   Cell &operator[](int64_t i) { return cells[i]; }
   const Cell &operator[](int64_t i) const { return cells[i]; }
   Cell &at(llvm::ArrayRef<int64_t> index) { return cells[flatten(index)]; }
+  /// As above, of a constant tensor. `index` has one entry for each dimension.
   const Cell &at(llvm::ArrayRef<int64_t> index) const {
     return cells[flatten(index)];
   }
   /// Row-major strides, in elements.
   llvm::SmallVector<int64_t> getStrides() const;
 
+  /// Sets all elements to `value`, which must be rounded to the type.
   void fill(Cell value);
   /// The same elements under another shape of as many.
   Tensor reshaped(llvm::ArrayRef<int64_t> newShape) const;

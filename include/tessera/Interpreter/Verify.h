@@ -45,6 +45,7 @@ double relativeDifference(const Tensor &actual, const Tensor &expected);
 /// docs/Interpreter.md.
 double defaultTolerance(const ElementType &type);
 
+/// Inputs, tolerances and number of steps of a comparison.
 struct VerifyOptions {
   InputOptions inputs;
   /// Data in place of those of `inputs`, one for each argument or null; or
@@ -68,6 +69,7 @@ struct OutputComparison {
   bool ok() const { return difference <= tolerance; }
 };
 
+/// The result of a comparison: each output's largest difference and its bound.
 struct VerifyReport {
   std::vector<OutputComparison> outputs;
   /// Of the partitioned function.
@@ -80,6 +82,7 @@ struct VerifyReport {
   /// the difference that is nearer to its bound, or further beyond it.
   void keepWorse(const VerifyReport &other);
 
+  /// True if each output is within its tolerance.
   bool ok() const {
     return llvm::all_of(outputs, [](auto &output) { return output.ok(); });
   }

@@ -33,6 +33,7 @@ struct Einsum {
   /// Size of each letter.
   llvm::SmallVector<int64_t, 8> sizes;
 
+  /// Product of the sizes of `letters`; 1 for none.
   int64_t size(llvm::ArrayRef<unsigned> letters) const;
   /// An error if a letter is twice in a tensor, or in one tensor only.
   llvm::Error check() const;

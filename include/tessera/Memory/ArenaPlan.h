@@ -28,6 +28,7 @@ namespace tessera {
 struct ArenaBlock {
   int64_t bytes = 0;
   int64_t begin = 0, end = 0;
+  /// True if both are needed in some step; `begin` and `end` are inclusive.
   bool livesWith(const ArenaBlock &o) const {
     return begin <= o.end && o.begin <= end;
   }
@@ -45,6 +46,7 @@ struct ArenaProblem {
   int64_t lowerBound(int64_t *step = nullptr) const;
 };
 
+/// The offset of each block in one arena.
 struct ArenaPlan {
   /// Offset of each block, in bytes.
   llvm::SmallVector<int64_t> offsets;

@@ -26,6 +26,7 @@ struct PlanPrice {
   bool fits = false;
 };
 
+/// Prices plans of one model on one cluster and keeps what plans share.
 class PlanPricer {
 public:
   PlanPricer(ModelConfig config, ClusterSpec cluster)

@@ -48,6 +48,7 @@ struct PropagationProblem {
   /// Stands for "no tensor" in the lists of an op.
   static constexpr unsigned kNone = ~0u;
 
+  /// A value of the program: its global shape and its seed.
   struct Tensor {
     llvm::SmallVector<int64_t, 4> shape;
     /// Bytes of the whole tensor.
@@ -59,11 +60,13 @@ struct PropagationProblem {
     /// not passed on to them. None where it is empty.
     llvm::SmallBitVector exactDims;
 
+    /// True if some op cannot pad dimension `dim`.
     bool isExact(unsigned dim) const {
       return dim < exactDims.size() && exactDims.test(dim);
     }
   };
 
+  /// An op of the program: its rule and the tensors at it.
   struct Op {
     /// Number of its rule.
     unsigned rule = 0;
@@ -120,6 +123,7 @@ struct PropagationStep {
 /// What each factor of an op is sharded over.
 using FactorAxes = llvm::SmallVector<AxisList, 8>;
 
+/// The shardings of all tensors, and what explains them.
 struct PropagationSolution {
   /// A closed sharding a tensor.
   std::vector<Sharding> shardings;

@@ -23,6 +23,7 @@ namespace tessera {
 
 /// The forward of one micro-batch on one device.
 struct RecomputeProblem {
+  /// A value of the forward, with its bytes on the device.
   struct Value {
     /// The op that computes it.
     unsigned op = 0;

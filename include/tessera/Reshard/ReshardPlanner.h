@@ -37,6 +37,7 @@ namespace tessera {
 
 /// One collective of a plan; each is an op of `dist`.
 struct ReshardStep {
+  /// The collective, or the local op, of a step.
   enum class Kind {
     Slice,
     ReduceScatter,
@@ -69,6 +70,7 @@ llvm::StringRef stringifyReshardStep(ReshardStep::Kind kind);
 /// None for a slice and a to_partial, which move nothing.
 std::optional<CollectiveKind> getCollectiveKind(ReshardStep::Kind kind);
 
+/// The steps from one sharding to another, in order, and their price.
 struct ReshardPlan {
   std::vector<ReshardStep> steps;
   /// Why there is no plan; empty if there is one.
@@ -114,6 +116,8 @@ public:
 
   const Mesh &getMesh() const { return mesh; }
   const MeshLinks &getLinks() const { return links; }
+  /// planReshard() on this mesh. The reference stays valid as long as the
+  /// planner.
   const ReshardPlan &plan(const Sharding &from, const Sharding &to,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
 

@@ -82,6 +82,7 @@ struct ScheduleProblem {
   llvm::Error check() const;
 };
 
+/// What a rank does with one chunk and one micro-batch.
 enum class ActionKind {
   /// F: forward of a chunk and micro-batch.
   Forward,
@@ -104,6 +105,7 @@ enum class ActionKind {
 /// True for sends and receives.
 bool isTransfer(ActionKind kind);
 
+/// One entry of a rank's list.
 struct Action {
   ActionKind kind = ActionKind::Forward;
   int chunk = 0, microBatch = 0;

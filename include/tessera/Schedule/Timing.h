@@ -27,6 +27,7 @@ struct ChunkTimes {
   double overlapped = -1;
 };
 
+/// Durations of all actions and transfers of a schedule, in seconds.
 struct PipelineTimes {
   /// Of chunk c of rank r at r * chunks + c.
   std::vector<ChunkTimes> chunks;
@@ -45,6 +46,7 @@ struct RankTiming {
   double first = 0, last = 0, busy = 0;
 };
 
+/// When each rank works, and the lengths of a step that follow.
 struct ScheduleTiming {
   std::vector<RankTiming> ranks;
 
@@ -67,11 +69,14 @@ public:
   /// passed over, since a value travels as soon as it is made.
   CompiledSchedule(const ScheduleProblem &problem, const Schedule &schedule);
 
+  /// Runs the schedule once with these durations; linear in the number of
+  /// actions.
   ScheduleTiming simulate(const PipelineTimes &times) const;
   /// The same without the ranks: only makespan and span, for inner loops.
   struct Ends {
     double makespan, span;
   };
+  /// Equal to makespan() and span() of simulate(times).
   Ends simulateEnds(const PipelineTimes &times) const;
 
   size_t size() const { return steps.size(); }

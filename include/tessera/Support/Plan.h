@@ -142,6 +142,9 @@ struct ParameterGroup {
   }
 };
 
+/// How a model is trained: the devices by axis, the batch, the precision, the
+/// optimizer and what is recomputed. The defaults are those of options, JSON
+/// and attribute; getPlanFields() lists the fields.
 struct Plan {
   //===--------------------------------------------------------------------===//
   // Devices

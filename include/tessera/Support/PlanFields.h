@@ -25,10 +25,12 @@ namespace tessera {
 /// attribute '_' replaces '-'.
 class PlanField {
 public:
+  /// An integer from `least` to `most`.
   struct Integer {
     int64_t Plan::*member;
     int64_t least, most;
   };
+  /// True or false.
   struct Flag {
     bool Plan::*member;
   };
@@ -43,6 +45,7 @@ public:
   };
   /// One of some names.
   struct Choice {
+    /// The names; `get` and `set` speak of a name by its index in them.
     llvm::ArrayRef<llvm::StringRef> (*names)();
     size_t (*get)(const Plan &plan);
     void (*set)(Plan &plan, size_t value);
@@ -115,6 +118,7 @@ public:
   Plan plan;
 
   bool isEmpty() const { return given.none(); }
+  /// True if the field of this name was given; false for an unknown name.
   bool has(llvm::StringRef name) const;
   /// Gives all fields their value of `other`.
   void set(const Plan &other);

@@ -35,6 +35,8 @@ namespace tessera {
 std::optional<std::vector<int64_t>>
 getFlatIndices(mlir::FunctionOpInterface func, unsigned number);
 
+/// The flat layout of one parameter: shapes, sharding, and the ops that
+/// convert.
 class FlatState {
 public:
   /// The layout of a parameter of `shape` that is sharded as `inUse` and stored

@@ -28,6 +28,7 @@ struct TrainedFunction {
   /// The result "tokens" beside "loss_sum"; null: the loss counts as one.
   mlir::Value tokens;
 
+  /// `inputs` as values.
   llvm::SmallVector<mlir::Value> getInputs() const {
     return llvm::SmallVector<mlir::Value>(inputs.begin(), inputs.end());
   }

@@ -26,6 +26,7 @@
 
 namespace tessera {
 
+/// What the analysis says of a local program.
 enum class PartitionAnswer {
   /// On every device each result is the block that its sharding names.
   Proven,
@@ -35,6 +36,7 @@ enum class PartitionAnswer {
   NotProvable,
 };
 
+/// The answer and, unless it is Proven, the first op to blame.
 struct PartitionVerdict {
   PartitionAnswer answer = PartitionAnswer::Proven;
   /// The first op that is not as it should be; null if proven.
