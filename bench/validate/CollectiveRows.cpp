@@ -18,22 +18,22 @@ bool tessera::validate::isCollectiveTable(const Table &table) {
   return table.has("op") && table.has("n_ranks");
 }
 
-static std::optional<CommKind> kindOf(StringRef op) {
+static std::optional<CollectiveKind> kindOf(StringRef op) {
   std::string name;
   for (char c : op.lower())
     if (c != '_' && c != '-')
       name += c;
   StringRef text = name;
   if (text.starts_with("allreduce"))
-    return CommKind::AllReduce;
+    return CollectiveKind::AllReduce;
   if (text.starts_with("allgather"))
-    return CommKind::AllGather;
+    return CollectiveKind::AllGather;
   if (text.starts_with("reducescatter"))
-    return CommKind::ReduceScatter;
+    return CollectiveKind::ReduceScatter;
   if (text.starts_with("alltoall") || text.starts_with("all2all"))
-    return CommKind::AllToAll;
+    return CollectiveKind::AllToAll;
   if (text.starts_with("p2p") || text.starts_with("ppsize"))
-    return CommKind::SendRecv;
+    return CollectiveKind::Permute;
   return std::nullopt;
 }
 
@@ -49,21 +49,6 @@ static std::string presetOf(const Table &table, size_t row) {
     if (gpu.contains(name))
       return preset;
   return "";
-}
-
-/// Bytes on the busiest link over bytes of the tensor: what nccl-tests divides
-/// by to print a bus bandwidth.
-static double busFactor(CommKind kind, double ranks) {
-  switch (kind) {
-  case CommKind::AllReduce:
-    return 2 * (ranks - 1) / ranks;
-  case CommKind::AllGather:
-  case CommKind::ReduceScatter:
-  case CommKind::AllToAll:
-    return (ranks - 1) / ranks;
-  default:
-    return 1;
-  }
 }
 
 static const char *sizeClass(double bytes) {
@@ -124,7 +109,7 @@ static std::optional<double> statedSize(StringRef text) {
 static void scoreTuningTable(const Table &table, Evaluator &evaluator,
                              SourceScore &score) {
   struct Curve {
-    CommKind kind;
+    CollectiveKind kind;
     int64_t ranks, nodes;
     std::string preset;
     std::vector<std::pair<double, double>> lines;
@@ -217,8 +202,9 @@ void tessera::validate::scoreCollectives(const Table &table,
     ++score.used;
     ++score.usedComplete;
     double bytes = size.value_or(double(1 << 30));
-    double measured = micros ? *micros * 1e-6
-                             : busFactor(*kind, *ranks) * bytes / (*bus * 1e9);
+    double measured =
+        micros ? *micros * 1e-6
+               : getShareReceived(*kind, *ranks) * bytes / (*bus * 1e9);
     addSample(score, bytes, measured,
               collectiveSeconds(*kind, bytes, spansOf(*spec, *ranks, nodes)));
   }

@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Interfaces/Axes.h"
+#include "tessera/Interfaces/CollectiveKind.h"
 #include "tessera/Interfaces/DifferentiableOpInterface.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 #include "tessera/Support/Plan.h"

@@ -5,7 +5,7 @@
 //
 //
 // One set of methods a collective: the sharding it makes of another, the local
-// type, the bytes. The verifier is the same for all.
+// type. The verifier is the same for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +77,13 @@ static int64_t bytesOf(RankedTensorType type) {
   Type element = type.getElementType();
   unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   return type.getNumElements() * llvm::divideCeil(bits, 8);
+}
+
+int64_t CollectiveOpInterface::getBytesReceived(RankedTensorType operand,
+                                                int64_t groupSize) {
+  std::optional<CollectiveKind> kind = getCollectiveKind();
+  return kind ? tessera::getBytesReceived(*kind, bytesOf(operand), groupSize)
+              : 0;
 }
 
 /// `type` with dimension `dim` times `mul`, over `div`; null if it does not
@@ -174,9 +181,6 @@ RankedTensorType AllGatherOp::getLocalResultType(RankedTensorType operand,
                                                  int64_t n) {
   return resized(operand, getDim(), n, 1);
 }
-int64_t AllGatherOp::getBytesReceived(RankedTensorType operand, int64_t n) {
-  return (n - 1) * bytesOf(operand);
-}
 
 llvm::Expected<Sharding> ReduceScatterOp::applyTo(const Mesh &mesh,
                                                   const Sharding &from) {
@@ -192,9 +196,6 @@ RankedTensorType ReduceScatterOp::getLocalResultType(RankedTensorType operand,
                                                      int64_t n) {
   return resized(operand, getDim(), 1, n);
 }
-int64_t ReduceScatterOp::getBytesReceived(RankedTensorType operand, int64_t n) {
-  return bytesOf(operand) / n * (n - 1);
-}
 
 llvm::Expected<Sharding> AllReduceOp::applyTo(const Mesh &mesh,
                                               const Sharding &from) {
@@ -207,9 +208,6 @@ llvm::Expected<Sharding> AllReduceOp::applyTo(const Mesh &mesh,
 RankedTensorType AllReduceOp::getLocalResultType(RankedTensorType operand,
                                                  int64_t) {
   return operand;
-}
-int64_t AllReduceOp::getBytesReceived(RankedTensorType operand, int64_t n) {
-  return llvm::divideCeil(2 * (n - 1) * bytesOf(operand), n);
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -232,9 +230,6 @@ RankedTensorType AllToAllOp::getLocalResultType(RankedTensorType operand,
                                                 int64_t n) {
   RankedTensorType grown = resized(operand, getGatherDim(), n, 1);
   return grown ? resized(grown, getSplitDim(), 1, n) : grown;
-}
-int64_t AllToAllOp::getBytesReceived(RankedTensorType operand, int64_t n) {
-  return bytesOf(operand) / n * (n - 1);
 }
 
 LogicalResult CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &) {
@@ -274,10 +269,6 @@ RankedTensorType
 CollectivePermuteOp::getLocalResultType(RankedTensorType operand, int64_t) {
   return operand;
 }
-int64_t CollectivePermuteOp::getBytesReceived(RankedTensorType operand,
-                                              int64_t) {
-  return bytesOf(operand);
-}
 
 llvm::Expected<Sharding> AllSliceOp::applyTo(const Mesh &mesh,
                                              const Sharding &from) {
@@ -290,7 +281,6 @@ RankedTensorType AllSliceOp::getLocalResultType(RankedTensorType operand,
                                                 int64_t n) {
   return resized(operand, getDim(), 1, n);
 }
-int64_t AllSliceOp::getBytesReceived(RankedTensorType, int64_t) { return 0; }
 
 LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifyCollective(*this)))
@@ -315,7 +305,4 @@ llvm::Expected<Sharding> BroadcastOp::applyTo(const Mesh &mesh,
 RankedTensorType BroadcastOp::getLocalResultType(RankedTensorType operand,
                                                  int64_t) {
   return operand;
-}
-int64_t BroadcastOp::getBytesReceived(RankedTensorType operand, int64_t) {
-  return bytesOf(operand);
 }

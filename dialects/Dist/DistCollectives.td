@@ -12,12 +12,12 @@ include "dialects/Dist/DistInterfaces.td"
 include "dialects/Dist/DistOps.td"
 
 /// All that move one tensor to one tensor. `args` come before the axes in the
-/// assembly.
-class Dist_CollectiveOp<string mnemonic, dag args, string format>
+/// assembly; `kind` is a CollectiveKind.
+class Dist_CollectiveOp<string mnemonic, dag args, string format, string kind>
     : Dist_Op<mnemonic, [Pure,
         DeclareOpInterfaceMethods<SymbolUserOpInterface>,
         DeclareOpInterfaceMethods<CollectiveOpInterface,
-            ["applyTo", "getLocalResultType", "getBytesReceived"]>]> {
+            ["applyTo", "getLocalResultType"]>]> {
   let arguments = !con((ins AnyRankedTensor:$input), args,
       (ins Dist_AxesAttr:$axes, FlatSymbolRefAttr:$mesh,
            OptionalAttr<Dist_ShardingAttr>:$from,
@@ -27,10 +27,16 @@ class Dist_CollectiveOp<string mnemonic, dag args, string format>
     `over` $axes `on` $mesh (`from` $from^)? (`to` $to^)? attr-dict `:`
     type($input) `->` type($result)
   }];
+  let extraClassDefinition = [{
+    ::std::optional<::tessera::CollectiveKind> $cppClass::getCollectiveKind() {
+      return }] # kind # [{;
+    }
+  }];
 }
 
 def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", (ins I64Attr:$dim),
-    "$input `dim` $dim "> {
+    "$input `dim` $dim ",
+    "::tessera::CollectiveKind::AllGather"> {
   let summary = "concatenates the shards of a group along a dimension";
   let description = [{
     `axes` are the minor axes of the dimension; they vanish from it.
@@ -46,7 +52,8 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", (ins I64Attr:$dim),
 }
 
 def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter",
-    (ins I64Attr:$dim, Dist_ReductionAttr:$kind), "$kind $input `dim` $dim "> {
+    (ins I64Attr:$dim, Dist_ReductionAttr:$kind), "$kind $input `dim` $dim ",
+    "::tessera::CollectiveKind::ReduceScatter"> {
   let summary = "reduces partial values and leaves each device its shard";
   let description = [{
     `axes` are partial before and the minor axes of `dim` after.
@@ -59,7 +66,8 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter",
 }
 
 def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
-    (ins Dist_ReductionAttr:$kind), "$kind $input "> {
+    (ins Dist_ReductionAttr:$kind), "$kind $input ",
+    "::tessera::CollectiveKind::AllReduce"> {
   let summary = "reduces partial values; every device gets the result";
   let description = [{
     ```mlir
@@ -71,7 +79,8 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce",
 
 def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
     (ins I64Attr:$gather_dim, I64Attr:$split_dim),
-    "$input `gather` $gather_dim `split` $split_dim "> {
+    "$input `gather` $gather_dim `split` $split_dim ",
+    "::tessera::CollectiveKind::AllToAll"> {
   let summary = "moves axes from one dimension to another";
   let description = [{
     `axes` are the minor axes of `gather_dim` before and of `split_dim` after.
@@ -85,8 +94,9 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all",
   let hasVerifier = 1;
 }
 
-def Dist_CollectivePermuteOp : Dist_CollectiveOp<"collective_permute", (ins DenseI64ArrayAttr:$targets),
-    "$input `targets` $targets "> {
+def Dist_CollectivePermuteOp : Dist_CollectiveOp<"collective_permute",
+    (ins DenseI64ArrayAttr:$targets), "$input `targets` $targets ",
+    "::tessera::CollectiveKind::Permute"> {
   let summary = "sends each device's value to another of its group";
   let description = [{
     Member i of a group sends its value to member `targets[i]`.
@@ -102,7 +112,7 @@ def Dist_CollectivePermuteOp : Dist_CollectiveOp<"collective_permute", (ins Dens
 }
 
 def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins I64Attr:$dim),
-    "$input `dim` $dim "> {
+    "$input `dim` $dim ", "::std::nullopt"> {
   let summary = "keeps a device's own part of a dimension; moves no bytes";
   let description = [{
     `axes` become the minor axes of the dimension.
@@ -115,7 +125,8 @@ def Dist_AllSliceOp : Dist_CollectiveOp<"all_slice", (ins I64Attr:$dim),
 }
 
 def Dist_BroadcastOp : Dist_CollectiveOp<"broadcast", (ins I64Attr:$root),
-    "$input `root` $root "> {
+    "$input `root` $root ",
+    "::tessera::CollectiveKind::Broadcast"> {
   let summary = "gives every device of a group the value of one of them";
   let description = [{
     (C3) `root` is a member of the group.

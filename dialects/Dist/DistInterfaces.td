@@ -38,12 +38,16 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       devices of a group; null if the operand's shape does not allow the op.
     }], "::mlir::RankedTensorType", "getLocalResultType",
       (ins "::mlir::RankedTensorType":$operand, "int64_t":$groupSize)>,
-    InterfaceMethod<[{
-      Bytes that one device receives, given its local operand type and the
-      number of devices of a group (bandwidth-optimal algorithms).
-    }], "int64_t", "getBytesReceived",
-      (ins "::mlir::RankedTensorType":$operand, "int64_t":$groupSize)>,
+    InterfaceMethod<"The kind of the op; none of one that moves no bytes.",
+      "::std::optional<::tessera::CollectiveKind>", "getCollectiveKind",
+      (ins)>,
   ];
+  let extraClassDeclaration = [{
+    /// Bytes that one device receives, given its local operand type and the
+    /// number of devices of a group (bandwidth-optimal algorithms).
+    int64_t getBytesReceived(::mlir::RankedTensorType operand,
+                             int64_t groupSize);
+  }];
 }
 
 #endif // TESSERA_DIALECTS_DIST_DISTINTERFACES_TD

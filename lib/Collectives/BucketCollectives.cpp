@@ -253,7 +253,7 @@ int64_t BlockBuckets::getMaxBytes(ArrayRef<Operation *> members) const {
 /// Seconds of a collective like `op`, given the bytes that a device puts in.
 std::function<double(int64_t)> BlockBuckets::getTimes(Operation *op) const {
   auto collective = cast<dist::CollectiveOpInterface>(op);
-  return [this, kind = *getCollectiveKind(collective),
+  return [this, kind = *collective.getCollectiveKind(),
           axes = collective.getAxes().toAxes(mesh)](int64_t bytes) {
     return getCollectiveTime(links, mesh, kind, static_cast<double>(bytes),
                              axes);

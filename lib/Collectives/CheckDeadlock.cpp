@@ -124,7 +124,7 @@ unsigned OrderReader::addMeeting(Operation *op, const Twine &name,
 }
 
 void OrderReader::addCollective(dist::CollectiveOpInterface op) {
-  std::optional<CollectiveKind> kind = getCollectiveKind(op);
+  std::optional<CollectiveKind> kind = op.getCollectiveKind();
   if (!kind)
     return;
   AxisList axes = op.getAxes().toAxes(mesh);

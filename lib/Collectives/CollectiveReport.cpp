@@ -10,7 +10,6 @@
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Collectives/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -23,20 +22,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-std::optional<CollectiveKind>
-tessera::getCollectiveKind(dist::CollectiveOpInterface op) {
-  return llvm::TypeSwitch<Operation *, std::optional<CollectiveKind>>(op)
-      .Case<dist::AllGatherOp>([](auto) { return CollectiveKind::AllGather; })
-      .Case<dist::ReduceScatterOp>(
-          [](auto) { return CollectiveKind::ReduceScatter; })
-      .Case<dist::AllReduceOp>([](auto) { return CollectiveKind::AllReduce; })
-      .Case<dist::AllToAllOp>([](auto) { return CollectiveKind::AllToAll; })
-      .Case<dist::CollectivePermuteOp>(
-          [](auto) { return CollectiveKind::Permute; })
-      .Case<dist::BroadcastOp>([](auto) { return CollectiveKind::Broadcast; })
-      .Default([](auto) { return std::nullopt; });
-}
 
 //===----------------------------------------------------------------------===//
 // Collectives of a function
@@ -60,7 +45,7 @@ static double getLocalBytes(RankedTensorType type) {
 
 std::optional<CollectiveUse>
 CollectivePricer::price(dist::CollectiveOpInterface op, double local) {
-  std::optional<CollectiveKind> kind = getCollectiveKind(op);
+  std::optional<CollectiveKind> kind = op.getCollectiveKind();
   if (!kind)
     return std::nullopt;
   if (!meshOp || op.getMeshAttr().getValue() != meshOp.getSymName()) {

@@ -152,7 +152,7 @@ Operation *TaskBuilder::firstCollective(Operation &op) const {
   if (auto start = dyn_cast<dist::StartOp>(op))
     inner = findWait(start) ? &start.getBody().front().front() : nullptr;
   auto collective = dyn_cast_or_null<dist::CollectiveOpInterface>(inner);
-  return collective && getCollectiveKind(collective) ? inner : nullptr;
+  return collective && collective.getCollectiveKind() ? inner : nullptr;
 }
 
 void TaskBuilder::readTime(Operation &op, OverlapTask &task) {

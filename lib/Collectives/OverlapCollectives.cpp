@@ -98,7 +98,7 @@ private:
 bool FunctionOverlap::split() {
   SmallVector<dist::CollectiveOpInterface> collectives;
   func.walk([&](dist::CollectiveOpInterface op) {
-    if (getCollectiveKind(op) &&
+    if (op.getCollectiveKind() &&
         !isa<dist::StartOp, dist::BucketOp>(op->getParentOp()))
       collectives.push_back(op);
   });

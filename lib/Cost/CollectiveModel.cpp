@@ -91,30 +91,30 @@ static double shift(ArrayRef<LinkSpan> spans, const Protocol &protocol,
   return protocol.base + seconds;
 }
 
-static double oneProtocol(CommKind kind, double bytes, ArrayRef<LinkSpan> spans,
-                          const Group &group, const Protocol &protocol) {
+static double oneProtocol(CollectiveKind kind, double bytes,
+                          ArrayRef<LinkSpan> spans, const Group &group,
+                          const Protocol &protocol) {
   switch (kind) {
-  case CommKind::AllReduce: {
+  case CollectiveKind::AllReduce: {
     double seconds = ring(group, protocol, 2, bytes);
     // A tree inside one level gains nothing on a ring over a switch.
     return spans.size() > 1 || spans.front().level > 0
                ? std::min(seconds, tree(group, protocol, bytes))
                : seconds;
   }
-  case CommKind::AllGather:
-  case CommKind::ReduceScatter:
-  case CommKind::Broadcast:
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Broadcast:
     return ring(group, protocol, 1, bytes);
-  case CommKind::AllToAll:
+  case CollectiveKind::AllToAll:
     return allToAll(spans, group, protocol, bytes);
-  case CommKind::Permute:
-  case CommKind::SendRecv:
+  case CollectiveKind::Permute:
     return shift(spans, protocol, bytes);
   }
   return 0;
 }
 
-double tessera::cost::collectiveSeconds(CommKind kind, double bytes,
+double tessera::cost::collectiveSeconds(CollectiveKind kind, double bytes,
                                         ArrayRef<LinkSpan> spans,
                                         const CollectiveConstants &c) {
   Group group(spans);

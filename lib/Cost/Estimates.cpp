@@ -28,10 +28,9 @@ double tessera::cost::largestModel(const StateBytes &each, double devices,
   return devices * memoryBytes / each.sum();
 }
 
-double tessera::cost::ringBytesPerRank(CommKind kind, double bytes,
+double tessera::cost::ringBytesPerRank(CollectiveKind kind, double bytes,
                                        int64_t ranks) {
-  double share = double(ranks - 1) / double(ranks);
-  return (kind == CommKind::AllReduce ? 2 : 1) * share * bytes;
+  return getShareReceived(kind, double(ranks)) * bytes;
 }
 
 double tessera::cost::parameterServerBytes(double bytes, int64_t workers) {
@@ -40,7 +39,8 @@ double tessera::cost::parameterServerBytes(double bytes, int64_t workers) {
 
 double tessera::cost::dataAxisBytes(double parameters, int zero,
                                     int64_t ranks) {
-  double once = ringBytesPerRank(CommKind::AllGather, 2 * parameters, ranks);
+  double once =
+      ringBytesPerRank(CollectiveKind::AllGather, 2 * parameters, ranks);
   return (zero == 3 ? 3 : 2) * once;
 }
 

@@ -168,7 +168,7 @@ void tessera::cost::shardContext(LayerWork &layer, int64_t ranks) {
       return layer.add(op);
     double keysAndValues = op.bytesRead - op.bytesWritten;
     CommWork gather;
-    gather.kind = CommKind::AllGather;
+    gather.kind = CollectiveKind::AllGather;
     gather.name = "attention.keys_and_values";
     gather.bytes = keysAndValues * ranks;
     gather.axes = {"cp"};

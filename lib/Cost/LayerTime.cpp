@@ -39,7 +39,7 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   return links.spansOf(mesh, group);
 }
 
-double Machine::seconds(CommKind kind, double bytes,
+double Machine::seconds(CollectiveKind kind, double bytes,
                         ArrayRef<std::string> axes) const {
   return collectiveSeconds(kind, bytes, spans(axes), collectives);
 }

@@ -49,14 +49,14 @@ struct NcclRow {
 } // namespace
 
 /// The collective by the name of its program, if the text has one.
-static std::optional<CommKind> kindByName(StringRef text) {
-  constexpr std::pair<StringLiteral, CommKind> kPrograms[] = {
-      {"all_reduce_perf", CommKind::AllReduce},
-      {"all_gather_perf", CommKind::AllGather},
-      {"reduce_scatter_perf", CommKind::ReduceScatter},
-      {"alltoall_perf", CommKind::AllToAll},
-      {"broadcast_perf", CommKind::Broadcast},
-      {"sendrecv_perf", CommKind::SendRecv}};
+static std::optional<CollectiveKind> kindByName(StringRef text) {
+  constexpr std::pair<StringLiteral, CollectiveKind> kPrograms[] = {
+      {"all_reduce_perf", CollectiveKind::AllReduce},
+      {"all_gather_perf", CollectiveKind::AllGather},
+      {"reduce_scatter_perf", CollectiveKind::ReduceScatter},
+      {"alltoall_perf", CollectiveKind::AllToAll},
+      {"broadcast_perf", CollectiveKind::Broadcast},
+      {"sendrecv_perf", CollectiveKind::Permute}};
   for (const auto &[name, kind] : kPrograms)
     if (text.contains(name))
       return kind;
@@ -65,12 +65,13 @@ static std::optional<CommKind> kindByName(StringRef text) {
 
 /// The collective by what nccl-tests counts as moved: 2 (n-1)/n of the size for
 /// an all-reduce, (n-1)/n for scatter and gather.
-static CommKind kindByRatio(ArrayRef<NcclRow> rows) {
+static CollectiveKind kindByRatio(ArrayRef<NcclRow> rows) {
   const NcclRow &largest = rows.back();
   double ratio = largest.busBandwidth / largest.algorithmBandwidth;
   if (!largest.reduces)
-    return CommKind::AllGather;
-  return ratio > 0.999 ? CommKind::AllReduce : CommKind::ReduceScatter;
+    return CollectiveKind::AllGather;
+  return ratio > 0.999 ? CollectiveKind::AllReduce
+                       : CollectiveKind::ReduceScatter;
 }
 
 static Expected<Measurements> parseNccl(StringRef text, StringRef fileName) {
@@ -109,7 +110,7 @@ static Expected<Measurements> parseNccl(StringRef text, StringRef fileName) {
     return lines.fail(
         "expects lines '#  Rank  N' of at least 2 ranks but got " +
         Twine(ranks));
-  CommKind kind = kindByName(text).value_or(kindByRatio(rows));
+  CollectiveKind kind = kindByName(text).value_or(kindByRatio(rows));
   Measurements result;
   for (const NcclRow &row : rows)
     if (row.bytes > 0)

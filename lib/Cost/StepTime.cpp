@@ -194,8 +194,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
                                     const Plan &plan, const Machine &machine) {
   static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
-  CommKind reduce =
-      plan.zero == 0 ? CommKind::AllReduce : CommKind::ReduceScatter;
+  CollectiveKind reduce = plan.zero == 0 ? CollectiveKind::AllReduce
+                                         : CollectiveKind::ReduceScatter;
   GradientTime time;
   auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
     if (elements <= 0)
@@ -205,8 +205,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
     count = whole / elements;
     time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
     if (plan.zero > 0)
-      time.gather +=
-          count * machine.seconds(CommKind::AllGather, elements * 2, axes);
+      time.gather += count * machine.seconds(CollectiveKind::AllGather,
+                                             elements * 2, axes);
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
@@ -301,9 +301,9 @@ static double transferSeconds(double bytes, const Plan &plan,
                               const Machine &machine) {
   static const std::string stages[] = {"pp"}, tensor[] = {"tp"};
   if (plan.sp || plan.tp == 1 || !plan.scatterTransfers)
-    return machine.seconds(CommKind::SendRecv, bytes, stages);
-  return machine.seconds(CommKind::SendRecv, bytes / plan.tp, stages) +
-         machine.seconds(CommKind::AllGather, bytes, tensor);
+    return machine.seconds(CollectiveKind::Permute, bytes, stages);
+  return machine.seconds(CollectiveKind::Permute, bytes / plan.tp, stages) +
+         machine.seconds(CollectiveKind::AllGather, bytes, tensor);
 }
 
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,

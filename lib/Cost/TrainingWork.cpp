@@ -110,11 +110,11 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   comm.pass = Pass::BackwardInput;
   CommWork dual = comm;
   switch (comm.kind) {
-  case CommKind::AllGather:
-    dual.kind = CommKind::ReduceScatter;
+  case CollectiveKind::AllGather:
+    dual.kind = CollectiveKind::ReduceScatter;
     break;
-  case CommKind::ReduceScatter:
-    dual.kind = CommKind::AllGather;
+  case CollectiveKind::ReduceScatter:
+    dual.kind = CollectiveKind::AllGather;
     break;
   default:
     break;
@@ -122,7 +122,7 @@ static void appendCommBackward(LayerWork &layer, CommWork comm, bool frozen) {
   // What was gathered for the forward pass only (parameters, keys and values)
   // is gathered again.
   bool again =
-      comm.parameter || (comm.kind == CommKind::AllGather &&
+      comm.parameter || (comm.kind == CollectiveKind::AllGather &&
                          !comm.axes.empty() && comm.axes.front() == "cp");
   if (again)
     layer.add(comm);
@@ -169,8 +169,9 @@ static bool isRepeated(const CommWork &comm, Recompute recompute) {
   // The gather of a parameter for the backward serves both.
   if (comm.parameter)
     return false;
-  return recompute == Recompute::Full || (recompute == Recompute::Matmuls &&
-                                          comm.kind != CommKind::ReduceScatter);
+  return recompute == Recompute::Full ||
+         (recompute == Recompute::Matmuls &&
+          comm.kind != CollectiveKind::ReduceScatter);
 }
 
 void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
@@ -202,8 +203,8 @@ void tessera::cost::appendBackward(LayerWork &layer, Recompute recompute,
 static void overlapTensorAxis(LayerWork &layer) {
   for (CommWork &comm : layer.comms)
     if (!comm.axes.empty() && comm.axes.front() == "tp" &&
-        (comm.kind == CommKind::AllGather ||
-         comm.kind == CommKind::ReduceScatter))
+        (comm.kind == CollectiveKind::AllGather ||
+         comm.kind == CollectiveKind::ReduceScatter))
       comm.overlappable = true;
 }
 

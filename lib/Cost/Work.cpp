@@ -78,26 +78,6 @@ const char *tessera::cost::stringify(OpClass kind) {
   return "";
 }
 
-const char *tessera::cost::stringify(CommKind kind) {
-  switch (kind) {
-  case CommKind::AllReduce:
-    return "all_reduce";
-  case CommKind::AllGather:
-    return "all_gather";
-  case CommKind::ReduceScatter:
-    return "reduce_scatter";
-  case CommKind::AllToAll:
-    return "all_to_all";
-  case CommKind::Permute:
-    return "permute";
-  case CommKind::Broadcast:
-    return "broadcast";
-  case CommKind::SendRecv:
-    return "send_recv";
-  }
-  return "";
-}
-
 void LayerWork::add(OpWork op) {
   items.push_back({WorkItem::Kind::Op, ops.size()});
   ops.push_back(std::move(op));

@@ -139,7 +139,7 @@ void LayerBuilder::enter(const char *name) {
   if (plan.tp == 1 || !plan.sp)
     return;
   CommWork gather;
-  gather.kind = CommKind::AllGather;
+  gather.kind = CollectiveKind::AllGather;
   gather.bytes = width * double(tokens) * config.hidden;
   gather.axes = {"tp"};
   gather.ranks = plan.tp;
@@ -150,7 +150,8 @@ void LayerBuilder::enter(const char *name) {
 void LayerBuilder::leave() {
   if (plan.tp > 1) {
     CommWork reduce;
-    reduce.kind = plan.sp ? CommKind::ReduceScatter : CommKind::AllReduce;
+    reduce.kind =
+        plan.sp ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
     reduce.bytes = width * double(tokens) * config.hidden;
     reduce.axes = {"tp"};
     reduce.ranks = plan.tp;
@@ -257,7 +258,7 @@ void LayerBuilder::exchange(const char *name, double bytes) {
   if (plan.ep == 1)
     return;
   CommWork all;
-  all.kind = CommKind::AllToAll;
+  all.kind = CollectiveKind::AllToAll;
   all.name = name;
   all.bytes = bytes;
   all.axes = {"ep"};

@@ -278,21 +278,11 @@ private:
 
   void readCollective(dist::CollectiveOpInterface op) {
     Value input = op->getOperand(0), result = op->getResult(0);
+    std::optional<CollectiveKind> kind = op.getCollectiveKind();
+    if (!kind)
+      return;
     CommWork comm;
-    if (isa<dist::AllGatherOp>(op))
-      comm.kind = CommKind::AllGather;
-    else if (isa<dist::ReduceScatterOp>(op))
-      comm.kind = CommKind::ReduceScatter;
-    else if (isa<dist::AllReduceOp>(op))
-      comm.kind = CommKind::AllReduce;
-    else if (isa<dist::AllToAllOp>(op))
-      comm.kind = CommKind::AllToAll;
-    else if (isa<dist::CollectivePermuteOp>(op))
-      comm.kind = CommKind::Permute;
-    else if (isa<dist::BroadcastOp>(op))
-      comm.kind = CommKind::Broadcast;
-    else
-      return; // A slice moves no bytes.
+    comm.kind = *kind;
     comm.bytes = std::max(getTensorBytes(input.getType()),
                           getTensorBytes(result.getType()));
     for (dist::AxisRefAttr axis : op.getAxes().getRefs())

@@ -154,11 +154,7 @@ static double getBytes(TypeRange types) {
 /// True if the op moves bytes between devices.
 static bool communicates(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
-  auto type = collective && op->getNumOperands()
-                  ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
-                  : RankedTensorType();
-  return collective &&
-         (!type || collective.getBytesReceived(type, /*groupSize=*/2) > 0);
+  return collective && collective.getCollectiveKind();
 }
 
 /// Whether `selective` repeats the op: what is cheap for the bytes that it

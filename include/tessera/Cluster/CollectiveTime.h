@@ -21,28 +21,9 @@
 #define TESSERA_CLUSTER_COLLECTIVETIME_H
 
 #include "tessera/Cluster/MeshLinks.h"
-#include "llvm/ADT/StringRef.h"
+#include "tessera/Interfaces/CollectiveKind.h"
 
 namespace tessera {
-
-/// What a group of devices does together with a value of each.
-enum class CollectiveKind {
-  AllGather,
-  ReduceScatter,
-  AllReduce,
-  AllToAll,
-  /// Each device sends its value to one other.
-  Permute,
-  Broadcast,
-};
-
-/// "all_gather", ...: the name of the op in `dist`.
-llvm::StringRef stringifyCollective(CollectiveKind kind);
-
-/// Bytes that one device receives in a group of `groupSize`, each member of
-/// which holds `localBytes` before (bandwidth-optimal algorithms).
-int64_t getBytesReceived(CollectiveKind kind, int64_t localBytes,
-                         int64_t groupSize);
 
 /// Seconds of a collective over groups with these spans (from the inside out),
 /// each device holding `localBytes` before. 0 for a group of one.

@@ -17,9 +17,6 @@
 
 namespace tessera {
 
-/// The kind of a collective op; none for a slice, which moves nothing.
-std::optional<CollectiveKind> getCollectiveKind(dist::CollectiveOpInterface op);
-
 /// One collective of a function, in program order; a bucket is one.
 struct CollectiveUse {
   /// The first one of a bucket.

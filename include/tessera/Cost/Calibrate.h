@@ -22,7 +22,7 @@ namespace tessera::cost {
 
 /// One measured collective: a group of `ranks` devices took `seconds`.
 struct CollectiveSample {
-  CommKind kind;
+  CollectiveKind kind;
   int64_t ranks;
   /// As in CommWork.
   double bytes;

@@ -39,7 +39,7 @@ struct CollectiveConstants {
 ///   bytes / BW.
 /// The devices of a node drive their outer links in parallel rings: BW is the
 /// smaller of the near link and g outer links. Monotone in bytes.
-double collectiveSeconds(CommKind kind, double bytes,
+double collectiveSeconds(CollectiveKind kind, double bytes,
                          llvm::ArrayRef<LinkSpan> spans,
                          const CollectiveConstants &constants = {});
 

@@ -32,7 +32,7 @@ double largestModel(const StateBytes &each, double devices, double memoryBytes);
 
 /// Bytes that each rank of a ring sends: 2 (n-1)/n of the tensor for an
 /// all-reduce, (n-1)/n for an all-gather or a reduce-scatter.
-double ringBytesPerRank(CommKind kind, double bytes, int64_t ranks);
+double ringBytesPerRank(CollectiveKind kind, double bytes, int64_t ranks);
 
 /// Bytes that a server receives and sends in a step when `workers` workers give
 /// it gradients and take parameters.

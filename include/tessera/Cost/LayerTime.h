@@ -31,7 +31,7 @@ public:
   /// "edp" the rest of it.
   LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
   double seconds(const CommWork &comm) const;
-  double seconds(CommKind kind, double bytes,
+  double seconds(CollectiveKind kind, double bytes,
                  llvm::ArrayRef<std::string> axes) const;
 
   DeviceModel device;

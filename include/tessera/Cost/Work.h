@@ -13,6 +13,7 @@
 #ifndef TESSERA_COST_WORK_H
 #define TESSERA_COST_WORK_H
 
+#include "tessera/Interfaces/CollectiveKind.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -102,25 +103,9 @@ struct OpWork {
   std::string name;
 };
 
-/// Kinds of communication that have a price.
-enum class CommKind {
-  AllReduce,
-  AllGather,
-  ReduceScatter,
-  AllToAll,
-  /// Each device sends to one other (ring attention, halo).
-  Permute,
-  Broadcast,
-  /// To the next pipeline stage.
-  SendRecv,
-};
-
-/// "all_reduce", ...
-const char *stringify(CommKind kind);
-
 /// One collective.
 struct CommWork {
-  CommKind kind = CommKind::AllReduce;
+  CollectiveKind kind = CollectiveKind::AllReduce;
   Pass pass = Pass::Forward;
   /// Bytes of the whole tensor of one group: what an all-gather ends with, what
   /// a reduce-scatter starts with, what an all-reduce reduces; for the others

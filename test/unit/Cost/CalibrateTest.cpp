@@ -44,8 +44,9 @@ Measurements measure(const ClusterSpec &spec) {
   for (int64_t ranks : {8, 64})
     for (double bytes = 8; bytes <= 8e9; bytes *= 4)
       result.collectives.push_back(
-          {CommKind::AllReduce, ranks, bytes,
-           collectiveSeconds(CommKind::AllReduce, bytes, spans(spec, ranks))});
+          {CollectiveKind::AllReduce, ranks, bytes,
+           collectiveSeconds(CollectiveKind::AllReduce, bytes,
+                             spans(spec, ranks))});
   DeviceModel device = makeDeviceModel(spec.device);
   for (int64_t size : {64, 4096, 8192, 16384}) {
     OpWork op;
@@ -84,14 +85,14 @@ TEST(Calibrate, finds_the_constants_that_made_the_measurements) {
 
 TEST(Calibrate, errors) {
   ClusterSpec spec = cluster();
-  auto tooMany =
-      calibrate(spec, {{{CommKind::AllReduce, 2048, 1e9, 1}}, {}}, "a run");
+  auto tooMany = calibrate(
+      spec, {{{CollectiveKind::AllReduce, 2048, 1e9, 1}}, {}}, "a run");
   ASSERT_FALSE(bool(tooMany));
   EXPECT_EQ(llvm::toString(tooMany.takeError()),
             "levels: expects a level of at least 2048 devices but the "
             "outermost, 'ib', has 1024");
   auto nothing =
-      calibrate(spec, {{{CommKind::AllReduce, 8, 1e6, 1}}, {}}, "a run");
+      calibrate(spec, {{{CollectiveKind::AllReduce, 8, 1e6, 1}}, {}}, "a run");
   ASSERT_FALSE(bool(nothing));
   EXPECT_EQ(llvm::toString(nothing.takeError()).find("expects collectives"),
             0u);
@@ -118,12 +119,12 @@ TEST(Measurements, nccl_tests) {
   auto parsed = parseMeasurements(ncclText(), "run.txt");
   ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError());
   ASSERT_EQ(parsed->collectives.size(), 2u);
-  EXPECT_EQ(parsed->collectives[1].kind, CommKind::AllReduce);
+  EXPECT_EQ(parsed->collectives[1].kind, CollectiveKind::AllReduce);
   EXPECT_EQ(parsed->collectives[1].ranks, 4);
   EXPECT_EQ(parsed->collectives[1].bytes, 134217728);
   EXPECT_NEAR(parsed->collectives[1].seconds, 900e-6, 1e-12);
   parsed = parseMeasurements(ncclText("reduce_scatter_perf"), "run.txt");
-  EXPECT_EQ(parsed->collectives[1].kind, CommKind::ReduceScatter);
+  EXPECT_EQ(parsed->collectives[1].kind, CollectiveKind::ReduceScatter);
 }
 
 TEST(Measurements, tables_of_matmuls) {

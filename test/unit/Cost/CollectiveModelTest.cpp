@@ -13,16 +13,16 @@ using namespace tessera::cost;
 
 namespace {
 
-const CommKind kAllKinds[] = {CommKind::AllReduce,     CommKind::AllGather,
-                              CommKind::ReduceScatter, CommKind::AllToAll,
-                              CommKind::Permute,       CommKind::Broadcast,
-                              CommKind::SendRecv};
+const CollectiveKind kAllKinds[] = {
+    CollectiveKind::AllReduce,     CollectiveKind::AllGather,
+    CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+    CollectiveKind::Permute,       CollectiveKind::Broadcast};
 
 LinkSpan nearLink(int64_t size) { return {size, 1e-6, 300e9, 0}; }
 LinkSpan farLink(int64_t size) { return {size, 5e-6, 25e9, 1}; }
 
 /// Without latencies: bytes over bandwidth only.
-double bandwidthSeconds(CommKind kind, double bytes, LinkSpans spans) {
+double bandwidthSeconds(CollectiveKind kind, double bytes, LinkSpans spans) {
   for (LinkSpan &span : spans)
     span.latency = 0;
   CollectiveConstants none{0, 0, 1, 1};
@@ -32,44 +32,52 @@ double bandwidthSeconds(CommKind kind, double bytes, LinkSpans spans) {
 TEST(CollectiveModel, ring_all_reduce_meets_the_lower_bound) {
   // 8 ranks send 2 * 7/8 of the data each: 7 GB of 4 GB, 24.5 GB of 14 GB.
   LinkSpans eight = {{8, 0, 1e9, 0}};
-  EXPECT_NEAR(bandwidthSeconds(CommKind::AllReduce, 4e9, eight), 7.0, 1e-9);
-  EXPECT_NEAR(bandwidthSeconds(CommKind::AllReduce, 14e9, eight), 24.5, 1e-9);
-  EXPECT_NEAR(bandwidthSeconds(CommKind::AllGather, 4e9, eight), 3.5, 1e-9);
-  EXPECT_NEAR(bandwidthSeconds(CommKind::ReduceScatter, 4e9, eight), 3.5, 1e-9);
+  EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllReduce, 4e9, eight), 7.0,
+              1e-9);
+  EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllReduce, 14e9, eight), 24.5,
+              1e-9);
+  EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllGather, 4e9, eight), 3.5,
+              1e-9);
+  EXPECT_NEAR(bandwidthSeconds(CollectiveKind::ReduceScatter, 4e9, eight), 3.5,
+              1e-9);
   // 32 MiB over 8 devices at 300 GB/s: the all-reduce of a 4096 x 4096 bf16
   // activation.
   EXPECT_NEAR(
-      bandwidthSeconds(CommKind::AllReduce, 32 << 20, {{8, 0, 300e9, 0}}),
+      bandwidthSeconds(CollectiveKind::AllReduce, 32 << 20, {{8, 0, 300e9, 0}}),
       0.196e-3, 0.001e-3);
 }
 
 TEST(CollectiveModel, outer_links_work_in_parallel_rings) {
   // 8 devices a node drive 8 outer links of 25 GB/s; a lone one drives one.
-  double alone = bandwidthSeconds(CommKind::AllGather, 1e9, {farLink(4)});
-  double eight =
-      bandwidthSeconds(CommKind::AllGather, 1e9, {nearLink(8), farLink(4)});
+  double alone = bandwidthSeconds(CollectiveKind::AllGather, 1e9, {farLink(4)});
+  double eight = bandwidthSeconds(CollectiveKind::AllGather, 1e9,
+                                  {nearLink(8), farLink(4)});
   EXPECT_NEAR(alone, 0.75e9 / 25e9, 1e-9);
   EXPECT_NEAR(eight, 31.0 / 32 * 1e9 / 200e9, 1e-9);
 }
 
 TEST(CollectiveModel, latency_grows_with_the_ring_and_less_with_a_tree) {
-  auto tiny = [](CommKind kind, int64_t nodes) {
+  auto tiny = [](CollectiveKind kind, int64_t nodes) {
     return collectiveSeconds(kind, 8, {nearLink(8), farLink(nodes)});
   };
   // A ring turns once around all devices, a tree goes up and down.
-  EXPECT_GT(tiny(CommKind::AllGather, 64), 7 * tiny(CommKind::AllGather, 8));
-  EXPECT_LT(tiny(CommKind::AllReduce, 64), 2 * tiny(CommKind::AllReduce, 8));
+  EXPECT_GT(tiny(CollectiveKind::AllGather, 64),
+            7 * tiny(CollectiveKind::AllGather, 8));
+  EXPECT_LT(tiny(CollectiveKind::AllReduce, 64),
+            2 * tiny(CollectiveKind::AllReduce, 8));
 }
 
 TEST(CollectiveModel, monotone_in_bytes_and_free_alone) {
-  for (CommKind kind : kAllKinds) {
-    EXPECT_EQ(collectiveSeconds(kind, 1e9, {}), 0) << stringify(kind);
+  for (CollectiveKind kind : kAllKinds) {
+    EXPECT_EQ(collectiveSeconds(kind, 1e9, {}), 0)
+        << stringifyCollective(kind).str();
     for (LinkSpans spans : {LinkSpans{nearLink(8)}, LinkSpans{farLink(4)},
                             LinkSpans{nearLink(8), farLink(16)}}) {
       double last = 0;
       for (double bytes = 1; bytes < 1e11; bytes *= 1.7) {
         double seconds = collectiveSeconds(kind, bytes, spans);
-        EXPECT_GE(seconds, last) << stringify(kind) << " " << bytes;
+        EXPECT_GE(seconds, last)
+            << stringifyCollective(kind).str() << " " << bytes;
         last = seconds;
       }
     }
@@ -78,11 +86,11 @@ TEST(CollectiveModel, monotone_in_bytes_and_free_alone) {
 
 TEST(CollectiveModel, all_to_all_is_bound_by_the_outer_links) {
   // Of 16 devices on 2 nodes, 8/16 of the data leaves over 25 GB/s.
+  EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllToAll, 1e9,
+                               {nearLink(8), farLink(2)}),
+              0.5e9 / 25e9, 1e-9);
   EXPECT_NEAR(
-      bandwidthSeconds(CommKind::AllToAll, 1e9, {nearLink(8), farLink(2)}),
-      0.5e9 / 25e9, 1e-9);
-  EXPECT_NEAR(
-      bandwidthSeconds(CommKind::SendRecv, 1e9, {nearLink(8), farLink(2)}),
+      bandwidthSeconds(CollectiveKind::Permute, 1e9, {nearLink(8), farLink(2)}),
       1e9 / 25e9, 1e-9);
 }
 

@@ -171,13 +171,15 @@ TEST(Limits, offload_of_70e9_needs_a_disk) {
 }
 
 TEST(Ring, bytes) {
-  EXPECT_EQ(ringBytesPerRank(CommKind::AllReduce, 4 * kGB, 8), 7 * kGB);
-  EXPECT_EQ(ringBytesPerRank(CommKind::AllReduce, 14 * kGB, 8), 24.5 * kGB);
-  EXPECT_EQ(ringBytesPerRank(CommKind::ReduceScatter, 4 * kGB, 8), 3.5 * kGB);
-  EXPECT_EQ(ringBytesPerRank(CommKind::AllGather, 4 * kGB, 1), 0);
+  EXPECT_EQ(ringBytesPerRank(CollectiveKind::AllReduce, 4 * kGB, 8), 7 * kGB);
+  EXPECT_EQ(ringBytesPerRank(CollectiveKind::AllReduce, 14 * kGB, 8),
+            24.5 * kGB);
+  EXPECT_EQ(ringBytesPerRank(CollectiveKind::ReduceScatter, 4 * kGB, 8),
+            3.5 * kGB);
+  EXPECT_EQ(ringBytesPerRank(CollectiveKind::AllGather, 4 * kGB, 1), 0);
   // The server's traffic grows with the workers, a ring's rank's does not.
   EXPECT_EQ(parameterServerBytes(kGB, 64), 8 * parameterServerBytes(kGB, 8));
-  EXPECT_LT(ringBytesPerRank(CommKind::AllReduce, kGB, 4096), 2 * kGB);
+  EXPECT_LT(ringBytesPerRank(CollectiveKind::AllReduce, kGB, 4096), 2 * kGB);
   EXPECT_EQ(dataAxisBytes(7e9, 3, 64), 1.5 * dataAxisBytes(7e9, 0, 64));
 }
 
@@ -185,7 +187,7 @@ TEST(Ring, bytes) {
 TEST(Ring, all_reduce_of_an_mlp) {
   double bytes = 4096.0 * 4096 * 2;
   EXPECT_EQ(bytes, 32 * 1024.0 * 1024);
-  double comm = ringBytesPerRank(CommKind::AllReduce, bytes, 8) / 300e9;
+  double comm = ringBytesPerRank(CollectiveKind::AllReduce, bytes, 8) / 300e9;
   EXPECT_NEAR(comm, 0.196e-3, 0.0005e-3);
   double flops = 2 * 2 * 4096.0 * 4096 * 16384 / 8;
   double matmul = flops / 312e12;

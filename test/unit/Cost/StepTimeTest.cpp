@@ -106,8 +106,8 @@ TEST(TrainingWork, a_sharded_context_gathers_keys_and_values) {
   EXPECT_EQ(layer.ops[0].flops, 4.0 * 16 * 512 * 2048 * 64);
   appendBackward(layer, Recompute::None, 4, false);
   ASSERT_EQ(layer.comms.size(), 3u);
-  EXPECT_EQ(layer.comms[1].kind, CommKind::AllGather);
-  EXPECT_EQ(layer.comms[2].kind, CommKind::ReduceScatter);
+  EXPECT_EQ(layer.comms[1].kind, CollectiveKind::AllGather);
+  EXPECT_EQ(layer.comms[2].kind, CollectiveKind::ReduceScatter);
 }
 
 TEST(TrainingWork, norms_cast_what_they_write) {
@@ -262,7 +262,7 @@ TEST(StepTime, recomputation_costs_a_forward) {
 
 /// Gathers and scatters beside matmuls; sums stay in line.
 TEST(StepTime, overlap_hides_collectives_of_tp) {
-  auto seconds = [](CommKind kind, bool overlap) {
+  auto seconds = [](CollectiveKind kind, bool overlap) {
     Plan l;
     l.precision = Precision::BF16;
     l.tp = 2;
@@ -283,10 +283,11 @@ TEST(StepTime, overlap_hides_collectives_of_tp) {
     Machine machine(cluster(300e9), l);
     return priceLayer(work.kinds[1], machine).forward.seconds(machine.device);
   };
-  for (CommKind kind : {CommKind::AllGather, CommKind::ReduceScatter})
+  for (CollectiveKind kind :
+       {CollectiveKind::AllGather, CollectiveKind::ReduceScatter})
     EXPECT_LT(seconds(kind, true), 0.99 * seconds(kind, false));
-  EXPECT_EQ(seconds(CommKind::AllReduce, true),
-            seconds(CommKind::AllReduce, false));
+  EXPECT_EQ(seconds(CollectiveKind::AllReduce, true),
+            seconds(CollectiveKind::AllReduce, false));
 }
 
 TEST(StepTime, overlap_hides_gradients) {
@@ -341,7 +342,7 @@ TEST(StepTime, dualpipe_hides_collectives) {
     ModelWork work = model(l);
     if (comm) {
       CommWork all;
-      all.kind = CommKind::AllToAll;
+      all.kind = CollectiveKind::AllToAll;
       all.axes = {"tp"};
       all.bytes = 0.3e9;
       all.pass = Pass::Forward;

@@ -155,7 +155,7 @@ TEST(MoEWork, tokens_are_exchanged_over_ep) {
   ModelWork work = makeMoEWork(mixtral, plan(8, 8));
   std::vector<std::string> names;
   for (const CommWork &comm : block(work).comms) {
-    EXPECT_EQ(comm.kind, CommKind::AllToAll);
+    EXPECT_EQ(comm.kind, CollectiveKind::AllToAll);
     EXPECT_EQ(comm.axes, (std::vector<std::string>{"ep"}));
     EXPECT_EQ(comm.bytes, 4096.0 * 2 * 4096 * 2);
     names.push_back(comm.name);

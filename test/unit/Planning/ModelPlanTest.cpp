@@ -69,7 +69,7 @@ std::vector<std::string> comms(const LayerWork &layer, Pass pass) {
   std::vector<std::string> list;
   for (const CommWork &comm : layer.comms)
     if (comm.pass == pass)
-      list.push_back(std::string(stringify(comm.kind)) + " " +
+      list.push_back(stringifyCollective(comm.kind).str() + " " +
                      comm.axes.front());
   return list;
 }
