@@ -44,8 +44,15 @@ static Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
   return s;
 }
 
-/// `far`: the first axis lies on slower links than the others.
-static void measure(llvm::ArrayRef<int64_t> sizes, int count, bool far) {
+enum class Links {
+  Equal,
+  /// The first axis lies on slower links than the others.
+  FirstFar,
+  /// The same on nodes of H100s, with the constants of their library.
+  Nodes
+};
+
+static void measure(llvm::ArrayRef<int64_t> sizes, int count, Links kind) {
   Mesh mesh;
   std::string text;
   for (auto [i, size] : llvm::enumerate(sizes)) {
@@ -54,8 +61,15 @@ static void measure(llvm::ArrayRef<int64_t> sizes, int count, bool far) {
     text += (i ? "x" : "") + std::to_string(size);
   }
   MeshLinks links = MeshLinks::uniform(mesh);
-  if (far)
+  if (kind == Links::FirstFar)
     links.axes[0][0] = {sizes[0], 5e-6, 2e10, /*level=*/1};
+  if (kind == Links::Nodes) {
+    links.library = CollectiveConstants();
+    for (auto [axis, size] : llvm::enumerate(sizes))
+      links.axes[axis][0] = axis == 0
+                                ? LinkSpan{size, 4.5e-6, 47.5e9, /*level=*/1}
+                                : LinkSpan{size, 0.93e-6, 351e9, /*level=*/0};
+  }
   std::mt19937 rng(11);
   std::vector<double> times;
   struct Pair {
@@ -91,17 +105,19 @@ static void measure(llvm::ArrayRef<int64_t> sizes, int count, bool far) {
       "\"worst_us\": {5:F1}, \"hit_ns\": {6:F0}, \"inexact\": {7}}\n",
       text, count, times[count / 2], times[count * 9 / 10],
       times[count * 99 / 100], times.back(), hit * 1e3, inexact,
-      far ? "first far" : "equal");
+      kind == Links::Equal      ? "equal"
+      : kind == Links::FirstFar ? "first far"
+                                : "nodes");
   llvm::outs().flush();
 }
 
 int main() {
-  for (bool far : {false, true}) {
-    measure({2, 2}, 400, far);
-    measure({128, 8}, 400, far);
-    measure({2, 2, 2}, 400, far);
-    measure({16, 8, 4}, 400, far);
-    measure({2, 2, 2, 2}, 400, far);
-    measure({8, 8, 8, 4}, 400, far);
+  for (Links kind : {Links::Equal, Links::FirstFar, Links::Nodes}) {
+    measure({2, 2}, 400, kind);
+    measure({128, 8}, 400, kind);
+    measure({2, 2, 2}, 400, kind);
+    measure({16, 8, 4}, 400, kind);
+    measure({2, 2, 2, 2}, 400, kind);
+    measure({8, 8, 8, 4}, 400, kind);
   }
 }

@@ -9,7 +9,7 @@ an all-reduce whose users all slice it counts as the reduce-scatter that a GPU
 compile would form, and `xla_all_reduce_bytes` says what it is without that. With
 zero=3 Tessera gathers parameters again for the backward, XLA keeps them whole:
 `tessera_bytes` lets Tessera keep them too, `tessera_bytes_gathered_again` does not.
-`tessera_slow_links` is what Tessera does where a step of a collective takes a millisecond,
+`tessera_slow_links` is what Tessera does where each collective takes a millisecond more,
 so that whatever can be one collective is one. Bytes
 are those that one rank receives in one step by bandwidth-optimal algorithms, f32;
 scalars are left out on XLA's side. Needs a Python with jax (--jax); prints one JSON
@@ -278,23 +278,24 @@ def count_xla(text):
     return rows, raw
 
 
-def add_mesh(graph, mesh, step_seconds):
-    """Writes the mesh into the graph, with links whose steps take so long."""
+def add_mesh(graph, mesh, base_seconds):
+    """Writes the mesh into the graph, with collectives that begin after so long."""
     axes = [axis.split("=") for axis in mesh.split(",")]
     sizes = ", ".join(f'"{name}"={size}' for name, size in axes)
-    links = ", ".join(f"[array<f64: {size}.0, {step_seconds:e}, 1.0e11>]" for _, size in axes)
+    links = ", ".join(f"[array<f64: {size}.0, 0.0, 1.0e11>]" for _, size in axes)
+    links += f", array<f64: {base_seconds:e}, {base_seconds:e}, 1.0, 1.0>"
     head, rest = graph.read_text().split("\n", 1)
     graph.write_text(f"{head}\n  dist.mesh @mesh [{sizes}] {{dist.links = [{links}]}}\n{rest}")
 
 
-def count_tessera(build, model, mesh, strategy, folder, flags=(), step_seconds=None):
+def count_tessera(build, model, mesh, strategy, folder, flags=(), base_seconds=None):
     graph, report = folder / "graph.mlir", folder / "report.json"
     tessera = build / "bin" / "tessera"
     subprocess.run([tessera, "model", ROOT / f"share/models/{model}.json", "--train", "--batch",
                     str(BATCH), "--seq", str(SEQ), "--quiet", "-o", graph], check=True)
     where = ["--mesh", mesh]
-    if step_seconds:
-        add_mesh(graph, mesh, step_seconds)
+    if base_seconds:
+        add_mesh(graph, mesh, base_seconds)
         where = []
     subprocess.run([tessera, "compile", graph, *where, "--strategy", strategy, "--quiet",
                     *flags, "--compile-to=partition", "--dist-report", report, "-o", folder / "local.mlir"],

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveRows.h"
-#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cluster/CollectiveTime.h"
 #include <cmath>
 
 using namespace llvm;
@@ -156,7 +156,7 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
       for (const auto &[latency, rate] : curve.lines)
         best = std::min(best, latency + bytes / rate);
       addSample(score, bytes, best,
-                collectiveSeconds(curve.kind, bytes, spans));
+                getTensorCollectiveTime(curve.kind, bytes, spans));
     }
   }
 }
@@ -205,7 +205,8 @@ void tessera::validate::scoreCollectives(const Table &table,
     double measured =
         micros ? *micros * 1e-6
                : getShareReceived(*kind, *ranks) * bytes / (*bus * 1e9);
-    addSample(score, bytes, measured,
-              collectiveSeconds(*kind, bytes, spansOf(*spec, *ranks, nodes)));
+    addSample(
+        score, bytes, measured,
+        getTensorCollectiveTime(*kind, bytes, spansOf(*spec, *ranks, nodes)));
   }
 }

@@ -99,7 +99,14 @@ static LogicalResult verifyDonate(const AttributePlace &place,
   return success();
 }
 
+/// The constants of a collective library: two times, a factor, a share.
+static bool isLibrary(DenseF64ArrayAttr library) {
+  return library.size() == 4 && library[0] >= 0 && library[1] >= library[0] &&
+         library[2] >= 1 && library[3] > 0 && library[3] <= 1;
+}
+
 /// An array of spans for each axis; the devices of its spans multiply to it.
+/// The library's constants may follow.
 static LogicalResult verifyLinks(const AttributePlace &place,
                                  NamedAttribute attr) {
   Operation *op = place.op;
@@ -108,7 +115,15 @@ static LogicalResult verifyLinks(const AttributePlace &place,
     return op->emitError("dist.links: expects to be on a dist.mesh");
   ArrayRef<MeshAxisAttr> axes = mesh.getMesh().getAxes();
   auto links = dyn_cast<ArrayAttr>(attr.getValue());
-  if (!links || links.size() != axes.size())
+  auto library = links && !links.empty()
+                     ? dyn_cast<DenseF64ArrayAttr>(*(links.end() - 1))
+                     : DenseF64ArrayAttr();
+  if (library && !isLibrary(library))
+    return op->emitError()
+           << "dist.links: expects array<f64: base low, base bulk >= base low, "
+              "bulk step >= 1, low share in (0, 1]> but got "
+           << library;
+  if (!links || links.size() != axes.size() + bool(library))
     return op->emitError() << "dist.links: expects an array of " << axes.size()
                            << " axes but got " << attr.getValue();
   for (auto [axis, entry] : llvm::zip(axes, links)) {

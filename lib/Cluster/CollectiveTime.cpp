@@ -1,83 +1,159 @@
-//===- CollectiveTime.cpp - What a collective costs to choose by ----------===//
+//===- CollectiveTime.cpp - Seconds of a collective -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Closed forms; each algorithm is one function and the cheapest is taken.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/CollectiveTime.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace tessera;
 using llvm::ArrayRef;
 using Kind = CollectiveKind;
 
-static double stepsOf(int64_t n) {
-  return static_cast<double>(llvm::Log2_64_Ceil(n));
-}
+namespace {
 
-/// Outermost level first, with the data growing on the way in.
-static double timeOfGather(double bytes, ArrayRef<LinkSpan> spans) {
-  double time = 0;
-  for (const LinkSpan &span : llvm::reverse(spans)) {
-    time += stepsOf(span.size) * span.latency +
-            bytes * (span.size - 1) / span.bandwidth;
-    bytes *= span.size;
+/// What the algorithms need to know of a group.
+struct Group {
+  ArrayRef<LinkSpan> spans;
+  double ranks = 1;
+  /// Bytes a second that every device can send while it receives as many, when
+  /// all work together.
+  double bandwidth = INFINITY;
+  /// Seconds of the steps of one turn around the ring.
+  double ringLatency = 0;
+
+  explicit Group(ArrayRef<LinkSpan> spans) : spans(spans) {
+    // A turn around n devices in N groups of g crosses N - 1 outer links and
+    // n - N inner ones.
+    double inner = 1;
+    for (const LinkSpan &span : spans)
+      ranks *= static_cast<double>(span.size);
+    for (const LinkSpan &span : spans) {
+      auto size = static_cast<double>(span.size);
+      bandwidth = std::min(bandwidth, span.bandwidth * inner);
+      ringLatency += span.latency * (size - 1) * (ranks / (inner * size));
+      inner *= size;
+    }
   }
-  return time;
-}
 
-/// Each device sends to all others at once; what goes to a device crosses the
-/// outermost level on which the two differ.
-static double timeOfAllToAll(double bytes, ArrayRef<LinkSpan> spans) {
-  double devices = 1, time = 0;
-  for (const LinkSpan &span : spans)
-    devices *= span.size;
-  double inside = 1;
-  for (const LinkSpan &span : spans) {
-    time += span.latency +
-            bytes * inside * (span.size - 1) / devices / span.bandwidth;
-    inside *= span.size;
+  /// Seconds from the leaves of a tree to its root.
+  double treeLatency() const {
+    double seconds = 0;
+    for (const LinkSpan &span : spans) {
+      auto size = static_cast<double>(span.size);
+      bool leaf = &span == spans.begin() && spans.size() > 1;
+      seconds += span.latency * (leaf ? size - 1 : std::log2(size));
+    }
+    return seconds;
   }
-  return time;
+};
+
+/// One of the two protocols.
+struct Protocol {
+  double base, step, share;
+};
+
+} // namespace
+
+static double ring(const Group &group, const Protocol &protocol, Kind kind,
+                   double bytes) {
+  double turns = kind == Kind::AllReduce ? 2 : 1;
+  double moved = turns * (group.ranks - 1) / group.ranks * bytes;
+  return protocol.base + turns * protocol.step * group.ringLatency +
+         moved / (group.bandwidth * protocol.share);
 }
 
-double tessera::getCollectiveTime(CollectiveKind kind, double bytes,
-                                  ArrayRef<LinkSpan> spans) {
-  if (spans.empty())
-    return 0;
-  double devices = 1;
-  for (const LinkSpan &span : spans)
-    devices *= span.size;
+static double tree(const Group &group, double treeLatency,
+                   const Protocol &protocol, double bytes) {
+  return protocol.base + 2 * protocol.step * treeLatency +
+         2 * bytes / (group.bandwidth * protocol.share);
+}
+
+/// Each device sends to each other one; what stays inside a span and what
+/// leaves it move side by side.
+static double allToAll(const Group &group, const Protocol &protocol,
+                       double bytes) {
+  double inner = 1, slowest = 0, latency = 0;
+  for (const LinkSpan &span : group.spans) {
+    double reached = inner * static_cast<double>(span.size - 1);
+    slowest = std::max(slowest, bytes * reached / group.ranks /
+                                    (span.bandwidth * protocol.share));
+    latency = std::max(latency, span.latency);
+    inner *= static_cast<double>(span.size);
+  }
+  return protocol.base + protocol.step * latency * std::log2(group.ranks) +
+         slowest;
+}
+
+/// Every device sends all it has to one other, over the slowest link.
+static double permute(const Group &group, const Protocol &protocol,
+                      double bytes) {
+  double seconds = 0;
+  for (const LinkSpan &span : group.spans)
+    seconds = std::max(seconds, protocol.step * span.latency +
+                                    bytes / (span.bandwidth * protocol.share));
+  return protocol.base + seconds;
+}
+
+static double oneProtocol(Kind kind, double bytes, const Group &group,
+                          const Protocol &protocol) {
   switch (kind) {
+  case Kind::AllReduce: {
+    double seconds = ring(group, protocol, kind, bytes);
+    // A tree inside one level gains nothing on a ring over a switch.
+    return group.spans.size() > 1 || group.spans.front().level > 0
+               ? std::min(seconds,
+                          tree(group, group.treeLatency(), protocol, bytes))
+               : seconds;
+  }
   case Kind::AllGather:
-    return timeOfGather(bytes, spans);
   case Kind::ReduceScatter:
-    // The same transfers backwards.
-    return timeOfGather(bytes / devices, spans);
-  case Kind::AllReduce:
-    return 2 * timeOfGather(bytes / devices, spans);
+  case Kind::Broadcast:
+    return ring(group, protocol, kind, bytes);
   case Kind::AllToAll:
-    return timeOfAllToAll(bytes, spans);
-  case Kind::Permute: {
-    double time = 0;
-    for (const LinkSpan &span : spans)
-      time = std::max(time, span.latency + bytes / span.bandwidth);
-    return time;
-  }
-  case Kind::Broadcast: {
-    double time = 0;
-    for (const LinkSpan &span : spans)
-      time += stepsOf(span.size) * span.latency + bytes / span.bandwidth;
-    return time;
-  }
+    return allToAll(group, protocol, bytes);
+  case Kind::Permute:
+    return permute(group, protocol, bytes);
   }
   return 0;
 }
 
+static double getTime(Kind kind, double tensorBytes, const Group &group,
+                      const CollectiveConstants &library) {
+  if (group.ranks <= 1)
+    return 0;
+  Protocol low{library.baseLow, 1, library.lowShare};
+  Protocol bulk{library.baseBulk, library.bulkStep, 1};
+  double seconds = oneProtocol(kind, tensorBytes, group, bulk);
+  // A library of one protocol.
+  if (library.baseLow == library.baseBulk && library.bulkStep == 1)
+    return seconds;
+  return std::min(seconds, oneProtocol(kind, tensorBytes, group, low));
+}
+
+double tessera::getCollectiveTime(Kind kind, double localBytes,
+                                  ArrayRef<LinkSpan> spans,
+                                  const CollectiveConstants &library) {
+  Group group(spans);
+  double bytes =
+      kind == Kind::AllGather ? localBytes * group.ranks : localBytes;
+  return getTime(kind, bytes, group, library);
+}
+
+double tessera::getTensorCollectiveTime(Kind kind, double tensorBytes,
+                                        ArrayRef<LinkSpan> spans,
+                                        const CollectiveConstants &library) {
+  return getTime(kind, tensorBytes, Group(spans), library);
+}
+
 double tessera::getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
-                                  CollectiveKind kind, double bytes,
+                                  Kind kind, double localBytes,
                                   ArrayRef<AxisRef> axes) {
-  return getCollectiveTime(kind, bytes, links.spansOf(mesh, axes));
+  return getCollectiveTime(kind, localBytes, links.spansOf(mesh, axes),
+                           links.library);
 }

@@ -30,7 +30,12 @@ MeshLinks tessera::getMeshLinks(dist::MeshOp mesh) {
   if (!attr)
     return MeshLinks::uniform(mesh.getMesh().toMesh());
   MeshLinks links;
-  for (auto axis : attr.getAsRange<ArrayAttr>()) {
+  for (Attribute element : attr) {
+    if (auto library = dyn_cast<DenseF64ArrayAttr>(element)) {
+      links.library = {library[0], library[1], library[2], library[3]};
+      continue;
+    }
+    auto axis = cast<ArrayAttr>(element);
     links.axes.emplace_back();
     for (auto entry : axis.getAsRange<DenseF64ArrayAttr>()) {
       ArrayRef<double> span = entry.asArrayRef();
@@ -53,5 +58,10 @@ void tessera::setMeshLinks(dist::MeshOp mesh, const MeshLinks &links) {
           {static_cast<double>(span.size), span.latency, span.bandwidth}));
     axes.push_back(builder.getArrayAttr(spans));
   }
+  const CollectiveConstants &library = links.library;
+  if (!(library == CollectiveConstants()))
+    axes.push_back(
+        builder.getDenseF64ArrayAttr({library.baseLow, library.baseBulk,
+                                      library.bulkStep, library.lowShare}));
   mesh->setAttr(dist::DistDialect::kLinksAttr, builder.getArrayAttr(axes));
 }

@@ -24,12 +24,12 @@ static void append(LinkSpans &spans, const LinkSpan &span) {
     spans.push_back(span);
 }
 
-MeshLinks MeshLinks::uniform(const Mesh &mesh, double latency,
-                             double bandwidth) {
+MeshLinks MeshLinks::uniform(const Mesh &mesh, double base, double bandwidth) {
   MeshLinks links;
+  links.library = CollectiveConstants::simple(base);
   for (int64_t size : mesh.sizes) {
     LinkSpans spans;
-    append(spans, {size, latency, bandwidth, 0});
+    append(spans, {size, 0, bandwidth, 0});
     links.axes.push_back(std::move(spans));
   }
   return links;

@@ -10,8 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Calibrate.h"
-#include "tessera/Cluster/MeshLinks.h"
-#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
 #include "tessera/Cost/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -108,7 +107,7 @@ static void addLinkFits(std::vector<Fit> &fits, ClusterSpec &cluster,
             large ? sample.bytes >= kLargeBytes : sample.bytes <= kSmallBytes;
         if (!chosen || levelOf(cluster, sample.ranks) != level)
           continue;
-        double predicted = collectiveSeconds(
+        double predicted = getTensorCollectiveTime(
             sample.kind, sample.bytes, spansOfRanks(cluster, sample.ranks));
         result.push_back(predicted / sample.seconds);
       }

@@ -41,7 +41,7 @@ LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
 
 double Machine::seconds(CollectiveKind kind, double bytes,
                         ArrayRef<std::string> axes) const {
-  return collectiveSeconds(kind, bytes, spans(axes), collectives);
+  return getTensorCollectiveTime(kind, bytes, spans(axes), links.library);
 }
 
 double Machine::seconds(const CommWork &comm) const {

@@ -38,6 +38,7 @@ ReshardBound::ReshardBound(const ReshardSpace &space, const State &goal)
   goalPartial = space.numShards(goal.unreduced);
   replicas = static_cast<double>(space.mesh.numDevices()) /
              static_cast<double>(allShards * goalPartial);
+  bandwidth = space.getBandwidth();
   addOuterLevels();
 }
 
@@ -62,7 +63,8 @@ void ReshardBound::addOuterLevels() {
   for (unsigned level : llvm::drop_begin(levels)) {
     Outer outer;
     outer.latency = std::numeric_limits<double>::infinity();
-    outer.bandwidth = 0;
+    for (double rate : llvm::drop_begin(space.levelRates, level))
+      outer.bandwidth += rate;
     double groups = 1;
     uint64_t axes = 0;
     for (auto [axis, spans] : llvm::enumerate(space.links.axes))
@@ -72,7 +74,6 @@ void ReshardBound::addOuterLevels() {
         axes |= uint64_t(1) << axis;
         groups *= static_cast<double>(span.size);
         outer.latency = std::min(outer.latency, span.latency);
-        outer.bandwidth = std::max(outer.bandwidth, span.bandwidth);
       }
     for (auto [p, part] : llvm::enumerate(space.parts))
       outer.parts |= uint64_t(axes >> part.axis & 1) << p;
@@ -81,15 +82,43 @@ void ReshardBound::addOuterLevels() {
       outer.goalShards *= countShards(list, outer.parts);
     outer.goalPartial = countShards(goal.unreduced, outer.parts);
     outer.replicas = groups / (outer.goalShards * outer.goalPartial);
+    setWeights(outer, groups);
     outers.push_back(outer);
   }
 }
 
+/// Collectives within the groups take 1 / bandwidth a byte, those between them
+/// 1 / outer.bandwidth. One over both, with g devices in each of N groups,
+/// receives
+///  * in a ring (N - 1) / (N g - 1) of its bytes from other groups, and takes
+///    1 / min(bandwidth, g outer.bandwidth) a byte;
+///  * in an all-to-all g (N - 1) / (N g - 1) of them, more than half, and
+///    takes 1 / outer.bandwidth for each of those.
+/// The more groups, the stricter is the first.
+void ReshardBound::setWeights(Outer &outer, double groups) const {
+  for (int i = 0; i < Outer::kWeights; ++i) {
+    double any = i / (bandwidth * (Outer::kWeights - 1));
+    double more = 1 / outer.bandwidth - 2 * any;
+    for (int64_t g = 2; static_cast<double>(g) <= outer.inside; ++g) {
+      if (static_cast<int64_t>(outer.inside) % g)
+        continue;
+      auto devices = static_cast<double>(g);
+      double ring = std::max(1 / bandwidth, 1 / (devices * outer.bandwidth));
+      more =
+          std::min(more, (ring - any) * (groups * devices - 1) / (groups - 1));
+      // More devices are no faster, and receive less from other groups.
+      if (devices * outer.bandwidth >= bandwidth)
+        break;
+    }
+    outer.weights[i] = {any, std::max(more, 0.0)};
+  }
+}
+
 /// As for devices: what a group lacks of what its devices shall have together,
-/// and what of a sum travels. Each device receives its share of it, over links
-/// that are so much slower than the nearest. Reductions take their latencies on
-/// each level apart, and no permute takes part in them.
-std::pair<double, double> ReshardBound::getOuterTime(const Outer &outer,
+/// and what of a sum travels. Each device receives its share of it over these
+/// links. Reductions take their latencies on each level apart, and no permute
+/// takes part in them.
+ReshardBound::OuterNeeds ReshardBound::getOuterNeeds(const Outer &outer,
                                                      const State &state,
                                                      const Held &held) const {
   double kept = 1;
@@ -114,14 +143,10 @@ std::pair<double, double> ReshardBound::getOuterTime(const Outer &outer,
                                        countShards(goal.dims[d], outer.parts));
   }
   double missing = std::max(all / outer.goalShards - all * overlap, summed);
-  double latencies = std::max(0.0, std::ceil(std::log2(partial) - 1e-9));
-  auto time = [&](double amount) {
-    double least = amount > 0 ? 1 : 0;
-    return std::max(latencies, least) * (outer.latency - space.latency) +
-           amount * static_cast<double>(space.elementBytes) *
-               (1 / outer.bandwidth - 1 / space.bandwidth);
-  };
-  return {time(missing) * kSlack, time(summed) * kSlack};
+  double latencies = partial > 1 ? std::ceil(std::log2(partial) - 1e-9) : 0;
+  double least = missing > 0 ? 1 : 0;
+  return {std::max(latencies, least) * (outer.latency - space.latency),
+          missing * static_cast<double>(space.elementBytes)};
 }
 
 /// Collectives over n devices take log2 n latencies at least, an all-reduce two
@@ -222,12 +247,17 @@ int ReshardBound::getSlices(const Held &held, int64_t partial) const {
   return slices;
 }
 
-double ReshardBound::getTime(int latencies, double elements) const {
-  if (latencies == 0 && elements <= 0)
+/// Each collective takes one of two protocols. If all take the one that begins
+/// soon, all bytes travel at its share of the bandwidth; if one does not, it
+/// begins later.
+double ReshardBound::getTime(int collectives, double latency,
+                             double transfer) const {
+  if (collectives == 0)
     return 0;
-  return (std::max(latencies, 1) * space.latency +
-          elements * space.elementBytes / space.bandwidth) *
-         kSlack;
+  const CollectiveConstants &library = space.links.library;
+  double bytes = std::min(transfer / library.lowShare,
+                          library.baseBulk - library.baseLow + transfer);
+  return (collectives * library.baseLow + latency + bytes) * kSlack;
 }
 
 /// To sum n partial values, n - 1 of them travel, and each further device that
@@ -247,19 +277,33 @@ ReshardBound::Bound ReshardBound::get(const State &state) const {
     size /= static_cast<double>(shards);
   double missing = std::max(wanted - getOverlap(held), summed);
   Bound bound;
-  bound.time = getTime(needs.latencies, missing);
-  bound.collectives = std::max(needs.collectives, missing > 0 ? 1 : 0);
   bound.slices = getSlices(held, partial);
-  bound.permuteTime = getTime(needs.permuted + 1,
-                              size + std::max({wanted - size, summed, 0.0}));
-  double far = 0, farPermuted = 0;
-  for (const Outer &outer : outers) {
-    auto [any, permuted] = getOuterTime(outer, state, held);
-    far = std::max(far, any);
-    farPermuted = std::max(farPermuted, permuted);
-  }
-  bound.time += far;
-  bound.permuteTime += farPermuted;
+  bound.collectives = std::max(needs.collectives, missing > 0 ? 1 : 0);
   bound.permuteCollectives = needs.permutedCollectives + 1;
+  double permuted = size + std::max({wanted - size, summed, 0.0});
+  auto bytes = [&](double amount) {
+    return std::max(amount, 0.0) * static_cast<double>(space.elementBytes);
+  };
+  double far = 0;
+  double transfer = bytes(missing) / bandwidth;
+  double permuteTransfer = bytes(permuted) / bandwidth;
+  for (const Outer &outer : outers) {
+    OuterNeeds outside = getOuterNeeds(outer, state, held);
+    far = std::max(far, outside.latency);
+    for (const Outer::Weights &weights : outer.weights) {
+      transfer = std::max(transfer, weights.any * bytes(missing) +
+                                        weights.outer * outside.bytes);
+      permuteTransfer =
+          std::max(permuteTransfer, weights.any * bytes(permuted) +
+                                        weights.outer * outside.bytes);
+    }
+  }
+  int least = bound.collectives > 0 ? 1 : 0;
+  bound.time =
+      getTime(bound.collectives,
+              std::max(needs.latencies, least) * space.latency + far, transfer);
+  bound.permuteTime =
+      getTime(bound.permuteCollectives,
+              (needs.permuted + 1) * space.latency + far, permuteTransfer);
   return bound;
 }

@@ -3,9 +3,18 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A time that no way from a state to the goal is shorter than: the transfers
-// that some device must receive, over the nearest link, and the latencies of
-// the collectives without which the goal's numbers of shards do not come about.
+// A time that no way from a state to the goal is shorter than. A collective
+// takes a base, the latencies of its steps, and its bytes over a bandwidth
+// (CollectiveTime.h), so a way takes at least the sum of
+//  * the base and the least latencies of the collectives without which the
+//    goal's numbers of shards do not come about;
+//  * the transfers that some device must receive, those between groups of
+//    devices over the links that join the groups.
+// Within a collective levels of links work side by side, so seconds of near and
+// far transfers do not add up. What holds of each collective, and so of a way,
+// are inequalities seconds >= near * all bytes + far * bytes between groups;
+// the bound takes the best of a few such pairs of weights (a linear program,
+// solved on a grid).
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,20 +60,33 @@ private:
   struct Outer {
     /// Bits of the parts that lie on them.
     uint64_t parts = 0;
-    double latency, bandwidth;
+    double latency, bandwidth = 0;
     /// Devices of a group.
     double inside = 1;
+    /// Seconds that a way takes at least for each byte that a device receives,
+    /// and more for each of those that come from another group.
+    struct Weights {
+      double any = 0, outer = 0;
+    };
+    static constexpr int kWeights = 8;
+    Weights weights[kWeights];
     /// Groups that cut the goal, and that have parts of its sum each.
     double goalShards = 1, goalPartial = 1;
     /// Groups that have the same of it.
     double replicas = 1;
   };
   void addOuterLevels();
+  void setWeights(Outer &outer, double groups) const;
   double countShards(llvm::ArrayRef<Part> list, uint64_t mask) const;
-  /// Seconds that transfers between groups take more than over the nearest
-  /// links: of any way, and of any behind a permute.
-  std::pair<double, double> getOuterTime(const Outer &outer, const State &state,
-                                         const Held &held) const;
+  /// What groups must at least receive of each other.
+  struct OuterNeeds {
+    /// Seconds of the latencies that are more than on the nearest links.
+    double latency = 0;
+    /// Bytes that a device receives from other groups.
+    double bytes = 0;
+  };
+  OuterNeeds getOuterNeeds(const Outer &outer, const State &state,
+                           const Held &held) const;
   /// Latencies and collectives that must come; the same behind any permute.
   struct Needs {
     int latencies = 0, collectives = 0;
@@ -77,7 +99,8 @@ private:
   /// `kept` is the number of those that stay partial.
   int64_t getPartial(const State &state, double &kept) const;
   int getSlices(const Held &held, int64_t partial) const;
-  double getTime(int latencies, double elements) const;
+  /// `transfer` in seconds over links that are used as well as they can be.
+  double getTime(int collectives, double latency, double transfer) const;
 
   const ReshardSpace &space;
   const State &goal;
@@ -88,6 +111,8 @@ private:
   /// Elements of the tensor, and of a device at the goal.
   double elements, wanted = 1;
   llvm::SmallVector<Outer, 2> outers;
+  /// Bytes a second that a device receives at most.
+  double bandwidth;
   /// log2 of the number of shards at the goal.
   double goalLog = 0;
   double replicas = 1;

@@ -176,13 +176,14 @@ void MoveGenerator::reduce(Parts &chosen, uint64_t taken, bool sorted) {
   if (!chosen.empty()) {
     ArrayRef<LinkSpan> spans = space.spansOf(maskOf(chosen));
     double time = space.getTime(CollectiveKind::ReduceScatter, size, spans);
+    // Over many nodes an all-reduce, in a tree, may be the shorter one.
+    double whole =
+        sorted ? space.getTime(CollectiveKind::AllReduce, size, spans) : time;
     int64_t n = space.numShards(chosen);
-    bool isShort = limits.admits(time);
-    State reduced = isShort ? withoutPartial(chosen) : state;
-    if (isShort && sorted)
-      visit({Kind::AllReduce, chosen, 0, 0,
-             space.getTime(CollectiveKind::AllReduce, size, spans)},
-            reduced);
+    bool isShort = limits.admits(time), isWholeShort = limits.admits(whole);
+    State reduced = isShort || isWholeShort ? withoutPartial(chosen) : state;
+    if (isWholeShort && sorted)
+      visit({Kind::AllReduce, chosen, 0, 0, whole}, reduced);
     for (size_t d = 0; d < state.dims.size(); ++d) {
       if (!isShort || !divides(d, n))
         continue;

@@ -322,9 +322,10 @@ Attempt WayFinder::run(bool capped) {
   Attempt attempt;
   search(attempt, Cuts::OfEnds);
   // One collective that ends the way is no longer than what finer cuts make of
-  // it, but for a permute: it may have smaller blocks.
+  // it, but for a permute, which may have smaller blocks, and a long ring.
   ArrayRef<Move> moves = attempt.way.moves;
   bool isOne = !moves.empty() && moves.back().kind != Kind::Permute &&
+               !attempt.space->mayTakeApart() &&
                llvm::all_of(moves.drop_back(), [](const Move &move) {
                  return move.kind == Kind::Slice;
                });

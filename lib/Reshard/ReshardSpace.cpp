@@ -25,6 +25,7 @@
 
 #include "ReshardSpace.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 #include <limits>
 
 using namespace tessera;
@@ -177,8 +178,44 @@ void ReshardSpace::setRates() {
   for (const LinkSpans &axis : links.axes)
     for (const LinkSpan &span : axis) {
       latency = std::min(latency, span.latency);
-      bandwidth = std::max(bandwidth, span.bandwidth);
+      maxLatency = std::max(maxLatency, span.latency);
+      if (span.level >= levelRates.size())
+        levelRates.resize(span.level + 1, 0);
+      levelRates[span.level] = std::max(levelRates[span.level], span.bandwidth);
     }
+}
+
+/// In an all-to-all levels work side by side. More than half of what a device
+/// receives in it crosses the outermost one.
+double ReshardSpace::getBandwidth() const {
+  double inner = 0, sum = 0;
+  bool isTwice = true;
+  for (double rate : levelRates) {
+    if (inner == 0)
+      inner = rate;
+    else
+      isTwice &= 2 * rate <= inner;
+    sum += rate;
+  }
+  // One device receives nothing.
+  if (sum == 0)
+    return 1;
+  return isTwice ? inner : sum;
+}
+
+/// A ring over a b devices has (a - 1) (b - 1) steps more than rings over a and
+/// over b, at most (sqrt(n) - 1)^2 for n devices, and an all-reduce twice as
+/// many; of the log2 n steps of an all-to-all some may be shorter ones. Rings
+/// within a level and around it take less bandwidth than one over both.
+bool ReshardSpace::mayTakeApart() const {
+  if (llvm::any_of(links.axes, [](auto &spans) { return spans.size() > 1; }))
+    return true;
+  auto devices = static_cast<double>(mesh.numDevices());
+  double root = std::sqrt(devices) - 1;
+  double steps = std::max(2 * root * root, std::log2(devices));
+  const CollectiveConstants &library = links.library;
+  return steps * maxLatency >
+         std::min(library.baseLow, library.baseBulk / library.bulkStep);
 }
 
 ReshardSpace::Part ReshardSpace::find(const AxisRef &ref) const {
@@ -355,5 +392,5 @@ ArrayRef<LinkSpan> ReshardSpace::spansOf(uint64_t mask) const {
 double ReshardSpace::getTime(CollectiveKind kind, int64_t size,
                              ArrayRef<LinkSpan> group) const {
   return getCollectiveTime(kind, static_cast<double>(size * elementBytes),
-                           group);
+                           group, links.library);
 }

@@ -183,6 +183,9 @@ public:
   void forEachPermute(const State &state, const MoveLimits &limits,
                       Visit visit) const;
 
+  /// Whether a collective may take longer than some over parts of its group.
+  bool mayTakeApart() const;
+
   /// The axes that span the groups of a permute between two states.
   AxisList getPermuteAxes(const State &from, const State &to) const;
 
@@ -237,8 +240,12 @@ private:
   /// The parts into which each part is cut finest; itself where the cuts of its
   /// axis do not nest.
   std::vector<Parts> atoms;
-  /// The least latency and the greatest bandwidth of any link.
-  double latency = 0, bandwidth = 0;
+  /// The least latency of any link, and the greatest.
+  double latency = 0, maxLatency = 0;
+  /// The greatest bandwidth of any link, a level.
+  llvm::SmallVector<double, 4> levelRates;
+  /// Bytes a second that a device receives at most in any collective.
+  double getBandwidth() const;
   Part join(Part a, Part b) const { return joined[a * parts.size() + b]; }
 
   /// Spans by the bits of a group's parts.

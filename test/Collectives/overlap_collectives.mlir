@@ -1,5 +1,5 @@
-// Orders of starts and waits. A kernel takes 3 us and more; a step of a collective
-// takes 1 us, a byte 10 ps.
+// Orders of starts and waits. A kernel takes 3 us and more; a collective takes
+// 2 us, a byte 10 ps.
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=4096 | FileCheck %s
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=0 | FileCheck %s --check-prefix=TIGHT
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=4096 --dist-report -o /dev/null | FileCheck %s --check-prefix=REPORT

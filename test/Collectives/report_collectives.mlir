@@ -3,16 +3,17 @@
 // RUN: tessera-opt %s --dist-report=output=%t.json -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 
-// A step takes a microsecond, a byte a nanosecond. The exponential takes longer
+// A step takes a microsecond, a byte a nanosecond, and collectives begin at
+// once. The exponential takes longer
 // than the gather; nothing is computed beside the others, whatever else travels.
-dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], [array<f64: 4.0, 1.0e-6, 1.0e9>]]}
+dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>], [array<f64: 4.0, 1.0e-6, 1.0e9>], array<f64: 0.0, 0.0, 1.0, 1.0>]}
 
 // CHECK:      @step: what a device receives in one call
 // CHECK-NEXT:   collective       axes                   count            bytes    exposed bytes           us
 // CHECK-NEXT:   all_gather       {"x"}                      1              128                0         1.13
-// CHECK-NEXT:   all_reduce       {"x", "y"}                 2              448              448        12.45
-// CHECK-NEXT:   all_reduce       {"y"}                      3              576              576        12.58
-// CHECK-NEXT:   total                                       6             1152             1024        26.15
+// CHECK-NEXT:   all_reduce       {"x", "y"}                 2              448              448        28.45
+// CHECK-NEXT:   all_reduce       {"y"}                      3              576              576        18.58
+// CHECK-NEXT:   total                                       6             1152             1024        48.15
 // JSON: {"collectives":[{"axes":"{\"x\"}","bytes":128,"count":1,"exposed_bytes":0,"kind":"all_gather","seconds":1.128{{[0-9]*}}e-06},
 // JSON-SAME: "function":"step","total":{"bytes":1152,"count":6,"exposed_bytes":1024,"seconds":{{.*}}}}
 func.func @step(%a: tensor<4x8xf32>, %b: tensor<3x4x8xf32>)
@@ -37,8 +38,8 @@ func.func @step(%a: tensor<4x8xf32>, %b: tensor<3x4x8xf32>)
 // A bucket is one collective: one latency, the bytes of its members.
 // CHECK:      @bucket: what a device receives in one call
 // CHECK-NEXT:   collective       axes                   count            bytes    exposed bytes           us
-// CHECK-NEXT:   all_reduce       {"y"}                      1              288              288         4.29
-// CHECK-NEXT:   total                                       1              288              288         4.29
+// CHECK-NEXT:   all_reduce       {"y"}                      1              288              288         6.29
+// CHECK-NEXT:   total                                       1              288              288         6.29
 func.func @bucket(%a: tensor<4x8xf32>, %b: tensor<16xf32>) -> (tensor<4x8xf32>, tensor<16xf32>) attributes {dist.local} {
   %r:2 = dist.bucket (%a, %b) : (tensor<4x8xf32>, tensor<16xf32>) -> (tensor<4x8xf32>, tensor<16xf32>) {
   ^bb0(%c: tensor<4x8xf32>, %d: tensor<16xf32>):

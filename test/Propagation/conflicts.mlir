@@ -3,7 +3,8 @@
 
 // Links on which a byte takes a microsecond.
 dist.mesh @mesh ["x"=4, "y"=2, "z"=2] {dist.links = [
-  [array<f64: 4.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>]]}
+  [array<f64: 4.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>],
+  array<f64: 0.0, 0.0, 1.0, 1.0>]}
 
 // Equal costs: the first operand wins.
 // CHECK-LABEL: func @operand_order

@@ -5,7 +5,7 @@
 // RUN: tessera-opt %s --dist-explain-shardings | tessera-opt | FileCheck %s
 
 // Links on which a byte takes a microsecond.
-dist.mesh @mesh ["dp"=2, "tp"=2] {dist.links = [[array<f64: 2.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>]]}
+dist.mesh @mesh ["dp"=2, "tp"=2] {dist.links = [[array<f64: 2.0, 0.0, 1.0e6>], [array<f64: 2.0, 0.0, 1.0e6>], array<f64: 0.0, 0.0, 1.0, 1.0>]}
 
 // CHECK-LABEL: func @f
 // CHECK-SAME: dist.why = ["dim 0 \22dp\22: seed of argument 0 \22tokens\22"]

@@ -1,19 +1,27 @@
-//===- CollectiveTime.h - What a collective costs to choose by --*- C++ -*-===//
+//===- CollectiveTime.h - Seconds of a collective ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one cost of communication that shardings, reshards and reductions are
-// chosen by: an alpha-beta model over the links that a group spans. It ranks
-// choices; what a step takes on a machine is for the cost model to say.
+// The one price of communication: shardings, reshards, places of reductions,
+// buckets, overlap and the seconds of a plan all use it. It is the best of ring
+// and tree, each with a low-latency and a bulk protocol, over the links that a
+// group spans. With N groups of g devices on the outer level, n = N g, and
+// `bytes` those of the whole tensor of a group:
 //
-// A group of n devices on one level takes ceil(log2 n) steps to gather or to
-// scatter, and moves the bytes of a bandwidth-optimal algorithm (Chan et al.,
-// "Collective communication: theory, practice, and experience", 2007). A group
-// over several levels works level by level, so that the far links carry the
-// least: a gather goes over the outermost level first, while the data is small,
-// a reduce-scatter over the innermost. On equal links that is the same number
-// of bytes as in one piece.
+//  * ring: base + k (net (N - 1) + near (n - N)) + k (n - 1)/n bytes / BW,
+//    k = 2 for all-reduce, 1 for all-gather, reduce-scatter and broadcast;
+//  * tree (all-reduce over nodes): base + 2 (net log2 N + near (g - 1)) +
+//    2 bytes / BW;
+//  * all-to-all: base + latency log2 n + the slowest of the levels, which work
+//    side by side;
+//  * permute: base + the slowest link.
+//
+// The devices of a node drive their outer links in parallel rings: BW is the
+// smaller of the near link and g outer links. As in NCCL's own model
+// (src/graph/tuning.cc) a collective takes a latency and bytes over a bandwidth
+// by algorithm and protocol; docs/cost.md scores the forms on measured
+// collectives. Times are monotone in bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +33,19 @@
 
 namespace tessera {
 
-/// Seconds of a collective over groups with these spans (from the inside out),
+/// Seconds of a collective over a group with these spans (from the inside out),
 /// each device holding `localBytes` before. 0 for a group of one.
 double getCollectiveTime(CollectiveKind kind, double localBytes,
-                         llvm::ArrayRef<LinkSpan> spans);
+                         llvm::ArrayRef<LinkSpan> spans,
+                         const CollectiveConstants &library);
 
-/// The same over groups of devices that differ in `axes`.
+/// The same by the bytes of the whole tensor of a group: what an all-gather
+/// ends with, what the others start with on each device.
+double getTensorCollectiveTime(CollectiveKind kind, double tensorBytes,
+                               llvm::ArrayRef<LinkSpan> spans,
+                               const CollectiveConstants &library = {});
+
+/// As getCollectiveTime, over groups of devices that differ in `axes`.
 double getCollectiveTime(const MeshLinks &links, const Mesh &mesh,
                          CollectiveKind kind, double localBytes,
                          llvm::ArrayRef<AxisRef> axes);

@@ -40,13 +40,39 @@ struct LinkSpan {
 /// of devices.
 using LinkSpans = llvm::SmallVector<LinkSpan, 2>;
 
+/// Constants of the collective library, the same on every cluster. Fitted on
+/// nccl-tests of A100 nodes with Slingshot links, on all-reduces of an 8-GPU
+/// A100 node, and on the tuning table of NCCL 2.27 for H100 nodes, with groups
+/// of 8 nodes left out.
+struct CollectiveConstants {
+  /// Seconds before the first byte moves, low-latency and bulk protocol.
+  double baseLow = 7.3e-6, baseBulk = 28e-6;
+  /// A step of the bulk protocol takes so many times the link's latency; at
+  /// least 1.
+  double bulkStep = 1.8;
+  /// Share of the bandwidth that the low-latency protocol has: flags travel
+  /// with the data.
+  double lowShare = 0.27;
+
+  /// One protocol, which begins after `base` seconds.
+  static CollectiveConstants simple(double base) { return {base, base, 1, 1}; }
+
+  bool operator==(const CollectiveConstants &o) const {
+    return baseLow == o.baseLow && baseBulk == o.baseBulk &&
+           bulkStep == o.bulkStep && lowShare == o.lowShare;
+  }
+};
+
 /// The links that the groups along each axis of a mesh use.
 struct MeshLinks {
   /// One entry for each mesh axis. A span of size 1 is left out.
   llvm::SmallVector<LinkSpans, 4> axes;
+  CollectiveConstants library;
 
-  /// The same link under every axis: what is assumed when no cluster is given.
-  static MeshLinks uniform(const Mesh &mesh, double latency = 1e-6,
+  /// What is assumed when no cluster is given: the same link under every axis,
+  /// and collectives that take `base` seconds and their bytes. Steps take no
+  /// time, so that no collective is taken apart to have fewer of them.
+  static MeshLinks uniform(const Mesh &mesh, double base = 2e-6,
                            double bandwidth = 100e9);
 
   /// The spans of a group of devices that differ in `group`, a list of axes or
@@ -54,13 +80,15 @@ struct MeshLinks {
   /// the outer level that they touch.
   LinkSpans spansOf(const Mesh &mesh, llvm::ArrayRef<AxisRef> group) const;
 
-  bool operator==(const MeshLinks &o) const { return axes == o.axes; }
+  bool operator==(const MeshLinks &o) const {
+    return axes == o.axes && library == o.library;
+  }
 };
 
 /// The links of a mesh on a cluster: device numbers are row-major over the mesh
 /// (last axis innermost), and neighbouring numbers fill the cluster's levels
 /// from the inside out. A group that cuts a level at no border of it is counted
-/// on the outer level.
+/// on the outer level. The constants of the library are the fitted ones.
 MeshLinks makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh);
 
 } // namespace tessera

@@ -13,7 +13,7 @@
 #define TESSERA_COST_LAYERTIME_H
 
 #include "tessera/Cluster/ClusterSpec.h"
-#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
 #include "tessera/Support/Plan.h"
 
@@ -35,7 +35,6 @@ public:
                  llvm::ArrayRef<std::string> axes) const;
 
   DeviceModel device;
-  CollectiveConstants collectives;
   HostSpec host;
 
 private:

@@ -25,3 +25,29 @@ func.func @far_reduction(%a: tensor<512x64xf32>) -> tensor<512x64xf32> {
   %0 = dist.reshard %a from <@mesh, [{}, {}], unreduced={"far"}> to <@mesh, [{}, {}]> : tensor<512x64xf32>
   return %0 : tensor<512x64xf32>
 }
+
+// -----
+
+// Eight nodes, 4.5 us apart, with the library's fitted constants.
+dist.mesh @mesh ["x"=8] {dist.links = [[array<f64: 8.0, 4.5e-6, 4.75e10>]]}
+
+// A few bytes: seven steps around one ring take longer than to begin twice and
+// to take four.
+// CHECK-LABEL: func.func @short_rings
+// CHECK-COUNT-2: dist.all_gather
+// CHECK-NOT: dist.all_gather
+// CHECK: return
+func.func @short_rings(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = dist.reshard %a from <@mesh, [{"x"}]> to <@mesh, [{}]> : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// Many bytes, for which the library begins later: one ring.
+// CHECK-LABEL: func.func @one_ring
+// CHECK: dist.all_gather %{{.*}} over <{"x"}>
+// CHECK-NOT: dist.all_gather
+// CHECK: return
+func.func @one_ring(%a: tensor<16777216xf32>) -> tensor<16777216xf32> {
+  %0 = dist.reshard %a from <@mesh, [{"x"}]> to <@mesh, [{}]> : tensor<16777216xf32>
+  return %0 : tensor<16777216xf32>
+}

@@ -29,6 +29,12 @@ dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, -1.0>]]}
 // expected-error @+1 {{dist.links: expects 4 devices along "x" but got 2}}
 dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 2.0, 1.0e-6, 1.0e9>]]}
 // -----
+// expected-error @+1 {{dist.links: expects array<f64: base low, base bulk >= base low, bulk step >= 1, low share in (0, 1]> but got array<f64: 2.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00>}}
+dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, 1.0e9>], array<f64: 2.0, 1.0, 1.0, 1.0>]}
+// -----
+// expected-error @+1 {{dist.links: expects an array of 1 axes but got [array<f64: 0.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00>]}}
+dist.mesh @mesh ["x"=4] {dist.links = [array<f64: 0.0, 1.0, 1.0, 1.0>]}
+// -----
 // expected-error @+1 {{dist.links: expects to be on a dist.mesh}}
 func.func @f() attributes {dist.links = []} { return }
 // -----

@@ -103,7 +103,8 @@ TEST(MeshLinks, uniform) {
   Mesh m = mesh({2, 4});
   MeshLinks links = MeshLinks::uniform(m, 1e-6, 10e9);
   EXPECT_EQ(links.spansOf(m, {m.fullAxis(0), m.fullAxis(1)}),
-            LinkSpans({LinkSpan{8, 1e-6, 10e9, 0}}));
+            LinkSpans({LinkSpan{8, 0, 10e9, 0}}));
+  EXPECT_EQ(links.library, CollectiveConstants::simple(1e-6));
 }
 
 } // namespace

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Calibrate.h"
-#include "tessera/Cluster/MeshLinks.h"
-#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cost/ComputeModel.h"
 #include "gtest/gtest.h"
 
@@ -45,8 +44,8 @@ Measurements measure(const ClusterSpec &spec) {
     for (double bytes = 8; bytes <= 8e9; bytes *= 4)
       result.collectives.push_back(
           {CollectiveKind::AllReduce, ranks, bytes,
-           collectiveSeconds(CollectiveKind::AllReduce, bytes,
-                             spans(spec, ranks))});
+           getTensorCollectiveTime(CollectiveKind::AllReduce, bytes,
+                                   spans(spec, ranks))});
   DeviceModel device = makeDeviceModel(spec.device);
   for (int64_t size : {64, 4096, 8192, 16384}) {
     OpWork op;

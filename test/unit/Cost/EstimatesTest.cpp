@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Estimates.h"
-#include "tessera/Cost/CollectiveModel.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;

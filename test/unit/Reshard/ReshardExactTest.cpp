@@ -328,5 +328,30 @@ TEST_P(Exact, far_axis) {
   checkAll(c, links, 101, c.shape.size() * 2 - 3);
 }
 
+// Nodes of a cluster whose links are so slow that bytes count beside the bases
+// of both protocols: near axes on one level, the major one over nodes.
+TEST_P(Exact, cluster) {
+  const Case &c = kCases[GetParam()];
+  Mesh mesh = meshOf(c.sizes);
+  MeshLinks links = MeshLinks::uniform(mesh, 0, 3e7);
+  links.library = CollectiveConstants();
+  for (auto [axis, size] : llvm::enumerate(c.sizes))
+    links.axes[axis][0] = axis == 0 ? LinkSpan{size, 4.5e-6, 4e6, 1}
+                                    : LinkSpan{size, 1e-6, 3e7, 0};
+  checkAll(c, links, 101, c.shape.size() * 2 - 3);
+}
+
+// The major axis has two devices a node on each of two nodes.
+TEST(ReshardPlanner, exact_with_an_axis_over_two_levels) {
+  for (int number : {2, 3}) {
+    const Case &c = kCases[number];
+    MeshLinks links = MeshLinks::uniform(meshOf(c.sizes), 0, 3e7);
+    links.library = CollectiveConstants();
+    links.axes[0] = {{2, 1e-6, 3e7, 0}, {2, 4.5e-6, 4e6, 1}};
+    links.axes[1][0].latency = 1e-6;
+    checkAll(c, links, 101, c.shape.size() * 2 - 3);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(ReshardPlanner, Exact,
                          testing::Range(0, int(std::size(kCases))));

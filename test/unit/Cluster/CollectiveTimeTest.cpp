@@ -1,15 +1,14 @@
-//===- CollectiveModelTest.cpp - Seconds of a collective ------------------===//
+//===- CollectiveTimeTest.cpp - Seconds of a collective -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Cost/CollectiveModel.h"
+#include "tessera/Cluster/CollectiveTime.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;
-using namespace tessera::cost;
 
 namespace {
 
@@ -25,11 +24,11 @@ LinkSpan farLink(int64_t size) { return {size, 5e-6, 25e9, 1}; }
 double bandwidthSeconds(CollectiveKind kind, double bytes, LinkSpans spans) {
   for (LinkSpan &span : spans)
     span.latency = 0;
-  CollectiveConstants none{0, 0, 1, 1};
-  return collectiveSeconds(kind, bytes, spans, none);
+  return getTensorCollectiveTime(kind, bytes, spans,
+                                 CollectiveConstants::simple(0));
 }
 
-TEST(CollectiveModel, ring_all_reduce_meets_the_lower_bound) {
+TEST(CollectiveTime, ring_all_reduce_meets_the_lower_bound) {
   // 8 ranks send 2 * 7/8 of the data each: 7 GB of 4 GB, 24.5 GB of 14 GB.
   LinkSpans eight = {{8, 0, 1e9, 0}};
   EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllReduce, 4e9, eight), 7.0,
@@ -47,7 +46,7 @@ TEST(CollectiveModel, ring_all_reduce_meets_the_lower_bound) {
       0.196e-3, 0.001e-3);
 }
 
-TEST(CollectiveModel, outer_links_work_in_parallel_rings) {
+TEST(CollectiveTime, outer_links_work_in_parallel_rings) {
   // 8 devices a node drive 8 outer links of 25 GB/s; a lone one drives one.
   double alone = bandwidthSeconds(CollectiveKind::AllGather, 1e9, {farLink(4)});
   double eight = bandwidthSeconds(CollectiveKind::AllGather, 1e9,
@@ -56,9 +55,9 @@ TEST(CollectiveModel, outer_links_work_in_parallel_rings) {
   EXPECT_NEAR(eight, 31.0 / 32 * 1e9 / 200e9, 1e-9);
 }
 
-TEST(CollectiveModel, latency_grows_with_the_ring_and_less_with_a_tree) {
+TEST(CollectiveTime, latency_grows_with_the_ring_and_less_with_a_tree) {
   auto tiny = [](CollectiveKind kind, int64_t nodes) {
-    return collectiveSeconds(kind, 8, {nearLink(8), farLink(nodes)});
+    return getTensorCollectiveTime(kind, 8, {nearLink(8), farLink(nodes)});
   };
   // A ring turns once around all devices, a tree goes up and down.
   EXPECT_GT(tiny(CollectiveKind::AllGather, 64),
@@ -67,15 +66,15 @@ TEST(CollectiveModel, latency_grows_with_the_ring_and_less_with_a_tree) {
             2 * tiny(CollectiveKind::AllReduce, 8));
 }
 
-TEST(CollectiveModel, monotone_in_bytes_and_free_alone) {
+TEST(CollectiveTime, monotone_in_bytes_and_free_alone) {
   for (CollectiveKind kind : kAllKinds) {
-    EXPECT_EQ(collectiveSeconds(kind, 1e9, {}), 0)
+    EXPECT_EQ(getTensorCollectiveTime(kind, 1e9, {}), 0)
         << stringifyCollective(kind).str();
     for (LinkSpans spans : {LinkSpans{nearLink(8)}, LinkSpans{farLink(4)},
                             LinkSpans{nearLink(8), farLink(16)}}) {
       double last = 0;
       for (double bytes = 1; bytes < 1e11; bytes *= 1.7) {
-        double seconds = collectiveSeconds(kind, bytes, spans);
+        double seconds = getTensorCollectiveTime(kind, bytes, spans);
         EXPECT_GE(seconds, last)
             << stringifyCollective(kind).str() << " " << bytes;
         last = seconds;
@@ -84,7 +83,7 @@ TEST(CollectiveModel, monotone_in_bytes_and_free_alone) {
   }
 }
 
-TEST(CollectiveModel, all_to_all_is_bound_by_the_outer_links) {
+TEST(CollectiveTime, all_to_all_is_bound_by_the_outer_links) {
   // Of 16 devices on 2 nodes, 8/16 of the data leaves over 25 GB/s.
   EXPECT_NEAR(bandwidthSeconds(CollectiveKind::AllToAll, 1e9,
                                {nearLink(8), farLink(2)}),
