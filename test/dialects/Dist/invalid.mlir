@@ -541,7 +541,7 @@ module attributes {dist.plan = #dist.plan<micro_batches = 0>} {}
 // expected-error @+1 {{(C1) zero: expects an integer from 0 to 3 but got '4'}}
 module attributes {dist.plan = #dist.plan<zero = 4>} {}
 // -----
-// expected-error @+1 {{(C1) recompute: expects none, selective, full, products or auto=BYTES but got 'all'}}
+// expected-error @+1 {{(C1) recompute: expects none, selective, full, matmuls or auto=BYTES but got 'all'}}
 module attributes {dist.plan = #dist.plan<recompute = "all">} {}
 // -----
 // expected-error @+1 {{(C1) schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, dualpipe but got 'cosine'}}

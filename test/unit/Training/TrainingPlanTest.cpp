@@ -80,7 +80,7 @@ TEST(TrainingPlan, what_is_not_compiled) {
             "zero2-reduce: expects each or last to be compiled but got round");
   EXPECT_EQ(error("recompute=matmuls"),
             "recompute: expects none, selective, full or auto=BYTES to be "
-            "compiled but got products");
+            "compiled but got matmuls");
   EXPECT_EQ(error("grad-dtype=bf16+f32"),
             "grad-dtype: expects f32 or bf16 to be compiled but got bf16+f32");
   EXPECT_EQ(error("optimizer=adamw-no-master"),
