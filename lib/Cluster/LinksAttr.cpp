@@ -47,21 +47,3 @@ MeshLinks tessera::getMeshLinks(dist::MeshOp mesh) {
   setLevels(links);
   return links;
 }
-
-void tessera::setMeshLinks(dist::MeshOp mesh, const MeshLinks &links) {
-  Builder builder(mesh.getContext());
-  SmallVector<Attribute> axes;
-  for (const LinkSpans &axis : links.axes) {
-    SmallVector<Attribute> spans;
-    for (const LinkSpan &span : axis)
-      spans.push_back(builder.getDenseF64ArrayAttr(
-          {static_cast<double>(span.size), span.latency, span.bandwidth}));
-    axes.push_back(builder.getArrayAttr(spans));
-  }
-  const CollectiveConstants &library = links.library;
-  if (!(library == CollectiveConstants()))
-    axes.push_back(
-        builder.getDenseF64ArrayAttr({library.baseLow, library.baseBulk,
-                                      library.bulkStep, library.lowShare}));
-  mesh->setAttr(dist::DistDialect::kLinksAttr, builder.getArrayAttr(axes));
-}

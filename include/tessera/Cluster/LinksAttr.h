@@ -24,9 +24,6 @@ namespace tessera {
 /// The links of a mesh; uniform ones where it has no `dist.links`.
 MeshLinks getMeshLinks(dist::MeshOp mesh);
 
-/// Sets `dist.links`.
-void setMeshLinks(dist::MeshOp mesh, const MeshLinks &links);
-
 } // namespace tessera
 
 #endif // TESSERA_CLUSTER_LINKSATTR_H
