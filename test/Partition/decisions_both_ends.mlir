@@ -49,12 +49,13 @@ func.func @batched(%x: tensor<8x1024x4096xf32> {dist.sharding = #dist.sharding<@
 }
 
 // A large contracted dimension and a small result, in the four ways in which it
-// may be wanted: the result moves, half a MiB and not 16 of an operand.
-// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=524288
+// may be wanted: the result moves, 0.6 MiB and not 16 of an operand.
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=655360
 // CHECK-LABEL: func.func @contracted_to_both
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]
-// CHECK-NEXT: %[[R:.*]] = dist.reduce_scatter <sum> %[[Y]]
+// CHECK-NEXT: %[[R:.*]] = dist.all_to_all %[[Y]] gather 0 split 1 over <{"y"}>
+// CHECK-NEXT: dist.reduce_scatter <sum> %[[R]] dim 0 over <{"x"}>
 // CHECK-NOT: dist.all_gather
 // CHECK: return
 func.func @contracted_to_both(%x: tensor<512x65536xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}]>}, %w: tensor<65536x512xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
@@ -63,7 +64,7 @@ func.func @contracted_to_both(%x: tensor<512x65536xf32> {dist.sharding = #dist.s
   return %0 : tensor<512x512xf32>
 }
 
-// REMARK: nn.einsum runs with k {"x"}, n {"y"}", bytes=901120
+// REMARK: nn.einsum runs with k {"x"}, n {"y"}", bytes=1048576
 // CHECK-LABEL: func.func @contracted_to_m
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<512x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x256xf32>
 // CHECK-NEXT: nn.einsum "mk,kn->mn" %[[X]], %[[W]]
@@ -73,7 +74,7 @@ func.func @contracted_to_m(%x: tensor<512x65536xf32> {dist.sharding = #dist.shar
   return %0 : tensor<512x512xf32>
 }
 
-// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=901120
+// REMARK: nn.einsum runs with m {"y"}, k {"x"}", bytes=1048576
 // CHECK-LABEL: func.func @contracted_to_n
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256x16384xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<16384x512xf32>
 // CHECK-NEXT: nn.einsum "mk,kn->mn" %[[X]], %[[W]]
