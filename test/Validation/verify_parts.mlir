@@ -423,7 +423,8 @@ func.func @main(%arg0: i1, %arg1: tensor<5xf32>, %arg2: tensor<5x5xf32>)
 // -----
 
 // What is gathered is whole in the end.
-dist.mesh @mesh ["x"=1, "y"=2]
+dist.mesh @mesh ["x"=1, "y"=2] {dist.links = [
+  [], [array<f64: 2.0, 1.0e-6, 1.0e11>], array<f64: 1.0e-9, 1.0e-9, 1.0, 1.0>]}
 func.func @main(%arg0: tensor<8xi32>, %arg1: tensor<1x64xi32>, %arg2: tensor<1xi32> {dist.sharding = #dist.sharding<@mesh, [{"y", "x"}]>})
     -> (tensor<1xi32>) {
   %v0 = nn.broadcast %arg0 dims [2] : tensor<8xi32> -> tensor<8x1x8xi32>

@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import sys
 
-GENERATOR = pathlib.Path(__file__).parents[2] / "exec" / "Inputs" / "random_program.py"
+GENERATOR = pathlib.Path(__file__).resolve().parents[2] / "exec" / "Inputs" / "random_program.py"
 
 
 def run(*command):
