@@ -109,7 +109,7 @@ func.func @queries(
 // CHECK-LABEL: @uneven_queries
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective
-// CHECK-NEXT: all_reduce 1
+// CHECK-NEXT: all_reduce 2
 func.func @uneven_queries(
     %g: tensor<1x7x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},
     %q: tensor<1x7x2x1x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}, {}]>},

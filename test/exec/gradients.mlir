@@ -256,7 +256,7 @@ func.func @cross_entropy_stats(
 // The logsumexp over keys that are spread and padded.
 // CHECK-LABEL: @attention_stats
 // CHECK-COUNT-2: yes
-// CHECK: all_reduce 2
+// CHECK: all_reduce 3
 func.func @attention_stats(
     %q: tensor<1x3x2x1x4xf32>,
     %k: tensor<1x7x2x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}, {}, {}]>},
