@@ -350,6 +350,9 @@ Fit OpMatcher::checkOffset(Value local, unsigned index) {
   auto it = states.find(local);
   if (it == states.end() || !it->second.numbers)
     return fail(Fit::Unknown, "its offset is not known");
+  // There is nothing to count.
+  if (factor.globalSize == 0)
+    return Fit::Yes;
   const std::vector<int64_t> &numbers = *it->second.numbers;
   if (factor.isUniform) {
     // Nothing but the offset says which part this is.

@@ -174,7 +174,7 @@ Placements::findBlocks(ArrayRef<int64_t> positions, int64_t size) {
   std::vector<int32_t> blocks(positions.size());
   int64_t count = 1;
   for (auto [block, position] : llvm::zip_equal(blocks, positions)) {
-    if (position < 0 || position % size != 0)
+    if (position < 0 || size == 0 || position % size != 0)
       return std::nullopt;
     block = position / size;
     count = std::max<int64_t>(count, block + 1);

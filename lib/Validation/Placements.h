@@ -71,7 +71,7 @@ public:
   Id permute(Id id, llvm::ArrayRef<int32_t> sources,
              llvm::ArrayRef<AxisRef> axes);
   /// Blocks of `size` elements that begin at these positions; none if some do
-  /// not begin at a multiple of it.
+  /// not begin at a multiple of it, or it is 0.
   std::optional<Id> findBlocks(llvm::ArrayRef<int64_t> positions, int64_t size);
   /// The digit (block / below) % count of each block's number.
   Id getDigit(Id id, int64_t below, int64_t count);

@@ -55,3 +55,13 @@ func.func @main(%a: tensor<0x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"
   %2 = arith.addf %0, %1 : tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// An offset into nothing.
+dist.mesh @mesh ["x"=6]
+func.func @main(%table: tensor<0x4xf32>) -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = nn.iota : tensor<8xi32>
+  %1 = nn.embedding %table, %0 : tensor<0x4xf32>, tensor<8xi32> -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
