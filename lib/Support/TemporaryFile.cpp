@@ -32,9 +32,10 @@ struct Folder {
 
 } // namespace
 
+/// Never destroyed: static files may outlive any static folder.
 static Folder &getFolder() {
-  static Folder folder;
-  return folder;
+  static Folder *folder = new Folder;
+  return *folder;
 }
 
 static Error makeError(std::error_code code) {
