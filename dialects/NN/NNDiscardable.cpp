@@ -68,7 +68,7 @@ static LogicalResult verifyShape(const AttributePlace &place,
          << ": expects an array of sizes from 0 but got " << attr.getValue();
 }
 
-/// Shapes of what is stored flat.
+/// Checks the shapes of a tensor that is stored flat.
 static LogicalResult verifyFlat(const AttributePlace &place,
                                 NamedAttribute attr) {
   if (failed(verifyShape(place, attr)))

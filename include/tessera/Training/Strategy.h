@@ -22,7 +22,7 @@ namespace tessera {
 
 /// Parses axes with sizes, major to minor: `dp=2,tp=4`. An error, of one line,
 /// for an empty text, an axis without a size, a repeated axis, a size below 1,
-/// or a product that is no number of devices.
+/// or more devices in all than a mesh can have.
 llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 
 /// "dp=2,tp=4".
