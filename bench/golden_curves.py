@@ -46,8 +46,8 @@ def batch(text, step):
     import torch
     sequences = (len(text) - 1) // SEQ
     rows = [(step * BATCH + row) % sequences * SEQ for row in range(BATCH)]
-    cut = lambda shift: torch.tensor([list(text[r + shift:r + shift + SEQ]) for r in rows])
-    return cut(0), cut(1)
+    shifted = lambda shift: torch.tensor([list(text[r + shift:r + shift + SEQ]) for r in rows])
+    return shifted(0), shifted(1)
 
 
 def decays(name, parameter):

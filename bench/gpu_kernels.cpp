@@ -25,7 +25,7 @@ using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
 namespace {
-/// Text as it may stand in JSON.
+/// Text as it may be in JSON.
 std::string plain(std::string text) {
   for (char &c : text)
     if (c == '"' || c == '\\' || c < ' ')
@@ -164,19 +164,24 @@ void checkReduce(Bench &bench, int32_t dtype) {
 }
 
 void checkEmbedding(Bench &bench) {
-  constexpr int64_t places = 5000, rows = 700, width = 36;
+  constexpr int64_t positions = 5000, rows = 700, width = 36;
   std::vector<float> grad, wanted(rows * width);
   std::vector<int32_t> ids;
-  for (uint64_t i = 0; i < uint64_t(places * width); ++i)
+  for (uint64_t i = 0; i < uint64_t(positions * width); ++i)
     grad.push_back(float(hashOf(i) % 1000) / 999 - 0.5f);
   // Few ids are frequent, as in a text; some are outside of the table.
-  for (uint64_t i = 0; i < uint64_t(places); ++i)
+  for (uint64_t i = 0; i < uint64_t(positions); ++i)
     ids.push_back(int32_t(hashOf(i) % (i % 3 ? 7 : 720)));
-  for (int64_t p = 0; p < places; ++p)
+  for (int64_t p = 0; p < positions; ++p)
     for (int64_t x = 0; ids[size_t(p)] < rows && x < width; ++x)
       wanted[size_t(ids[size_t(p)] * width + x)] += grad[size_t(p * width + x)];
-  tessera_rt_embedding_desc d{
-      TESSERA_RT_F32, TESSERA_RT_F32, TESSERA_RT_I32, places, rows, width, 0};
+  tessera_rt_embedding_desc d{TESSERA_RT_F32,
+                              TESSERA_RT_F32,
+                              TESSERA_RT_I32,
+                              positions,
+                              rows,
+                              width,
+                              0};
   Memory grads(bench, grad), places4(bench, ids), result(bench, wanted);
   Memory workspace(bench, bench.kernels->embeddingWorkspace(d));
   for (int repeat = 0; repeat < 2; ++repeat) {
@@ -322,7 +327,7 @@ void timeAttention(Bench &bench, Attention &attention, const AttentionCase &c) {
     return;
   Memory workspace(bench, bytes);
   Call call(bench, c, true);
-  // A causal mask leaves half of the products.
+  // A causal mask leaves half of the multiplications.
   double operations = 2.0 * double(c.rows()) * double(c.t) * double(c.k);
   double forward =
       bench.secondsOf([&] { call.forward(bench, attention, c, d, workspace); });
@@ -369,24 +374,29 @@ void timeMovement(Bench &bench) {
 }
 
 void timeEmbedding(Bench &bench) {
-  constexpr int64_t places = 32768, rows = 50257, width = 768;
+  constexpr int64_t positions = 32768, rows = 50257, width = 768;
   std::vector<int32_t> ids;
-  for (uint64_t i = 0; i < places; ++i)
+  for (uint64_t i = 0; i < positions; ++i)
     ids.push_back(int32_t(hashOf(i) % rows));
-  tessera_rt_embedding_desc d{
-      TESSERA_RT_BF16, TESSERA_RT_F32, TESSERA_RT_I32, places, rows, width, 1};
-  Memory grad(bench, places * width * 2), result(bench, rows * width * 4);
+  tessera_rt_embedding_desc d{TESSERA_RT_BF16,
+                              TESSERA_RT_F32,
+                              TESSERA_RT_I32,
+                              positions,
+                              rows,
+                              width,
+                              1};
+  Memory grad(bench, positions * width * 2), result(bench, rows * width * 4);
   Memory idMemory(bench, ids);
   Memory workspace(bench, bench.kernels->embeddingWorkspace(d));
   must(bench.device->fillBytes(bench.stream, grad.data<void>(), 0,
-                               places * width * 2));
+                               positions * width * 2));
   double seconds = bench.secondsOf([&] {
     must(bench.kernels->embeddingBackward(
         bench.stream, d, grad.data<void>(), idMemory.data<void>(),
         result.data<void>(), 0, workspace.data<void>()));
   });
   printRate("embedding_backward", seconds,
-            double(places * width) * 2 + double(places * width) * 8);
+            double(positions * width) * 2 + double(positions * width) * 8);
 }
 } // namespace
 

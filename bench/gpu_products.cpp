@@ -1,13 +1,13 @@
-//===- gpu_products.cpp - Products with what follows them, on a device ----===//
+//===- gpu_products.cpp - Matmuls with what follows them, on a device -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs products of every kind as cuBLASLt does them, and with the rest apart in
+// Runs matmuls of every kind as cuBLASLt does them, and with the rest apart in
 // the runtime's kernels, and compares both with the definition in f64. With
-// --times also the products of a block of GPT-2, whole and apart, beside their
+// --times also the matmuls of a block of GPT-2, whole and apart, beside their
 // floor: operations over the device's peak, or bytes over the rate of a copy.
 // One JSON line a case; exit status 1 if a result is off. --emulated: by the
 // host's code, on the emulated device.
@@ -116,7 +116,7 @@ void check(Bench &bench, const EpilogueCase &t, MatmulSplit leastApart) {
   double worst = worstEpilogueError(t, operands);
   bool good = worst <= 1;
   bench.isOff |= !good;
-  printf("{\"product\": \"%s\", \"apart\": %d, \"difference\": %.3g, \"good\": "
+  printf("{\"matmul\": \"%s\", \"apart\": %d, \"difference\": %.3g, \"good\": "
          "%s}\n",
          call.describe().c_str(), int(leastApart),
          std::isfinite(worst) ? worst : 1e30, good ? "true" : "false");
@@ -186,7 +186,7 @@ void time(Bench &bench, const EpilogueCase &t, double bytesPerSecond) {
   double floor = bytes / bytesPerSecond;
   if (peak > 0)
     floor = std::max(floor, call.flops() / peak);
-  printf("{\"product\": \"%s\", \"us\": %.2f, \"split\": %d, \"whole_us\": "
+  printf("{\"matmul\": \"%s\", \"us\": %.2f, \"split\": %d, \"whole_us\": "
          "%.2f, \"sums_apart_us\": %.2f, \"apart_us\": %.2f, \"floor_us\": "
          "%.2f}\n",
          call.describe().c_str(), entry.seconds * 1e6, int(entry.split),
@@ -195,7 +195,7 @@ void time(Bench &bench, const EpilogueCase &t, double bytesPerSecond) {
   fflush(stdout);
 }
 
-/// The products of a block of GPT-2, 32 sequences of 1024 tokens, in bf16.
+/// The matmuls of a block of GPT-2, 32 sequences of 1024 tokens, in bf16.
 std::vector<EpilogueCase> blockOfGpt2() {
   const int32_t bf16 = TESSERA_RT_BF16, f32 = TESSERA_RT_F32;
   constexpr int64_t tokens = 32768, width = 768, inner = 3072;

@@ -18,7 +18,7 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Behind peer.GPT2.
+# After peer.GPT2.
 TORCH = "measure(torch.inference_mode()(logits))"
 
 

@@ -2,7 +2,7 @@
 
 Compiles a training step for CUDA up to its kernels and counts, for each launch, the
 bytes of what it reads and writes: each operand once, each result once. Beside it
-stands the floor of the step: every tensor that generated kernels touch is read once
+is the floor of the step: every tensor that generated kernels touch is read once
 and written once in the whole step, however many kernels read it. What is looked up by
 index (rows of a table, a label's logit) counts as far as it is read. Matmuls, attention
 and other library calls are counted, but move nothing here; what matmuls read and write
@@ -89,7 +89,7 @@ def read_functions(text):
 
 
 def looked_up(arguments, ops):
-    """By argument that is only read at computed places: the bytes that are read."""
+    """By argument that is only read at computed positions: the bytes that are read."""
     found, streamed, elements = {}, set(), 0
     for match in ops:
         name, rest = match.group("name"), match.group("rest")

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = {"torch": "torch==2.13.*", "transformers": "transformers", "numpy": "numpy"}
 
 # A GPT-2 of PyTorch as text, for the other Python: CONFIG.json BATCH SEQ STEPS THREADS.
-# What uses it goes on behind it and ends with `measure(step)`, which prints the
+# What uses it goes on after it and ends with `measure(step)`, which prints the
 # seconds of each step as JSON.
 GPT2 = r"""
 import json, sys, time, torch
@@ -56,7 +56,7 @@ def measure(step):
 
 
 def run_gpt2(python, text, config, options):
-    """What `text` behind GPT2 measures, with the batch, sequence, steps and threads
+    """What `text` after GPT2 measures, with the batch, sequence, steps and threads
     of `options`: the version of PyTorch, seconds of each step, CPU seconds of one."""
     output = subprocess.run(
         [python, "-c", GPT2 + text, config, str(options.batch), str(options.seq),

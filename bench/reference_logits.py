@@ -39,7 +39,7 @@ def gpt2_state(folder, config):
     state["lm_head.weight"] = state["transformer.wte.weight"]
     for i in range(config["n_layer"]):
         ours, theirs = f"blocks.{i}", f"transformer.h.{i}"
-        # Conv1D keeps [in, out]; query, key and value lie side by side.
+        # Conv1D keeps [in, out]; query, key and value are side by side.
         qkv = [load(folder, f"{ours}.attn.{w}").reshape(d, d) for w in ("wq", "wk", "wv")]
         bias = [load(folder, f"{ours}.attn.{b}").reshape(d) for b in ("bq", "bk", "bv")]
         state.update({

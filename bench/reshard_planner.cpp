@@ -34,10 +34,10 @@ static Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
   std::iota(axes.begin(), axes.end(), 0u);
   std::shuffle(axes.begin(), axes.end(), rng);
   for (unsigned axis : axes) {
-    int64_t place = rng() % (rank + 2);
-    if (place < rank)
-      s.dims[place].axes.push_back(mesh.fullAxis(axis));
-    else if (place == rank && partial)
+    int64_t position = rng() % (rank + 2);
+    if (position < rank)
+      s.dims[position].axes.push_back(mesh.fullAxis(axis));
+    else if (position == rank && partial)
       s.unreduced.push_back(mesh.fullAxis(axis));
   }
   llvm::sort(s.unreduced);
@@ -46,7 +46,7 @@ static Sharding randomSharding(const Mesh &mesh, int64_t rank, bool partial,
 
 enum class Links {
   Equal,
-  /// The first axis lies on slower links than the others.
+  /// The first axis is on slower links than the others.
   FirstFar,
   /// The same on nodes of H100s, with the constants of their library.
   Nodes

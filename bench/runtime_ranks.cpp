@@ -60,8 +60,8 @@ int main(int argc, char **argv) {
   double floorSeconds = 0;
   for (int ranks : {1, 2, 4}) {
     // Results of the ranks come back through a pipe.
-    int channel[2];
-    if (pipe(channel) != 0)
+    int ends[2];
+    if (pipe(ends) != 0)
       return 1;
     RankSetup setup;
     setup.ranks = ranks;
@@ -77,19 +77,19 @@ int main(int argc, char **argv) {
         best[0] = std::min(best[0], monotonicSeconds() - wall);
         best[1] = std::min(best[1], processCpuSeconds() - cpu);
       }
-      if (write(channel[1], best, sizeof(best)) != sizeof(best))
+      if (write(ends[1], best, sizeof(best)) != sizeof(best))
         return "cannot write";
       return error;
     });
     double wall = 0, cpu = 0, times[2];
     for (int rank = 0; rank < ranks && status == 0; ++rank) {
-      if (read(channel[0], times, sizeof(times)) != sizeof(times))
+      if (read(ends[0], times, sizeof(times)) != sizeof(times))
         return 1;
       wall = std::max(wall, times[0]);
       cpu += times[1];
     }
-    close(channel[0]);
-    close(channel[1]);
+    close(ends[0]);
+    close(ends[1]);
     if (status != 0)
       return status;
     floorSeconds = ranks == 1 ? cpu : floorSeconds;

@@ -20,7 +20,7 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Behind peer.GPT2.
+# After peer.GPT2.
 TORCH = r"""
 optimizer = torch.optim.AdamW(parameters, lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
                               weight_decay=0.1)
@@ -35,7 +35,7 @@ measure(step)
 
 
 def count_operations(config, batch, seq):
-    """Multiplications and additions of a step's matrix products, attention by a
+    """Multiplications and additions of a step's matmuls, attention by a
     causal mask counted half: forward, and twice that backward."""
     c = json.loads(config.read_text())
     d, layers, vocab = c["n_embd"], c["n_layer"], c["vocab_size"]

@@ -3,7 +3,7 @@
 The same model (the sizes of tiny-gpt2 and tiny-llama, a vocabulary that tp
 divides), mesh, seeds of parameters, batch, residual stream and optimizer state,
 and AdamW, on 8 host devices. With sp heads and ffn are annotated too: left free,
-XLA gathers the weights of tiny-llama on tp=2 and spreads the sequence everywhere
+XLA gathers the weights of tiny-llama on tp=2 and shards the sequence everywhere
 (742,656 bytes), which pays for so few tokens. XLA's bytes are read from its compiled HLO; a part of
 an all-reduce whose users all slice it counts as the reduce-scatter that a GPU
 compile would form, and `xla_all_reduce_bytes` says what it is without that. With
@@ -29,7 +29,7 @@ ROWS = [("dp=8", "dp"), ("tp={tp}", "tp"), ("tp={tp}", "tp,sp"),
         ("dp={dp},tp={tp}", "dp,tp"), ("dp={dp},tp={tp}", "dp,tp,sp"),
         ("dp=8", "dp,zero=1"), ("dp=8", "dp,zero=2"), ("dp=8", "dp,zero=3"),
         ("dp={dp},tp={tp}", "dp,tp,sp,zero=1"), ("dp={dp},tp={tp}", "dp,tp,sp,zero=3")]
-# tiny-llama has two KV heads: what JAX can spread over tp without padding.
+# tiny-llama has two KV heads: what JAX can shard over tp without padding.
 MODELS = {"tiny-gpt2": {"dp": 2, "tp": 4}, "tiny-llama": {"dp": 4, "tp": 2}}
 BATCH, SEQ = 16, 32
 

@@ -1,6 +1,6 @@
 """The main job, end to end: GPT-2 124M on four ranks of this machine.
 
-Builds the forward graph at its real dimensions on real text, spreads it over a
+Builds the forward graph at its real dimensions on real text, partitions it over a
 mesh, compiles it to a program, runs that on four ranks, compares the logits with
 those of the one-rank program, and prints a table. Then a small GPT-2 is trained.
 Needs the built tools only.
@@ -109,8 +109,8 @@ def main():
         ])
     print(f"\n{options.model}, forward, batch {options.batch}, "
           f"{options.seq} tokens each, f32, text of {pathlib.Path(options.text).name}\n")
-    print_table(["strategy", "ranks", "collectives a step", "received a rank",
-                 "memory a rank", "largest difference", "compile", "step"], rows)
+    print_table(["strategy", "ranks", "collectives per step", "received per rank",
+                 "memory per rank", "largest difference", "compile", "step"], rows)
     print("\nlargest difference: max|a-b| / max|b| of the logits against one rank")
     if worst is None or not worst <= 1e-5:
         sys.exit("demo: the logits differ by more than 1e-5 of the largest")

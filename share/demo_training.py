@@ -60,7 +60,7 @@ def train(tessera, folder):
         curves.append(losses(run(tessera, "run", program, "--ranks", ranks, *steps,
                                  "--log=jsonl", stdout=subprocess.PIPE)))
     print(f"\ntiny-gpt2 trained on {text.stat().st_size:,} bytes of this repository, "
-          f"{BATCH} x {SEQ} tokens a step\n")
+          f"{BATCH} x {SEQ} tokens per step\n")
     row = lambda first, cells: print("  ".join(
         [str(first).ljust(6)] + [cell.ljust(len(label)) for cell, (label, _, _) in
                                  zip(cells, RUNS)]).rstrip())

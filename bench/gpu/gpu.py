@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # name: function, seconds it may take, what it does.
 PARTS = {
     "kernels": (parts.kernels, 120, "the hand-written kernels against the host's, and their time"),
-    "products": (parts.products, 90, "products with what follows them, whole and apart"),
+    "matmuls": (parts.matmuls, 90, "matmuls with what follows them, whole and apart"),
     "curves": (parts.curves, 180, "losses of the tiny models, f32, bf16 and fp8"),
     "ranks": (parts.ranks, 180, "ranks played by one device against one rank"),
     "nccl": (parts.nccl, 90, "two processes over NCCL on one device"),

@@ -64,35 +64,35 @@ def peak_of(session):
     return next((peak for key, peak in cases.PEAKS.items() if key in name), None)
 
 
-# How much of what follows a product the library does: MatmulSplit.
+# How much of what follows a matmul the library does: MatmulSplit.
 SPLITS = ["whole", "sums apart", "apart"]
 
 
-def read_products(text, peak):
-    """The products of a tune file, the slowest first: time, which way was chosen and
+def read_matmuls(text, peak):
+    """The matmuls of a tune file, the slowest first: time, which way was chosen and
     the times of the others, and the time of their operations at the device's peak."""
     rows = []
-    for entry in json.loads(text.splitlines()[0])["products"]:
-        # The key begins with the words of tessera_rt_matmul_desc.
+    for entry in json.loads(text.splitlines()[0])["matmuls"]:
+        # The key begins with the fields of tessera_rt_matmul_desc.
         batch, m, n, k = entry["key"][2:6]
         times = dict(zip(SPLITS, entry["by_split"]))
-        rows.append({"product": entry["what"], "us": entry["microseconds"],
+        rows.append({"matmul": entry["what"], "us": entry["microseconds"],
                      "way": SPLITS[entry["split"]],
                      "ways_us": {way: us for way, us in times.items() if us},
                      "floor_us": 2e6 * batch * m * n * k / peak if peak else None})
     return sorted(rows, key=lambda row: -row["us"])
 
 
-def products_of(session, name, program):
-    """Prints what a program's first run has chosen for its products."""
+def matmuls_of(session, name, program):
+    """Prints what a program's first run has chosen for its matmuls."""
     tuned = program.with_name(program.name + ".tune")
     if tuned.exists():
-        for row in read_products(tuned.read_text(), peak_of(session))[:40]:
+        for row in read_matmuls(tuned.read_text(), peak_of(session))[:40]:
             session.emit(case=name, **row)
 
 
 def by_kernels(session, name, steps):
-    """Seconds of a step whose products take nothing of what follows them."""
+    """Seconds of a step whose matmuls take nothing of what follows them."""
     program, _ = session.program(f"{name}-kernels")
     if program is None or not run_ours(session, program, 2):
         return None
@@ -110,11 +110,11 @@ def speed(session):
         if program is None:
             continue
         before, steps = device_state(), cases.STEPS[name]
-        # The first run finds the fastest products and keeps them.
+        # The first run finds the fastest matmuls and keeps them.
         first = run_ours(session, program, 2)
         if not first:
             continue
-        products_of(session, name, program)
+        matmuls_of(session, name, program)
         reports = [run_ours(session, program, steps + 5) for _ in range(REPEATS)]
         theirs = {}
         for mode, attention in MODES:
@@ -177,7 +177,7 @@ def read_kernels(text):
 
 def floors(session):
     """One step kernel by kernel under ncu: time beside bytes over the copy rate and
-    operations over the rate of products, both measured here."""
+    operations over the rate of matmuls, both measured here."""
     tool = parts.find_tool("ncu")
     program, _ = session.program(cases.FIRST_SPEED)
     if session.options.device != "cuda" or not tool or program is None:

@@ -26,8 +26,8 @@ def kernels(session):
     run_checks(session, "gpu_kernels")
 
 
-def products(session):
-    """Products with what follows them, in the library and apart, against f64."""
+def matmuls(session):
+    """Matmuls with what follows them, in the library and apart, against f64."""
     run_checks(session, "gpu_products")
 
 

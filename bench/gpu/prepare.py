@@ -99,7 +99,7 @@ class Preparation:
             options = [*cases.SPEED_OPTIONS, "--precision", "bf16"]
             self.compile(name, graph, *options, **facts)
             if name == cases.FIRST_SPEED:
-                # What products take of what follows them, by kernels.
+                # What matmuls take of what follows them, by kernels.
                 self.compile(f"{name}-kernels", graph, *options, "--epilogues=off", **facts)
 
     def pack(self):

@@ -1,7 +1,7 @@
 """GPT-2 and Llama in plain PyTorch, as the compared programs have them.
 
 A model is built from the same config.json and can take the weights that a program
-wrote with --save-initial. Parameters are f32; with autocast the products are in
+wrote with --save-initial. Parameters are f32; with autocast the matmuls are in
 bf16, which is what `--precision bf16` is on the other side: f32 weights that the
 optimizer updates, bf16 operands.
 """
@@ -192,12 +192,12 @@ class Model(nn.Module):
 
 
 def count_operations(c, batch, seq):
-    """Multiplications and additions of a step's matrix products, forward and twice
+    """Multiplications and additions of a step's matmuls, forward and twice
     that backward; attention by a causal mask counted half, recomputation not."""
     d, tokens = c["width"], batch * seq
     q, kv = c["heads"] * c["head"], c["kv_heads"] * c["head"]
     hidden = (2 if c["model_type"] == "gpt2" else 3) * c["hidden"]
     layer = d * (q + 2 * kv) + q * d + hidden * d
-    products = 2 * tokens * (c["layers"] * layer + c["vocab_size"] * d)
+    matmuls = 2 * tokens * (c["layers"] * layer + c["vocab_size"] * d)
     attention = 2 * tokens * seq * q * c["layers"]
-    return 3 * (products + attention)
+    return 3 * (matmuls + attention)

@@ -59,8 +59,8 @@ def text_batch(o, text, step):
     """Tokens and labels of a step, counted from 0, as the runtime deals them."""
     sequences = (len(text) - 1) // o.seq
     rows = [(step * o.batch + row) % sequences * o.seq for row in range(o.batch)]
-    cut = lambda shift: torch.tensor([list(text[r + shift:r + shift + o.seq]) for r in rows])
-    return cut(0).to(o.device), cut(1).to(o.device)
+    shifted = lambda shift: torch.tensor([list(text[r + shift:r + shift + o.seq]) for r in rows])
+    return shifted(0).to(o.device), shifted(1).to(o.device)
 
 
 class Trainer:
@@ -153,14 +153,14 @@ def timed(repeats, work):
 
 def rates(_):
     """Bytes a second read and written by a copy of 4 GB, and operations a second of
-    a bf16 product of 8192^3 on random data."""
+    a bf16 matmul of 8192^3 on random data."""
     source = torch.randn(1 << 30, device="cuda")
     target = torch.empty_like(source)
     copy = 2 * source.nbytes / timed(10, lambda: target.copy_(source))
     del source, target
     a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    product = 2 * 8192 ** 3 / timed(20, lambda: a @ b)
-    return {"copy_bytes_per_second": copy, "bf16_operations_per_second": product}
+    matmul = 2 * 8192 ** 3 / timed(20, lambda: a @ b)
+    return {"copy_bytes_per_second": copy, "bf16_operations_per_second": matmul}
 
 
 def main():

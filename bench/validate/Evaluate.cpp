@@ -95,11 +95,11 @@ Expected<Prediction> Evaluator::predictMemory(const PlanRow &row,
                                               const ModelWork &work,
                                               const ClusterSpec &spec) {
   MemoryModel model(work);
-  Plan cut = row.plan;
-  if (cut.pp == 1)
-    cut.vpp = 1;
+  Plan staged = row.plan;
+  if (staged.pp == 1)
+    staged.vpp = 1;
   std::vector<StageMemory> stages =
-      model.stages(assignChunks(work.layers, cut), cut, pricer);
+      model.stages(assignChunks(work.layers, staged), staged, pricer);
   const MemoryBytes &bytes =
       stages[row.firstStage ? 0 : fullestStage(stages)].bytes;
   Prediction result;

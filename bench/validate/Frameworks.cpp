@@ -110,7 +110,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
     // FSDP2 with mixed precision shards f32 parameters and casts them where it
     // gathers them. Without torch.compile each op is a kernel.
     l.f32Parameters = l.zero == 3;
-    // With stages it gathers once a step and sums whole gradients, which is
+    // With stages it gathers once per step and sums whole gradients, which is
     // ZeRO-1's memory.
     if (l.pp > 1 && l.zero == 3) {
       l.zero = 1;

@@ -59,7 +59,7 @@ std::optional<double> tessera::validate::nullError(const Samples &samples) {
   if (samples.empty())
     return std::nullopt;
   // The mean of absolute errors is piecewise linear in 1 / constant: a minimum
-  // lies where some sample is met exactly.
+  // is where some sample is met exactly.
   double best = INFINITY;
   for (const Sample &exact : samples) {
     if (exact.modelFlops <= 0)

@@ -86,8 +86,8 @@ ShardingAttr getSharding(mlir::Value value);
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
 /// The block of a function and those of the `dist.accumulate` ops in it, each
-/// behind the block that holds its op, in program order: all blocks of tensors
-/// that are spread over the mesh.
+/// after the block that holds its op, in program order: all blocks of tensors
+/// that are sharded over the mesh.
 llvm::SmallVector<mlir::Block *> getBlocks(mlir::FunctionOpInterface func);
 
 /// Checks that the axes exist in the mesh (label C3) and that their parts

@@ -69,7 +69,7 @@ LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (size == 0 && preSize == 1)
     return success();
   if (preSize < 1 || size < 2)
-    return emitError() << "(C1) expects a part of axis \"" << name
+    return emitError() << "(C1) expects a sub-axis of axis \"" << name
                        << "\" with m >= 1 and k >= 2 but got (" << preSize
                        << ")" << size;
   return success();
@@ -259,7 +259,7 @@ static ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim) {
   auto parseEntry = [&]() -> ParseResult {
     if (open)
       return parser.emitError(parser.getCurrentLocation(),
-                              "expects no axis behind '?'");
+                              "expects no axis after '?'");
     if (succeeded(parser.parseOptionalQuestion())) {
       open = true;
       return success();
@@ -273,7 +273,7 @@ static ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim) {
   if (succeeded(parser.parseOptionalKeyword(&keyword)))
     if (!keyword.consume_front("p") || keyword.getAsInteger(10, priority))
       return parser.emitError(keywordLoc,
-                              "expects a priority such as p1 behind a "
+                              "expects a priority such as p1 after a "
                               "dimension's axes");
   dim = DimShardingAttr::getChecked([&] { return parser.emitError(loc); },
                                     parser.getContext(), axes, open, priority);
@@ -378,7 +378,7 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// True if two parts of one axis overlap; a size of 0 is the full axis.
+/// True if two sub-axes of one axis overlap; a size of 0 is the full axis.
 static bool refsOverlap(AxisRefAttr a, AxisRefAttr b) {
   if (a.getName() != b.getName())
     return false;
@@ -426,10 +426,10 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
           axes[i - 1].getName() == axes[i].getName() &&
           axes[i - 1].getPreSize() * axes[i - 1].getSize() ==
               axes[i].getPreSize())
-        return emitError() << "(C2) expects adjacent parts of one axis merged "
-                              "but got "
-                           << printed(axes[i - 1]) << " and "
-                           << printed(axes[i]);
+        return emitError()
+               << "(C2) expects adjacent sub-axes of one axis merged "
+                  "but got "
+               << printed(axes[i - 1]) << " and " << printed(axes[i]);
   }
   if (failed(use(replicated)) || failed(use(unreduced)))
     return failure();

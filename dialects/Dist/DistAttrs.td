@@ -17,7 +17,7 @@ def Dist_Dialect : Dialect {
   let cppNamespace = "::tessera::dist";
   let summary = "Meshes, shardings, and communication between devices";
   let description = [{
-    `dist` says how tensors are spread over a mesh of devices and holds the
+    `dist` says how tensors are sharded over a mesh of devices and holds the
     communication that follows. Shardings are discardable attributes:
     `dist.sharding` on function arguments and results, `dist.shardings` (one
     entry per result) on any op; so any dialect's ops can carry them.
@@ -116,9 +116,9 @@ def Dist_AxisRefAttr : AttrDef<Dist_Dialect, "AxisRef"> {
   let mnemonic = "axis_ref";
   let summary = "a mesh axis `\"x\"` or a part of it `\"x\":(m)k`";
   let description = [{
-    The part of size k that has m groups on its major side. A size of 0 means
+    The sub-axis of size k that has m groups on its major side. A size of 0 means
     the full axis.
-    (C1) m >= 1 and k >= 2 in a part.
+    (C1) m >= 1 and k >= 2 in a sub-axis.
   }];
   let parameters = (ins StringRefParameter<>:$name,
                         DefaultValuedParameter<"int64_t", "1">:$preSize,
@@ -144,7 +144,7 @@ def Dist_DimShardingAttr : AttrDef<Dist_Dialect, "DimSharding"> {
   let mnemonic = "dim";
   let summary = "axes that one dimension is sharded over, open or closed";
   let description = [{
-    `{"x"}` is closed, `{"x", ?}` open: propagation may add axes behind. `p1`
+    `{"x"}` is closed, `{"x", ?}` open: propagation may add axes after. `p1`
     after the braces is the priority of the seed; lower wins.
     (C1) no priority on a closed dimension without axes.
   }];
@@ -157,16 +157,16 @@ def Dist_DimShardingAttr : AttrDef<Dist_Dialect, "DimSharding"> {
 
 def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let mnemonic = "sharding";
-  let summary = "how a tensor is spread over a mesh";
+  let summary = "how a tensor is sharded over a mesh";
   let description = [{
     `#dist.sharding<@mesh, [{"dp"}, {"tp", ?} ], replicated={"ep"},
     unreduced={"x"}>`: one entry a dimension. `replicated` axes may not shard
     the tensor further; over `unreduced` axes each device holds a partial
     value, combined by a sum unless a kind is given: `unreduced={"x"} max`.
-    (C1) no axis, nor an overlapping part of one, is used twice; (C2) adjacent
-    parts of one axis in one dimension are written as one.
+    (C1) no axis, nor an overlapping sub-axis, is used twice; (C2) adjacent
+    sub-axes of one axis in one dimension are written as one.
     Checked where the sharding is attached: (C3) the mesh and its axes exist;
-    (C4) the parts divide their axis; (C5) the rank is the tensor's; (C6) no
+    (C4) the sub-axes divide their axis; (C5) the rank is the tensor's; (C6) no
     stage axis is used.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,

@@ -144,7 +144,7 @@ def Dist_SendOp : Dist_Op<"send", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     Devices at coordinate `from` of `axis` send to the device that differs only
     in having coordinate `to`; the others do nothing. The `dist.recv` with the
     same coordinates and tag takes it.
-    (C1) the axis exists in the mesh and both coordinates lie on it; (C2) they
+    (C1) the axis exists in the mesh and both coordinates are on it; (C2) they
     differ.
 
     ```mlir

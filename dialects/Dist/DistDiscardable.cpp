@@ -17,9 +17,9 @@ using namespace tessera;
 using namespace tessera::dist;
 
 /// "argument 2" or "result 0".
-static std::string describe(const AttributePlace &place) {
-  return ((place.holder == kOnArgument ? "argument " : "result ") +
-          Twine(place.index))
+static std::string describe(const AttributePosition &position) {
+  return ((position.holder == kOnArgument ? "argument " : "result ") +
+          Twine(position.index))
       .str();
 }
 
@@ -33,15 +33,15 @@ static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
   return sharding.verifyFor(op, type, emitError);
 }
 
-static LogicalResult verifySharding(const AttributePlace &place,
+static LogicalResult verifySharding(const AttributePosition &position,
                                     NamedAttribute attr) {
-  return verifySharding(place.op, attr.getValue(), place.type,
-                        "sharding of " + describe(place));
+  return verifySharding(position.op, attr.getValue(), position.type,
+                        "sharding of " + describe(position));
 }
 
-static LogicalResult verifyShardings(const AttributePlace &place,
+static LogicalResult verifyShardings(const AttributePosition &position,
                                      NamedAttribute attr) {
-  Operation *op = place.op;
+  Operation *op = position.op;
   auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
     return op->emitError() << "dist.shardings: expects one entry a result ("
@@ -55,34 +55,36 @@ static LogicalResult verifyShardings(const AttributePlace &place,
   return success();
 }
 
-static LogicalResult verifyGlobalShape(const AttributePlace &place,
+static LogicalResult verifyGlobalShape(const AttributePosition &position,
                                        NamedAttribute attr) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-  auto tensor = dyn_cast<RankedTensorType>(place.type);
+  auto tensor = dyn_cast<RankedTensorType>(position.type);
   if (!shape || !tensor || shape.size() != tensor.getRank())
-    return place.op->emitError()
-           << describe(place)
+    return position.op->emitError()
+           << describe(position)
            << ": expects a global shape of the tensor's rank but got "
-           << attr.getValue() << " for " << place.type;
+           << attr.getValue() << " for " << position.type;
   if (llvm::any_of(shape.asArrayRef(), [](int64_t size) { return size < 0; }))
-    return place.op->emitError()
-           << describe(place) << ": expects a global shape of sizes from 0 but "
+    return position.op->emitError()
+           << describe(position)
+           << ": expects a global shape of sizes from 0 but "
            << "got " << attr.getValue();
   return success();
 }
 
 /// The number of a result of the function, which takes no other argument's
-/// place.
-static LogicalResult verifyDonate(const AttributePlace &place,
+/// position.
+static LogicalResult verifyDonate(const AttributePosition &position,
                                   NamedAttribute attr) {
-  auto func = cast<FunctionOpInterface>(place.op);
+  auto func = cast<FunctionOpInterface>(position.op);
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
   if (!number || number.getValue().getSignificantBits() > 64 ||
       number.getInt() < 0 || number.getInt() >= func.getNumResults())
-    return place.op->emitError()
-           << describe(place) << ": dist.donate: expects the number of one of "
+    return position.op->emitError()
+           << describe(position)
+           << ": dist.donate: expects the number of one of "
            << func.getNumResults() << " results but got " << attr.getValue();
-  if (!isFirstWith(place, StringRef(DistDialect::kDonateAttr)))
+  if (!isFirstWith(position, StringRef(DistDialect::kDonateAttr)))
     return success();
   llvm::DenseMap<int64_t, unsigned> owners;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
@@ -91,7 +93,7 @@ static LogicalResult verifyDonate(const AttributePlace &place,
       continue;
     auto [it, isNew] = owners.try_emplace(result.getInt(), i);
     if (!isNew)
-      return place.op->emitError()
+      return position.op->emitError()
              << "argument " << i << ": dist.donate: expects a result of its "
              << "own but got " << result.getInt() << ", which takes the place "
              << "of argument " << it->second;
@@ -107,9 +109,9 @@ static bool isLibrary(DenseF64ArrayAttr library) {
 
 /// An array of spans for each axis; the devices of its spans multiply to it.
 /// The library's constants may follow.
-static LogicalResult verifyLinks(const AttributePlace &place,
+static LogicalResult verifyLinks(const AttributePosition &position,
                                  NamedAttribute attr) {
-  Operation *op = place.op;
+  Operation *op = position.op;
   auto mesh = dyn_cast<MeshOp>(op);
   if (!mesh)
     return op->emitError("dist.links: expects to be on a dist.mesh");
@@ -139,7 +141,7 @@ static LogicalResult verifyLinks(const AttributePlace &place,
                  });
     if (!valid)
       return op->emitError()
-             << "dist.links: expects array<f64: devices, seconds, bytes a "
+             << "dist.links: expects array<f64: devices, seconds, bytes per "
                 "second> for each level of \""
              << axis.getName() << "\" but got " << entry;
     if (devices != axis.getSize())
@@ -152,9 +154,9 @@ static LogicalResult verifyLinks(const AttributePlace &place,
 }
 
 /// A dictionary of limits.
-static LogicalResult verifyBudget(const AttributePlace &place,
+static LogicalResult verifyBudget(const AttributePosition &position,
                                   NamedAttribute attr) {
-  Operation *op = place.op;
+  Operation *op = position.op;
   auto entries = dyn_cast<DictionaryAttr>(attr.getValue());
   if (!entries)
     return op->emitError() << "dist.budget: expects a dictionary on a function "
@@ -180,39 +182,39 @@ static LogicalResult verifyBudget(const AttributePlace &place,
   return success();
 }
 
-static LogicalResult verifyReference(const AttributePlace &place,
+static LogicalResult verifyReference(const AttributePosition &position,
                                      NamedAttribute attr) {
   if (isa<FlatSymbolRefAttr>(attr.getValue()))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "dist.reference: expects a function but got " << attr.getValue();
 }
 
-static LogicalResult verifyFactors(const AttributePlace &place,
+static LogicalResult verifyFactors(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto factors = dyn_cast<ArrayAttr>(attr.getValue());
   if (factors && llvm::all_of(factors, llvm::IsaPred<AxesAttr>))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "dist.factors: expects an array of #dist.axes but got "
          << attr.getValue();
 }
 
-static LogicalResult verifyPlan(const AttributePlace &place,
+static LogicalResult verifyPlan(const AttributePosition &position,
                                 NamedAttribute attr) {
   if (isa<PlanAttr>(attr.getValue()))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "dist.plan: expects a #dist.plan on a module but got "
          << attr.getValue();
 }
 
-static LogicalResult verifyWhy(const AttributePlace &place,
+static LogicalResult verifyWhy(const AttributePosition &position,
                                NamedAttribute attr) {
   auto lines = dyn_cast<ArrayAttr>(attr.getValue());
   if (lines && llvm::all_of(lines, llvm::IsaPred<StringAttr>))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "dist.why: expects an array of texts but got " << attr.getValue();
 }
 
@@ -235,19 +237,19 @@ static constexpr KnownAttribute kKnown[] = {
 
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
+  return verifyKnownAttribute(kKnown, AttributePosition::onOp(op), attr);
 }
 
 LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned argument,
                                                     NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onArgument(op, argument),
-                              attr);
+  return verifyKnownAttribute(
+      kKnown, AttributePosition::onArgument(op, argument), attr);
 }
 
 LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                        unsigned result,
                                                        NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onResult(op, result),
+  return verifyKnownAttribute(kKnown, AttributePosition::onResult(op, result),
                               attr);
 }

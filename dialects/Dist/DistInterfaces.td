@@ -14,7 +14,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tessera::dist";
   let description = [{
     Communication within groups of devices: those that differ only in `axes`.
-    A collective stands in one of two forms. On *global* types it carries the
+    A collective is in one of two forms. On *global* types it carries the
     shardings `from` and `to` and its types are equal; in the *local* form it
     carries neither and the types are one device's.
   }];

@@ -1,4 +1,4 @@
-//===- DistMatmul.cpp - Verifiers of products beside a collective ---------===//
+//===- DistMatmul.cpp - Verifiers of matmuls beside a collective ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,12 +18,12 @@ CollectiveOpInterface CollectiveMatmulOp::getCollective() {
   return {};
 }
 
-SmallVector<Operation *> CollectiveMatmulOp::getProducts() {
-  SmallVector<Operation *> products;
+SmallVector<Operation *> CollectiveMatmulOp::getMatmuls() {
+  SmallVector<Operation *> matmuls;
   for (Operation &op : getBody().front().without_terminator())
     if (!isa<CollectiveOpInterface>(op))
-      products.push_back(&op);
-  return products;
+      matmuls.push_back(&op);
+  return matmuls;
 }
 
 YieldOp CollectiveMatmulOp::getYield() {
@@ -71,33 +71,33 @@ dist::findParallelOperand(Operation *op, int64_t resultDim) {
 static LogicalResult verifyGather(CollectiveMatmulOp op, AllGatherOp gather) {
   if (gather.getInput() != op.getBody().getArgument(0))
     return op.emitOpError("(C2) expects an all-gather of the first argument");
-  for (Operation *product : op.getProducts()) {
+  for (Operation *matmul : op.getMatmuls()) {
     bool isRight = false;
     unsigned dim = 0;
-    for (unsigned i = 0; i < product->getNumOperands(); ++i)
-      isRight |= product->getOperand(i) == gather.getResult() &&
-                 isParallelIn(product, i, gather.getDim(), dim);
+    for (unsigned i = 0; i < matmul->getNumOperands(); ++i)
+      isRight |= matmul->getOperand(i) == gather.getResult() &&
+                 isParallelIn(matmul, i, gather.getDim(), dim);
     if (!isRight)
       return op.emitOpError("(C3) expects an op of which dimension ")
              << int64_t(gather.getDim())
              << " of the gathered operand is a parallel factor but got "
-             << product->getName();
+             << matmul->getName();
   }
   return success();
 }
 
 static LogicalResult verifyScatter(CollectiveMatmulOp op,
                                    ReduceScatterOp scatter) {
-  SmallVector<Operation *> products = op.getProducts();
+  SmallVector<Operation *> matmuls = op.getMatmuls();
   if (scatter.getKind() != dist::ReductionKind::Sum ||
       scatter->getNextNode() != op.getYield())
     return op.emitOpError("(C2) expects a reduce-scatter of sums, last");
-  if (products.size() != 1 || products.front()->getNumResults() != 1 ||
-      scatter.getInput() != products.front()->getResult(0) ||
-      !findParallelOperand(products.front(), scatter.getDim()))
+  if (matmuls.size() != 1 || matmuls.front()->getNumResults() != 1 ||
+      scatter.getInput() != matmuls.front()->getResult(0) ||
+      !findParallelOperand(matmuls.front(), scatter.getDim()))
     return op.emitOpError("(C3) expects one op whose result is scattered along "
                           "a parallel factor but got ")
-           << products.size() << " ops";
+           << matmuls.size() << " ops";
   return success();
 }
 
@@ -128,18 +128,18 @@ LogicalResult AssembleOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return emitOpError("(C1) expects a known mesh but got ") << getMeshAttr();
   AxisList axes = getAxes().toAxes(meshOp.getMesh().toMesh());
   int64_t members = numShards(axes);
-  if (int64_t(getPieces().size()) != members)
+  if (int64_t(getChunks().size()) != members)
     return emitOpError("(C1) expects ")
-           << members << " pieces but got " << getPieces().size();
-  auto type = cast<RankedTensorType>(getPieces().front().getType());
+           << members << " chunks but got " << getChunks().size();
+  auto type = cast<RankedTensorType>(getChunks().front().getType());
   SmallVector<int64_t> shape(type.getShape());
   int64_t dim = getDim();
-  bool isOne = llvm::all_equal(getPieces().getTypes());
+  bool isOne = llvm::all_equal(getChunks().getTypes());
   if (isOne && dim >= 0 && dim < type.getRank())
     shape[dim] *= members;
   if (!isOne || dim < 0 || dim >= type.getRank() ||
       getResult().getType() != type.clone(shape))
-    return emitOpError("(C2) expects pieces of one type and a result that has ")
+    return emitOpError("(C2) expects chunks of one type and a result that has ")
            << members << " times their size in dimension " << dim << " but got "
            << type << " and " << getResult().getType();
   return success();

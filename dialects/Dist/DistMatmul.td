@@ -1,4 +1,4 @@
-//===- DistMatmul.td - Products beside their collective ----*- tablegen -*-===//
+//===- DistMatmul.td - Matmuls beside their collective -----*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,18 +12,18 @@ include "dialects/Dist/DistOps.td"
 
 def Dist_CollectiveMatmulOp : Dist_Op<"collective_matmul",
     [SingleBlock, IsolatedFromAbove, RecursiveMemoryEffects]> {
-  let summary = "a collective and products that run beside it, piece by piece";
+  let summary = "a collective and matmuls that run beside it, chunk by chunk";
   let description = [{
     Computes what its region says. The region says it in one of two forms, and in
     both there is an order of steps in which each device sends and computes at
     one time:
 
-    * an all-gather of the first argument, and products of its result in which
-      the gathered dimension stays: a device multiplies the piece that it has
+    * an all-gather of the first argument, and matmuls of its result in which
+      the gathered dimension stays: a device multiplies the chunk that it has
       while the next one comes from its neighbour;
-    * a product, and a reduce-scatter of sums of its result along a dimension
-      that is not summed over: a device computes the part of its neighbour's
-      piece while that of another one comes by.
+    * a matmul, and a reduce-scatter of sums of its result along a dimension
+      that is not summed over: a device computes its addend of its neighbour's
+      chunk while that of another one comes by.
 
     (C1) the region takes the operands and yields the results' types; (C2) it
     holds one collective over a group of several, an all-gather of the first
@@ -56,8 +56,8 @@ def Dist_CollectiveMatmulOp : Dist_Op<"collective_matmul",
   let extraClassDeclaration = [{
     /// The all-gather or reduce-scatter.
     CollectiveOpInterface getCollective();
-    /// The products, in order.
-    ::llvm::SmallVector<::mlir::Operation *> getProducts();
+    /// The matmuls, in order.
+    ::llvm::SmallVector<::mlir::Operation *> getMatmuls();
     /// The op that ends the region.
     YieldOp getYield();
   }];
@@ -65,24 +65,24 @@ def Dist_CollectiveMatmulOp : Dist_Op<"collective_matmul",
 
 def Dist_AssembleOp : Dist_Op<"assemble", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "puts pieces that came around a ring where they belong";
+  let summary = "puts chunks that came around a ring where they belong";
   let description = [{
-    Piece s is part `(i + s) mod n` of the result along `dim`, where i is the
+    Chunk s is number `(i + s) mod n` of the result along `dim`, where i is the
     device's number over `axes` and n the size of the group: the order in which a
-    device gets the pieces of a ring that begins with its own.
-    (C1) one piece for each member of a group over axes of the mesh; (C2) the
-    pieces have one type, and the result n times their size in `dim`.
+    device gets the chunks of a ring that begins with its own.
+    (C1) one chunk for each member of a group over axes of the mesh; (C2) the
+    chunks have one type, and the result n times their size in `dim`.
 
     ```mlir
     %r = dist.assemble %a, %b dim 0 over <{"tp"}> on @mesh
         : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$pieces, I64Attr:$dim,
+  let arguments = (ins Variadic<AnyRankedTensor>:$chunks, I64Attr:$dim,
                        Dist_AxesAttr:$axes, FlatSymbolRefAttr:$mesh);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $pieces `dim` $dim `over` $axes `on` $mesh attr-dict `:` type($pieces) `->`
+    $chunks `dim` $dim `over` $axes `on` $mesh attr-dict `:` type($chunks) `->`
     type($result)
   }];
 }

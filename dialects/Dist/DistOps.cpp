@@ -24,10 +24,10 @@ dist::verifyRefs(ArrayRef<AxisRefAttr> refs, const Mesh &mesh,
     int64_t whole = mesh.sizes[*axis], size = ref.getSize();
     if (size && (whole % size != 0 || whole / size % ref.getPreSize() != 0 ||
                  size == whole))
-      return emitError() << "(C4) expects a proper part that divides axis \""
-                         << ref.getName() << "\" of size " << mesh.sizes[*axis]
-                         << " but got (" << ref.getPreSize() << ")"
-                         << ref.getSize();
+      return emitError()
+             << "(C4) expects a proper sub-axis that divides axis \""
+             << ref.getName() << "\" of size " << mesh.sizes[*axis]
+             << " but got (" << ref.getPreSize() << ")" << ref.getSize();
   }
   return success();
 }

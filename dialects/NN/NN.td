@@ -30,7 +30,7 @@ def NN_Dialect : Dialect {
     the name of a parameter (or `nn.input = "tokens"`, of a batch input, with
     `nn.vocab`, the number of its ids, and `nn.output` on results); `nn.dims`, a name for each dimension (`"heads"`,
     `"ffn"`, `"vocab"`, `"batch"`, `"seq"`, ...), which strategies go by, also
-    on ops that stand at a seam (the residual stream); and `nn.init`. State of
+    on ops that are at a seam (the residual stream); and `nn.init`. State of
     training carries `nn.state`, its own name, and `nn.of`, the name of the
     parameter that it belongs to. Names become those of files: a name has
     1 to 251 bytes, no `/` and no control characters, and is not `..`.
@@ -181,7 +181,7 @@ def NN_EinsumOp : NN_Op<"einsum", ["commutesWithReduction"],
     element of each operand is multiplied by to give its value. Sums are in f32
     at least.
 
-    The gradients of a product of f8 are products of f8 again: of the result's
+    The gradients of a matmul of f8 are matmuls of f8 again: of the result's
     gradient, quantized to f8E5M2 by its largest element, and the other operand
     as it is.
 
@@ -360,7 +360,7 @@ def NN_EmbeddingOp : NN_Op<"embedding",
   let summary = "rows of a table";
   let description = [{
     result[..., j] = table[ids[...] - offset, j]. With an offset, an id outside
-    the table gives zeros (its row lies on another device); without one every id
+    the table gives zeros (its row is on another device); without one every id
     must be a row (the interpreter checks it; a program checks the ids of a token
     file against `nn.vocab` when it reads them).
     (C1) the table has rank 2; (C2) the result has the shape of ids and the
@@ -434,7 +434,7 @@ def NN_TakeAlongAxisOp : NN_Op<"take_along_axis", ["setPositionOffset", "commute
                       [NN_Differentiable]> {
   let summary = "one element of the last dimension";
   let description = [{
-    result[...] = x[..., index[...] - offset], 0 where that lies outside: the
+    result[...] = x[..., index[...] - offset], 0 where that is outside: the
     sum over all devices' parts is the element.
     (C1) index and result have the shape of x without the last dimension; (C2)
     element types of x and result agree.
@@ -581,7 +581,7 @@ def NN_IotaOp : NN_Op<"iota", ["setPositionOffset"]> {
 
 def NN_MaskPaddingOp : NN_Op<"mask_padding", ["setPositionOffset"],
     [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
-  let summary = "replaces what lies beyond the true size of a dimension";
+  let summary = "replaces what is beyond the true size of a dimension";
   let description = [{
     Elements at position `size` and beyond along `dim`, counted from `offset`,
     become `value`; the others are x's.

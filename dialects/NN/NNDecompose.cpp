@@ -145,7 +145,7 @@ FailureOr<Values> ArgReduceOp::decompose(OpBuilder &builder,
 /// Dimensions of scores, [batch, group, head, query, key].
 enum ScoreDim { QueryDim = 3, KeyDim = 4 };
 
-/// The scaled products of queries and keys.
+/// The scaled dot products of queries and keys.
 template <typename Op> static Value buildScores(TensorBuilder &b, Op op) {
   Value q = b.widen(op.getQ()), k = b.widen(op.getK());
   ArrayRef<int64_t> qs = b.typeOf(q).getShape();

@@ -17,13 +17,13 @@ using namespace tessera;
 using namespace tessera::nn;
 
 /// A name for each dimension.
-static LogicalResult verifyDims(const AttributePlace &place,
+static LogicalResult verifyDims(const AttributePosition &position,
                                 NamedAttribute attr) {
-  Operation *op = place.op;
-  if (place.holder == kOnOperation && op->getNumResults() != 1)
+  Operation *op = position.op;
+  if (position.holder == kOnOperation && op->getNumResults() != 1)
     return op->emitError() << "nn.dims: expects an op of one result but got "
                            << op->getNumResults();
-  Type type = place.type ? place.type : op->getResult(0).getType();
+  Type type = position.type ? position.type : op->getResult(0).getType();
   auto names = dyn_cast<ArrayAttr>(attr.getValue());
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (names && tensor &&
@@ -34,52 +34,54 @@ static LogicalResult verifyDims(const AttributePlace &place,
                          << type << " but got " << attr.getValue();
 }
 
-static LogicalResult verifyInit(const AttributePlace &place,
+static LogicalResult verifyInit(const AttributePosition &position,
                                 NamedAttribute attr) {
   auto init = dyn_cast<InitAttr>(attr.getValue());
   bool takesNumber = init && (init.getKind() == InitKind::Normal ||
                               init.getKind() == InitKind::Constant);
   if (init && takesNumber == bool(init.getNumber()))
     return success();
-  return place.op->emitError() << "nn.init: expects #nn.init with a number for "
-                                  "normal and constant alone but got "
-                               << attr.getValue();
+  return position.op->emitError()
+         << "nn.init: expects #nn.init with a number for "
+            "normal and constant alone but got "
+         << attr.getValue();
 }
 
-static LogicalResult verifyVocab(const AttributePlace &place,
+static LogicalResult verifyVocab(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto vocab = dyn_cast<IntegerAttr>(attr.getValue());
   if (vocab && vocab.getValue().getSignificantBits() <= 64 &&
       vocab.getInt() >= 1)
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "nn.vocab: expects a number of ids, at least 1, but got "
          << attr.getValue();
 }
 
-static LogicalResult verifyShape(const AttributePlace &place,
+static LogicalResult verifyShape(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
   if (shape &&
       llvm::all_of(shape.asArrayRef(), [](int64_t size) { return size >= 0; }))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << attr.getName().getValue()
          << ": expects an array of sizes from 0 but got " << attr.getValue();
 }
 
 /// Checks the shapes of a tensor that is stored flat.
-static LogicalResult verifyFlat(const AttributePlace &place,
+static LogicalResult verifyFlat(const AttributePosition &position,
                                 NamedAttribute attr) {
-  if (failed(verifyShape(place, attr)))
+  if (failed(verifyShape(position, attr)))
     return failure();
   auto get = [&](StringRef name) {
     return dyn_cast_or_null<DenseI64ArrayAttr>(
-        cast<FunctionOpInterface>(place.op).getArgAttr(place.index, name));
+        cast<FunctionOpInterface>(position.op)
+            .getArgAttr(position.index, name));
   };
   auto error = [&] {
-    return place.op->emitError() << "argument " << place.index << ": "
-                                 << attr.getName().getValue() << ": ";
+    return position.op->emitError() << "argument " << position.index << ": "
+                                    << attr.getName().getValue() << ": ";
   };
   auto stored = get(NNDialect::kStoredShapeAttr);
   auto logical = get(NNDialect::kLogicalShapeAttr);
@@ -119,15 +121,15 @@ static bool isFileName(StringRef name) {
 }
 
 /// Names become those of files.
-static LogicalResult verifyFileName(const AttributePlace &place,
+static LogicalResult verifyFileName(const AttributePosition &position,
                                     NamedAttribute attr) {
-  if (failed(expectString(place, attr)))
+  if (failed(expectString(position, attr)))
     return failure();
   if (isFileName(cast<StringAttr>(attr.getValue()).getValue()))
     return success();
-  return place.op->emitError()
-         << (place.holder == kOnArgument ? "argument " : "result ")
-         << place.index << ": " << attr.getName().getValue()
+  return position.op->emitError()
+         << (position.holder == kOnArgument ? "argument " : "result ")
+         << position.index << ": " << attr.getName().getValue()
          << ": expects a name for a file, of 1 to 251 bytes without '/' and "
             "control characters, but got "
          << attr.getValue();
@@ -135,22 +137,22 @@ static LogicalResult verifyFileName(const AttributePlace &place,
 
 /// What names an argument or a result: files and reports go by it, so no two
 /// have one name.
-static LogicalResult verifyName(const AttributePlace &place,
+static LogicalResult verifyName(const AttributePosition &position,
                                 NamedAttribute attr) {
-  if (failed(verifyFileName(place, attr)))
+  if (failed(verifyFileName(position, attr)))
     return failure();
-  bool isTensor = isa<RankedTensorType>(place.type);
+  bool isTensor = isa<RankedTensorType>(position.type);
   if (!isTensor && (attr.getName() == NNDialect::kParamAttr ||
                     attr.getName() == NNDialect::kStateAttr))
-    return place.op->emitError()
-           << "argument " << place.index << ": " << attr.getName().getValue()
-           << ": expects a ranked tensor but got " << place.type;
-  bool ofArgument = place.holder == kOnArgument;
+    return position.op->emitError()
+           << "argument " << position.index << ": " << attr.getName().getValue()
+           << ": expects a ranked tensor but got " << position.type;
+  bool ofArgument = position.holder == kOnArgument;
   ArrayRef<StringRef> keys =
       ofArgument ? ArrayRef(kArgumentNames) : ArrayRef(kResultNames);
-  if (!isFirstWith(place, keys))
+  if (!isFirstWith(position, keys))
     return success();
-  auto func = cast<FunctionOpInterface>(place.op);
+  auto func = cast<FunctionOpInterface>(position.op);
   unsigned count = ofArgument ? func.getNumArguments() : func.getNumResults();
   llvm::StringMap<unsigned> owners;
   for (unsigned i = 0; i < count; ++i)
@@ -162,7 +164,7 @@ static LogicalResult verifyName(const AttributePlace &place,
       auto [it, isNew] = owners.try_emplace(name.getValue(), i);
       StringRef what = ofArgument ? "argument " : "result ";
       if (!isNew)
-        return place.op->emitError()
+        return position.op->emitError()
                << what << i << ": " << key
                << ": expects a name of its own but got " << name
                << ", the name of " << what << it->second;
@@ -187,19 +189,19 @@ static constexpr KnownAttribute kKnown[] = {
 
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
+  return verifyKnownAttribute(kKnown, AttributePosition::onOp(op), attr);
 }
 
 LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                   unsigned argument,
                                                   NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onArgument(op, argument),
-                              attr);
+  return verifyKnownAttribute(
+      kKnown, AttributePosition::onArgument(op, argument), attr);
 }
 
 LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned result,
                                                      NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onResult(op, result),
+  return verifyKnownAttribute(kKnown, AttributePosition::onResult(op, result),
                               attr);
 }

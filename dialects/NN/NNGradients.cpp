@@ -61,10 +61,10 @@ static LogicalResult checkStats(GradientBuilder &g, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Einsums
 //===----------------------------------------------------------------------===//
 
-/// The gradient of one operand is a product of the other one and the result's:
+/// The gradient of one operand is an einsum of the other one and the result's:
 /// for `a,b->r` it is `r,b->a` and `a,r->b`. It is made in the operands'
 /// element type, summed into the one that is asked for. Where that is an f8 the
 /// result's gradient is quantized, once for both.
@@ -77,8 +77,8 @@ LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
   else
     std::tie(grad, scale) =
         buildQuantized(b.b, b.loc, grad, b.b.getType<Float8E5M2Type>());
-  auto product = [&](OpOperand &of, std::string spec, Value lhs, Value rhs,
-                     bool isLeft) {
+  auto contract = [&](OpOperand &of, std::string spec, Value lhs, Value rhs,
+                      bool isLeft) {
     SmallVector<Value> scales;
     if (scale)
       scales = {isLeft ? scale : getScales()[0],
@@ -87,13 +87,13 @@ LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
                  b.make<EinsumOp>(gradientType(g, of), spec, lhs, rhs, scales));
   };
   if (g.isNeeded(0))
-    product(getLhsMutable(),
-            (letters.result + "," + letters.rhs + "->" + letters.lhs).str(),
-            grad, getRhs(), /*isLeft=*/true);
+    contract(getLhsMutable(),
+             (letters.result + "," + letters.rhs + "->" + letters.lhs).str(),
+             grad, getRhs(), /*isLeft=*/true);
   if (g.isNeeded(1))
-    product(getRhsMutable(),
-            (letters.lhs + "," + letters.result + "->" + letters.rhs).str(),
-            getLhs(), grad, /*isLeft=*/false);
+    contract(getRhsMutable(),
+             (letters.lhs + "," + letters.result + "->" + letters.rhs).str(),
+             getLhs(), grad, /*isLeft=*/false);
   return success();
 }
 

@@ -86,8 +86,8 @@ void EinsumOp::build(OpBuilder &builder, OperationState &state, Type type,
   build(builder, state, type, spec, lhs, rhs, /*scales=*/ValueRange());
 }
 
-/// Types and scales of a product of f8.
-static LogicalResult verifyQuantizedProduct(EinsumOp op) {
+/// Types and scales of a matmul of f8.
+static LogicalResult verifyQuantizedMatmul(EinsumOp op) {
   Type out = typeOf(op.getResult()).getElementType();
   if (!isQuantized(typeOf(op.getLhs()).getElementType()) ||
       !isQuantized(typeOf(op.getRhs()).getElementType()) ||
@@ -154,7 +154,7 @@ LogicalResult EinsumOp::verify() {
   bool wider = isa<FloatType>(in) && isa<FloatType>(out) &&
                out.getIntOrFloatBitWidth() > in.getIntOrFloatBitWidth();
   if (isQuantized(in) || !getScales().empty())
-    return verifyQuantizedProduct(*this);
+    return verifyQuantizedMatmul(*this);
   if (in != typeOf(getRhs()).getElementType() || (in != out && !wider))
     return emitOpError("(C5) expects operands of one element type and a result "
                        "of that or a wider float but got ")

@@ -95,7 +95,7 @@ void AttentionOp::setPositionOffset(unsigned factor, Value offset) {
 }
 
 bool AttentionOp::absorbPadding(unsigned factor, int64_t size) {
-  // Scores sum over the dim: what lies beyond must be masked by the caller. A
+  // Scores sum over the dim: what is beyond must be masked by the caller. A
   // query or head of zeros gives the mean of the values.
   if (factor != Key)
     return false;
@@ -175,7 +175,7 @@ void EmbeddingOp::setPositionOffset(unsigned, Value offset) {
   addOffset(*this, getOffsetMutable(), offset);
 }
 
-/// Ids in padding may lie outside the table (positions that go on counting):
+/// Ids in padding may be outside the table (positions that go on counting):
 /// with an offset their rows are zeros.
 FailureOr<Operation *> EmbeddingOp::cloneWithShapes(OpBuilder &builder,
                                                     ValueRange operands,

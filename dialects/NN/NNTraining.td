@@ -118,8 +118,8 @@ def NN_EmbeddingBackwardOp : NN_Op<"embedding_backward",
     ["setPositionOffset", "absorbPadding", "commutesWithReduction"]> {
   let summary = "gradient of embedding's table";
   let description = [{
-    result[r, j] = sum of grad[..., j] over the places where ids[...] - offset is
-    r, in ascending order of places. Ids outside the table count nowhere.
+    result[r, j] = sum of grad[..., j] over the positions where ids[...] - offset is
+    r, in ascending order of positions. Ids outside the table count nowhere.
     (C1) grad has the shape of ids and the table's width; (C2) the result has
     rank 2 and grad's element type or a wider one.
 

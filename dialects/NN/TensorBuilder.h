@@ -15,7 +15,7 @@
 
 namespace tessera::nn {
 
-/// Builds elementwise ops and reductions on tensors at one place.
+/// Builds elementwise ops and reductions on tensors at one insertion point.
 struct TensorBuilder : ElementwiseBuilder {
   TensorBuilder(mlir::OpBuilder &b, mlir::Location loc)
       : ElementwiseBuilder{b, loc} {}

@@ -39,7 +39,7 @@ struct CallArgument {
     Null,     ///< A null pointer.
     /// Pointer to an array on the stack: addresses arena + `array[i]`, then
     /// `scalars`.
-    Words,
+    Packed,
     /// Pointer to an array on the stack: zeros, but `scalars[0]` at position
     /// `integer`; `array[0]` elements.
     Starts,

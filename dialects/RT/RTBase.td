@@ -21,7 +21,7 @@ def RT_Dialect : Dialect {
   let cppNamespace = "::tessera::rt";
   let summary = "Kernels, library calls and the arena of a compiled program";
   let description = [{
-    Two layers. The ops on tensors are *records*: a matrix product in the form a
+    Two layers. The ops on tensors are *records*: a matmul in the form a
     library takes, an attention, a strided copy, a call of an outlined kernel
     (phases `kernels` and `schedule`). The ops on *offsets* are calls of the C
     ABI in `runtime/include/tessera_rt.h`, one to one (phase `rt`). Offsets are
@@ -99,7 +99,7 @@ def RT_MatmulAttr : AttrDef<RT_Dialect, "MatmulLayout"> {
 }
 
 def RT_EpilogueKind : I32EnumAttr<"EpilogueKind",
-    "what a matrix product does beside its product", [
+    "the epilogue of a matmul", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Bias", 1, "bias">,
     I32EnumAttrCase<"Gelu", 2, "gelu">,
     I32EnumAttrCase<"GeluGradient", 3, "gelu_gradient">,

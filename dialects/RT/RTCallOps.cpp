@@ -34,9 +34,9 @@ static CallArgument array(ArrayRef<int64_t> values) {
 }
 /// A pointer to a constant descriptor, a struct of int64_t.
 template <typename Desc> static CallArgument descriptor(const Desc &desc) {
-  SmallVector<int64_t> words(sizeof(Desc) / sizeof(int64_t));
-  std::memcpy(words.data(), &desc, sizeof(Desc));
-  return array(words);
+  SmallVector<int64_t> fields(sizeof(Desc) / sizeof(int64_t));
+  std::memcpy(fields.data(), &desc, sizeof(Desc));
+  return array(fields);
 }
 static CallArgument null() { return {CallArgument::Null}; }
 static CallArgument scalar(Value value) {
@@ -51,10 +51,10 @@ static CallArgument dtype(Type type) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AxisOffsetOp::verify() {
-  bool positive = llvm::all_of(getDigits(), [](int64_t d) { return d >= 1; });
-  if (getDigits().size() % 2 || !positive)
+  bool positive = llvm::all_of(getAxes(), [](int64_t d) { return d >= 1; });
+  if (getAxes().size() % 2 || !positive)
     return emitOpError("(C1) expects pairs of a stride and a size but got ")
-           << getDigitsAttr();
+           << getAxesAttr();
   return success();
 }
 
@@ -149,22 +149,22 @@ LogicalResult CallEmbeddingBackwardOp::verify() {
 
 StringRef LaunchOp::getCallee() { return "tessera_rt_launch"; }
 Arguments LaunchOp::getCallArguments() {
-  CallArgument words{CallArgument::Words, 0,
-                     SmallVector<int64_t>(getOffsets())};
-  words.scalars.assign(getScalars().begin(), getScalars().end());
+  CallArgument packed{CallArgument::Packed, 0,
+                      SmallVector<int64_t>(getOffsets())};
+  packed.scalars.assign(getScalars().begin(), getScalars().end());
   int64_t count = getOffsets().size() + getScalars().size();
   CallArgument function{CallArgument::Function};
   function.symbol = getKernel();
-  return {function, words, int32(count), int64(getRows()), int64(getGrain())};
+  return {function, packed, int32(count), int64(getRows()), int64(getGrain())};
 }
 
 StringRef LaunchDeviceOp::getCallee() { return "tessera_rt_launch_device"; }
 Arguments LaunchDeviceOp::getCallArguments() {
-  CallArgument words{CallArgument::Words, 0,
-                     SmallVector<int64_t>(getOffsets())};
-  words.scalars.assign(getScalars().begin(), getScalars().end());
+  CallArgument packed{CallArgument::Packed, 0,
+                      SmallVector<int64_t>(getOffsets())};
+  packed.scalars.assign(getScalars().begin(), getScalars().end());
   int64_t count = getOffsets().size() + getScalars().size();
-  return {int32(getNumber()), words,
+  return {int32(getNumber()), packed,
           int32(count),       int64(getGrid()),
           int32(getBlock()),  int32(getShared())};
 }
@@ -270,7 +270,7 @@ static int64_t getFusionKind(EpilogueKind kind) {
 
 StringRef CallMatmulFusedOp::getCallee() { return "tessera_rt_matmul_fused"; }
 Arguments CallMatmulFusedOp::getCallArguments() {
-  auto place = [](std::optional<uint64_t> offset) {
+  auto optionalOffset = [](std::optional<uint64_t> offset) {
     return offset ? address(int64_t(*offset)) : null();
   };
   tessera_rt_matmul_fusion fusion = {};
@@ -285,10 +285,10 @@ Arguments CallMatmulFusedOp::getCallArguments() {
           descriptor(fusion),
           address(getOffsets()[0]),
           address(getOffsets()[1]),
-          place(getAddend()),
+          optionalOffset(getAddend()),
           address(getOffsets()[2]),
-          place(getBias()),
-          place(getAux())};
+          optionalOffset(getBias()),
+          optionalOffset(getAux())};
 }
 
 /// Descriptor and addresses of a call of attention.
@@ -345,7 +345,7 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
   desc.dtype = getRuntimeType(getElement()).value_or(-1);
   desc.result_dtype = getRuntimeType(getResultElement()).value_or(-1);
   desc.id_dtype = getRuntimeType(getIdElement()).value_or(-1);
-  desc.places = getSizes()[0];
+  desc.positions = getSizes()[0];
   desc.rows = getSizes()[1];
   desc.width = getSizes()[2];
   desc.accumulate = getAccumulate();
@@ -365,7 +365,7 @@ Arguments CallEmbeddingBackwardOp::getCallArguments() {
 template <typename Op>
 static Arguments collective(Op op, ArrayRef<CallArgument> rest) {
   Arguments arguments{int32(op.getSlot()), int64(op.getSequence()),
-                      array(op.getDigits()), int32(op.getDigits().size() / 2),
+                      array(op.getAxes()), int32(op.getAxes().size() / 2),
                       dtype(op.getElement())};
   llvm::append_range(arguments, rest);
   return arguments;

@@ -18,17 +18,17 @@ class RT_CallOp<string mnemonic, list<Trait> traits = []>
 def RT_AxisOffsetOp : RT_Op<"axis_offset", [Pure]> {
   let summary = "global position of a rank's block: tessera_rt_axis_offset";
   let description = [{
-    `digits` are pairs {stride, size} of the rank's number, major to minor; the
-    result is the number they form, times `size`.
-    (C1) an even number of digits, each stride and size at least 1.
+    `axes` are pairs {stride, size}, major to minor; the result is the row-major
+    number of the rank's coordinates on them, (rank / stride) % size, times `size`.
+    (C1) an even number of integers, each stride and size at least 1.
 
     ```mlir
     %0 = rt.axis_offset [1, 2] size 64 : index
     ```
   }];
-  let arguments = (ins DenseI64ArrayAttr:$digits, I64Attr:$local_size);
+  let arguments = (ins DenseI64ArrayAttr:$axes, I64Attr:$local_size);
   let results = (outs Index:$offset);
-  let assemblyFormat = "$digits `size` $local_size attr-dict `:` type($offset)";
+  let assemblyFormat = "$axes `size` $local_size attr-dict `:` type($offset)";
   let hasVerifier = 1;
 }
 
@@ -144,7 +144,7 @@ def RT_BlockBeginOp : RT_CallOp<"block_begin"> {
 def RT_BlockEndOp : RT_CallOp<"block_end"> {
   let summary = "a block of memory ends: tessera_rt_block_end";
   let description = [{
-    Checks the bytes behind it; `forget` fills it.
+    Checks the bytes after it; `forget` fills it.
 
     ```mlir
     rt.block_end 4096 bytes 256 forget
@@ -157,7 +157,7 @@ def RT_BlockEndOp : RT_CallOp<"block_end"> {
 def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
   let summary = "multiplies matrices: tessera_rt_matmul";
   let description = [{
-    `accumulate` adds the product to what lies at the result's offset.
+    `accumulate` adds the result to what is stored at its's offset.
 
     ```mlir
     rt.call_matmul <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8, ldc = 8,
@@ -177,9 +177,9 @@ def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
 }
 
 def RT_CallMatmulFusedOp : RT_CallOp<"call_matmul_fused"> {
-  let summary = "a product with what follows: tessera_rt_matmul_fused";
+  let summary = "a matmul with what follows: tessera_rt_matmul_fused";
   let description = [{
-    `add` is the offset of what is added to the product, `bias` that of the bias
+    `add` is the offset of what is added to the result, `bias` that of the bias
     or of sums, with their type, `aux` that of GELU's argument.
 
     ```mlir
@@ -273,8 +273,8 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
 def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
   let summary = "sums of rows by index: tessera_rt_embedding_backward";
   let description = [{
-    `sizes` are places, rows and width; offsets of grad, ids and result.
-    `accumulate` adds the sums to what lies there.
+    `sizes` are positions, rows and width; offsets of grad, ids and result.
+    `accumulate` adds the sums to what is there.
     (C1) three sizes, three byte offsets.
 
     ```mlir
@@ -296,16 +296,16 @@ def RT_CallEmbeddingBackwardOp : RT_CallOp<"call_embedding_backward"> {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// `digits` are the group: pairs {stride, size}. `sequence` is the number of the
+/// `axes` are those of the group: pairs {stride, size}. `sequence` is the number of the
 /// collective in the program.
 class RT_StartOp<string mnemonic, dag args, string format>
     : RT_CallOp<mnemonic # "_start"> {
   let summary = "starts a collective: tessera_rt_" # mnemonic # "_start";
   let arguments = !con((ins I64Attr:$slot, I64Attr:$sequence,
-                            DenseI64ArrayAttr:$digits), args,
+                            DenseI64ArrayAttr:$axes), args,
                        (ins TypeAttr:$element));
   let assemblyFormat = [{
-    `slot` $slot `sequence` $sequence `over` $digits }] # format # [{
+    `slot` $slot `sequence` $sequence `over` $axes }] # format # [{
     attr-dict `:` $element
   }];
 }

@@ -30,12 +30,12 @@ struct MatmulCost : CostOpInterface::ExternalModel<MatmulCost<Op>, Op> {
   }
 };
 
-template <typename Op, int products>
-struct Attention : CostOpInterface::ExternalModel<Attention<Op, products>, Op> {
+template <typename Op, int matmuls>
+struct Attention : CostOpInterface::ExternalModel<Attention<Op, matmuls>, Op> {
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<Op>(op);
     return getAttentionCost(attention.getQ(), attention.getK(),
-                            attention.getCausal(), products);
+                            attention.getCausal(), matmuls);
   }
 };
 

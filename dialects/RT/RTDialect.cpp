@@ -49,20 +49,21 @@ void RTDialect::initialize() {
 
 /// One offset a result on an op, one an argument on a function; none of a value
 /// that is no tensor is negative otherwise.
-static LogicalResult verifyOffsets(const AttributePlace &place,
+static LogicalResult verifyOffsets(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto offsets = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-  auto func = dyn_cast<func::FuncOp>(place.op);
-  int64_t expected = func ? func.getNumArguments() : place.op->getNumResults();
+  auto func = dyn_cast<func::FuncOp>(position.op);
+  int64_t expected =
+      func ? func.getNumArguments() : position.op->getNumResults();
   if (!offsets || offsets.size() != expected)
-    return place.op->emitError() << "rt.offsets: expects " << expected
-                                 << " offsets but got " << attr.getValue();
+    return position.op->emitError() << "rt.offsets: expects " << expected
+                                    << " offsets but got " << attr.getValue();
   return success();
 }
 
-static LogicalResult verifyReuse(const AttributePlace &place,
+static LogicalResult verifyReuse(const AttributePosition &position,
                                  NamedAttribute attr) {
-  auto func = dyn_cast<func::FuncOp>(place.op);
+  auto func = dyn_cast<func::FuncOp>(position.op);
   if (!func)
     return success();
   auto pairs = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
@@ -78,45 +79,45 @@ static LogicalResult verifyReuse(const AttributePlace &place,
   return success();
 }
 
-static LogicalResult verifyTriples(const AttributePlace &place,
+static LogicalResult verifyTriples(const AttributePosition &position,
                                    NamedAttribute attr) {
   auto triples = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
   if (triples && triples.size() % 3 == 0)
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << attr.getName().getValue() << ": expects triples but got "
          << attr.getValue();
 }
 
-static LogicalResult verifyTarget(const AttributePlace &place,
+static LogicalResult verifyTarget(const AttributePosition &position,
                                   NamedAttribute attr) {
   auto text = dyn_cast<StringAttr>(attr.getValue());
   if (text && parseTarget(text.getValue()))
     return success();
-  return place.op->emitError() << "rt.target: expects \"host\", \"cuda\" or "
-                                  "\"cuda-emulated\" on a module but got "
-                               << attr.getValue();
+  return position.op->emitError() << "rt.target: expects \"host\", \"cuda\" or "
+                                     "\"cuda-emulated\" on a module but got "
+                                  << attr.getValue();
 }
 
-static LogicalResult verifyWhile(const AttributePlace &place,
+static LogicalResult verifyWhile(const AttributePosition &position,
                                  NamedAttribute attr) {
-  auto loop = dyn_cast<LoopLikeOpInterface>(place.op);
+  auto loop = dyn_cast<LoopLikeOpInterface>(position.op);
   auto flag =
-      RankedTensorType::get({}, IntegerType::get(place.op->getContext(), 1));
+      RankedTensorType::get({}, IntegerType::get(position.op->getContext(), 1));
   if (isa<UnitAttr>(attr.getValue()) && loop && !loop.getInits().empty() &&
       loop.getInits().front().getType() == flag)
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "rt.while: expects a unit attribute on a loop "
             "that carries a tensor<i1> first but got "
          << attr.getValue();
 }
 
-static LogicalResult verifyMemory(const AttributePlace &place,
+static LogicalResult verifyMemory(const AttributePosition &position,
                                   NamedAttribute attr) {
   if (isa<DictionaryAttr>(attr.getValue()))
     return success();
-  return place.op->emitError()
+  return position.op->emitError()
          << "rt.memory: expects a dictionary but got " << attr.getValue();
 }
 
@@ -139,7 +140,7 @@ static constexpr KnownAttribute kKnown[] = {
 
 LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
-  return verifyKnownAttribute(kKnown, AttributePlace::onOp(op), attr);
+  return verifyKnownAttribute(kKnown, AttributePosition::onOp(op), attr);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- RTInterfaces.td - Reuse of places, calls ------------*- tablegen -*-===//
+//===- RTInterfaces.td - Reuse of memory, calls ------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@ def ReuseOpInterface : OpInterface<"ReuseOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
     An op on tensors that says which of its results may be written over which of
-    its operands: the planner of the arena then gives both one place, if the
+    its operands: the planner of the arena then gives both one offset, if the
     operand dies here.
   }];
   let methods = [
     InterfaceMethod<[{
-      True if result `result` may lie where operand `operand` lies. Both have
+      True if result `result` may be stored where operand `operand` is. Both have
       equally many bytes.
     }], "bool", "mayReuse", (ins "unsigned":$result, "unsigned":$operand)>,
   ];

@@ -22,7 +22,7 @@ static int64_t reach(int64_t batch, int64_t stride, int64_t rows, int64_t ld,
   return (batch - 1) * stride + (rows - 1) * ld + row;
 }
 
-/// What a product's layout says of its tensors (labels C2 to C4).
+/// What a matmul's layout says of its tensors (labels C2 to C4).
 template <typename Op> static LogicalResult verifyLayout(Op op) {
   MatmulLayoutAttr l = op.getLayout();
   struct Stored {
@@ -56,8 +56,8 @@ template <typename Op> static LogicalResult verifyLayout(Op op) {
   return success();
 }
 
-/// What products have in common (labels C1 to C4).
-template <typename Op> static LogicalResult verifyProduct(Op op) {
+/// What matmuls have in common (labels C1 to C4).
+template <typename Op> static LogicalResult verifyMatmul(Op op) {
   Type a = op.getLhs().getType().getElementType();
   Type b = op.getRhs().getType().getElementType();
   Type c = op.getResult().getType().getElementType();
@@ -87,7 +87,7 @@ bool ScaledMatmulOp::mayReuse(unsigned, unsigned operand) {
   return getInit() && operand == 4;
 }
 
-LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
+LogicalResult MatmulOp::verify() { return verifyMatmul(*this); }
 
 bool MatmulOp::mayReuse(unsigned, unsigned operand) {
   return getInit() && operand == 2;
@@ -164,7 +164,7 @@ static LogicalResult verifyEpilogueTypes(MatmulFusedOp op) {
 }
 
 LogicalResult MatmulFusedOp::verify() {
-  return success(succeeded(verifyProduct(*this)) &&
+  return success(succeeded(verifyMatmul(*this)) &&
                  succeeded(verifyEpilogueForm(*this)) &&
                  succeeded(verifyEpilogueTypes(*this)));
 }
@@ -275,18 +275,18 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult AssembleOp::verify() {
-  if (getPieces().size() != getStarts().size() || getPieces().empty())
-    return emitOpError("(C1) expects a start for each piece but got ")
-           << getStarts().size() << " for " << getPieces().size();
-  auto type = cast<RankedTensorType>(getPieces().front().getType());
+  if (getChunks().size() != getStarts().size() || getChunks().empty())
+    return emitOpError("(C1) expects a start for each chunk but got ")
+           << getStarts().size() << " for " << getChunks().size();
+  auto type = cast<RankedTensorType>(getChunks().front().getType());
   int64_t dim = getDim();
   SmallVector<int64_t> shape(type.getShape());
-  bool isRight = llvm::all_equal(getPieces().getTypes()) && dim >= 0 &&
+  bool isRight = llvm::all_equal(getChunks().getTypes()) && dim >= 0 &&
                  dim < type.getRank();
   if (isRight)
-    shape[dim] *= getPieces().size();
+    shape[dim] *= getChunks().size();
   if (!isRight || getResult().getType() != type.clone(shape))
-    return emitOpError("(C2) expects pieces of one type and a result of all of "
+    return emitOpError("(C2) expects chunks of one type and a result of all of "
                        "them along dimension ")
            << dim << " but got " << type << " and " << getResult().getType();
   return success();
@@ -366,11 +366,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto func = lookupKernel<FunctionOpInterface>(*this, tables, getKernelAttr());
   if (!func)
     return failure();
-  size_t words = getOffsets().size() + getScalars().size();
-  if (func.getNumArguments() != words + 2)
+  size_t arguments = getOffsets().size() + getScalars().size();
+  if (func.getNumArguments() != arguments + 2)
     return emitOpError("(C1) expects ")
            << int64_t(func.getNumArguments()) - 2 << " offsets and scalars for "
-           << getKernelAttr() << " but got " << words;
+           << getKernelAttr() << " but got " << arguments;
   if (int64_t(getRows()) < 1 || int64_t(getGrain()) < 1)
     return emitOpError("(C2) expects rows and grain of at least 1 but got ")
            << int64_t(getRows()) << " and " << int64_t(getGrain());
@@ -400,10 +400,10 @@ LogicalResult LaunchDeviceOp::verifySymbolUses(SymbolTableCollection &tables) {
            << number << " for " << getKernelAttr() << " but got "
            << getNumber();
   // Later phases give kernels other types.
-  size_t words = getOffsets().size() + getScalars().size();
-  if (func.getNumArguments() != words)
+  size_t arguments = getOffsets().size() + getScalars().size();
+  if (func.getNumArguments() != arguments)
     return emitOpError("(C1) expects ")
            << func.getNumArguments() << " offsets and scalars for "
-           << getKernelAttr() << " but got " << words;
+           << getKernelAttr() << " but got " << arguments;
   return success();
 }

@@ -12,14 +12,14 @@ include "dialects/RT/RTBase.td"
 
 def RT_MatmulOp : RT_Op<"matmul", [Pure,
     DeclareOpInterfaceMethods<ReuseOpInterface>]> {
-  let summary = "a matrix product in the form of a library call";
+  let summary = "a matmul in the form of a library call";
   let description = [{
     Reads the operands and writes the result as the layout says, whatever their
     shapes: an einsum whose dimensions fall into batch, rows, columns and a
-    contracted part is one of these without a copy. With `init` the product is
+    contracted part is one of these without a copy. With `init` the matmul is
     added to it.
     (C1) the operands have one element type, f32, bf16, f16 or f64; the result has
-    it too, or f32 with bf16 or f16 operands; (C2) no access of the layout lies outside
+    it too, or f32 with bf16 or f16 operands; (C2) no access of the layout is outside
     its tensor; (C3) the layout covers each element of the result once; (C4)
     init has the result's type.
 
@@ -41,9 +41,9 @@ def RT_MatmulOp : RT_Op<"matmul", [Pure,
 
 def RT_MatmulFusedOp : RT_Op<"matmul_fused", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<ReuseOpInterface>]> {
-  let summary = "a matrix product with a part of what follows it";
+  let summary = "a matmul with a part of what follows it";
   let description = [{
-    P = the product, as `rt.matmul` says it, plus `init` where there is one; the
+    P = the result of `rt.matmul`, plus `init` where there is one; the
     rest follows for each element, of rows and columns of the layout's result:
     * `none`: the result is P.
     * `bias`: P + bias, which has an element a column.
@@ -53,8 +53,8 @@ def RT_MatmulFusedOp : RT_Op<"matmul_fused", [Pure, AttrSizedOperandSegments,
     * `lhs_sums`, `rhs_sums`: P; `extra` is the sum of each column of the
       operand as it is stored, over the dimension that is contracted.
 
-    Arithmetic is that of the product's sums, f32 at least, and what is written
-    is rounded once; the runtime may do the product first, rounded to the
+    Arithmetic is that of the matmul's sums, f32 at least, and what is written
+    is rounded once; the runtime may do the matmul first, rounded to the
     result's type, and then the rest.
     (C1) to (C4) of `rt.matmul`; (C5) one batch, whose result is stored row after
     row; (C6) no operand or result but those that the kind has: init all but
@@ -87,7 +87,7 @@ def RT_MatmulFusedOp : RT_Op<"matmul_fused", [Pure, AttrSizedOperandSegments,
 
 def RT_ScaledMatmulOp : RT_Op<"scaled_matmul", [Pure,
     DeclareOpInterfaceMethods<ReuseOpInterface>]> {
-  let summary = "a product of matrices in 8 bits in the form of a library call";
+  let summary = "a matmul in 8 bits in the form of a library call";
   let description = [{
     As `rt.matmul`, with one number by which each element of an operand is
     multiplied to give its value.
@@ -206,7 +206,7 @@ def RT_CopyOp : RT_Op<"copy", [Pure]> {
     the source's row-major order; plus `start * strides[dim]` where there is a
     start that is known at run time only.
     (C1) one stride a dimension of the result; (C2) element types agree; (C3)
-    without a start every element read lies in the source; (C4) dim is a
+    without a start every element read is in the source; (C4) dim is a
     dimension of the result; (C5) at most 8 dimensions.
 
     ```mlir
@@ -246,23 +246,23 @@ def RT_ConcatOp : RT_Op<"concat", [Pure]> {
 }
 
 def RT_AssembleOp : RT_Op<"assemble", [Pure, AttrSizedOperandSegments]> {
-  let summary = "tensors one after the other, at places known at run time";
+  let summary = "tensors one after the other, at offsets known at run time";
   let description = [{
-    Piece s lies at position `starts[s]` of the result's dimension `dim`. The
-    places are those of the pieces one after the other, in any order.
-    (C1) a start for each piece; (C2) the pieces have one type; the result has it,
-    with as many times their size in `dim` as there are pieces.
+    Chunk s is at position `starts[s]` of the result's dimension `dim`. The
+    starts are those of the chunks one after the other, in any order.
+    (C1) a start for each chunk; (C2) the chunks have one type; the result has it,
+    with as many times their size in `dim` as there are chunks.
 
     ```mlir
     %r = rt.assemble %a, %b at %i, %j dim 0
         : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
     ```
   }];
-  let arguments = (ins Variadic<RT_Tensor>:$pieces, Variadic<Index>:$starts,
+  let arguments = (ins Variadic<RT_Tensor>:$chunks, Variadic<Index>:$starts,
                        I64Attr:$dim);
   let results = (outs RT_Tensor:$result);
   let assemblyFormat = [{
-    $pieces `at` $starts `dim` $dim attr-dict `:` type($pieces) `->`
+    $chunks `at` $starts `dim` $dim attr-dict `:` type($chunks) `->`
     type($result)
   }];
   let hasVerifier = 1;

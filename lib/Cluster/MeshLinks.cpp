@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups are runs of device numbers with a stride; how many of them lie in one
+// Groups are runs of device numbers with a stride; how many of them are in one
 // group of a level follows from the stride and the level's size.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +14,7 @@
 using namespace llvm;
 using namespace tessera;
 
-/// Appends a span, joined to the last one if that lies on the same level.
+/// Appends a span, joined to the last one if that is on the same level.
 static void append(LinkSpans &spans, const LinkSpan &span) {
   if (span.size == 1)
     return;
@@ -55,7 +55,7 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
     int64_t left = mesh.sizes[axis], reach = stride;
     for (auto [index, level] : llvm::enumerate(cluster.levels)) {
       // Neighbours at distance `reach` share a group of this level if a whole
-      // number of them fills it, or if the whole mesh lies in one; the
+      // number of them fills it, or if the whole mesh is in one; the
       // outermost level takes what is left.
       bool last = index + 1 == cluster.levels.size();
       int64_t inside = 1;
@@ -79,7 +79,7 @@ MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
 
 /// The part [skip, skip * size) of an axis, counted from its minor end, of the
 /// spans from the inside out.
-static LinkSpans cut(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
+static LinkSpans slice(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
   LinkSpans result;
   for (LinkSpan span : spans) {
     if (size == 1)
@@ -89,7 +89,7 @@ static LinkSpans cut(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
       continue;
     }
     if (span.size % skip) {
-      // No border: all that is left counts as lying here or further out.
+      // No boundary: all that is left counts as being here or further out.
       span.size = size;
       append(result, span);
       return result;
@@ -112,7 +112,7 @@ LinkSpans MeshLinks::spansOf(const Mesh &mesh, ArrayRef<AxisRef> group) const {
   LinkSpans all;
   for (const AxisRef &ref : group) {
     int64_t skip = mesh.sizes[ref.axis] / ref.end();
-    all.append(cut(axes[ref.axis], skip, ref.size));
+    all.append(slice(axes[ref.axis], skip, ref.size));
   }
   unsigned levels = 0;
   for (const LinkSpan &span : all)

@@ -1,12 +1,12 @@
-//===- ColumnReductions.cpp - Column sums beside their rows ---------------===//
+//===- ColumnReductions.cpp - Column reductions beside their rows ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sum of columns (a bias's gradient, a norm's gain) reads what a kernel of
-// rows reads or makes as well. Where it is cut into parts of rows that follow
-// each other, a team of threads that does these rows one by one can add their
-// columns on the way: the tensor is read once for both.
+// A column reduction (a bias's gradient, a norm's gain) reads what a kernel of
+// rows reads or makes as well. Where it is split into chunks of neighbouring
+// rows, the threads that do these rows one by one can add their columns on the
+// way: the tensor is read once for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,14 +37,14 @@ tessera::getFusedColumnReduction(linalg::GenericOp op) {
     auto divisor = quotient && quotient.getKind() == AffineExprKind::FloorDiv
                        ? dyn_cast<AffineConstantExpr>(quotient.getRHS())
                        : AffineConstantExpr();
-    if (!divisor || sum.steps ||
+    if (!divisor || sum.rowsPerSum ||
         quotient.getLHS() != getAffineDimExpr(i, op.getContext()) ||
         sizes[i] % divisor.getValue() != 0)
       return std::nullopt;
-    sum.steps = divisor.getValue();
+    sum.rowsPerSum = divisor.getValue();
     sum.rowLoops = i + 1;
   }
-  if (!sum.steps)
+  if (!sum.rowsPerSum)
     return std::nullopt;
   for (int64_t size : ArrayRef(sizes).take_front(sum.rowLoops))
     sum.rows *= size;
@@ -86,14 +86,15 @@ static bool hasNeighbour(linalg::GenericOp op, int64_t rows) {
   return false;
 }
 
-/// The rows that one part adds: enough parts keep a GPU busy, and a part is
+/// The rows that one chunk adds: enough chunks keep a GPU busy, and a chunk is
 /// worth its row of sums in memory. 0 where there are no such.
-static int64_t getSteps(int64_t rows, int64_t lastLoop) {
-  constexpr int64_t kParts = 1024, kLeastParts = 256, kLeastSteps = 8;
-  int64_t most = std::max(rows / kParts, kLeastSteps);
-  for (int64_t steps = std::min(most, lastLoop); steps >= kLeastSteps; --steps)
-    if (lastLoop % steps == 0)
-      return rows / steps >= kLeastParts ? steps : 0;
+static int64_t getRowsPerSum(int64_t rows, int64_t lastLoop) {
+  constexpr int64_t kChunks = 1024, kLeastChunks = 256, kLeastRows = 8;
+  int64_t most = std::max(rows / kChunks, kLeastRows);
+  for (int64_t rowsPerSum = std::min(most, lastLoop); rowsPerSum >= kLeastRows;
+       --rowsPerSum)
+    if (lastLoop % rowsPerSum == 0)
+      return rows / rowsPerSum >= kLeastChunks ? rowsPerSum : 0;
   return 0;
 }
 
@@ -119,10 +120,10 @@ tessera::planFusedColumnReduction(linalg::GenericOp op) {
       op.getMatchingIndexingMap(op.getDpsInitOperand(0)) !=
           all.getMinorSubMap(loops - rowLoops))
     return std::nullopt;
-  int64_t steps = getSteps(rows, sizes[rowLoops - 1]);
-  if (!steps || !hasNeighbour(op, rows))
+  int64_t rowsPerSum = getRowsPerSum(rows, sizes[rowLoops - 1]);
+  if (!rowsPerSum || !hasNeighbour(op, rows))
     return std::nullopt;
   SmallVector<AffineExpr> exprs(all.getResults());
-  exprs[rowLoops - 1] = exprs[rowLoops - 1].floorDiv(steps);
+  exprs[rowLoops - 1] = exprs[rowLoops - 1].floorDiv(rowsPerSum);
   return AffineMap::get(loops, 0, exprs, context);
 }

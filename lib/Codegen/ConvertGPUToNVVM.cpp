@@ -45,7 +45,7 @@ static void describeShared(gpu::GPUModuleOp device) {
       global.setLinkage(LLVM::Linkage::External);
 }
 
-/// Tensors of one launch do not overlap (a result that lies over an operand is
+/// Tensors of one launch do not overlap (a result that overwrites an operand is
 /// the same argument) and are aligned as the arena is.
 static void describeArguments(gpu::GPUModuleOp device) {
   Builder b(device.getContext());

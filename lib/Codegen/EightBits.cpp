@@ -28,7 +28,7 @@ constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000,
 struct Format {
   /// Bits of fraction, and how much more exponents are in f32.
   int fraction, bias;
-  /// The code of what lies beyond: infinity or NaN.
+  /// The code of what is beyond: infinity or NaN.
   int32_t beyond;
   bool hasInfinity;
 

@@ -71,8 +71,8 @@ void GPUPlanner::chooseWork(OpPlan &op) {
   linalg::GenericOp generic = op.op;
   bool hasOneElement = op.parallel.size == 1;
   if (auto sum = getFusedColumnReduction(generic)) {
-    op.work = RowWork::Carried;
-    plan.steps = sum->steps;
+    op.work = RowWork::FusedColumnReduction;
+    plan.rowsPerSum = sum->rowsPerSum;
     return;
   }
   if (op.reductions.size == 1) {
@@ -88,7 +88,7 @@ void GPUPlanner::chooseWork(OpPlan &op) {
     return;
   }
   op.work = op.parallel.loops.back() > op.reductions.loops.back()
-                ? RowWork::Columns
+                ? RowWork::ColumnReduction
                 : RowWork::Sums;
 }
 
@@ -143,9 +143,9 @@ int64_t GPUPlanner::bestVector(const OpPlan &op) const {
   return 1;
 }
 
-/// Whether the threads of a team take chunks of the op's rows.
+/// Whether the threads of a row take chunks of the op's rows.
 static bool isChunked(const OpPlan &op) {
-  return isShared(op) || op.work == RowWork::Columns;
+  return isShared(op) || op.work == RowWork::ColumnReduction;
 }
 
 /// One width for all ops of equally long rows, so that they share them alike.
@@ -200,8 +200,8 @@ bool GPUPlanner::makeFlat() {
     addOps(count);
     if (!isElementwise())
       continue;
-    // In one row of everything, what is done once a row would be done by every
-    // thread.
+    // In one row of everything, what is done once per row would be done by
+    // every thread.
     bool hasScalars = llvm::any_of(
         plan.ops, [](const OpPlan &op) { return op.work == RowWork::Scalar; });
     if (count == 1 && rows != 1 && hasScalars)
@@ -217,11 +217,12 @@ bool GPUPlanner::makeFlat() {
             ? wantedBlock
             : std::clamp<int64_t>(llvm::alignTo(threads, kWarp), kWarp, kBlock);
     plan.grid = llvm::divideCeil(threads, plan.block);
-    plan.team = chunks;
+    plan.threadsPerRow = chunks;
     for (const OpPlan &op : plan.ops)
       for (Value value : op.op->getResults())
-        plan.places[value] = rowElements(value) == 1 ? ValuePlace::Scalar
-                                                     : ValuePlace::Registers;
+        plan.valueStorage[value] = rowElements(value) == 1
+                                       ? ValueStorage::Scalar
+                                       : ValueStorage::Registers;
     return true;
   }
   addOps(rows);
@@ -229,7 +230,7 @@ bool GPUPlanner::makeFlat() {
 }
 
 //===----------------------------------------------------------------------===//
-// Teams
+// Threads of a row, rows of a block
 //===----------------------------------------------------------------------===//
 
 int64_t GPUPlanner::widest() const {
@@ -250,7 +251,7 @@ int64_t GPUPlanner::countHeld() const {
     for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
       if (isa<RankedTensorType>(operand->get().getType()))
         read.insert(operand->get());
-    int64_t elements = op.rounds * op.vector;
+    int64_t elements = op.chunksPerThread * op.vector;
     for (OpOperand *operand : linalg::GenericOp(op.op).getDpsInputOperands())
       if (read.erase(operand->get()) && ++readers[operand->get()] == 2)
         held += elements;
@@ -260,32 +261,33 @@ int64_t GPUPlanner::countHeld() const {
   return held;
 }
 
-void GPUPlanner::chooseTeam() {
+void GPUPlanner::chooseThreadsPerRow() {
   int64_t chunks = widest();
-  int64_t rows = plan.rows / plan.steps;
+  int64_t rows = plan.rows / plan.rowsPerSum;
   bool fewRows = rows < 264;
-  auto setTeam = [&](int64_t team, int64_t teams) {
-    plan.team = team;
-    plan.teams = teams;
+  auto setSizes = [&](int64_t threadsPerRow, int64_t rowsPerBlock) {
+    plan.threadsPerRow = threadsPerRow;
+    plan.rowsPerBlock = rowsPerBlock;
     for (OpPlan &op : plan.ops)
-      op.rounds = llvm::divideCeil(op.chunks, team);
+      op.chunksPerThread = llvm::divideCeil(op.chunks, threadsPerRow);
   };
-  auto inWarp = [&](int64_t team) {
+  auto inWarp = [&](int64_t threadsPerRow) {
     int64_t block = wantedBlock ? wantedBlock : 4 * kWarp;
     int64_t most = llvm::PowerOf2Ceil(rows);
-    int64_t teams = std::min(block / team, most);
+    int64_t rowsPerBlock = std::min(block / threadsPerRow, most);
     // Whole warps, so that all lanes take part in shuffles.
-    teams = std::max(teams, kWarp / team);
-    setTeam(team, wantedBlock ? block / team : teams);
+    rowsPerBlock = std::max(rowsPerBlock, kWarp / threadsPerRow);
+    setSizes(threadsPerRow, wantedBlock ? block / threadsPerRow : rowsPerBlock);
   };
   auto inBlock = [&] {
-    bool hasColumns = llvm::any_of(
-        plan.ops, [](const OpPlan &op) { return op.work == RowWork::Columns; });
+    bool hasColumns = llvm::any_of(plan.ops, [](const OpPlan &op) {
+      return op.work == RowWork::ColumnReduction;
+    });
     int64_t wanted = hasColumns ? chunks * llvm::divideCeil(kBlock, chunks)
                                 : llvm::divideCeil(chunks, 2);
-    int64_t team =
+    int64_t threadsPerRow =
         std::clamp<int64_t>(llvm::alignTo(wanted, kWarp), 2 * kWarp, kMaxBlock);
-    setTeam(wantedBlock ? wantedBlock : team, 1);
+    setSizes(wantedBlock ? wantedBlock : threadsPerRow, 1);
   };
   if (needsBlock)
     inBlock();
@@ -295,14 +297,15 @@ void GPUPlanner::chooseTeam() {
     inWarp(kWarp);
   else
     inBlock();
-  if (plan.teams > 1 && plan.team == kWarp && countHeld() > kMaxRegisters)
+  if (plan.rowsPerBlock > 1 && plan.threadsPerRow == kWarp &&
+      countHeld() > kMaxRegisters)
     inBlock();
-  plan.block = plan.team * plan.teams;
-  plan.grid = llvm::divideCeil(rows, plan.teams);
+  plan.block = plan.threadsPerRow * plan.rowsPerBlock;
+  plan.grid = llvm::divideCeil(rows, plan.rowsPerBlock);
   for (OpPlan &op : plan.ops) {
-    if (op.work == RowWork::Columns && op.chunks < plan.team) {
-      op.splits = std::min(plan.team / op.chunks, op.reductions.size);
-      // Parts of sums in at most a quarter of the shared memory.
+    if (op.work == RowWork::ColumnReduction && op.chunks < plan.threadsPerRow) {
+      op.splits = std::min(plan.threadsPerRow / op.chunks, op.reductions.size);
+      // Partial sums in at most a quarter of the shared memory.
       int64_t bytes = 0;
       for (Value value : op.op->getResults())
         bytes += op.parallel.size *
@@ -315,11 +318,11 @@ void GPUPlanner::chooseTeam() {
       if (!combines)
         op.splits = 1;
     }
-    if (isShared(op) && op.rounds * op.vector > kMaxHeld)
+    if (isShared(op) && op.chunksPerThread * op.vector > kMaxHeld)
       plan.unrolled = false;
   }
   // Sums that are carried are in registers, whatever else there is.
-  plan.unrolled |= plan.steps > 1;
+  plan.unrolled |= plan.rowsPerSum > 1;
   plan.keepsLoads = plan.unrolled && countHeld() <= kMaxRegisters;
 }
 
@@ -327,24 +330,24 @@ KernelPlan GPUPlanner::run() {
   int64_t rows =
       kernel->getAttrOfType<IntegerAttr>(rt::RTDialect::kRowsAttr).getInt();
   addOps(rows);
-  if (plan.steps == 1 && makeFlat())
+  if (plan.rowsPerSum == 1 && makeFlat())
     return plan;
   chooseVectors();
-  // Where values lie depends on the team, and who waits on where they lie; a
-  // team that may wait is a block.
-  for (bool settled = false; !settled;) {
+  // Where values are kept depends on the threads of a row, and who waits on
+  // where they are kept; a row whose threads may wait has a block.
+  for (bool converged = false; !converged;) {
     for (OpPlan &op : plan.ops)
       op.waits = false;
     plan.unrolled = true;
     bool before = needsBlock;
-    chooseTeam();
-    placeValues();
+    chooseThreadsPerRow();
+    chooseStorage();
     // One copy of shared memory: it is of the block's only row.
-    needsBlock |= llvm::any_of(plan.places, [](const auto &entry) {
-      return entry.second == ValuePlace::Shared;
+    needsBlock |= llvm::any_of(plan.valueStorage, [](const auto &entry) {
+      return entry.second == ValueStorage::Shared;
     });
     findWaits();
-    settled = before == needsBlock;
+    converged = before == needsBlock;
   }
   layOutShared();
   return plan;

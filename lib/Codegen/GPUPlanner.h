@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From shapes and maps: what each op does in a row, how many neighbours a
-// thread takes, how many threads a row has, and where values lie.
+// thread takes, how many threads a row has, and where values are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace tessera {
 
-/// Whether the threads of a team share an op's rows element by element.
+/// Whether the threads of a row share an op's rows element by element.
 inline bool isShared(const OpPlan &op) {
   return op.work == RowWork::Elements || op.work == RowWork::Reduction ||
-         op.work == RowWork::Carried;
+         op.work == RowWork::FusedColumnReduction;
 }
 
 /// Plans one kernel.
@@ -37,9 +37,9 @@ private:
   int64_t bestVector(const OpPlan &op) const;
   bool makeFlat();
   bool isElementwise() const;
-  void chooseTeam();
+  void chooseThreadsPerRow();
   int64_t widest() const;
-  void placeValues();
+  void chooseStorage();
   bool isReadAlike(mlir::Value value) const;
   void findWaits();
   void layOutShared();

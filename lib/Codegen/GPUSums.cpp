@@ -35,21 +35,21 @@ void GPUThreadCode::lowerCarried() {
   chunk.clear();
 }
 
-/// The rows of a part, one after the other, then its sums.
-void GPUThreadCode::lowerSteps(Value part) {
-  Value first = scale(part, plan.steps);
+/// The rows of a chunk, one after the other, then its sums.
+void GPUThreadCode::lowerRowsInTurn(Value chunk) {
+  Value first = scale(chunk, plan.rowsPerSum);
   SmallVector<Value> starts;
   for (const OpPlan &next : plan.ops) {
-    if (next.work != RowWork::Carried)
+    if (next.work != RowWork::FusedColumnReduction)
       continue;
     op = &next;
     Elements &sums = carried[op];
-    for (int64_t i = 0; i < next.rounds * next.vector; ++i)
+    for (int64_t i = 0; i < next.chunksPerThread * next.vector; ++i)
       llvm::append_range(sums, neutralValues());
     llvm::append_range(starts, sums);
   }
   auto loop =
-      scf::ForOp::create(b, index(0), index(plan.steps), index(1), starts);
+      scf::ForOp::create(b, index(0), index(plan.rowsPerSum), index(1), starts);
   auto take = [&](ValueRange values) {
     for (auto &[next, sums] : carried) {
       llvm::copy(values.take_front(sums.size()), sums.begin());
@@ -62,7 +62,7 @@ void GPUThreadCode::lowerSteps(Value part) {
     row = add(first, loop.getInductionVar());
     take(loop.getRegionIterArgs());
     lowerOps();
-    // The next row's parts of sums come where this one's are read.
+    // The next row's partial sums come where this one's are read.
     if (plan.sharedBytes)
       gpu::BarrierOp::create(b);
     SmallVector<Value> sums;
@@ -89,7 +89,7 @@ void GPUThreadCode::lowerSteps(Value part) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums of a team
+// Sums over the threads of a row
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> GPUThreadCode::neutralValues() {
@@ -133,8 +133,8 @@ Value GPUThreadCode::exchange(Value value, int64_t mask) {
   Type type = value.getType(), word = b.getI32Type();
   unsigned bits = type.getIntOrFloatBitWidth();
   Type whole = b.getIntegerType(bits);
-  auto shuffle = [&](Value part) -> Value {
-    return gpu::ShuffleOp::create(b, part, int32_t(mask), int32_t(kWarp),
+  auto shuffle = [&](Value half) -> Value {
+    return gpu::ShuffleOp::create(b, half, int32_t(mask), int32_t(kWarp),
                                   gpu::ShuffleMode::XOR)
         .getShuffleResult();
   };
@@ -161,29 +161,31 @@ Value GPUThreadCode::exchange(Value value, int64_t mask) {
              : integer;
 }
 
-/// The sum over the threads of a team, the same for all of them.
-Value GPUThreadCode::reduceTeam(unsigned result, Value value, int64_t scratch) {
-  for (int64_t mask = std::min(plan.team, kWarp) / 2; mask >= 1; mask /= 2)
+/// The sum over the threads of a row, the same for all of them.
+Value GPUThreadCode::reduceRow(unsigned result, Value value, int64_t scratch) {
+  for (int64_t mask = std::min(plan.threadsPerRow, kWarp) / 2; mask >= 1;
+       mask /= 2)
     value = combine(result, value, exchange(value, mask));
-  if (plan.team <= kWarp)
+  if (plan.threadsPerRow <= kWarp)
     return value;
-  int64_t warps = plan.team / kWarp;
-  Value parts = view(scratch, value.getType(), warps);
+  int64_t warps = plan.threadsPerRow / kWarp;
+  Value partials = view(scratch, value.getType(), warps);
   Value first = arith::CmpIOp::create(
       b, arith::CmpIPredicate::eq,
-      divide(lane, kWarp, plan.team, /*remainder=*/true), index(0));
+      divide(lane, kWarp, plan.threadsPerRow, /*remainder=*/true), index(0));
   when(first, [&] {
     memref::StoreOp::create(
-        b, value, parts, divide(lane, kWarp, plan.team, /*remainder=*/false));
+        b, value, partials,
+        divide(lane, kWarp, plan.threadsPerRow, /*remainder=*/false));
   });
   gpu::BarrierOp::create(b);
-  Value total = memref::LoadOp::create(b, parts, index(0));
+  Value total = memref::LoadOp::create(b, partials, index(0));
   for (int64_t warp = 1; warp < warps; ++warp)
-    total =
-        combine(result, total, memref::LoadOp::create(b, parts, index(warp)));
+    total = combine(result, total,
+                    memref::LoadOp::create(b, partials, index(warp)));
   return total;
 }
 
-int64_t tessera::partBytes(int64_t count, Type type) {
+int64_t tessera::partialBytes(int64_t count, Type type) {
   return llvm::alignTo(count * rt::getElementBytes(type), 16);
 }

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Addresses
 //===----------------------------------------------------------------------===//
 
 /// A quotient or remainder of a number below `bound`, in 32 bits if that fits.
@@ -35,7 +35,8 @@ Value GPUThreadCode::divide(Value value, int64_t by, int64_t bound,
 }
 
 /// The number of a group as one number a run.
-SmallVector<Value> GPUThreadCode::digits(const LoopGroup &group, Value number) {
+SmallVector<Value> GPUThreadCode::indicesOf(const LoopGroup &group,
+                                            Value number) {
   SmallVector<Value> values(group.runs.size());
   int64_t below = 1;
   for (int64_t i = int64_t(values.size()) - 1; i >= 0; --i) {
@@ -47,16 +48,16 @@ SmallVector<Value> GPUThreadCode::digits(const LoopGroup &group, Value number) {
   return values;
 }
 
-void GPUThreadCode::atRow() { rowDigits = digits(op->rows, row); }
+void GPUThreadCode::atRow() { rowIndices = indicesOf(op->rows, row); }
 
 void GPUThreadCode::atParallel(Value number) {
   parallelIndex = number;
-  parallelDigits = digits(op->parallel, number);
+  parallelIndices = indicesOf(op->parallel, number);
 }
 
 void GPUThreadCode::atReduction(Value number) {
   reductionIndex = number;
-  reductionDigits = digits(op->reductions, number);
+  reductionIndices = indicesOf(op->reductions, number);
 }
 
 void GPUThreadCode::atShared(Value number) {
@@ -74,8 +75,8 @@ Value GPUThreadCode::loopIndex(unsigned loop) {
         break;
       below *= op->sizes[other];
     }
-    Value digit = divide(number, below, group.size, /*remainder=*/false);
-    return divide(digit, op->sizes[loop], group.size / below,
+    Value quotient = divide(number, below, group.size, /*remainder=*/false);
+    return divide(quotient, op->sizes[loop], group.size / below,
                   /*remainder=*/true);
   };
   auto moved = [&](const LoopGroup &group, Value number) -> Value {
@@ -92,14 +93,14 @@ Value GPUThreadCode::loopIndex(unsigned loop) {
   return inGroup(op->reductions, moved(op->reductions, reductionIndex));
 }
 
-/// The place of a map that is not linear.
-Value GPUThreadCode::evaluate(AffineMap map, const Storage &place) {
+/// The offset of a map that is not linear.
+Value GPUThreadCode::evaluate(AffineMap map, const Storage &buffer) {
   SmallVector<Value> loops;
   for (unsigned i = 0; i < op->sizes.size(); ++i)
     loops.push_back(map.isFunctionOfDim(i) ? loopIndex(i) : index(0));
   SmallVector<Value> indices;
-  SmallVector<int64_t> strides = rt::getRowMajorStrides(place.shape), used;
-  for (unsigned i = place.dropped; i < map.getNumResults(); ++i) {
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(buffer.shape), used;
+  for (unsigned i = buffer.dropped; i < map.getNumResults(); ++i) {
     indices.push_back(
         affine::expandAffineExpr(b, b.getLoc(), map.getResult(i), loops, {}));
     used.push_back(strides[i]);
@@ -119,9 +120,9 @@ Value GPUThreadCode::address(const LinearAccess &access) {
       if (int64_t stride = access.strides[run.last])
         plus(scale(value, stride));
   };
-  addGroup(op->rows, rowDigits);
-  addGroup(op->parallel, parallelDigits);
-  addGroup(op->reductions, reductionDigits);
+  addGroup(op->rows, rowIndices);
+  addGroup(op->parallel, parallelIndices);
+  addGroup(op->reductions, reductionIndices);
   int64_t constant = access.offset;
   if (element)
     constant += element * access.strides[op->shared().runs.back().last];
@@ -131,10 +132,10 @@ Value GPUThreadCode::address(const LinearAccess &access) {
 }
 
 std::optional<LinearAccess> GPUThreadCode::access(OpOperand &operand,
-                                                  const Storage &place) const {
+                                                  const Storage &buffer) const {
   linalg::GenericOp generic = op->op;
-  return getLinearAccess(generic.getMatchingIndexingMap(&operand), place.shape,
-                         place.dropped);
+  return getLinearAccess(generic.getMatchingIndexingMap(&operand), buffer.shape,
+                         buffer.dropped);
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,8 +143,8 @@ std::optional<LinearAccess> GPUThreadCode::access(OpOperand &operand,
 //===----------------------------------------------------------------------===//
 
 /// Elements of one access of at most 16 bytes; 1 if single ones are read: those
-/// that fill their bytes lie in a vector as in memory, others do not.
-static int64_t pieceOf(Type element, int64_t vector) {
+/// that fill their bytes are in a vector as in memory, others do not.
+static int64_t accessWidth(Type element, int64_t vector) {
   int64_t bytes = rt::getElementBytes(element);
   if (element.getIntOrFloatBitWidth() != 8 * bytes)
     return 1;
@@ -151,22 +152,22 @@ static int64_t pieceOf(Type element, int64_t vector) {
 }
 
 GPUThreadCode::Elements GPUThreadCode::loadVector(OpOperand &operand,
-                                                  const Storage &place,
+                                                  const Storage &buffer,
                                                   const LinearAccess &access) {
   Type type = getElementTypeOrSelf(operand.get().getType());
-  int64_t piece = pieceOf(type, op->vector);
+  int64_t width = accessWidth(type, op->vector);
   Elements values;
-  for (element = 0; element < op->vector; element += piece) {
+  for (element = 0; element < op->vector; element += width) {
     Value at = address(access);
-    if (piece == 1) {
-      values.push_back(memref::LoadOp::create(b, place.memref, at));
+    if (width == 1) {
+      values.push_back(memref::LoadOp::create(b, buffer.memref, at));
       continue;
     }
     Value vector = vector::LoadOp::create(
-        b, VectorType::get({piece}, type), place.memref, at,
+        b, VectorType::get({width}, type), buffer.memref, at,
         /*nontemporal=*/false,
-        llvm::MaybeAlign(piece * rt::getElementBytes(type)));
-    for (int64_t i = 0; i < piece; ++i)
+        llvm::MaybeAlign(width * rt::getElementBytes(type)));
+    for (int64_t i = 0; i < width; ++i)
       values.push_back(vector::ExtractOp::create(b, vector, i));
   }
   element = 0;
@@ -181,16 +182,16 @@ void GPUThreadCode::loadChunk(unsigned number) {
   linalg::GenericOp generic = op->op;
   for (OpOperand &operand : generic->getOpOperands()) {
     Value value = operand.get();
-    auto place = storage.find(value);
+    auto found = storage.find(value);
     if (generic.getMatchingBlockArgument(&operand).use_empty() ||
-        place == storage.end())
+        found == storage.end())
       continue;
-    ValuePlace where = ValuePlace::Memory;
-    if (auto it = plan.places.find(value); it != plan.places.end())
+    ValueStorage where = ValueStorage::Memory;
+    if (auto it = plan.valueStorage.find(value); it != plan.valueStorage.end())
       where = it->second;
-    if (where == ValuePlace::Scalar || where == ValuePlace::Registers)
+    if (where == ValueStorage::Scalar || where == ValueStorage::Registers)
       continue;
-    auto linear = access(operand, place->second);
+    auto linear = access(operand, found->second);
     if (!linear || op->vector == 1 || !isAligned(*op, *linear, op->vector))
       continue;
     std::vector<int64_t> way{int64_t(number), op->shared().size,
@@ -207,7 +208,7 @@ void GPUThreadCode::loadChunk(unsigned number) {
       chunk[operand.getOperandNumber()] = known->second;
       continue;
     }
-    Elements values = loadVector(operand, place->second, *linear);
+    Elements values = loadVector(operand, found->second, *linear);
     chunk[operand.getOperandNumber()] = values;
     if (keeps)
       kept[key] = values;
@@ -218,10 +219,11 @@ Value GPUThreadCode::load(OpOperand &operand) {
   Value value = operand.get();
   if (!isa<RankedTensorType>(value.getType()))
     return scalars.lookup(value);
-  auto place = plan.places.find(value);
-  if (place != plan.places.end() && place->second == ValuePlace::Scalar)
+  auto found = plan.valueStorage.find(value);
+  if (found != plan.valueStorage.end() && found->second == ValueStorage::Scalar)
     return rowScalars.lookup(value);
-  if (place != plan.places.end() && place->second == ValuePlace::Registers)
+  if (found != plan.valueStorage.end() &&
+      found->second == ValueStorage::Registers)
     return held.find({value.getAsOpaquePointer(), round})->second[element];
   Elements &known = chunk[operand.getOperandNumber()];
   if (!known.empty())
@@ -241,27 +243,27 @@ Value GPUThreadCode::load(OpOperand &operand) {
 }
 
 /// Writes the elements of a chunk, or one element.
-void GPUThreadCode::store(OpOperand &init, const Storage &place,
+void GPUThreadCode::store(OpOperand &init, const Storage &buffer,
                           ArrayRef<Value> values) {
   Type type = values[0].getType();
-  auto linear = access(init, place);
+  auto linear = access(init, buffer);
   linalg::GenericOp generic = op->op;
   int64_t size = values.size();
-  int64_t piece = linear && size > 1 && isAligned(*op, *linear, size)
-                      ? pieceOf(type, size)
+  int64_t width = linear && size > 1 && isAligned(*op, *linear, size)
+                      ? accessWidth(type, size)
                       : 1;
-  for (element = 0; element < size; element += piece) {
+  for (element = 0; element < size; element += width) {
     Value at = linear ? address(*linear)
-                      : evaluate(generic.getMatchingIndexingMap(&init), place);
-    if (piece == 1) {
-      memref::StoreOp::create(b, values[element], place.memref, at);
+                      : evaluate(generic.getMatchingIndexingMap(&init), buffer);
+    if (width == 1) {
+      memref::StoreOp::create(b, values[element], buffer.memref, at);
       continue;
     }
     Value vector = vector::FromElementsOp::create(
-        b, VectorType::get({piece}, type), values.slice(element, piece));
+        b, VectorType::get({width}, type), values.slice(element, width));
     vector::StoreOp::create(
-        b, vector, place.memref, at, /*nontemporal=*/false,
-        llvm::MaybeAlign(piece * rt::getElementBytes(type)));
+        b, vector, buffer.memref, at, /*nontemporal=*/false,
+        llvm::MaybeAlign(width * rt::getElementBytes(type)));
   }
   element = 0;
 }
@@ -281,7 +283,7 @@ void GPUThreadCode::when(Value condition, llvm::function_ref<void()> build) {
   build();
 }
 
-/// Writes what the op made of a chunk, where that lies in memory.
+/// Writes what the op made of a chunk, where that is in memory.
 void GPUThreadCode::storeResults(ArrayRef<Elements> results, Value condition) {
   linalg::GenericOp generic = op->op;
   bool stores = llvm::any_of(generic->getResults(),
@@ -290,7 +292,7 @@ void GPUThreadCode::storeResults(ArrayRef<Elements> results, Value condition) {
     return;
   when(condition, [&] {
     for (auto [i, value] : llvm::enumerate(generic->getResults()))
-      if (auto place = storage.find(value); place != storage.end())
-        store(*generic.getDpsInitOperand(i), place->second, results[i]);
+      if (auto found = storage.find(value); found != storage.end())
+        store(*generic.getDpsInitOperand(i), found->second, results[i]);
   });
 }

@@ -8,8 +8,8 @@
 // of registers, then over the warps of a block through shared memory, always in
 // the same order.
 //
-// No thread leaves the common path before a barrier or an exchange: a team
-// without a row repeats the last one and stores nothing, a thread without a
+// No thread leaves the common path before a barrier or an exchange: threads
+// without a row repeat the last one and store nothing, a thread without a
 // chunk repeats the last one and adds nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -31,12 +31,12 @@ public:
                 const KernelPlan &plan)
       : KernelCode(kernel), inPlace(inPlace), plan(plan) {}
 
-  /// Types of tensor operands, of results that lie over none, and of index
+  /// Types of tensor operands, of results that overwrite none, and of index
   /// operands.
   llvm::SmallVector<mlir::Type> argumentTypes() const;
-  /// Writes the code at `place`, for a thread of a block with these numbers.
+  /// Writes the code at `point`, for a thread of a block with these numbers.
   /// `arguments` are of the types above, `module` holds constant tables.
-  void emit(mlir::OpBuilder place, mlir::gpu::GPUModuleOp module,
+  void emit(mlir::OpBuilder point, mlir::gpu::GPUModuleOp module,
             mlir::Value block, mlir::Value thread, mlir::ValueRange arguments);
 
 private:
@@ -46,26 +46,26 @@ private:
   llvm::SmallVector<mlir::Value> memoryValues() const;
   void createShared();
   mlir::Value view(int64_t offset, mlir::Type element, int64_t count);
-  // Places.
+  // Addresses.
   mlir::Value divide(mlir::Value value, int64_t by, int64_t bound,
                      bool remainder);
-  llvm::SmallVector<mlir::Value> digits(const LoopGroup &group,
-                                        mlir::Value index);
+  llvm::SmallVector<mlir::Value> indicesOf(const LoopGroup &group,
+                                           mlir::Value index);
   void atRow();
   void atParallel(mlir::Value index);
   void atReduction(mlir::Value index);
   void atShared(mlir::Value index);
   mlir::Value loopIndex(unsigned loop) override;
-  mlir::Value evaluate(mlir::AffineMap map, const Storage &place);
+  mlir::Value evaluate(mlir::AffineMap map, const Storage &buffer);
   mlir::Value address(const LinearAccess &access);
   std::optional<LinearAccess> access(mlir::OpOperand &operand,
-                                     const Storage &place) const;
+                                     const Storage &buffer) const;
   // Reading and writing.
   mlir::Value load(mlir::OpOperand &operand) override;
   void loadChunk(unsigned round);
-  Elements loadVector(mlir::OpOperand &operand, const Storage &place,
+  Elements loadVector(mlir::OpOperand &operand, const Storage &buffer,
                       const LinearAccess &access);
-  void store(mlir::OpOperand &init, const Storage &place,
+  void store(mlir::OpOperand &init, const Storage &buffer,
              llvm::ArrayRef<mlir::Value> values);
   void storeResults(llvm::ArrayRef<Elements> results, mlir::Value condition);
   void when(mlir::Value condition, llvm::function_ref<void()> build);
@@ -83,24 +83,24 @@ private:
   mlir::Value combine(unsigned result, mlir::Value a, mlir::Value b);
   bool startsNeutral(unsigned result);
   mlir::Value exchange(mlir::Value value, int64_t mask);
-  mlir::Value reduceTeam(unsigned result, mlir::Value value, int64_t scratch);
+  mlir::Value reduceRow(unsigned result, mlir::Value value, int64_t scratch);
   void lowerScalar();
   void lowerElements();
   void lowerReduction();
   void lowerSums();
   void lowerCarried();
   void lowerColumns();
-  void addParts(llvm::SmallVector<Elements> &sums, mlir::Value part,
-                mlir::Value chunk, mlir::Value isActive);
+  void addPartials(llvm::SmallVector<Elements> &sums, mlir::Value split,
+                   mlir::Value chunk, mlir::Value isActive);
   void lower(const OpPlan &next);
   void lowerFlat(mlir::Value block, mlir::Value thread);
-  void lowerTeams(mlir::Value block, mlir::Value thread);
-  void lowerSteps(mlir::Value part);
+  void lowerRows(mlir::Value block, mlir::Value thread);
+  void lowerRowsInTurn(mlir::Value chunk);
   void lowerOps();
 
   llvm::ArrayRef<InPlace> inPlace;
   const KernelPlan &plan;
-  /// The row, its number among the team's, whether there is one; null is yes.
+  /// The row, the thread's number in it, whether there is one; null is yes.
   mlir::Value row, lane, hasRow;
   /// Of a flat grid, the chunk.
   mlir::Value flatChunk;
@@ -117,7 +117,7 @@ private:
 
   // The op that is lowered, and where its loops are.
   const OpPlan *op = nullptr;
-  llvm::SmallVector<mlir::Value> rowDigits, parallelDigits, reductionDigits;
+  llvm::SmallVector<mlir::Value> rowIndices, parallelIndices, reductionIndices;
   mlir::Value parallelIndex, reductionIndex;
   /// The element of the chunk, and what was read of the chunk by operand.
   int64_t element = 0;
@@ -125,8 +125,8 @@ private:
   llvm::DenseMap<unsigned, Elements> chunk;
 };
 
-/// Bytes of `count` parts of a sum in shared memory.
-int64_t partBytes(int64_t count, mlir::Type type);
+/// Bytes of `count` partial sums in shared memory.
+int64_t partialBytes(int64_t count, mlir::Type type);
 
 } // namespace tessera
 

@@ -28,7 +28,7 @@ void GPUThreadCode::lowerScalar() {
     rowScalars[result] = value;
   Value first = plan.flat ? flatChunk : lane;
   Value isFirst;
-  if (plan.team > 1)
+  if (plan.threadsPerRow > 1)
     isFirst =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, index(0));
   SmallVector<Elements> results;
@@ -48,7 +48,7 @@ void GPUThreadCode::lowerElements() {
         results[i].push_back(value);
     element = 0;
     for (auto [i, value] : llvm::enumerate(generic->getResults()))
-      if (plan.places.lookup(value) == ValuePlace::Registers)
+      if (plan.valueStorage.lookup(value) == ValueStorage::Registers)
         held[{value.getAsOpaquePointer(), which}] = results[i];
     storeResults(results, both(isActive, hasRow));
   });
@@ -74,8 +74,8 @@ void GPUThreadCode::lowerReduction() {
                        : value;
     });
   } else {
-    auto loop =
-        scf::ForOp::create(b, lane, index(op->chunks), index(plan.team), sums);
+    auto loop = scf::ForOp::create(b, lane, index(op->chunks),
+                                   index(plan.threadsPerRow), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     sums.assign(loop.getRegionIterArgs().begin(),
@@ -87,15 +87,15 @@ void GPUThreadCode::lowerReduction() {
   int64_t scratch = op->scratch;
   SmallVector<Elements> results;
   for (auto [i, result] : llvm::enumerate(generic->getResults())) {
-    Value total = reduceTeam(i, sums[i], scratch);
-    scratch += partBytes(plan.team / kWarp, total.getType());
+    Value total = reduceRow(i, sums[i], scratch);
+    scratch += partialBytes(plan.threadsPerRow / kWarp, total.getType());
     if (!startsNeutral(i))
       total = combine(i, startValue(*generic.getDpsInitOperand(i)), total);
     rowScalars[result] = total;
     results.push_back({total});
   }
   Value isFirst;
-  if (plan.team > 1)
+  if (plan.threadsPerRow > 1)
     isFirst =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
   storeResults(results, both(isFirst, hasRow));
@@ -103,7 +103,8 @@ void GPUThreadCode::lowerReduction() {
 
 void GPUThreadCode::lowerSums() {
   linalg::GenericOp generic = op->op;
-  auto loop = scf::ForOp::create(b, lane, index(op->chunks), index(plan.team));
+  auto loop =
+      scf::ForOp::create(b, lane, index(op->chunks), index(plan.threadsPerRow));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   atParallel(loop.getInductionVar());
@@ -118,30 +119,30 @@ void GPUThreadCode::lowerSums() {
   storeResults(results, hasRow);
 }
 
-/// Adds to the sums of the first part those of the others, which lie in shared
-/// memory by then: part by part.
-void GPUThreadCode::addParts(SmallVector<Elements> &sums, Value part,
-                             Value chunk, Value isActive) {
+/// Adds to the sums of the first split those of the others, which are in shared
+/// memory by then: one split after the other.
+void GPUThreadCode::addPartials(SmallVector<Elements> &sums, Value split,
+                                Value chunk, Value isActive) {
   int64_t scratch = op->scratch, width = op->parallel.size;
-  SmallVector<Value> parts;
+  SmallVector<Value> partials;
   for (const Elements &values : sums) {
     int64_t count = (op->splits - 1) * width;
-    parts.push_back(view(scratch, values[0].getType(), count));
-    scratch += partBytes(count, values[0].getType());
+    partials.push_back(view(scratch, values[0].getType(), count));
+    scratch += partialBytes(count, values[0].getType());
   }
   Value start = scale(chunk, op->vector);
   Value isOther =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, part, index(0));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, split, index(0));
   when(both(isOther, isActive), [&] {
-    Value before = arith::SubIOp::create(b, part, index(1));
-    Value place = add(scale(before, width), start);
-    for (auto [values, memory] : llvm::zip(sums, parts))
+    Value before = arith::SubIOp::create(b, split, index(1));
+    Value offset = add(scale(before, width), start);
+    for (auto [values, memory] : llvm::zip(sums, partials))
       for (auto [v, value] : llvm::enumerate(values))
-        memref::StoreOp::create(b, value, memory, add(place, index(v)));
+        memref::StoreOp::create(b, value, memory, add(offset, index(v)));
   });
   gpu::BarrierOp::create(b);
   for (int64_t other = 0; other + 1 < op->splits; ++other)
-    for (auto [i, memory] : llvm::enumerate(parts))
+    for (auto [i, memory] : llvm::enumerate(partials))
       for (auto [v, value] : llvm::enumerate(sums[i]))
         value = combine(i, value,
                         memref::LoadOp::create(
@@ -178,25 +179,27 @@ void GPUThreadCode::lowerColumns() {
     return sums;
   };
   if (op->splits == 1) {
-    auto loop =
-        scf::ForOp::create(b, lane, index(op->chunks), index(plan.team));
+    auto loop = scf::ForOp::create(b, lane, index(op->chunks),
+                                   index(plan.threadsPerRow));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     return storeResults(
         sumRows(loop.getInductionVar(), index(0), /*fromStart=*/true), hasRow);
   }
-  Value part = divide(lane, op->chunks, plan.team, /*remainder=*/false);
-  Value number = divide(lane, op->chunks, plan.team, /*remainder=*/true);
+  Value split =
+      divide(lane, op->chunks, plan.threadsPerRow, /*remainder=*/false);
+  Value number =
+      divide(lane, op->chunks, plan.threadsPerRow, /*remainder=*/true);
   Value isActive;
-  Value begin = part;
-  if (op->chunks * op->splits < plan.team) {
-    isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, part,
+  Value begin = split;
+  if (op->chunks * op->splits < plan.threadsPerRow) {
+    isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, split,
                                      index(op->splits));
     begin =
-        arith::SelectOp::create(b, isActive, part, index(op->reductions.size));
+        arith::SelectOp::create(b, isActive, split, index(op->reductions.size));
   }
   SmallVector<Elements> sums = sumRows(number, begin, /*fromStart=*/false);
-  addParts(sums, part, number, isActive);
+  addPartials(sums, split, number, isActive);
   for (unsigned i = 0; i < numResults; ++i)
     if (!startsNeutral(i))
       for (element = 0; element < op->vector; ++element)
@@ -204,6 +207,6 @@ void GPUThreadCode::lowerColumns() {
                                    sums[i][element]);
   element = 0;
   Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, index(0));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, split, index(0));
   storeResults(sums, both(isFirst, hasRow));
 }

@@ -108,17 +108,17 @@ static Value expandNumber(ImplicitLocOpBuilder &b, Operation *op, Value x,
 
 void KernelCode::cloneInBody(Operation *op, IRMapping &mapping,
                              bool reassociates) {
-  if (auto place = dyn_cast<linalg::IndexOp>(op)) {
-    mapping.map(place.getResult(), loopIndex(place.getDim()));
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    mapping.map(index.getResult(), loopIndex(index.getDim()));
     return;
   }
   if (auto read = dyn_cast<tensor::ExtractOp>(op)) {
-    const Storage &place = storage.find(read.getTensor())->second;
+    const Storage &buffer = storage.find(read.getTensor())->second;
     SmallVector<Value> indices;
     for (Value value : read.getIndices())
       indices.push_back(mapping.lookupOrDefault(value));
-    Value index = linear(indices, rt::getRowMajorStrides(place.shape));
-    Value value = memref::LoadOp::create(b, place.memref, index);
+    Value index = linear(indices, rt::getRowMajorStrides(buffer.shape));
+    Value value = memref::LoadOp::create(b, buffer.memref, index);
     mapping.map(read.getResult(), value);
     return;
   }

@@ -25,7 +25,7 @@ public:
   virtual ~KernelCode();
 
 protected:
-  /// Where a tensor of the kernel lies.
+  /// Where a tensor of the kernel is.
   struct Storage {
     mlir::Value memref;
     llvm::SmallVector<int64_t> shape;
@@ -49,12 +49,12 @@ protected:
 
   /// The index of loop `loop` of the op that is lowered.
   virtual mlir::Value loopIndex(unsigned loop) = 0;
-  /// What the op that is lowered reads at the loops' place.
+  /// What the op that is lowered reads at the loops' position.
   virtual mlir::Value load(mlir::OpOperand &operand) = 0;
   /// What an accumulator starts with: the value of a fill, or what is there; 0
   /// where that may be anything.
   mlir::Value startValue(mlir::OpOperand &init);
-  /// The body of `op` at the loops' place; gives what it yields. What
+  /// The body of `op` at the loops' position; gives what it yields. What
   /// accumulates gets the flag `reassoc` too where `reassociates`.
   llvm::SmallVector<mlir::Value> body(mlir::linalg::GenericOp op,
                                       mlir::ValueRange accumulators,

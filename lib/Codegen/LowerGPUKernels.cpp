@@ -17,7 +17,7 @@ using namespace tessera;
 // Function and memory
 //===----------------------------------------------------------------------===//
 
-/// The tensors that lie in memory outside, in the order of arguments.
+/// The tensors that are in memory outside, in the order of arguments.
 SmallVector<Value> GPUThreadCode::memoryValues() const {
   SmallVector<Value> values;
   func::FuncOp func = kernel;
@@ -43,7 +43,7 @@ SmallVector<Type> GPUThreadCode::argumentTypes() const {
   return types;
 }
 
-/// A part of the block's shared memory.
+/// A buffer in the block's shared memory.
 Value GPUThreadCode::view(int64_t offset, Type element, int64_t count) {
   auto type = MemRefType::get(
       {count}, element, MemRefLayoutAttrInterface(),
@@ -70,9 +70,9 @@ void GPUThreadCode::createShared() {
     }
 }
 
-void GPUThreadCode::emit(OpBuilder place, gpu::GPUModuleOp module, Value block,
+void GPUThreadCode::emit(OpBuilder point, gpu::GPUModuleOp module, Value block,
                          Value thread, ValueRange arguments) {
-  b.restoreInsertionPoint(place.saveInsertionPoint());
+  b.restoreInsertionPoint(point.saveInsertionPoint());
   unsigned next = 0;
   for (Value value : memoryValues())
     storage[value] = {arguments[next++],
@@ -91,7 +91,7 @@ void GPUThreadCode::emit(OpBuilder place, gpu::GPUModuleOp module, Value block,
   if (plan.flat)
     lowerFlat(block, thread);
   else
-    lowerTeams(block, thread);
+    lowerRows(block, thread);
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,16 +105,16 @@ void GPUThreadCode::forRounds(
   if (plan.flat)
     return build(flatChunk, 0, Value());
   if (!plan.unrolled) {
-    auto loop =
-        scf::ForOp::create(b, lane, index(op->chunks), index(plan.team));
+    auto loop = scf::ForOp::create(b, lane, index(op->chunks),
+                                   index(plan.threadsPerRow));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     return build(loop.getInductionVar(), 0, Value());
   }
-  for (int64_t i = 0; i < op->rounds; ++i) {
-    Value number = i ? add(lane, index(i * plan.team)) : lane;
+  for (int64_t i = 0; i < op->chunksPerThread; ++i) {
+    Value number = i ? add(lane, index(i * plan.threadsPerRow)) : lane;
     Value isActive;
-    if ((i + 1) * plan.team > op->chunks) {
+    if ((i + 1) * plan.threadsPerRow > op->chunks) {
       Value end = index(op->chunks);
       isActive =
           arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, end);
@@ -158,8 +158,8 @@ void GPUThreadCode::lower(const OpPlan &next) {
   if (next.waits)
     gpu::BarrierOp::create(b);
   atRow();
-  parallelDigits.clear();
-  reductionDigits.clear();
+  parallelIndices.clear();
+  reductionIndices.clear();
   parallelIndex = reductionIndex = Value();
   element = round = 0;
   switch (next.work) {
@@ -171,9 +171,9 @@ void GPUThreadCode::lower(const OpPlan &next) {
     return lowerReduction();
   case RowWork::Sums:
     return lowerSums();
-  case RowWork::Columns:
+  case RowWork::ColumnReduction:
     return lowerColumns();
-  case RowWork::Carried:
+  case RowWork::FusedColumnReduction:
     return lowerCarried();
   }
 }
@@ -184,7 +184,7 @@ void GPUThreadCode::lowerOps() {
 }
 
 void GPUThreadCode::lowerFlat(Value block, Value thread) {
-  int64_t threads = plan.rows * plan.team;
+  int64_t threads = plan.rows * plan.threadsPerRow;
   Value number = add(scale(block, plan.block), thread);
   Value isInside;
   if (threads % plan.block)
@@ -192,28 +192,29 @@ void GPUThreadCode::lowerFlat(Value block, Value thread) {
                                      index(threads));
   when(isInside, [&] {
     int64_t bound = plan.grid * plan.block;
-    row = divide(number, plan.team, bound, /*remainder=*/false);
-    flatChunk = divide(number, plan.team, bound, /*remainder=*/true);
+    row = divide(number, plan.threadsPerRow, bound, /*remainder=*/false);
+    flatChunk = divide(number, plan.threadsPerRow, bound, /*remainder=*/true);
     lowerOps();
   });
 }
 
-void GPUThreadCode::lowerTeams(Value block, Value thread) {
+void GPUThreadCode::lowerRows(Value block, Value thread) {
   row = block;
   lane = thread;
-  if (plan.teams > 1) {
-    Value team = divide(thread, plan.team, plan.block, /*remainder=*/false);
-    lane = divide(thread, plan.team, plan.block, /*remainder=*/true);
-    row = add(scale(block, plan.teams), team);
-    int64_t rows = plan.rows / plan.steps;
-    if (rows % plan.teams) {
+  if (plan.rowsPerBlock > 1) {
+    Value rowOfBlock =
+        divide(thread, plan.threadsPerRow, plan.block, /*remainder=*/false);
+    lane = divide(thread, plan.threadsPerRow, plan.block, /*remainder=*/true);
+    row = add(scale(block, plan.rowsPerBlock), rowOfBlock);
+    int64_t rows = plan.rows / plan.rowsPerSum;
+    if (rows % plan.rowsPerBlock) {
       hasRow =
           arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, index(rows));
       row = arith::SelectOp::create(b, hasRow, row, index(rows - 1));
     }
   }
-  if (plan.steps > 1)
-    return lowerSteps(row);
+  if (plan.rowsPerSum > 1)
+    return lowerRowsInTurn(row);
   lowerOps();
 }
 
@@ -221,7 +222,7 @@ void GPUThreadCode::lowerTeams(Value block, Value thread) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// An empty kernel at the end of `module`; the builder stands in it.
+/// An empty kernel at the end of `module`; the builder is in it.
 static gpu::GPUFuncOp createKernel(ImplicitLocOpBuilder &b,
                                    gpu::GPUModuleOp module, StringRef name,
                                    ArrayRef<Type> types, int64_t block) {

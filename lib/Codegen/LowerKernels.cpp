@@ -10,7 +10,7 @@
 // Floating-point ops get the flag `contract`; the op that accumulates a sum
 // gets `reassoc` too, without which no reduction becomes vectors. No flag
 // speaks of NaN or infinity: masks are -inf. A reduction ends where everything
-// behind is masked.
+// after is masked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -146,7 +146,7 @@ void KernelLowering::createBuffers() {
 // Indices
 //===----------------------------------------------------------------------===//
 
-/// Loop number `loop` of the row: a digit of the row's number.
+/// Loop number `loop` of the row: an index from the row's number.
 Value KernelLowering::coordinate(unsigned rowLoops, unsigned loop,
                                  ArrayRef<int64_t> sizes) {
   int64_t below = 1;
@@ -175,19 +175,19 @@ Value KernelLowering::evaluate(AffineExpr expr) {
 
 /// The linear index of an access. One that stays in its row starts at the row's
 /// first element, without taking the row's number apart.
-Value KernelLowering::address(AffineMap map, const Storage &place) {
-  SmallVector<int64_t> strides = rt::getRowMajorStrides(place.shape);
+Value KernelLowering::address(AffineMap map, const Storage &buffer) {
+  SmallVector<int64_t> strides = rt::getRowMajorStrides(buffer.shape);
   ArrayRef<AffineExpr> results = map.getResults();
   Value sum;
   unsigned first = 0;
-  if (place.dropped) {
-    first = place.dropped;
+  if (buffer.dropped) {
+    first = buffer.dropped;
   } else if (loops.rowLoops && staysInRow(map, loops.rowLoops)) {
     first = loops.rowLoops;
     sum = scale(row, strides[first - 1]);
   }
   for (unsigned i = first; i < results.size(); ++i)
-    if (place.shape[i] != 1)
+    if (buffer.shape[i] != 1)
       sum = add(sum, scale(evaluate(results[i]), strides[i]));
   return sum ? sum : Value(arith::ConstantIndexOp::create(b, 0));
 }
@@ -200,9 +200,9 @@ Value KernelLowering::loopIndex(unsigned loop) {
 Value KernelLowering::load(OpOperand &operand) {
   if (!isa<RankedTensorType>(operand.get().getType()))
     return scalars.lookup(operand.get());
-  const Storage &place = storage.find(operand.get())->second;
-  Value index = address(loops.op.getMatchingIndexingMap(&operand), place);
-  return memref::LoadOp::create(b, place.memref, index);
+  const Storage &buffer = storage.find(operand.get())->second;
+  Value index = address(loops.op.getMatchingIndexingMap(&operand), buffer);
+  return memref::LoadOp::create(b, buffer.memref, index);
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,9 +248,9 @@ void KernelLowering::storeResults(ValueRange values) {
   linalg::GenericOp op = loops.op;
   for (auto [value, result, init] :
        llvm::zip(values, op->getResults(), op.getDpsInitsMutable())) {
-    const Storage &place = storage.find(result)->second;
-    Value index = address(op.getMatchingIndexingMap(&init), place);
-    memref::StoreOp::create(b, value, place.memref, index);
+    const Storage &buffer = storage.find(result)->second;
+    Value index = address(op.getMatchingIndexingMap(&init), buffer);
+    memref::StoreOp::create(b, value, buffer.memref, index);
   }
 }
 
@@ -279,9 +279,9 @@ void KernelLowering::accumulateInMemory(ArrayRef<unsigned> order,
     SmallVector<Value> accumulators;
     for (auto [result, init] :
          llvm::zip(op->getResults(), op.getDpsInitsMutable())) {
-      const Storage &place = storage.find(result)->second;
-      Value index = address(op.getMatchingIndexingMap(&init), place);
-      accumulators.push_back(memref::LoadOp::create(b, place.memref, index));
+      const Storage &buffer = storage.find(result)->second;
+      Value index = address(op.getMatchingIndexingMap(&init), buffer);
+      accumulators.push_back(memref::LoadOp::create(b, buffer.memref, index));
     }
     storeResults(body(loops.op, accumulators, reassociates));
   });
@@ -298,10 +298,10 @@ void KernelLowering::copyStart(OpOperand &init, Value result) {
       scf::ForOp::create(b, index(0), index(size), index(1), ValueRange());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  auto at = [&](const Storage &place) {
+  auto at = [&](const Storage &buffer) {
     Value within = loop.getInductionVar();
-    return place.dropped || !loops.rowLoops ? within
-                                            : add(scale(row, size), within);
+    return buffer.dropped || !loops.rowLoops ? within
+                                             : add(scale(row, size), within);
   };
   Value start;
   if (auto fill = init.get().getDefiningOp<linalg::FillOp>()) {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A mask in the body of a reduction makes a conditional combination of it,
-// which LLVM does not turn into vectors. Padding stands at the end, so that the
+// which LLVM does not turn into vectors. Padding is at the end, so that the
 // loop can stop before it and needs no mask.
 //
 //===----------------------------------------------------------------------===//
@@ -57,7 +57,7 @@ static std::optional<ReductionEnd> asEnd(linalg::GenericOp op,
   if (auto sum = position.getDefiningOp<arith::AddIOp>()) {
     position = sum.getLhs();
     result.offset = sum.getRhs();
-    // A place that the body computes is not known before the loop.
+    // A position that the body computes is not known before the loop.
     if (result.offset.getParentBlock() == op.getBody())
       return std::nullopt;
   }

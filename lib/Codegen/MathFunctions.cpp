@@ -208,12 +208,12 @@ constexpr StringLiteral kQuarterTurns = "quarter_turns";
 /// Exponents of f32 from that of 1 on, and of infinity.
 constexpr int kNumExponents = 129;
 
-/// For each exponent k, the quarter turns that a number m from 1 to 2 stands
-/// for in m * 2^k, modulo 4: m is a multiple of 2^-23, so 2^(k - 23) * 2/pi may
-/// be taken modulo 4 (Payne and Hanek, "Radian reduction for trigonometric
-/// functions", 1983). The first half has the digits of that down to 2^-27, so
-/// that the product with an f32 is exact, the second half the 53 that follow.
-/// Infinity has none.
+/// For each exponent k, the quarter turns that a number m from 1 to 2
+/// represents in m * 2^k, modulo 4: m is a multiple of 2^-23, so 2^(k - 23) *
+/// 2/pi may be taken modulo 4 (Payne and Hanek, "Radian reduction for
+/// trigonometric functions", 1983). The first half has the digits of that down
+/// to 2^-27, so that the product with an f32 is exact, the second half the 53
+/// that follow. Infinity has none.
 DenseElementsAttr getQuarterTurns(Builder &b) {
   // 2/pi, binary digits after the point.
   constexpr unsigned kBits = 256, kHighBits = 29, kLowBits = 53;

@@ -73,15 +73,15 @@ int64_t tessera::findLoop(AffineMap map, unsigned loop) {
 linalg::GenericOp tessera::reorder(GenericBuilder &b, linalg::GenericOp op,
                                    ArrayRef<unsigned> order) {
   unsigned loops = op.getNumLoops();
-  SmallVector<AffineExpr> places(loops);
+  SmallVector<AffineExpr> newDims(loops);
   SmallVector<IteratorType> iterators, old = op.getIteratorTypesArray();
   for (auto [i, loop] : llvm::enumerate(order)) {
-    places[loop] = b.getAffineDimExpr(i);
+    newDims[loop] = b.getAffineDimExpr(i);
     iterators.push_back(old[loop]);
   }
   SmallVector<AffineMap> maps;
   for (AffineMap map : op.getIndexingMapsArray())
-    maps.push_back(map.replaceDimsAndSymbols(places, {}, loops, 0));
+    maps.push_back(map.replaceDimsAndSymbols(newDims, {}, loops, 0));
   return rebuild(b, op, op.getDpsInputs(), op.getDpsInits(), maps, iterators);
 }
 
@@ -126,18 +126,18 @@ Operation *tessera::getCombiner(linalg::GenericOp op, unsigned result) {
   return combiner;
 }
 
-linalg::GenericOp tessera::sumParts(GenericBuilder &b, linalg::GenericOp op,
-                                    Value parts, unsigned count) {
+linalg::GenericOp tessera::sumChunks(GenericBuilder &b, linalg::GenericOp op,
+                                     Value chunks, unsigned count) {
   Operation *combiner = getCombiner(op, 0);
   Value accumulator = op.getBody()->getArguments().back();
-  unsigned loops = cast<RankedTensorType>(parts.getType()).getRank();
+  unsigned loops = cast<RankedTensorType>(chunks.getType()).getRank();
   SmallVector<IteratorType> iterators(loops, IteratorType::parallel);
   std::fill_n(iterators.begin(), count, IteratorType::reduction);
   SmallVector<unsigned> kept;
   for (unsigned loop = count; loop < loops; ++loop)
     kept.push_back(loop);
   return linalg::GenericOp::create(
-      b, op.getResult(0).getType(), parts, op.getDpsInitOperand(0)->get(),
+      b, op.getResult(0).getType(), chunks, op.getDpsInitOperand(0)->get(),
       ArrayRef<AffineMap>{b.identity(loops), b.project(loops, kept)}, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
         IRMapping mapping;

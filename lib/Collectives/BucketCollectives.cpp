@@ -5,8 +5,8 @@
 //
 // Reads the problems of Buckets.h off a block of a local function, one for each
 // kind of collectives that may be done as one, and writes dist.bucket. When
-// values are ready follows from rough times of the ops; a bucket stands where
-// its last member can begin, and ops that read its results go behind it.
+// values are ready follows from rough times of the ops; a bucket is where
+// its last member can begin, and ops that read its results go after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +63,9 @@ private:
   int64_t getMaxBytes(ArrayRef<Operation *> members) const;
   void report(ArrayRef<Operation *> members, const BucketProblem &problem,
               size_t begin) const;
-  void reportBorder(ArrayRef<Operation *> members, const BucketProblem &problem,
-                    size_t before, size_t begin, size_t end) const;
+  void reportBoundary(ArrayRef<Operation *> members,
+                      const BucketProblem &problem, size_t before, size_t begin,
+                      size_t end) const;
   int getDefinition(Value value) const;
 
   Block &block;
@@ -220,9 +221,9 @@ void BlockBuckets::report(ArrayRef<Operation *> members,
 }
 
 /// Why the bucket [begin, end) is not one with [before, begin).
-void BlockBuckets::reportBorder(ArrayRef<Operation *> members,
-                                const BucketProblem &problem, size_t before,
-                                size_t begin, size_t end) const {
+void BlockBuckets::reportBoundary(ArrayRef<Operation *> members,
+                                  const BucketProblem &problem, size_t before,
+                                  size_t begin, size_t end) const {
   std::string why = llvm::toString(problem.checkBucket(before, end));
   if (why.empty())
     why = "waiting for the last one, or the copies, takes longer than another "
@@ -277,7 +278,7 @@ void BlockBuckets::runKey(ArrayRef<Operation *> collectives) {
   for (size_t size : plan.sizes) {
     ArrayRef<Operation *> bucket = ArrayRef(members).slice(begin, size);
     if (begin > 0)
-      reportBorder(members, problem, before, begin, begin + size);
+      reportBoundary(members, problem, before, begin, begin + size);
     if (size > 1) {
       report(bucket, problem, begin);
       buckets.push_back(bucket);
@@ -297,14 +298,14 @@ static int64_t getResultBytes(Operation *op) {
   return static_cast<int64_t>(getTensorBytes(op->getResult(0).getType()));
 }
 
-/// The casts and reshapes that stand between `place` and `gather` and make what
+/// The casts and reshapes that are between `point` and `gather` and make what
 /// it gathers, the last one first; nothing if a gather is among them.
 static std::optional<SmallVector<Operation *>>
-getMakersBehind(Operation *place, Operation *gather) {
+getMakersAfter(Operation *point, Operation *gather) {
   SmallVector<Operation *> makers;
   Operation *op = gather->getOperand(0).getDefiningOp();
-  while (op && op->getBlock() == place->getBlock() &&
-         place->isBeforeInBlock(op)) {
+  while (op && op->getBlock() == point->getBlock() &&
+         point->isBeforeInBlock(op)) {
     if (isa<dist::AllGatherOp>(op))
       return std::nullopt;
     makers.push_back(op);
@@ -313,7 +314,7 @@ getMakersBehind(Operation *place, Operation *gather) {
   return makers;
 }
 
-/// Gathers of one layer that have one key. The bucket stands where its first
+/// Gathers of one layer that have one key. The bucket is where its first
 /// member is used, so the others are gathered early; that, and the buffer that
 /// they are copied out of, takes no more than the largest gathered parameter.
 void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
@@ -322,7 +323,7 @@ void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
   BucketProblem problem;
   int64_t parts = 1;
   for (Operation *op : gathers) {
-    if (!getMakersBehind(gathers.front(), op))
+    if (!getMakersAfter(gathers.front(), op))
       continue;
     candidates.push_back(op);
     BucketMember &member = problem.members.emplace_back();
@@ -347,8 +348,7 @@ void BlockBuckets::runGathersOfKey(ArrayRef<Operation *> gathers,
     together.members.push_back(problem.members[i]);
   report(members, together, 0);
   for (Operation *op : members)
-    for (Operation *maker :
-         llvm::reverse(*getMakersBehind(members.front(), op)))
+    for (Operation *maker : llvm::reverse(*getMakersAfter(members.front(), op)))
       maker->moveBefore(members.front());
   joinAsBucket(members);
 }
@@ -362,7 +362,7 @@ void BlockBuckets::runLayer(ArrayRef<Operation *> gathers, int64_t mostBytes) {
       runGathersOfKey(alike, mostBytes);
 }
 
-/// Layers are gathered one after the other, so a layer is what stands side by
+/// Layers are gathered one after the other, so a layer is what is side by
 /// side; one that is gathered again begins anew.
 void BlockBuckets::runGathers() {
   SmallVector<SmallVector<Operation *>> layers;

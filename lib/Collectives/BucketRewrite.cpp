@@ -68,10 +68,10 @@ void tessera::joinAsBucket(ArrayRef<Operation *> members) {
     results.push_back(builder.clone(*op, mapping)->getResult(0));
   }
   dist::YieldOp::create(builder, loc, results);
-  Operation *behind = bucket;
+  Operation *last = bucket;
   for (Operation *op : moved) {
-    op->moveAfter(behind);
-    behind = op;
+    op->moveAfter(last);
+    last = op;
   }
   for (auto [op, result] : llvm::zip_equal(members, bucket.getResults())) {
     op->getResult(0).replaceAllUsesWith(result);

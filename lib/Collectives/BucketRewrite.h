@@ -17,7 +17,7 @@ void forEachRead(mlir::Operation *op,
                  llvm::function_ref<void(mlir::Value)> callback);
 
 /// One dist.bucket for collectives of a block, none of which needs another's
-/// result, behind what they all need; ops that need one of them and stand
+/// result, after what they all need; ops that need one of them and are
 /// before it follow it.
 void joinAsBucket(llvm::ArrayRef<mlir::Operation *> members);
 

@@ -95,9 +95,9 @@ Error BucketPlan::verify(const BucketProblem &problem) const {
 
 namespace {
 
-/// A way to cut the first members: what it takes, and the cut of fewer members
-/// that it goes on from.
-struct Cut {
+/// A way to split the first members: what it takes, and the split of fewer
+/// members that it goes on from.
+struct Split {
   double finish = 0, busy = 0;
   size_t buckets = 0, begin = 0, previous = 0;
 };
@@ -107,26 +107,27 @@ struct Cut {
 static constexpr size_t kMaxCuts = 64;
 
 /// Keeps those than which no other is better in both times, by `finish`.
-static void keepBest(std::vector<Cut> &cuts) {
-  std::stable_sort(cuts.begin(), cuts.end(), [](const Cut &a, const Cut &b) {
-    return std::tie(a.finish, a.busy, a.buckets) <
-           std::tie(b.finish, b.busy, b.buckets);
-  });
-  std::vector<Cut> best;
-  for (const Cut &cut : cuts)
-    if (best.empty() || cut.busy < best.back().busy)
-      best.push_back(cut);
+static void keepBest(std::vector<Split> &splits) {
+  std::stable_sort(splits.begin(), splits.end(),
+                   [](const Split &a, const Split &b) {
+                     return std::tie(a.finish, a.busy, a.buckets) <
+                            std::tie(b.finish, b.busy, b.buckets);
+                   });
+  std::vector<Split> best;
+  for (const Split &split : splits)
+    if (best.empty() || split.busy < best.back().busy)
+      best.push_back(split);
   if (best.size() > kMaxCuts)
     best.resize(kMaxCuts);
-  cuts = std::move(best);
+  splits = std::move(best);
 }
 
-/// The cuts of the first `end` members that end with a bucket which begins at
-/// `begin` or before; `cuts` are those of fewer members.
-static std::vector<Cut> extend(const BucketProblem &problem,
-                               const std::vector<std::vector<Cut>> &cuts,
-                               size_t end) {
-  std::vector<Cut> result;
+/// The splits of the first `end` members that end with a bucket which begins at
+/// `begin` or before; `splits` are those of fewer members.
+static std::vector<Split> extend(const BucketProblem &problem,
+                                 const std::vector<std::vector<Split>> &splits,
+                                 size_t end) {
+  std::vector<Split> result;
   const BucketMember &last = problem.members[end - 1];
   int64_t bytes = 0;
   double copies = 0;
@@ -141,10 +142,10 @@ static std::vector<Cut> extend(const BucketProblem &problem,
         (bytes > problem.maxBytes || lastNeeded >= static_cast<int>(begin)))
       break;
     double time = problem.getTime(bytes) + (isAlone ? 0 : copies);
-    for (size_t i = 0; i < cuts[begin].size(); ++i) {
-      const Cut &cut = cuts[begin][i];
-      result.push_back({std::max(cut.finish, last.ready) + time,
-                        cut.busy + time, cut.buckets + 1, begin, i});
+    for (size_t i = 0; i < splits[begin].size(); ++i) {
+      const Split &split = splits[begin][i];
+      result.push_back({std::max(split.finish, last.ready) + time,
+                        split.busy + time, split.buckets + 1, begin, i});
     }
   }
   keepBest(result);
@@ -153,12 +154,12 @@ static std::vector<Cut> extend(const BucketProblem &problem,
 
 BucketPlan tessera::planBuckets(const BucketProblem &problem) {
   size_t count = problem.members.size();
-  std::vector<std::vector<Cut>> cuts(count + 1);
-  cuts[0].push_back({});
+  std::vector<std::vector<Split>> splits(count + 1);
+  splits[0].push_back({});
   for (size_t end = 1; end <= count; ++end)
-    cuts[end] = extend(problem, cuts, end);
+    splits[end] = extend(problem, splits, end);
   // Times that differ by rounding are equal.
-  const std::vector<Cut> &whole = cuts[count];
+  const std::vector<Split> &whole = splits[count];
   double latest = whole.front().finish * (1 + 1e-9);
   size_t chosen = 0;
   while (chosen + 1 < whole.size() && whole[chosen + 1].finish <= latest)
@@ -167,10 +168,10 @@ BucketPlan tessera::planBuckets(const BucketProblem &problem) {
   plan.finish = whole[chosen].finish;
   plan.busy = whole[chosen].busy;
   for (size_t end = count; end > 0;) {
-    const Cut &cut = cuts[end][chosen];
-    plan.sizes.push_back(end - cut.begin);
-    end = cut.begin;
-    chosen = cut.previous;
+    const Split &split = splits[end][chosen];
+    plan.sizes.push_back(end - split.begin);
+    end = split.begin;
+    chosen = split.previous;
   }
   std::reverse(plan.sizes.begin(), plan.sizes.end());
   return plan;

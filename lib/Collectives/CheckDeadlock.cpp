@@ -6,7 +6,7 @@
 // All ranks run one program, so collectives alone are posted by all in the
 // order of the program: a total order of each communicator, and of all
 // together. Sends and receives are run by some coordinates only, and each pair
-// joins two places of the program; then what each rank posts is written down
+// joins two points of the program; then what each rank posts is written down
 // and checked.
 //
 //===----------------------------------------------------------------------===//
@@ -150,12 +150,12 @@ void OrderReader::addCollective(dist::CollectiveOpInterface op) {
 
 void OrderReader::addTransfer(Operation *op, StringRef axis, int64_t from,
                               int64_t to, int64_t tag, bool sends) {
-  AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(axis)));
+  AxisDigit strided = mesh.digit(mesh.fullAxis(*mesh.find(axis)));
   int64_t here = sends ? from : to;
   for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
-    if (rank / digit.stride % digit.size != here)
+    if (rank / strided.stride % strided.size != here)
       continue;
-    int64_t peer = rank + ((sends ? to : from) - here) * digit.stride;
+    int64_t peer = rank + ((sends ? to : from) - here) * strided.stride;
     int64_t sender = sends ? rank : peer, receiver = sends ? peer : rank;
     unsigned number = posted[{rank, peer, tag, sends}]++;
     auto [it, isNew] = transfers.insert({{sender, receiver, tag, number}, 0});

@@ -1,4 +1,4 @@
-//===- CollectiveMatmul.h - Products in pieces around a ring ----*- C++ -*-===//
+//===- CollectiveMatmul.h - Matmuls in chunks around a ring -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 namespace tessera {
 
 /// The type with dimension `dim` divided by `count`.
-mlir::RankedTensorType getPieceType(mlir::RankedTensorType type, int64_t dim,
+mlir::RankedTensorType getChunkType(mlir::RankedTensorType type, int64_t dim,
                                     int64_t count);
 
 /// The op on other operands, with a result of another type. `mapping` has its
 /// operands.
-mlir::Value clonePiece(mlir::OpBuilder &builder, mlir::Operation *op,
+mlir::Value cloneChunk(mlir::OpBuilder &builder, mlir::Operation *op,
                        mlir::IRMapping &mapping, mlir::RankedTensorType type);
 
 } // namespace tessera

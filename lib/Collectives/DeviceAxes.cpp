@@ -15,7 +15,7 @@ using namespace tessera;
 // Sets of axes
 //===----------------------------------------------------------------------===//
 
-/// The parts of `axis` that lie before and behind `other`.
+/// The sub-axes of `axis` that are before and after `other`.
 static AxisList subtract(const AxisRef &axis, const AxisRef &other) {
   int64_t low = std::max(axis.preSize, other.preSize);
   int64_t high = std::min(axis.end(), other.end());

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In a local program, the mesh axes along which a value may differ from device
-// to device: those that spread arguments, slices and scattered sums, and what
+// to device: those that shard arguments, slices and scattered sums, and what
 // is computed from these, until a gather or a reduction takes them away.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ namespace tessera {
 /// What is in `a` or `b`, both without overlaps.
 AxisList uniteAxes(AxisList a, llvm::ArrayRef<AxisRef> b);
 
-/// What is in `a` and not in `b`. A part of an axis that cannot be written as
+/// What is in `a` and not in `b`. A sub-axis that cannot be written as
 /// sub-axes stays whole.
 AxisList withoutAxes(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 

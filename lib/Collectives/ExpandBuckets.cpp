@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The collective works on one buffer of all members. An all-reduce needs no
-// order in it. A reduce-scatter and an all-gather cut the buffer into a row for
-// each device of a group, so the buffer is a matrix with a column block for
+// order in it. A reduce-scatter and an all-gather split the buffer into a row
+// for each device of a group, so the buffer is a matrix with a column block for
 // each member.
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +37,7 @@ public:
 
 private:
   Value reshape(Value value, ArrayRef<int64_t> shape);
-  Value concat(ArrayRef<Value> parts, int64_t dim);
+  Value concat(ArrayRef<Value> chunks, int64_t dim);
   Value getColumns(Value matrix, int64_t begin, int64_t count);
   Value swapFirst(Value value);
 
@@ -89,8 +89,8 @@ Value BucketExpansion::reshape(Value value, ArrayRef<int64_t> shape) {
   return tensor::ExpandShapeOp::create(b, target, value, all(shape.size()));
 }
 
-Value BucketExpansion::concat(ArrayRef<Value> parts, int64_t dim) {
-  return tensor::ConcatOp::create(b, dim, parts);
+Value BucketExpansion::concat(ArrayRef<Value> chunks, int64_t dim) {
+  return tensor::ConcatOp::create(b, dim, chunks);
 }
 
 /// Columns [begin, begin + count) of a matrix, or elements of a vector.
@@ -131,12 +131,12 @@ void BucketExpansion::expandAllReduce() {
   llvm::stable_sort(order, [&](size_t i, size_t j) {
     return isAligned(bucket.getInputs()[i]) > isAligned(bucket.getInputs()[j]);
   });
-  SmallVector<Value> parts;
+  SmallVector<Value> chunks;
   for (size_t i : order) {
     Value input = bucket.getInputs()[i];
-    parts.push_back(reshape(input, {getType(input).getNumElements()}));
+    chunks.push_back(reshape(input, {getType(input).getNumElements()}));
   }
-  Value packed = concat(parts, 0);
+  Value packed = concat(chunks, 0);
   Value reduced = dist::AllReduceOp::create(
       b, packed.getType(), packed, first.getKind(), first.getAxes(),
       first.getMesh(), /*from=*/dist::ShardingAttr(),
@@ -162,22 +162,22 @@ static int64_t getOuter(ArrayRef<int64_t> shape, int64_t dim) {
 void BucketExpansion::expandReduceScatter() {
   auto first = cast<dist::ReduceScatterOp>(*bucket.getMembers().front());
   int64_t n = numShards(first.getAxes().toAxes(mesh));
-  SmallVector<Value> parts;
+  SmallVector<Value> chunks;
   for (auto [member, input] :
        llvm::zip(bucket.getMembers(), bucket.getInputs())) {
     int64_t dim = cast<dist::ReduceScatterOp>(*member).getDim();
     int64_t count = getType(input).getNumElements();
     int64_t outer = getOuter(getType(input).getShape(), dim);
     Value byDevice = swapFirst(reshape(input, {outer, n, count / outer / n}));
-    parts.push_back(reshape(byDevice, {n, count / n}));
+    chunks.push_back(reshape(byDevice, {n, count / n}));
   }
-  Value packed = concat(parts, 1);
+  Value packed = concat(chunks, 1);
   RankedTensorType type = getType(packed);
-  Value part = dist::ReduceScatterOp::create(
+  Value shard = dist::ReduceScatterOp::create(
       b, type.clone({1, type.getDimSize(1)}), packed, /*dim=*/0,
       first.getKind(), first.getAxes(), first.getMesh(),
       /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr());
-  Value flat = reshape(part, {type.getDimSize(1)});
+  Value flat = reshape(shard, {type.getDimSize(1)});
   int64_t begin = 0;
   for (Value result : bucket.getResults()) {
     int64_t count = getType(result).getNumElements();
@@ -190,10 +190,10 @@ void BucketExpansion::expandReduceScatter() {
 void BucketExpansion::expandAllGather() {
   auto first = cast<dist::AllGatherOp>(*bucket.getMembers().front());
   int64_t n = numShards(first.getAxes().toAxes(mesh));
-  SmallVector<Value> parts;
+  SmallVector<Value> chunks;
   for (Value input : bucket.getInputs())
-    parts.push_back(reshape(input, {getType(input).getNumElements()}));
-  Value packed = concat(parts, 0);
+    chunks.push_back(reshape(input, {getType(input).getNumElements()}));
+  Value packed = concat(chunks, 0);
   int64_t columns = getType(packed).getNumElements();
   Value row = reshape(packed, {1, columns});
   Value gathered = dist::AllGatherOp::create(

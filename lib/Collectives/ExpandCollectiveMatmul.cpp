@@ -1,9 +1,9 @@
-//===- ExpandCollectiveMatmul.cpp - Pieces and permutes around a ring -----===//
+//===- ExpandCollectiveMatmul.cpp - Chunks and permutes around a ring -----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In a ring of n devices each step multiplies one piece while another one
+// In a ring of n devices each step multiplies one chunk while another one
 // travels to the neighbour: n steps, n - 1 permutes, the bytes of the
 // collective.
 //
@@ -21,18 +21,18 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-RankedTensorType tessera::getPieceType(RankedTensorType type, int64_t dim,
+RankedTensorType tessera::getChunkType(RankedTensorType type, int64_t dim,
                                        int64_t count) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= count;
   return type.clone(shape);
 }
 
-Value tessera::clonePiece(OpBuilder &builder, Operation *op, IRMapping &mapping,
+Value tessera::cloneChunk(OpBuilder &builder, Operation *op, IRMapping &mapping,
                           RankedTensorType type) {
-  Operation *piece = builder.clone(*op, mapping);
-  piece->getResult(0).setType(type);
-  return piece->getResult(0);
+  Operation *chunk = builder.clone(*op, mapping);
+  chunk->getResult(0).setType(type);
+  return chunk->getResult(0);
 }
 
 namespace {
@@ -82,55 +82,54 @@ Value Ring::add(Value sum, Value value) {
   return arith::AddIOp::create(b, sum, value);
 }
 
-/// Step s has the piece of the s-th device behind this one.
+/// Step s has the chunk of the s-th device after this one.
 void Ring::expandGather(dist::AllGatherOp gather) {
-  SmallVector<Operation *> products = op.getProducts();
-  SmallVector<SmallVector<Value>> pieces(products.size() + 1);
+  SmallVector<Operation *> matmuls = op.getMatmuls();
+  SmallVector<SmallVector<Value>> chunks(matmuls.size() + 1);
   SmallVector<unsigned> dims;
-  for (Operation *product : products) {
+  for (Operation *matmul : matmuls) {
     unsigned dim = 0;
-    for (unsigned i = 0; i < product->getNumOperands(); ++i)
-      if (product->getOperand(i) == gather.getResult() &&
-          dist::isParallelIn(product, i, gather.getDim(), dim))
+    for (unsigned i = 0; i < matmul->getNumOperands(); ++i)
+      if (matmul->getOperand(i) == gather.getResult() &&
+          dist::isParallelIn(matmul, i, gather.getDim(), dim))
         break;
     dims.push_back(dim);
   }
-  Value piece = op.getInputs().front();
+  Value chunk = op.getInputs().front();
   for (int64_t step = 0; step < count; ++step) {
-    Value next = step + 1 < count ? receive(piece, -1) : Value();
+    Value next = step + 1 < count ? receive(chunk, -1) : Value();
     IRMapping mapping = operands;
-    mapping.map(gather.getResult(), piece);
-    pieces.back().push_back(piece);
-    for (auto [i, product] : llvm::enumerate(products)) {
-      auto type = cast<RankedTensorType>(product->getResult(0).getType());
-      pieces[i].push_back(
-          clonePiece(b, product, mapping, getPieceType(type, dims[i], count)));
+    mapping.map(gather.getResult(), chunk);
+    chunks.back().push_back(chunk);
+    for (auto [i, matmul] : llvm::enumerate(matmuls)) {
+      auto type = cast<RankedTensorType>(matmul->getResult(0).getType());
+      chunks[i].push_back(
+          cloneChunk(b, matmul, mapping, getChunkType(type, dims[i], count)));
     }
-    piece = next;
+    chunk = next;
   }
   for (auto [result, yielded] :
        llvm::zip_equal(op.getResults(), op.getYield().getOperands())) {
-    // What is gathered, where it is yielded too, or the result of a product.
+    // What is gathered, where it is yielded too, or the result of a matmul.
     unsigned index = 0;
-    while (index < products.size() &&
-           products[index] != yielded.getDefiningOp())
+    while (index < matmuls.size() && matmuls[index] != yielded.getDefiningOp())
       ++index;
-    int64_t dim = index < products.size() ? dims[index] : gather.getDim();
+    int64_t dim = index < matmuls.size() ? dims[index] : gather.getDim();
     result.replaceAllUsesWith(
-        dist::AssembleOp::create(b, result.getType(), pieces[index], dim,
+        dist::AssembleOp::create(b, result.getType(), chunks[index], dim,
                                  gather.getAxes(), gather.getMesh()));
   }
   op.erase();
 }
 
-/// Step s computes a part of the piece of the (s + 1)-th device before this
+/// Step s computes an addend of the chunk of the (s + 1)-th device before this
 /// one, whose sum comes by from the neighbour; the last is the device's own.
 void Ring::expandScatter(dist::ReduceScatterOp scatter) {
-  Operation *product = op.getProducts().front();
-  auto [number, dim] = *dist::findParallelOperand(product, scatter.getDim());
-  Value source = operands.lookup(product->getOperand(number));
+  Operation *matmul = op.getMatmuls().front();
+  auto [number, dim] = *dist::findParallelOperand(matmul, scatter.getDim());
+  Value source = operands.lookup(matmul->getOperand(number));
   auto type =
-      getPieceType(cast<RankedTensorType>(source.getType()), dim, count);
+      getChunkType(cast<RankedTensorType>(source.getType()), dim, count);
   int64_t size = type.getDimSize(dim);
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
       sizes = getAsIndexOpFoldResult(b.getContext(), type.getShape()),
@@ -148,9 +147,9 @@ void Ring::expandScatter(dist::ReduceScatterOp scatter) {
     IRMapping mapping = operands;
     Value part = tensor::ExtractSliceOp::create(b, type, source, offsets, sizes,
                                                 strides);
-    mapping.map(product->getOperand(number), part);
+    mapping.map(matmul->getOperand(number), part);
     Value value =
-        clonePiece(b, product, mapping,
+        cloneChunk(b, matmul, mapping,
                    cast<RankedTensorType>(scatter.getResult().getType()));
     sum = received ? add(received, value) : value;
   }

@@ -1,9 +1,9 @@
-//===- FormCollectiveMatmul.cpp - Products beside their collective --------===//
+//===- FormCollectiveMatmul.cpp - Matmuls beside their collective ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds products next to a collective that could run in pieces beside it,
+// Finds matmuls next to a collective that could run in chunks beside it,
 // prices both, and takes the shorter one.
 //
 //===----------------------------------------------------------------------===//
@@ -26,11 +26,11 @@ using namespace tessera;
 
 namespace {
 
-/// A collective and the products that it could run beside.
+/// A collective and the matmuls that it could run beside.
 struct Candidate {
   dist::CollectiveOpInterface collective;
-  SmallVector<Operation *> products;
-  /// Of each product the dimension of its result that is cut into pieces.
+  SmallVector<Operation *> matmuls;
+  /// Of each matmul the dimension of its result that is split into chunks.
   SmallVector<unsigned> dims;
   /// Before which the op would stand.
   Operation *point = nullptr;
@@ -38,7 +38,7 @@ struct Candidate {
   bool yieldsGathered = false;
 };
 
-/// Seconds of a candidate as it stands and around a ring.
+/// Seconds of a candidate as it is and around a ring.
 struct RingTimes {
   double apart = 0, ring = 0;
 };
@@ -49,7 +49,7 @@ struct RingTimes {
 // Candidates
 //===----------------------------------------------------------------------===//
 
-static bool isProduct(Operation *op) {
+static bool isMatmul(Operation *op) {
   return getOpCost(op).kind == CostKind::Matmul && isMemoryEffectFree(op);
 }
 
@@ -63,37 +63,37 @@ static void keepEarliest(Operation *&first, Operation *op) {
     first = op;
 }
 
-/// Products of a gathered value, as far as all that they need is there before
+/// Matmuls of a gathered value, as far as all that they need is there before
 /// anything that they make is used.
 static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
   Candidate found{gather, {}, {}, nullptr, false};
   Block *block = gather->getBlock();
-  SmallVector<std::pair<Operation *, unsigned>> products;
+  SmallVector<std::pair<Operation *, unsigned>> matmuls;
   SmallVector<Operation *> others;
   for (Operation *user : gather.getResult().getUsers()) {
     Operation *here = block->findAncestorOpInBlock(*user);
     unsigned dim = 0;
-    bool fits = here == user && isProduct(user) &&
+    bool fits = here == user && isMatmul(user) &&
                 user->getOperand(0) != user->getOperand(1);
     for (unsigned i = 0; fits && i < 2; ++i)
       if (user->getOperand(i) == gather.getResult())
         fits = dist::isParallelIn(user, i, gather.getDim(), dim);
     if (fits)
-      products.push_back({user, dim});
+      matmuls.push_back({user, dim});
     else
       others.push_back(here);
   }
-  llvm::sort(products, [](auto &a, auto &b) {
+  llvm::sort(matmuls, [](auto &a, auto &b) {
     return a.first->isBeforeInBlock(b.first);
   });
   for (bool changed = true; changed;) {
     found.point = block->getTerminator();
     for (Operation *other : others)
       keepEarliest(found.point, other);
-    for (auto [product, dim] : products)
-      for (Operation *user : product->getResult(0).getUsers())
+    for (auto [matmul, dim] : matmuls)
+      for (Operation *user : matmul->getResult(0).getUsers())
         keepEarliest(found.point, block->findAncestorOpInBlock(*user));
-    changed = llvm::any_of(products, [&](auto &entry) {
+    changed = llvm::any_of(matmuls, [&](auto &entry) {
       bool isLate = llvm::any_of(entry.first->getOperands(), [&](Value v) {
         return !isBefore(v, found.point);
       });
@@ -101,14 +101,14 @@ static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
         others.push_back(entry.first);
       return isLate;
     });
-    llvm::erase_if(products, [&](auto &entry) {
+    llvm::erase_if(matmuls, [&](auto &entry) {
       return llvm::is_contained(others, entry.first);
     });
   }
-  if (products.empty())
+  if (matmuls.empty())
     return std::nullopt;
-  for (auto [product, dim] : products) {
-    found.products.push_back(product);
+  for (auto [matmul, dim] : matmuls) {
+    found.matmuls.push_back(matmul);
     found.dims.push_back(dim);
   }
   found.yieldsGathered = !others.empty();
@@ -116,14 +116,14 @@ static std::optional<Candidate> findGather(dist::AllGatherOp gather) {
 }
 
 static std::optional<Candidate> findScatter(dist::ReduceScatterOp scatter) {
-  Operation *product = scatter.getInput().getDefiningOp();
-  if (!product || scatter.getKind() != dist::ReductionKind::Sum ||
-      product->getBlock() != scatter->getBlock() || !isProduct(product) ||
-      !product->hasOneUse() ||
-      !dist::findParallelOperand(product, scatter.getDim()))
+  Operation *matmul = scatter.getInput().getDefiningOp();
+  if (!matmul || scatter.getKind() != dist::ReductionKind::Sum ||
+      matmul->getBlock() != scatter->getBlock() || !isMatmul(matmul) ||
+      !matmul->hasOneUse() ||
+      !dist::findParallelOperand(matmul, scatter.getDim()))
     return std::nullopt;
   return Candidate{scatter,
-                   {product},
+                   {matmul},
                    {static_cast<unsigned>(scatter.getDim())},
                    scatter,
                    false};
@@ -133,23 +133,23 @@ static std::optional<Candidate> findScatter(dist::ReduceScatterOp scatter) {
 // Prices
 //===----------------------------------------------------------------------===//
 
-/// Seconds of a product of which `operand` is `count` times smaller in `dim`.
-static double getPieceSeconds(Operation *product, unsigned operand, int64_t dim,
+/// Seconds of a matmul of which `operand` is `count` times smaller in `dim`.
+static double getChunkSeconds(Operation *matmul, unsigned operand, int64_t dim,
                               unsigned resultDim, int64_t count) {
   Block scratch;
-  OpBuilder builder(product->getContext());
+  OpBuilder builder(matmul->getContext());
   builder.setInsertionPointToEnd(&scratch);
   IRMapping mapping;
-  for (auto [i, value] : llvm::enumerate(product->getOperands())) {
+  for (auto [i, value] : llvm::enumerate(matmul->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
     mapping.map(value, scratch.addArgument(
-                           i == operand ? getPieceType(type, dim, count) : type,
-                           product->getLoc()));
+                           i == operand ? getChunkType(type, dim, count) : type,
+                           matmul->getLoc()));
   }
-  auto type = cast<RankedTensorType>(product->getResult(0).getType());
-  Value piece = clonePiece(builder, product, mapping,
-                           getPieceType(type, resultDim, count));
-  return getKernelSeconds(piece.getDefiningOp());
+  auto type = cast<RankedTensorType>(matmul->getResult(0).getType());
+  Value chunk = cloneChunk(builder, matmul, mapping,
+                           getChunkType(type, resultDim, count));
+  return getKernelSeconds(chunk.getDefiningOp());
 }
 
 /// Seconds of passes over a tensor, in `kernels` kernels.
@@ -171,19 +171,19 @@ static RingTimes getTimes(const Candidate &candidate, const CollectiveUse &use,
   RingTimes times;
   times.apart = use.time;
   double step = 0, copies = 0;
-  for (auto [product, dim] :
-       llvm::zip_equal(candidate.products, candidate.dims)) {
-    times.apart += getKernelSeconds(product);
+  for (auto [matmul, dim] :
+       llvm::zip_equal(candidate.matmuls, candidate.dims)) {
+    times.apart += getKernelSeconds(matmul);
     if (gather) {
-      unsigned operand = product->getOperand(0) == gather.getResult() ? 0 : 1;
-      step += getPieceSeconds(product, operand, gather.getDim(), dim, count);
-      copies += getPassSeconds(product->getResult(0).getType(), 2, count);
+      unsigned operand = matmul->getOperand(0) == gather.getResult() ? 0 : 1;
+      step += getChunkSeconds(matmul, operand, gather.getDim(), dim, count);
+      copies += getPassSeconds(matmul->getResult(0).getType(), 2, count);
     } else {
-      auto [operand, from] = *dist::findParallelOperand(product, dim);
-      step += getPieceSeconds(product, operand, from, dim, count);
+      auto [operand, from] = *dist::findParallelOperand(matmul, dim);
+      step += getChunkSeconds(matmul, operand, from, dim, count);
       copies +=
-          getPassSeconds(product->getOperand(operand).getType(), 2, count) +
-          getPassSeconds(product->getResult(0).getType(), 3, count - 1);
+          getPassSeconds(matmul->getOperand(operand).getType(), 2, count) +
+          getPassSeconds(matmul->getResult(0).getType(), 3, count - 1);
     }
   }
   if (candidate.yieldsGathered)
@@ -203,17 +203,17 @@ static void form(const Candidate &candidate) {
   llvm::SetVector<Value> inputs;
   if (gathers)
     inputs.insert(collective->getOperand(0));
-  for (Operation *product : candidate.products)
-    for (Value operand : product->getOperands())
+  for (Operation *matmul : candidate.matmuls)
+    for (Value operand : matmul->getOperands())
       if (operand != collective->getResult(0))
         inputs.insert(operand);
   SmallVector<Value> outputs;
   if (gathers)
-    for (Operation *product : candidate.products)
-      outputs.push_back(product->getResult(0));
+    for (Operation *matmul : candidate.matmuls)
+      outputs.push_back(matmul->getResult(0));
   if (!gathers || candidate.yieldsGathered)
     outputs.push_back(collective->getResult(0));
-  SmallVector<Operation *> inside(candidate.products);
+  SmallVector<Operation *> inside(candidate.matmuls);
   inside.insert(gathers ? inside.begin() : inside.end(), collective);
 
   auto op = dist::CollectiveMatmulOp::create(builder, collective->getLoc(),
@@ -238,9 +238,9 @@ static void form(const Candidate &candidate) {
 static void remarkOn(const Candidate &candidate, const CollectiveUse &use,
                      const RingTimes &times, bool isFormed) {
   auto add = [&](auto &&remark) {
-    remark << remark::add("{0} over {1} with {2} products in pieces",
+    remark << remark::add("{0} over {1} with {2} matmuls in chunks",
                           stringifyCollective(use.kind).str(), use.axes,
-                          candidate.products.size())
+                          candidate.matmuls.size())
            << remark::metric("us", times.ring * 1e6)
            << remark::metric("apartUs", times.apart * 1e6)
            << remark::metric("usSaved", (times.apart - times.ring) * 1e6);

@@ -15,13 +15,13 @@
 
 namespace tessera {
 
-/// What fusion may do, and what it has been told already.
+/// What fusion may do, and what it has been reported already.
 struct FusionContext {
   Mesh mesh;
   mlir::FlatSymbolRefAttr meshSymbol;
   /// Bytes that may stay live longer so that a parameter is gathered once.
   int64_t sharedBytes = 0;
-  /// The last round: what is not done is told now.
+  /// The last round: what is not done is reported now.
   bool tellMissed = false;
 
   AxisList toAxes(dist::AxesAttr axes) const { return axes.toAxes(mesh); }
@@ -43,7 +43,7 @@ bool fuseReductions(mlir::Block &block, const FusionContext &context);
 bool fuseMovements(mlir::Block &block, const FusionContext &context);
 
 /// Casts to a smaller type before a collective that moves whole elements, casts
-/// to a larger one behind it.
+/// to a larger one after it.
 bool moveThroughCasts(mlir::Block &block, const FusionContext &context);
 
 /// Equal collectives of one value, and gathers of one parameter as far as

@@ -24,14 +24,14 @@ static bool isOnlyFor(Operation *source, Operation *op) {
   return source->hasOneUse() && source->getBlock() == op->getBlock();
 }
 
-/// The axes of `cut` before those of `gathered`, which come last in it; none if
-/// they do not.
-static std::optional<AxisList> getLeading(ArrayRef<AxisRef> cut,
+/// The axes of `sliced` before those of `gathered`, which come last in it; none
+/// if they do not.
+static std::optional<AxisList> getLeading(ArrayRef<AxisRef> sliced,
                                           ArrayRef<AxisRef> gathered) {
-  if (cut.size() < gathered.size() ||
-      cut.take_back(gathered.size()) != gathered)
+  if (sliced.size() < gathered.size() ||
+      sliced.take_back(gathered.size()) != gathered)
     return std::nullopt;
-  return AxisList(cut.drop_back(gathered.size()));
+  return AxisList(sliced.drop_back(gathered.size()));
 }
 
 /// slice of one dimension after the all_gather of another over the same axes:
@@ -96,13 +96,13 @@ static bool cancel(dist::AllSliceOp slice, const FusionContext &context) {
   if (gather.getDim() != slice.getDim())
     return sliceFirst(slice, gather, context);
   AxisList gathered = context.toAxes(gather.getAxes()),
-           cut = context.toAxes(slice.getAxes());
-  if (gathered == cut) {
+           sliced = context.toAxes(slice.getAxes());
+  if (gathered == sliced) {
     context.passed(slice, "all_gather and slice cancel");
     replace(slice, gather.getInput());
     return true;
   }
-  if (!isPrefix(cut, gathered))
+  if (!isPrefix(sliced, gathered))
     return false;
   if (!isOnlyFor(gather, slice)) {
     context.missed(slice, "slice of an all_gather",
@@ -112,7 +112,7 @@ static bool cancel(dist::AllSliceOp slice, const FusionContext &context) {
   OpBuilder builder(slice);
   Value value = dist::AllGatherOp::create(
       builder, gather.getLoc(), slice.getType(), gather.getInput(),
-      gather.getDim(), context.toAttr(dropPrefix(cut, gathered)),
+      gather.getDim(), context.toAttr(dropPrefix(sliced, gathered)),
       gather.getMesh(), /*from=*/dist::ShardingAttr(),
       /*to=*/dist::ShardingAttr());
   context.passed(slice, "slice of an all_gather to a smaller all_gather");
@@ -155,7 +155,7 @@ static bool follow(Operation *op, dist::AxesAttr axes, int64_t gathered,
       static_cast<int64_t>(first.getSplitDim()) != gathered)
     return false;
   if (!isOnlyFor(first, op)) {
-    context.missed(op, "chain behind an all_to_all",
+    context.missed(op, "chain after an all_to_all",
                    "the value between has another use");
     return false;
   }

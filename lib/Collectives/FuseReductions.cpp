@@ -12,14 +12,14 @@ using namespace mlir;
 using namespace tessera;
 
 /// The local type of the operand divided by `n` along `dim`.
-static RankedTensorType getPart(Value value, int64_t dim, int64_t n) {
+static RankedTensorType getShardType(Value value, int64_t dim, int64_t n) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= n;
   return type.clone(shape);
 }
 
-/// The longest part at the front of `axes` that lies in `set`, and what of the
+/// The longest part at the front of `axes` that is in `set`, and what of the
 /// set is left.
 static std::pair<AxisList, AxisList> takePrefix(ArrayRef<AxisRef> axes,
                                                 ArrayRef<AxisRef> set) {
@@ -70,8 +70,9 @@ static bool scatter(dist::AllReduceOp reduce, const FusionContext &context) {
   OpBuilder builder(reduce);
   Value value = dist::ReduceScatterOp::create(
       builder, reduce.getLoc(),
-      getPart(reduce.getInput(), *dim, numShards(prefix)), reduce.getInput(),
-      *dim, reduce.getKind(), context.toAttr(prefix), reduce.getMesh(),
+      getShardType(reduce.getInput(), *dim, numShards(prefix)),
+      reduce.getInput(), *dim, reduce.getKind(), context.toAttr(prefix),
+      reduce.getMesh(),
       /*from=*/dist::ShardingAttr(), /*to=*/dist::ShardingAttr());
   if (!left.empty())
     value = dist::AllReduceOp::create(

@@ -38,7 +38,7 @@ static Operation *cloneAs(OpBuilder &builder, Operation *op, Value operand,
   return cloneWithTypes(builder, op, operand, shape.clone(element));
 }
 
-/// Runs `first` (a collective or a cast) behind `second`.
+/// Runs `first` (a collective or a cast) after `second`.
 static void swap(Operation *first, Operation *second) {
   OpBuilder builder(second);
   auto elementOf = [](Value value) {
@@ -73,17 +73,17 @@ static bool castBefore(Operation *cast, const FusionContext &context) {
 }
 
 /// cast to a larger type, collective.
-static bool castBehind(Operation *op, const FusionContext &context) {
+static bool castAfter(Operation *op, const FusionContext &context) {
   Operation *cast = op->getOperand(0).getDefiningOp();
   if (!isCast(cast) ||
       getBits(cast->getResult(0)) <= getBits(cast->getOperand(0)))
     return false;
   if (!cast->hasOneUse() || cast->getBlock() != op->getBlock()) {
-    context.missed(op, "cast behind it",
-                   "the value behind the cast has another use");
+    context.missed(op, "cast after it",
+                   "the value after the cast has another use");
     return false;
   }
-  context.passed(op, "cast behind it");
+  context.passed(op, "cast after it");
   swap(cast, op);
   return true;
 }
@@ -102,6 +102,6 @@ bool tessera::moveThroughCasts(Block &block, const FusionContext &context) {
   if (changed)
     return true;
   for (Operation *op : collectives)
-    changed |= castBehind(op, context);
+    changed |= castAfter(op, context);
   return changed;
 }

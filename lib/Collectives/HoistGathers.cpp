@@ -31,7 +31,7 @@ namespace {
 /// A start of a gather, its wait and what makes its operand, in order.
 using Chain = SmallVector<Operation *>;
 
-/// A gather of a loop that could stand before it.
+/// A gather of a loop that could be before it.
 struct Candidate {
   dist::WaitOp wait;
   /// Seconds that this would save if nothing else changed.
@@ -73,10 +73,10 @@ static std::optional<Chain> getChain(scf::ForOp loop, dist::WaitOp wait) {
   return ops.takeVector();
 }
 
-/// Ops of `block`, all behind `behind` if there is one, that do the same as
+/// Ops of `block`, all after `from` if there is one, that do the same as
 /// those of the chain and are none of them; nothing if there are none.
 static std::optional<Chain> findEqual(const Chain &chain, Block &block,
-                                      Operation *behind) {
+                                      Operation *from) {
   llvm::DenseMap<Value, Value> same;
   auto isSame = [&](Value a, Value b) {
     auto it = same.find(a);
@@ -92,7 +92,7 @@ static std::optional<Chain> findEqual(const Chain &chain, Block &block,
     Operation *found = nullptr;
     for (Operation *user : operand.getUsers()) {
       if (user->getBlock() != &block || llvm::is_contained(chain, user) ||
-          (behind && !behind->isBeforeInBlock(user)) ||
+          (from && !from->isBeforeInBlock(user)) ||
           (found && !user->isBeforeInBlock(found)))
         continue;
       llvm::DenseMap<Value, Value> before = same;
@@ -113,13 +113,13 @@ static std::optional<Chain> findEqual(const Chain &chain, Block &block,
 }
 
 /// Moves the chain to before the loop. What does the same, in the loop or
-/// behind it, is not done again.
+/// after it, is not done again.
 static void hoist(scf::ForOp loop, dist::WaitOp wait) {
   Chain chain = *getChain(loop, wait);
   for (Operation *op : chain)
     op->moveBefore(loop);
-  auto mergeAll = [&](Block &block, Operation *behind) {
-    while (std::optional<Chain> equal = findEqual(chain, block, behind)) {
+  auto mergeAll = [&](Block &block, Operation *from) {
+    while (std::optional<Chain> equal = findEqual(chain, block, from)) {
       equal->back()->getResult(0).replaceAllUsesWith(wait.getResult());
       for (Operation *op : llvm::reverse(*equal))
         if (op->use_empty())
@@ -149,9 +149,9 @@ static SmallVector<Candidate> findCandidates(scf::ForOp loop, int64_t slack) {
     std::optional<Chain> chain = getChain(loop, wait);
     if (!chain)
       continue;
-    // The last micro-batch stands behind the loop.
-    bool isBehind = findEqual(*chain, *loop->getBlock(), loop).has_value();
-    double saved = (runs + isBehind) * exposed - tasks.problem.tasks[i].seconds;
+    // The last micro-batch is after the loop.
+    bool isAfter = findEqual(*chain, *loop->getBlock(), loop).has_value();
+    double saved = (runs + isAfter) * exposed - tasks.problem.tasks[i].seconds;
     if (saved > kLeastShare * runs * times.seconds)
       candidates.push_back({wait, saved});
   }

@@ -5,7 +5,7 @@
 //
 // A parameter that rests in shards is gathered in each micro-batch, though it
 // stays the same. The first gathers of a micro-batch have nothing to run
-// beside: the one before is over. What a loop carries has a place of its own
+// beside: the one before is over. What a loop carries has memory of its own
 // from its begin to its end, so gathering in one micro-batch for the next takes
 // as much memory as gathering once before the loop, which moves less.
 //
@@ -25,7 +25,7 @@ using EvaluateOverlap =
     llvm::function_ref<std::optional<double>(mlir::func::FuncOp)>;
 
 /// Moves started gathers of what does not change in a loop to before it, where
-/// that makes the function shorter. Equal ones in the loop and behind it use
+/// that makes the function shorter. Equal ones in the loop and after it use
 /// the result too. Tried are those two that are exposed longest in all runs,
 /// with `slack` bytes above the loop's blocking order, if that is a thousandth
 /// of the loop's time.

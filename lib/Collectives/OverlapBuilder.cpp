@@ -3,17 +3,17 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which tensors share memory is told as the planner of the arena does it, so
+// Which tensors share memory is decided as the planner of the arena does it, so
 // that the peak of an order is what the planner will find, up to gaps. An op is
 // a task; a start and its wait are one. A block of memory lists the tasks that
 // write or read it, which is its live interval in any order:
 //
-//     op                                task  after  channel  blocks touched
-//     %1 = rt.kernel @a(%0)                0  -      -        %0, %1
-//     %f = dist.start %1 {all_gather}      1  0      dp       %1, %3
-//     %2 = rt.kernel @b(%0)                2  -      -        %0, %2
-//     %3 = dist.wait %f, %1                1
-//     %4 = rt.kernel @c(%2, %3)            3  2, 1   -        %2, %3, %4
+//     op                                task  after  communicator  blocks
+//     touched %1 = rt.kernel @a(%0)                0  -      -        %0, %1 %f
+//     = dist.start %1 {all_gather}      1  0      dp       %1, %3 %2 =
+//     rt.kernel @b(%0)                2  -      -        %0, %2 %3 = dist.wait
+//     %f, %1                1 %4 = rt.kernel @c(%2, %3)            3  2, 1   -
+//     %2, %3, %4
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ private:
   bool reuse(Operation &op, unsigned task, OpResult result);
   int64_t lastUse(Value value) const;
   void forEachKept(llvm::function_ref<void(Value, Value)> fn);
-  void keepPlaces();
+  void keepWritesLast();
 
   bool rests(Value value) const;
   void limitPrefetch();
@@ -89,7 +89,7 @@ private:
   BlockTasks out;
   CollectivePricer pricer;
   llvm::DenseMap<Operation *, unsigned> taskOf;
-  llvm::StringMap<int> channels;
+  llvm::StringMap<int> communicators;
   /// Number of the memory of each value; what comes from outside has memory
   /// without bytes.
   llvm::DenseMap<Value, unsigned> memoryOf;
@@ -160,8 +160,8 @@ void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
     CollectiveUse use =
         *pricer.price(cast<dist::CollectiveOpInterface>(collective));
     task.seconds = use.time;
-    task.channel =
-        channels.insert({use.axes, static_cast<int>(channels.size())})
+    task.communicator =
+        communicators.insert({use.axes, static_cast<int>(communicators.size())})
             .first->second;
     out.transfers[taskOf.lookup(&op)] = {stringifyCollective(use.kind),
                                          use.axes, use.bytes};
@@ -291,7 +291,7 @@ void TaskBuilder::addResults(Operation &op, unsigned task) {
       memoryOf[result] = blockOf(viewed);
       continue;
     }
-    // What a loop carries lies where it starts.
+    // What a loop carries is stored where its start is.
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       unsigned memory = blockOf(loop.getInits()[result.getResultNumber()]);
       memoryOf[result] = memory;
@@ -311,16 +311,17 @@ void TaskBuilder::addResults(Operation &op, unsigned task) {
   }
 }
 
-/// Calls `fn` with each value that lies in the place of another one, and that
-/// place: what a loop carries, results that take the place of an argument.
+/// Calls `fn` with each value that is stored in the memory of another one, and
+/// with the other: what a loop carries, results that take the place of an
+/// argument.
 void TaskBuilder::forEachKept(llvm::function_ref<void(Value, Value)> fn) {
-  auto visit = [&](Value place, Value written) {
+  auto visit = [&](Value memory, Value written) {
     while (Value viewed = getViewed(written))
       written = viewed;
     Operation *op = written.getDefiningOp();
-    if (isTensor(place) && op && op->getBlock() == &block &&
+    if (isTensor(memory) && op && op->getBlock() == &block &&
         !isa<scf::ForOp>(op))
-      fn(place, written);
+      fn(memory, written);
   };
   Operation *terminator = block.getTerminator();
   if (auto loop = dyn_cast<scf::ForOp>(block.getParentOp())) {
@@ -338,14 +339,15 @@ void TaskBuilder::forEachKept(llvm::function_ref<void(Value, Value)> fn) {
       visit(argument, terminator->getOperand(result.getInt()));
 }
 
-/// Who writes into the place of another value comes behind all that read it.
-void TaskBuilder::keepPlaces() {
-  forEachKept([&](Value place, Value written) {
-    auto memory = memoryOf.find(place);
-    if (memory == memoryOf.end())
+/// An op that writes into the memory of another value comes after all its
+/// readers.
+void TaskBuilder::keepWritesLast() {
+  forEachKept([&](Value memory, Value written) {
+    auto found = memoryOf.find(memory);
+    if (found == memoryOf.end())
       return;
     unsigned writer = taskOf.lookup(written.getDefiningOp());
-    for (unsigned reader : problem().blocks[memory->second].tasks)
+    for (unsigned reader : problem().blocks[found->second].tasks)
       depend(writer, reader);
   });
 }
@@ -417,7 +419,7 @@ BlockTasks TaskBuilder::build() {
       touch(blockOf(op.getOperand(1)), task);
     addOrder(op, task);
   }
-  keepPlaces();
+  keepWritesLast();
   limitPrefetch();
   // What is read, but by no task, is no problem.
   llvm::erase_if(problem().blocks, [](const OverlapBlock &memory) {

@@ -18,12 +18,12 @@ namespace tessera {
 /// A block of a local function as a problem. Besides what data flow asks for,
 /// an order keeps in place what the program has in place: an op that may write
 /// over an operand that dies there, or over what a loop or an argument carries,
-/// stays behind all others that read it.
+/// stays after all others that read it.
 struct BlockTasks {
   OverlapProblem problem;
   /// Of each task the op; of a collective itself, or its dist.start.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// The order as the block stands. A collective without a start is waited for
+  /// The order of the block. A collective without a start is waited for
   /// at once.
   OverlapOrder order;
   /// What travels: the kind and the axes of each collective, bytes that a

@@ -57,7 +57,7 @@ private:
   bool fits(unsigned i) const {
     return live + bytesToBegin(i) + task(i).insideBytes <= limit;
   }
-  /// Whether what begins before its turn leaves room for all that stands before
+  /// Whether what begins before its turn leaves room for all that is before
   /// it in the program.
   bool fitsEarly(unsigned i) const {
     return fits(i) &&
@@ -96,15 +96,15 @@ private:
   /// have not started.
   std::vector<llvm::SmallVector<unsigned, 4>> users;
   std::vector<unsigned> unstarted;
-  /// Collectives that have not started; and on each channel those of them whose
-  /// `after` all have.
+  /// Collectives that have not started; and on each communicator those of them
+  /// whose `after` all have.
   std::set<Turn> waiting;
   std::map<int, std::set<Turn>> readyOn;
   /// Those of them that are not looked at yet, by (notBefore, number).
   std::set<Turn> later;
   /// In flight, by (finish, number).
   std::set<std::pair<double, unsigned>> flying;
-  llvm::DenseMap<int, double> channelFree;
+  llvm::DenseMap<int, double> communicatorFree;
   double now = 0;
   int64_t live = 0;
   /// Bytes that live while each task runs, were everything from now on in the
@@ -116,7 +116,7 @@ private:
   unsigned front = 0, barrier = 0;
   /// Ops that have not run and whose `after` all have started.
   std::set<unsigned> readyOps;
-  /// The end of the next kWindow ops behind `front` that have not run, and how
+  /// The end of the next kWindow ops after `front` that have not run, and how
   /// many of them are there.
   unsigned windowEnd = 0, inWindow = 0;
   /// All collectives before this one have started.
@@ -220,20 +220,20 @@ void ListScheduler::noteStarted(unsigned i) {
     if (!task(user).isTransfer())
       readyOps.insert(user);
     else if (waiting.count({needed[user], user}))
-      readyOn[task(user).channel].insert({needed[user], user});
+      readyOn[task(user).communicator].insert({needed[user], user});
   }
 }
 
-/// A channel carries one collective after the other, so this one is over as
-/// long after the later of now and the end of the last one there.
+/// A communicator carries one collective after the other, so this one is over
+/// as long after the later of now and the end of the last one there.
 void ListScheduler::start(unsigned i) {
-  double &free = channelFree[task(i).channel];
+  double &free = communicatorFree[task(i).communicator];
   finish[i] = free = std::max(now, free) + task(i).seconds;
   noteStarted(i);
   begin(i);
   waiting.erase({needed[i], i});
   later.erase({task(i).notBefore, i});
-  readyOn[task(i).channel].erase({needed[i], i});
+  readyOn[task(i).communicator].erase({needed[i], i});
   flying.insert({finish[i], i});
   order.push_back({OverlapEvent::Start, i});
 }
@@ -295,12 +295,13 @@ bool ListScheduler::isStartable(unsigned i) const {
          flying.size() < problem.maxInFlight && fitsEarly(i);
 }
 
-/// The first from `turn` on whose channel is free now, or by the time `until`.
+/// The first from `turn` on whose communicator is free now, or by the time
+/// `until`.
 std::optional<ListScheduler::Turn>
 ListScheduler::nextReady(Turn turn, double until) const {
   std::optional<Turn> next;
-  for (const auto &[channel, ready] : readyOn) {
-    double free = channelFree.lookup(channel);
+  for (const auto &[communicator, ready] : readyOn) {
+    double free = communicatorFree.lookup(communicator);
     if (free > now && free >= until)
       continue;
     auto it = ready.lower_bound(turn);
@@ -310,14 +311,14 @@ ListScheduler::nextReady(Turn turn, double until) const {
   return next;
 }
 
-/// Starts what would have its channel before the next op has run.
+/// Starts what would have its communicator before the next op has run.
 void ListScheduler::startTransfers() {
   while (!later.empty() && later.begin()->first <= front) {
     unsigned i = later.begin()->second;
     later.erase(later.begin());
     waiting.insert({needed[i], i});
     if (unstarted[i] == 0)
-      readyOn[task(i).channel].insert({needed[i], i});
+      readyOn[task(i).communicator].insert({needed[i], i});
   }
   double until = now + (front < problem.tasks.size() ? task(front).seconds : 0);
   Turn turn = {0, 0};
@@ -336,7 +337,8 @@ void ListScheduler::startTransfers() {
 
 /// Until the task fits, or nothing is to gain: waits for collectives in flight,
 /// those first that are over first, then runs those whose turn has passed while
-/// their channel was taken, since they hold operands that would be free by now.
+/// their communicator was taken, since they hold operands that would be free by
+/// now.
 void ListScheduler::makeRoom(unsigned i) {
   auto it = flying.begin();
   while (!fits(i) && it != flying.end()) {
@@ -445,8 +447,9 @@ OverlapOrder tessera::scheduleOverlap(const OverlapProblem &problem,
   int64_t slack = std::max<int64_t>(limit - blocking.peakBytes, 0);
   int64_t bound = std::max(limit, blocking.peakBytes);
   // What runs before its turn leaves room for the rest, but a collective whose
-  // turn has passed while its channel was taken holds operands longer, and then
-  // room for both sides is needed all at once. So less and less is given away.
+  // turn has passed while its communicator was taken holds operands longer, and
+  // then room for both sides is needed all at once. So less and less is given
+  // away.
   auto isFound = [&](int64_t aim) {
     OverlapOrder order = ListScheduler(problem, aim).run();
     OverlapTimes times = timeOverlap(problem, order);

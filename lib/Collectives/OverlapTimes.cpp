@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks an order, and runs it once: a discrete event simulation with one clock
-// for the device and one for each channel. "run a, start R, run b, run c, wait
-// R, run u" of 4, 6, 3, 2 and 2 seconds:
+// for the device and one for each communicator. "run a, start R, run b, run c,
+// wait R, run u" of 4, 6, 3, 2 and 2 seconds:
 //
-//     event       device  channel
+//     event       device  communicator
 //     run a       0 - 4
 //     start R             4 - 10
 //     run b       4 - 7
@@ -32,10 +32,10 @@ Error OverlapProblem::check() const {
     std::string name = "task " + std::to_string(i);
     if (!(task.seconds >= 0))
       return createStringError("expects " + name + " to take no negative time");
-    if (task.channel < OverlapTask::kComputes)
-      return createStringError("expects the channel of " + name +
+    if (task.communicator < OverlapTask::kComputes)
+      return createStringError("expects the communicator of " + name +
                                " to be a number but got " +
-                               std::to_string(task.channel));
+                               std::to_string(task.communicator));
     if (task.isTransfer() && task.isBarrier)
       return createStringError("expects " + name +
                                ", a collective, to be no barrier");
@@ -177,7 +177,7 @@ OverlapTimes tessera::timeOverlap(const OverlapProblem &problem,
   OverlapTimes times;
   times.spans.resize(problem.tasks.size());
   times.peakBytes = getPeak(problem, order);
-  llvm::DenseMap<int, double> channelFree;
+  llvm::DenseMap<int, double> communicatorFree;
   double now = 0;
   // When nothing is computed, in order.
   std::vector<std::pair<double, double>> stalls;
@@ -190,7 +190,7 @@ OverlapTimes tessera::timeOverlap(const OverlapProblem &problem,
       span.end = now = now + task.seconds;
       break;
     case OverlapEvent::Start: {
-      double &free = channelFree[task.channel];
+      double &free = communicatorFree[task.communicator];
       span.begin = std::max(now, free);
       span.end = free = span.begin + task.seconds;
       break;

@@ -6,7 +6,7 @@
 // Kernels and scalars by upstream conversions with bare pointers; then the
 // step, by hand, because each call's status is checked: it may have some
 // hundred thousand ops, so it is expanded where no further pass reads it. Then
-// the entries of kernels, which unpack the words that the runtime passes.
+// the entries of kernels, which unpack the arguments that the runtime passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ private:
         .getResult(0);
   }
   Value address(int64_t offset);
-  Value store(ArrayRef<Value> words);
+  Value store(ArrayRef<Value> arguments);
   Value lower(const CallArgument &argument);
   void lower(rt::RuntimeCallOpInterface op);
   void lower(rt::AxisOffsetOp op);
@@ -80,8 +80,8 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer;
   Value context, arena;
-  /// Stack space for the words of one call.
-  Value words;
+  /// Stack space for the packed arguments of one call.
+  Value packed;
   /// Returns a status that is not 0; null if nothing can fail.
   Block *failed = nullptr;
   llvm::StringMap<LLVM::LLVMFuncOp> declared;
@@ -129,14 +129,14 @@ Value StepToLLVM::address(int64_t offset) {
                              ValueRange{constant(offset)});
 }
 
-/// Writes words to the stack and gives their address.
+/// Writes arguments to the stack and gives their address.
 Value StepToLLVM::store(ArrayRef<Value> values) {
   for (auto [i, value] : llvm::enumerate(values)) {
-    Value place = LLVM::GEPOp::create(b, pointer, b.getI64Type(), words,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    LLVM::StoreOp::create(b, value, place);
+    Value address = LLVM::GEPOp::create(b, pointer, b.getI64Type(), packed,
+                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    LLVM::StoreOp::create(b, value, address);
   }
-  return words;
+  return packed;
 }
 
 Value StepToLLVM::lower(const CallArgument &argument) {
@@ -160,7 +160,7 @@ Value StepToLLVM::lower(const CallArgument &argument) {
   }
   case CallArgument::Null:
     return LLVM::ZeroOp::create(b, pointer);
-  case CallArgument::Words: {
+  case CallArgument::Packed: {
     SmallVector<Value> values;
     for (int64_t offset : argument.array)
       values.push_back(
@@ -175,7 +175,7 @@ Value StepToLLVM::lower(const CallArgument &argument) {
     return store(values);
   }
   case CallArgument::Result:
-    return words;
+    return packed;
   }
   llvm_unreachable("unknown argument");
 }
@@ -198,7 +198,7 @@ void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
                          ValueRange(status));
   if (op->getNumResults()) {
     b.setInsertionPointToStart(next);
-    Value left = LLVM::LoadOp::create(b, b.getI64Type(), words);
+    Value left = LLVM::LoadOp::create(b, b.getI64Type(), packed);
     op->getResult(0).replaceAllUsesWith(
         LLVM::TruncOp::create(b, b.getI1Type(), left));
   }
@@ -209,9 +209,9 @@ void StepToLLVM::lower(rt::AxisOffsetOp op) {
   b.setLoc(op.getLoc());
   b.setInsertionPoint(op);
   SmallVector<Value> arguments{
-      context, table(op.getDigits()),
+      context, table(op.getAxes()),
       LLVM::ConstantOp::create(b, b.getI32Type(),
-                               b.getI32IntegerAttr(op.getDigits().size() / 2)),
+                               b.getI32IntegerAttr(op.getAxes().size() / 2)),
       constant(op.getLocalSize())};
   LLVM::LLVMFuncOp callee = declare("tessera_rt_axis_offset", b.getI64Type(),
                                     ValueRange(arguments).getTypes());
@@ -223,17 +223,17 @@ void StepToLLVM::lower(rt::AxisOffsetOp op) {
 
 void StepToLLVM::run() {
   SmallVector<Operation *> ops;
-  int64_t maxWords = 1;
+  int64_t maxPacked = 1;
   step.walk([&](Operation *op) {
     if (isa<rt::AxisOffsetOp>(op))
       ops.push_back(op);
     if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op)) {
       ops.push_back(op);
       for (const CallArgument &argument : call.getCallArguments())
-        maxWords = std::max(maxWords, argument.kind == CallArgument::Starts
-                                          ? argument.array[0]
-                                          : int64_t(argument.array.size() +
-                                                    argument.scalars.size()));
+        maxPacked = std::max(maxPacked, argument.kind == CallArgument::Starts
+                                            ? argument.array[0]
+                                            : int64_t(argument.array.size() +
+                                                      argument.scalars.size()));
     }
   });
   // A block ends after each call; the last is split first, so that few ops
@@ -246,8 +246,8 @@ void StepToLLVM::run() {
   Block &entry = step.front();
   context = entry.addArgument(pointer, step.getLoc());
   b.setInsertionPointToStart(&entry);
-  words =
-      LLVM::AllocaOp::create(b, pointer, b.getI64Type(), constant(maxWords));
+  packed =
+      LLVM::AllocaOp::create(b, pointer, b.getI64Type(), constant(maxPacked));
   arena = LLVM::CallOp::create(b, declare("tessera_rt_arena", pointer, pointer),
                                context)
               .getResult();
@@ -282,7 +282,7 @@ void StepToLLVM::run() {
 // Kernels, manifest
 //===----------------------------------------------------------------------===//
 
-/// Gives the entry of a kernel its body: unpack the words, call.
+/// Gives the entry of a kernel its body: unpack the arguments, call.
 static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   ImplicitLocOpBuilder b(kernel.getLoc(), entry.getContext());
   entry.setLinkage(LLVM::Linkage::Internal);
@@ -292,13 +292,13 @@ static void defineEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp kernel) {
   SmallVector<Value> arguments;
   ArrayRef<Type> types = kernel.getFunctionType().getParams();
   for (auto [i, type] : llvm::enumerate(types.drop_back(2))) {
-    Value place =
+    Value address =
         LLVM::GEPOp::create(b, pointer, b.getI64Type(), block->getArgument(0),
                             ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    Value word = LLVM::LoadOp::create(b, b.getI64Type(), place);
+    Value argument = LLVM::LoadOp::create(b, b.getI64Type(), address);
     arguments.push_back(isa<LLVM::LLVMPointerType>(type)
-                            ? LLVM::IntToPtrOp::create(b, type, word)
-                            : word);
+                            ? LLVM::IntToPtrOp::create(b, type, argument)
+                            : argument);
   }
   arguments.push_back(block->getArgument(1));
   arguments.push_back(block->getArgument(2));
@@ -325,8 +325,8 @@ static void describeDevice(ModuleOp module,
 }
 
 /// Kernels are called by their entries only; tensors of one call do not overlap
-/// (a result that lies over an operand is the same argument) and are aligned as
-/// the arena is.
+/// (a result that overwrites an operand is the same argument) and are aligned
+/// as the arena is.
 static void finishKernels(ModuleOp module) {
   OpBuilder b(module.getContext());
   bool isHost = rt::getTarget(module) == rt::Target::Host;
@@ -468,7 +468,7 @@ struct ConvertRTToLLVMPass
     finishKernels(module);
     finishStep(module);
     createManifest(module);
-    // The mesh has done its work: what it says stands in the manifest.
+    // The mesh has done its work: what it says is in the manifest.
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (op.getName().getDialectNamespace() == "dist")
         op.erase();

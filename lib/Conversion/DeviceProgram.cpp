@@ -77,7 +77,7 @@ void tessera::defineKernelNames(ModuleOp module, ArrayRef<StringRef> names) {
   globals.number("tessera_program_num_kernels", names.size());
 }
 
-/// Unpacks words, asks for the shared memory, and calls.
+/// Unpacks the arguments, asks for the shared memory, and calls.
 static LLVM::LLVMFuncOp defineEntry(Globals &globals, LLVM::LLVMFuncOp shared,
                                     LLVM::LLVMFuncOp kernel) {
   ImplicitLocOpBuilder &b = globals.b;
@@ -92,13 +92,13 @@ static LLVM::LLVMFuncOp defineEntry(Globals &globals, LLVM::LLVMFuncOp shared,
   SmallVector<Value> arguments;
   ArrayRef<Type> types = kernel.getFunctionType().getParams();
   for (auto [i, type] : llvm::enumerate(types.drop_back())) {
-    Value place = LLVM::GEPOp::create(b, globals.pointer, b.getI64Type(),
-                                      block->getArgument(0),
-                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    Value word = LLVM::LoadOp::create(b, b.getI64Type(), place);
+    Value address = LLVM::GEPOp::create(b, globals.pointer, b.getI64Type(),
+                                        block->getArgument(0),
+                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value argument = LLVM::LoadOp::create(b, b.getI64Type(), address);
     arguments.push_back(isa<LLVM::LLVMPointerType>(type)
-                            ? LLVM::IntToPtrOp::create(b, type, word)
-                            : word);
+                            ? LLVM::IntToPtrOp::create(b, type, argument)
+                            : argument);
   }
   arguments.push_back(
       LLVM::CallOp::create(b, shared, ValueRange()).getResult());

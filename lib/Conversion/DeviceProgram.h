@@ -21,7 +21,8 @@ void defineKernelNames(mlir::ModuleOp module,
 
 /// Defines tessera_program_emulated_kernels: null unless the program is for the
 /// emulator, else of each kernel, of which there may be none, an entry that
-/// unpacks words. A kernel's last argument is the block's shared memory.
+/// unpacks its arguments. A kernel's last argument is the block's shared
+/// memory.
 void defineEmulatedKernels(mlir::ModuleOp module, bool isEmulated,
                            llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> kernels);
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/Executable.h"
-#include "CompileParts.h"
+#include "CompileUnits.h"
 #include "KnownSymbols.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -64,7 +64,7 @@ static Expected<ObjectBytes> merge(llvm::ArrayRef<ObjectBytes> objects) {
   std::vector<std::string> paths;
   auto addFile = [&]() -> Error {
     files.push_back(std::make_unique<TemporaryFile>());
-    if (Error error = files.back()->create("tessera-part", "o"))
+    if (Error error = files.back()->create("tessera-unit", "o"))
       return error;
     paths.push_back(files.back()->getPath().str());
     return Error::success();
@@ -101,7 +101,7 @@ Error tessera::writeObject(mlir::ModuleOp module, const ObjectOptions &options,
     return llvm::createStringError("the module does not translate to LLVM IR");
   code->setTargetTriple((*machine)->getTargetTriple());
   code->setDataLayout((*machine)->createDataLayout());
-  auto objects = compileParts(std::move(code), options);
+  auto objects = compileUnits(std::move(code), options);
   if (!objects)
     return objects.takeError();
   Expected<ObjectBytes> object =

@@ -274,7 +274,6 @@ tessera::addDeviceImages(mlir::ModuleOp module, const ImageOptions &options) {
 //===----------------------------------------------------------------------===//
 
 Expected<std::string> tessera::findCUDAToolkit() {
-  std::vector<std::string> places;
   auto isToolkit = [](StringRef folder) {
     llvm::SmallString<128> ptxas(folder), library(folder);
     llvm::sys::path::append(ptxas, "bin", "ptxas");

@@ -45,7 +45,7 @@ LogicalResult StepLowering::recordOffsets() {
         return WalkResult::interrupt();
       }
       offsets[result] = ofResults[i];
-      // What a loop carries lies in one place.
+      // What a loop carries has one offset.
       if (auto loop = dyn_cast<scf::ForOp>(op))
         offsets[loop.getRegionIterArg(i)] = ofResults[i];
     }
@@ -94,8 +94,9 @@ LogicalResult StepLowering::lower(Operation *op) {
             return true;
           })
           .Case([&](dist::AxisOffsetOp o) {
-            Value offset = rt::AxisOffsetOp::create(
-                b, b.getIndexType(), digitsOf(o.getAxes()), o.getLocalSize());
+            Value offset = rt::AxisOffsetOp::create(b, b.getIndexType(),
+                                                    stridedAxesOf(o.getAxes()),
+                                                    o.getLocalSize());
             scalars.map(o.getOffset(), offset);
             return true;
           })
@@ -127,7 +128,7 @@ LogicalResult StepLowering::lowerWhile(scf::ForOp op) {
   return success();
 }
 
-/// A loop over calls; what it carries lies in memory.
+/// A loop over calls; what it carries is in memory.
 LogicalResult StepLowering::lowerLoop(scf::ForOp op) {
   if (op->hasAttr(RTDialect::kWhileAttr))
     return lowerWhile(op);

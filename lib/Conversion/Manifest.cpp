@@ -77,14 +77,14 @@ static json::Value getInit(nn::InitAttr init) {
 }
 
 namespace {
-/// The place of one argument or result.
+/// What the manifest says of one argument or result.
 struct Described {
   std::string name;
   Type type;
   dist::ShardingAttr sharding;
   DenseI64ArrayAttr globalShape;
   int64_t offset;
-  /// Of what rests in another shape than its own.
+  /// Of a value that is stored in another shape than its own.
   DenseI64ArrayAttr storedShape, logicalShape, tiles;
 };
 } // namespace
@@ -96,7 +96,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
   if (dtype.empty())
     return step.emitError("expects a type that the runtime has for \"")
            << d.name << "\" but got " << type;
-  json::Array digits, shape, padded, local;
+  json::Array axes, shape, padded, local;
   std::optional<Sharding> sharding;
   if (d.sharding)
     sharding = d.sharding.toSharding(mesh);
@@ -105,13 +105,13 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
     int64_t shards = 1;
     if (sharding)
       for (const AxisRef &ref : sharding->dims[i].axes) {
-        AxisDigit digit = mesh.digit(ref);
+        AxisDigit axis = mesh.digit(ref);
         dim.push_back(
-            json::Object{{"stride", digit.stride}, {"size", digit.size}});
-        shards *= digit.size;
+            json::Object{{"stride", axis.stride}, {"size", axis.size}});
+        shards *= axis.size;
       }
     int64_t whole = type.getDimSize(i) * shards;
-    digits.push_back(std::move(dim));
+    axes.push_back(std::move(dim));
     local.push_back(type.getDimSize(i));
     padded.push_back(whole);
     shape.push_back(d.storedShape   ? d.storedShape[i]
@@ -122,7 +122,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
                      {"dtype", dtype},
                      {"shape", std::move(shape)},
                      {"padded_shape", std::move(padded)},
-                     {"sharding", std::move(digits)},
+                     {"sharding", std::move(axes)},
                      {"local_shape", std::move(local)},
                      {"offset", d.offset},
                      {"bytes", rt::getTensorBytes(type)}};
@@ -133,7 +133,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
   return value;
 }
 
-/// `name`, with a number behind it where it is taken.
+/// `name`, with a number after it where it is taken.
 static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
   std::string unique = name.str();
   for (unsigned i = 1; !taken.insert(unique).second; ++i)
@@ -150,23 +150,23 @@ static std::string getArgumentName(func::FuncOp step, unsigned i) {
   return "arg" + std::to_string(i);
 }
 
-/// By number of a result the argument whose place it takes.
-static llvm::DenseMap<unsigned, unsigned> getPlaces(func::FuncOp step) {
-  llvm::DenseMap<unsigned, unsigned> places;
+/// By number of a result the argument that is donated to it.
+static llvm::DenseMap<unsigned, unsigned> getDonors(func::FuncOp step) {
+  llvm::DenseMap<unsigned, unsigned> donors;
   for (unsigned i = 0; i < step.getNumArguments(); ++i)
     if (auto donated = step.getArgAttrOfType<IntegerAttr>(
             i, dist::DistDialect::kDonateAttr))
-      places[donated.getInt()] = i;
-  return places;
+      donors[donated.getInt()] = i;
+  return donors;
 }
 
-/// Names of the results: their own, or those of the arguments whose places they
-/// take.
+/// Names of the results: their own, or those of the arguments that are donated
+/// to them.
 static SmallVector<std::string> getResultNames(func::FuncOp step) {
   SmallVector<std::string> names;
   for (unsigned i = 0; i < step.getNumResults(); ++i)
     names.push_back("result" + std::to_string(i));
-  for (auto [result, argument] : getPlaces(step))
+  for (auto [result, argument] : getDonors(step))
     if (result < names.size())
       names[result] = getArgumentName(step, argument);
   for (unsigned i = 0; i < step.getNumResults(); ++i)
@@ -279,13 +279,13 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
   results.reserve(step.getNumResults());
   llvm::StringSet<> taken;
   SmallVector<std::string> names = getResultNames(step);
-  llvm::DenseMap<unsigned, unsigned> places = getPlaces(step);
+  llvm::DenseMap<unsigned, unsigned> donors = getDonors(step);
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
-    auto place = places.find(i);
+    auto donor = donors.find(i);
     auto getShape = [&](StringRef name) {
-      return place == places.end() ? DenseI64ArrayAttr()
+      return donor == donors.end() ? DenseI64ArrayAttr()
                                    : step.getArgAttrOfType<DenseI64ArrayAttr>(
-                                         place->second, name);
+                                         donor->second, name);
     };
     FailureOr<json::Object> value =
         describe(step, mesh,

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Counts what stands in a scheduled step; decides nothing.
+// Counts what is in a scheduled step; decides nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Makes the place of a result hold what is added to: it lies there already,
+/// Makes the memory of a result hold the initial value: it is there already,
 /// or is copied.
 void StepLowering::startFrom(Value init, Value result) {
   if (offsetOf(init) == offsetOf(result))
@@ -25,14 +25,14 @@ void StepLowering::startFrom(Value init, Value result) {
 void StepLowering::lowerMatmul(rt::MatmulOp op) {
   Type element = op.getLhs().getType().getElementType();
   Type resultElement = op.getResult().getType().getElementType();
-  int64_t places[] = {offsetOf(op.getLhs()), offsetOf(op.getRhs()),
-                      offsetOf(op.getResult())};
-  // A device adds what lies elsewhere.
+  int64_t offsets[] = {offsetOf(op.getLhs()), offsetOf(op.getRhs()),
+                       offsetOf(op.getResult())};
+  // A device adds what is stored elsewhere.
   if (op.getInit() && device && op.getLayout().getBatch() == 1 &&
-      offsetOf(op.getInit()) != places[2]) {
+      offsetOf(op.getInit()) != offsets[2]) {
     rt::CallMatmulFusedOp::create(
         b, rt::EpilogueKind::None, op.getLayout(), element, resultElement,
-        places, b.getI64IntegerAttr(offsetOf(op.getInit())),
+        offsets, b.getI64IntegerAttr(offsetOf(op.getInit())),
         /*bias=*/IntegerAttr(), /*bias_element=*/TypeAttr(),
         /*aux=*/IntegerAttr());
     return;
@@ -40,7 +40,7 @@ void StepLowering::lowerMatmul(rt::MatmulOp op) {
   if (op.getInit())
     startFrom(op.getInit(), op.getResult());
   rt::CallMatmulOp::create(b, op.getLayout(), /*accumulate=*/bool(op.getInit()),
-                           element, resultElement, places);
+                           element, resultElement, offsets);
 }
 
 void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
@@ -48,7 +48,7 @@ void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
   bool isGelu = op.getKind() == rt::EpilogueKind::Gelu;
   Value bias = isGelu || op.getBias() ? op.getBias() : extra;
   Value aux = isGelu ? extra : op.getArgument();
-  auto place = [&](Value value) {
+  auto optionalOffset = [&](Value value) {
     return value ? b.getI64IntegerAttr(offsetOf(value)) : IntegerAttr();
   };
   rt::CallMatmulFusedOp::create(
@@ -56,9 +56,9 @@ void StepLowering::lowerMatmulFused(rt::MatmulFusedOp op) {
       op.getResult().getType().getElementType(),
       ArrayRef<int64_t>{offsetOf(op.getLhs()), offsetOf(op.getRhs()),
                         offsetOf(op.getResult())},
-      place(op.getInit()), place(bias),
+      optionalOffset(op.getInit()), optionalOffset(bias),
       bias ? TypeAttr::get(getElementTypeOrSelf(bias.getType())) : TypeAttr(),
-      place(aux));
+      optionalOffset(aux));
 }
 
 void StepLowering::lowerScaledMatmul(rt::ScaledMatmulOp op) {
@@ -86,14 +86,14 @@ template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
   SmallVector<int64_t> sizes{
       q[0], q[1], op.getK().getType().getDimSize(1), q[2],
       q[3], q[4], op.getV().getType().getDimSize(3)};
-  SmallVector<int64_t> places;
+  SmallVector<int64_t> offsets;
   for (Value value : op->getOperands())
     if (isa<RankedTensorType>(value.getType()))
-      places.push_back(offsetOf(value));
+      offsets.push_back(offsetOf(value));
   for (Value value : op->getResults())
-    places.push_back(offsetOf(value));
+    offsets.push_back(offsetOf(value));
   Call::create(b, op.getCausal(), op.getScale(), op.getKeySizeAttr(),
-               op.getQ().getType().getElementType(), sizes, places, positions);
+               op.getQ().getType().getElementType(), sizes, offsets, positions);
 }
 template void
     StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);
@@ -120,7 +120,7 @@ void StepLowering::lowerCopy(rt::CopyOp op) {
   auto type = op.getResult().getType();
   int64_t bytes = rt::getElementBytes(type.getElementType());
   SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
-  // Memory was planned so that the elements lie there already.
+  // Memory was planned so that the elements are there already.
   if (!op.getStart() && op.getStrides() == ArrayRef(target) &&
       offsetOf(op.getSource()) + int64_t(op.getBase()) * bytes ==
           offsetOf(op.getResult()))
@@ -136,24 +136,24 @@ void StepLowering::lowerConcat(rt::ConcatOp op) {
   auto type = op.getResult().getType();
   int64_t bytes = rt::getElementBytes(type.getElementType());
   SmallVector<int64_t> target = rt::getRowMajorStrides(type.getShape());
-  int64_t place = offsetOf(op.getResult());
+  int64_t offset = offsetOf(op.getResult());
   for (Value source : op.getSources()) {
     auto part = cast<RankedTensorType>(source.getType());
-    // What was made in its place lies there alone: no other source does.
-    if (offsetOf(source) != place)
+    // A source that was made at its own offset in the result is not copied.
+    if (offsetOf(source) != offset)
       rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(source),
-                             rt::getRowMajorStrides(part.getShape()), place,
+                             rt::getRowMajorStrides(part.getShape()), offset,
                              target, Value(), IntegerAttr());
-    place += part.getDimSize(op.getDim()) * target[op.getDim()] * bytes;
+    offset += part.getDimSize(op.getDim()) * target[op.getDim()] * bytes;
   }
 }
 
 void StepLowering::lowerAssemble(rt::AssembleOp op) {
   auto type = op.getResult().getType();
   int64_t bytes = rt::getElementBytes(type.getElementType());
-  for (auto [piece, start] : llvm::zip_equal(op.getPieces(), op.getStarts())) {
-    auto part = cast<RankedTensorType>(piece.getType());
-    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(piece),
+  for (auto [chunk, start] : llvm::zip_equal(op.getChunks(), op.getStarts())) {
+    auto part = cast<RankedTensorType>(chunk.getType());
+    rt::CallCopyOp::create(b, bytes, part.getShape(), offsetOf(chunk),
                            rt::getRowMajorStrides(part.getShape()),
                            offsetOf(op.getResult()),
                            rt::getRowMajorStrides(type.getShape()),

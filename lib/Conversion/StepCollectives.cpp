@@ -12,13 +12,13 @@ using namespace mlir;
 using namespace tessera;
 using rt::RTDialect;
 
-SmallVector<int64_t> StepLowering::digitsOf(dist::AxesAttr axes) const {
-  SmallVector<int64_t> digits;
+SmallVector<int64_t> StepLowering::stridedAxesOf(dist::AxesAttr axes) const {
+  SmallVector<int64_t> pairs;
   for (const AxisRef &ref : axes.toAxes(mesh)) {
-    AxisDigit digit = mesh.digit(ref);
-    digits.append({digit.stride, digit.size});
+    AxisDigit axis = mesh.digit(ref);
+    pairs.append({axis.stride, axis.size});
   }
-  return digits;
+  return pairs;
 }
 
 /// Product of the sizes from `begin` to `end`.
@@ -49,31 +49,31 @@ void StepLowering::lowerStart(dist::StartOp op) {
   int64_t rank = type.getRank(), count = type.getNumElements();
   int64_t source = offsetOf(op.getInput()), target = offsetOf(op.getFuture());
   int64_t slot = op->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt();
-  SmallVector<int64_t> digits = digitsOf(collective.getAxes());
+  SmallVector<int64_t> axes = stridedAxesOf(collective.getAxes());
   Type element = type.getElementType();
   int64_t number = sequence++;
   llvm::TypeSwitch<Operation *>(inner)
       .Case([&](dist::AllGatherOp g) {
         int64_t dim = g.getDim();
         rt::AllGatherStartOp::create(
-            b, slot, number, digits, product(shape, 0, dim),
+            b, slot, number, axes, product(shape, 0, dim),
             product(shape, dim, rank), source, target, element);
       })
       .Case([&](dist::ReduceScatterOp r) {
         int64_t dim = r.getDim();
         auto result = cast<RankedTensorType>(r.getResult().getType());
         rt::ReduceScatterStartOp::create(
-            b, slot, number, digits, getRuntimeReduction(r.getKind()),
+            b, slot, number, axes, getRuntimeReduction(r.getKind()),
             product(shape, 0, dim), product(result.getShape(), dim, rank),
             source, target, element);
       })
       .Case([&](dist::AllReduceOp r) {
-        rt::AllReduceStartOp::create(b, slot, number, digits,
+        rt::AllReduceStartOp::create(b, slot, number, axes,
                                      getRuntimeReduction(r.getKind()), count,
                                      source, target, element);
       })
       .Case([&](dist::AllToAllOp a) {
-        rt::AllToAllStartOp::create(b, slot, number, digits, shape,
+        rt::AllToAllStartOp::create(b, slot, number, axes, shape,
                                     a.getSplitDim(), a.getGatherDim(), source,
                                     target, element);
       })
@@ -81,20 +81,20 @@ void StepLowering::lowerStart(dist::StartOp op) {
         SmallVector<int64_t> pairs;
         for (auto [from, to] : llvm::enumerate(p.getTargets()))
           pairs.append({int64_t(from), to});
-        rt::PermuteStartOp::create(b, slot, number, digits, pairs, count,
-                                   source, target, element);
+        rt::PermuteStartOp::create(b, slot, number, axes, pairs, count, source,
+                                   target, element);
       })
       .Case([&](dist::BroadcastOp c) {
-        rt::BroadcastStartOp::create(b, slot, number, digits, c.getRoot(),
-                                     count, source, target, element);
+        rt::BroadcastStartOp::create(b, slot, number, axes, c.getRoot(), count,
+                                     source, target, element);
       });
 }
 
-void StepLowering::atCoordinate(AxisDigit digit, int64_t coordinate,
+void StepLowering::atCoordinate(AxisDigit axis, int64_t coordinate,
                                 llvm::function_ref<void()> build,
                                 llvm::function_ref<void()> otherwise) {
   Value here = rt::AxisOffsetOp::create(
-      b, b.getIndexType(), ArrayRef<int64_t>{digit.stride, digit.size}, 1);
+      b, b.getIndexType(), ArrayRef<int64_t>{axis.stride, axis.size}, 1);
   Value isHere =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, here,
                             arith::ConstantIndexOp::create(b, coordinate));
@@ -109,14 +109,14 @@ void StepLowering::atCoordinate(AxisDigit digit, int64_t coordinate,
 }
 
 void StepLowering::lowerSend(dist::SendOp op) {
-  AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getInput().getType());
   int64_t number = sequence++;
   atCoordinate(
-      digit, op.getFrom(),
+      axis, op.getFrom(),
       [&] {
         rt::SendStartOp::create(b, rt::kTransferSlot, number,
-                                ArrayRef<int64_t>{digit.stride, digit.size},
+                                ArrayRef<int64_t>{axis.stride, axis.size},
                                 op.getTo(), op.getTag(), type.getNumElements(),
                                 offsetOf(op.getInput()), type.getElementType());
         rt::WaitOp::create(b, rt::kTransferSlot);
@@ -125,16 +125,16 @@ void StepLowering::lowerSend(dist::SendOp op) {
 }
 
 void StepLowering::lowerRecv(dist::RecvOp op) {
-  AxisDigit digit = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getResult().getType());
   int64_t number = sequence++;
   int64_t target = offsetOf(op.getResult());
   atCoordinate(
-      digit, op.getTo(),
+      axis, op.getTo(),
       [&] {
         rt::RecvStartOp::create(
             b, rt::kTransferSlot, number,
-            ArrayRef<int64_t>{digit.stride, digit.size}, op.getFrom(),
+            ArrayRef<int64_t>{axis.stride, axis.size}, op.getFrom(),
             op.getTag(), type.getNumElements(), target, type.getElementType());
         rt::WaitOp::create(b, rt::kTransferSlot);
       },

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace tessera;
 using rt::RTDialect;
 
-/// Where the results of a call lie over operands of it.
+/// Where the results of a call overwrite operands of it.
 static SmallVector<InPlace>
 findInPlace(rt::KernelOp op, llvm::function_ref<int64_t(Value)> operandOffset,
             llvm::function_ref<int64_t(unsigned)> resultOffset) {
@@ -31,13 +31,13 @@ void StepLowering::lowerKernelCall(rt::KernelOp op) {
   if (kernel->hasAttr(RTDialect::kBatchAttr))
     return lowerBatch(op, kernel);
   SmallVector<int64_t> addresses;
-  SmallVector<Value> words;
+  SmallVector<Value> scalarValues;
   std::string name = op.getCallee().str() + (device ? "" : "_loops");
   for (Value operand : op.getOperands()) {
     if (isa<RankedTensorType>(operand.getType()))
       addresses.push_back(offsetOf(operand));
     else
-      words.push_back(scalars.lookup(operand));
+      scalarValues.push_back(scalars.lookup(operand));
   }
   SmallVector<InPlace> inPlace = findInPlace(
       op, [&](Value operand) { return offsetOf(operand); },
@@ -53,19 +53,20 @@ void StepLowering::lowerKernelCall(rt::KernelOp op) {
       addresses.push_back(offsetOf(result));
   }
   if (device)
-    return launchOnDevice(kernel, inPlace, name, addresses, words);
+    return launchOnDevice(kernel, inPlace, name, addresses, scalarValues);
   func::FuncOp &loops = lowered[name];
   if (!loops)
     loops = lowerKernel(kernel, inPlace, name);
   int64_t rows =
       kernel->getAttrOfType<IntegerAttr>(RTDialect::kRowsAttr).getInt();
-  rt::LaunchOp::create(b, name, rows, getKernelGrain(kernel), addresses, words);
+  rt::LaunchOp::create(b, name, rows, getKernelGrain(kernel), addresses,
+                       scalarValues);
 }
 
 void StepLowering::launchOnDevice(func::FuncOp kernel,
                                   ArrayRef<InPlace> inPlace, StringRef name,
                                   ArrayRef<int64_t> addresses,
-                                  ValueRange words) {
+                                  ValueRange scalarValues) {
   int64_t count = deviceKernels.size();
   auto [it, isNew] = deviceKernels.try_emplace(name);
   auto &[made, number] = it->second;
@@ -73,18 +74,18 @@ void StepLowering::launchOnDevice(func::FuncOp kernel,
     made = lowerGPUKernel(device, kernel, inPlace, name);
     number = count;
   }
-  createLaunch(name, addresses, words);
+  createLaunch(name, addresses, scalarValues);
 }
 
 /// Launches a kernel of the device.
 void StepLowering::createLaunch(StringRef name, ArrayRef<int64_t> addresses,
-                                ValueRange words) {
+                                ValueRange scalarValues) {
   const auto &[made, number] = deviceKernels.find(name)->second;
   auto symbol =
       SymbolRefAttr::get(b.getContext(), RTDialect::kDeviceModule,
                          {FlatSymbolRefAttr::get(b.getContext(), name)});
   rt::LaunchDeviceOp::create(b, symbol, number, made.grid, made.block,
-                             made.sharedBytes, addresses, words);
+                             made.sharedBytes, addresses, scalarValues);
 }
 
 /// One launch for all calls of a batch. An operand of several of them is one
@@ -95,7 +96,7 @@ void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
   };
   SmallVector<Type> types;
   SmallVector<int64_t> addresses;
-  SmallVector<Value> words;
+  SmallVector<Value> scalarValues;
   llvm::DenseMap<Value, unsigned> positions;
   auto addMemory = [&](Value value, int64_t offset) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -131,14 +132,14 @@ void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
             addMemory(result, resultOffset(result.getResultNumber())));
     members.push_back(std::move(member));
   }
-  // Scalars come behind all memory.
+  // Scalars come after all memory.
   for (auto [member, call] : llvm::zip(members, calls))
     for (Value operand : call.getOperands())
       if (operand.getType().isIndex()) {
         auto [it, isNew] = positions.insert({operand, types.size()});
         if (isNew) {
           types.push_back(operand.getType());
-          words.push_back(scalars.lookup(
+          scalarValues.push_back(scalars.lookup(
               op.getOperand(cast<BlockArgument>(operand).getArgNumber())));
         }
         member.arguments.push_back(it->second);
@@ -147,5 +148,5 @@ void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
   GPUKernel made =
       lowerGPUBatch(device, op.getLoc(), members, types, op.getCallee());
   deviceKernels[op.getCallee()] = {made, number};
-  createLaunch(op.getCallee(), addresses, words);
+  createLaunch(op.getCallee(), addresses, scalarValues);
 }

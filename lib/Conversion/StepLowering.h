@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op becomes a call whose operands are places in the arena. Kernels,
+// Each op becomes a call whose operands are offsets in the arena. Kernels,
 // library calls and communication have a file each.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ public:
 private:
   mlir::LogicalResult recordOffsets();
   int64_t offsetOf(mlir::Value value) const { return offsets.lookup(value); }
-  llvm::SmallVector<int64_t> digitsOf(dist::AxesAttr axes) const;
+  llvm::SmallVector<int64_t> stridedAxesOf(dist::AxesAttr axes) const;
   mlir::LogicalResult lower(mlir::Operation *op);
   mlir::LogicalResult lowerAll(mlir::Block &block);
   mlir::LogicalResult lowerLoop(mlir::scf::ForOp op);
@@ -40,11 +40,11 @@ private:
   void lowerKernelCall(rt::KernelOp op);
   void lowerBatch(rt::KernelOp op, mlir::func::FuncOp batch);
   void createLaunch(llvm::StringRef name, llvm::ArrayRef<int64_t> addresses,
-                    mlir::ValueRange words);
+                    mlir::ValueRange scalarValues);
   void launchOnDevice(mlir::func::FuncOp kernel,
                       llvm::ArrayRef<InPlace> inPlace, llvm::StringRef name,
                       llvm::ArrayRef<int64_t> addresses,
-                      mlir::ValueRange words);
+                      mlir::ValueRange scalarValues);
   void startFrom(mlir::Value init, mlir::Value result);
   void lowerMatmul(rt::MatmulOp op);
   void lowerMatmulFused(rt::MatmulFusedOp op);
@@ -59,7 +59,7 @@ private:
   void lowerRecv(dist::RecvOp op);
   /// Runs `build` on the devices at `coordinate` of an axis, `otherwise` on the
   /// others.
-  void atCoordinate(AxisDigit digit, int64_t coordinate,
+  void atCoordinate(AxisDigit axis, int64_t coordinate,
                     llvm::function_ref<void()> build,
                     llvm::function_ref<void()> otherwise);
 

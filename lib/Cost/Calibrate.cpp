@@ -190,7 +190,7 @@ tessera::cost::calibrate(ClusterSpec &cluster, const Measurements &measurements,
   addLinkFits(fits, cluster, measurements);
   addMatmulFits(fits, cluster, measurements);
   // Efficiency and latency of a level both matter a little where the other
-  // matters most: a second round settles them.
+  // matters most: a second round makes them converge.
   std::vector<Refinement> refinements;
   for (int round = 0; round < 2; ++round)
     for (const Fit &fit : fits) {

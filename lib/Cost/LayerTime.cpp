@@ -26,7 +26,7 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
 LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   SmallVector<AxisRef, 4> group;
   for (const std::string &axis : axes) {
-    // Experts are spread over neighbours on the data axis.
+    // Experts are sharded over neighbours on the data axis.
     if (axis == "ep" || axis == "edp") {
       unsigned data = *mesh.find("dp");
       int64_t outer = mesh.sizes[data] / expertRanks;

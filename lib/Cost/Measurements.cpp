@@ -1,4 +1,4 @@
-//===- Measurements.cpp - Reads nccl-tests and tables of matmuls ---------===//
+//===- Measurements.cpp - Reads nccl-tests and tables of matmuls ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -93,7 +93,7 @@ static Expected<Measurements> parseNccl(StringRef text, StringRef fileName) {
     SmallVector<StringRef> cells;
     trimmed.split(cells, ' ', -1, /*KeepEmpty=*/false);
     NcclRow row;
-    // Lines of other programs stand among the rows.
+    // Lines of other programs are among the rows.
     if (cells.size() < 8 || cells[0].getAsDouble(row.bytes) ||
         cells[5].getAsDouble(row.micros) ||
         cells[6].getAsDouble(row.algorithmBandwidth) ||
@@ -193,21 +193,21 @@ static Expected<Measurements> parseMatmuls(StringRef text, StringRef fileName) {
               !cells[column].trim().getAsInteger(10, field) && field >= 1);
     };
     double time;
-    bool sound = integer(columns->m, sample.dims.m) &&
-                 integer(columns->n, sample.dims.n) &&
-                 integer(columns->k, sample.dims.k) &&
-                 integer(columns->batch, sample.dims.batch) &&
-                 size_t(columns->time) < cells.size() &&
-                 !cells[columns->time].trim().getAsDouble(time) && time > 0;
-    if (sound && columns->type >= 0) {
+    bool isValid = integer(columns->m, sample.dims.m) &&
+                   integer(columns->n, sample.dims.n) &&
+                   integer(columns->k, sample.dims.k) &&
+                   integer(columns->batch, sample.dims.batch) &&
+                   size_t(columns->time) < cells.size() &&
+                   !cells[columns->time].trim().getAsDouble(time) && time > 0;
+    if (isValid && columns->type >= 0) {
       auto type = size_t(columns->type) < cells.size()
                       ? parseType(cells[columns->type].trim())
                       : std::nullopt;
-      sound = type.has_value();
+      isValid = type.has_value();
       if (type)
         sample.type = *type;
     }
-    if (!sound)
+    if (!isValid)
       return lines.fail("expects sizes, a type and a time above 0 but got '" +
                         line + "'");
     const MatmulDims &d = sample.dims;

@@ -73,11 +73,11 @@ StateBytes tessera::cost::stateBytes(const Plan &plan) {
 StateBytes tessera::cost::shardedState(double parameters,
                                        const StateBytes &each, int zero,
                                        double ranks) {
-  auto cut = [&](double bytes, int from) {
+  auto shard = [&](double bytes, int from) {
     return parameters * bytes / (zero >= from ? ranks : 1);
   };
-  return {cut(each.parameter, 3), cut(each.gradient, 2),
-          cut(each.optimizer, 1)};
+  return {shard(each.parameter, 3), shard(each.gradient, 2),
+          shard(each.optimizer, 1)};
 }
 
 double MemoryBytes::allocated() const {
@@ -132,7 +132,7 @@ MemoryModel::MemoryModel(const ModelWork &work) {
   if (work.layers.empty())
     return;
   const LayerMemory &block = kinds[work.layers[findBlocks(work.layers)].kind];
-  border = block.output;
+  boundaryBytes = block.output;
   if (block.saved > 0)
     keptForWeightGrad = (block.saved - block.savedCore) / block.saved;
 }
@@ -149,7 +149,7 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
       ranks = std::min<double>(ranks, plan.shardRanks);
     StateBytes state =
         shardedState(count * group.elements, each, plan.zero, ranks);
-    // Scattered once a step, they are whole until then.
+    // Scattered once per step, they are whole until then.
     if (plan.zero == 2 && plan.scatter != Scatter::Each &&
         !(plan.scatter == Scatter::Round && plan.hasRounds()))
       state.gradient = count * group.elements * each.gradient;
@@ -188,9 +188,9 @@ static double recomputedBytes(const LayerMemory &layer, double count,
 }
 
 void MemoryModel::addActivations(StageMemory &stage, const Plan &plan) const {
-  for (const StageMemory::Part &part : stage.parts) {
-    const LayerMemory &layer = kinds[part.run.kind];
-    double bytes = part.live * keptBytes(layer, part.run.count, plan);
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerMemory &layer = kinds[entry.run.kind];
+    double bytes = entry.live * keptBytes(layer, entry.run.count, plan);
     (layer.isHead ? stage.bytes.logits : stage.bytes.activations) += bytes;
   }
 }
@@ -199,22 +199,22 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
                                                      const Plan &plan,
                                                      size_t count) const {
   llvm::MapVector<StringRef, double> sums;
-  for (const StageMemory::Part &part : stage.parts) {
-    const LayerMemory &layer = kinds[part.run.kind];
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerMemory &layer = kinds[entry.run.kind];
     if (layer.isRecomputed && plan.recompute == Recompute::Matmuls) {
-      sums["inputs of layers"] += part.live * part.run.count * layer.output;
+      sums["inputs of layers"] += entry.live * entry.run.count * layer.output;
       for (const SavedTensor &tensor : layer.results)
-        sums[tensor.name] += part.live * part.run.count * tensor.bytes;
+        sums[tensor.name] += entry.live * entry.run.count * tensor.bytes;
       continue;
     }
     if (layer.isRecomputed && plan.recompute == Recompute::Full) {
       sums["inputs of layers"] +=
-          part.live * keptBytes(layer, part.run.count, plan);
+          entry.live * keptBytes(layer, entry.run.count, plan);
       continue;
     }
     for (const SavedTensor &tensor : layer.tensors)
       if (!layer.isRecomputed || !tensor.attentionCore)
-        sums[tensor.name] += part.live * part.run.count * tensor.bytes;
+        sums[tensor.name] += entry.live * entry.run.count * tensor.bytes;
   }
   std::vector<std::pair<double, size_t>> order;
   for (const auto &[i, entry] : enumerate(sums))
@@ -230,33 +230,33 @@ std::vector<SavedTensor> MemoryModel::largestTensors(const StageMemory &stage,
 void MemoryModel::addBuffers(StageMemory &stage, const Plan &plan,
                              const StateBytes &each) const {
   double output = 0, workspace = 0;
-  for (const StageMemory::Part &part : stage.parts) {
-    const LayerMemory &layer = kinds[part.run.kind];
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerMemory &layer = kinds[entry.run.kind];
     output = std::max(output, layer.output);
     workspace =
         std::max(workspace, layer.workspace +
-                                recomputedBytes(layer, part.run.count, plan));
+                                recomputedBytes(layer, entry.run.count, plan));
   }
   // The gradient of an activation is there beside what makes the next one.
   stage.bytes.workspace = workspace + output;
   addGradientBuffers(stage, plan, each);
   // An activation and a gradient that come in while others go out.
   if (plan.pp > 1)
-    stage.bytes.communication += 2 * border;
+    stage.bytes.communication += 2 * boundaryBytes;
 }
 
 void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
                                      const StateBytes &each) const {
   double largestLayer = 0, largestParameter = 0;
   std::vector<double> chunks;
-  for (const StageMemory::Part &part : stage.parts) {
-    const LayerMemory &layer = kinds[part.run.kind];
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerMemory &layer = kinds[entry.run.kind];
     largestLayer = std::max(largestLayer, layer.parameters);
     // When the first layer's gradient is made, its micro-batch is gone.
     if (!layer.isFirst)
       largestParameter = std::max(largestParameter, layer.largestParameter);
-    chunks.resize(std::max<size_t>(chunks.size(), part.chunk + 1));
-    chunks[part.chunk] += double(part.run.count) * layer.parameters;
+    chunks.resize(std::max<size_t>(chunks.size(), entry.chunk + 1));
+    chunks[entry.chunk] += double(entry.run.count) * layer.parameters;
   }
   double gradient = each.gradient - double(plan.gradCopyBytes);
   bool eachMicroBatch = plan.zero == 2 && plan.scatter == Scatter::Each;
@@ -303,7 +303,7 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
       for (const ModelWork::Run &run :
            chunks[problem->stageOf({rank, chunk})]) {
         const auto &count = kinds[run.kind].isHead ? pending : live;
-        stage.parts.push_back({run, count[rank][chunk], chunk});
+        stage.chunkRuns.push_back({run, count[rank][chunk], chunk});
         addState(stage, kinds[run.kind], run.count, plan, each);
       }
       stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();

@@ -111,50 +111,51 @@ static std::vector<Pair> sideBySide(const json::Object &a,
 
 /// What compare() needs of a report; an error names what is missing.
 namespace {
-struct Parts {
+struct ReportFields {
   const json::Object *plan, *step, *causes, *memory, *categories;
   double seconds, tokensPerSecond, total, capacity;
   bool fits;
 };
 } // namespace
 
-static Expected<Parts> readParts(const json::Object &report, StringRef name) {
+static Expected<ReportFields> readFields(const json::Object &report,
+                                         StringRef name) {
   auto missing = [&](const char *what) {
     return createStringError(name +
                              ": expects a report of tessera plan --json "
                              "but got no '" +
                              what + "'");
   };
-  Parts parts;
-  parts.plan = report.getObject("layout");
-  parts.step = report.getObject("step");
-  parts.memory = report.getObject("memory");
-  if (!parts.plan)
+  ReportFields fields;
+  fields.plan = report.getObject("layout");
+  fields.step = report.getObject("step");
+  fields.memory = report.getObject("memory");
+  if (!fields.plan)
     return missing("layout");
-  if (!parts.step || !parts.step->getNumber("seconds"))
+  if (!fields.step || !fields.step->getNumber("seconds"))
     return missing("step");
-  parts.causes = parts.step->getObject("causes");
-  if (!parts.causes)
+  fields.causes = fields.step->getObject("causes");
+  if (!fields.causes)
     return missing("causes");
-  if (!parts.memory)
+  if (!fields.memory)
     return missing("memory");
-  const json::Array *stages = parts.memory->getArray("stages");
-  auto fullest = parts.memory->getInteger("fullest_stage");
+  const json::Array *stages = fields.memory->getArray("stages");
+  auto fullest = fields.memory->getInteger("fullest_stage");
   if (!stages || !fullest || *fullest < 0 ||
       size_t(*fullest) >= stages->size() || !(*stages)[*fullest].getAsObject())
     return missing("stages");
   const json::Object *stage = (*stages)[*fullest].getAsObject();
-  parts.categories = stage->getObject("categories");
-  if (!parts.categories)
+  fields.categories = stage->getObject("categories");
+  if (!fields.categories)
     return missing("categories");
-  parts.seconds = *parts.step->getNumber("seconds");
-  parts.total = stage->getNumber("total_bytes").value_or(0);
-  parts.capacity = parts.memory->getNumber("device_bytes").value_or(0);
-  parts.fits = parts.memory->getBoolean("fits").value_or(false);
-  parts.tokensPerSecond = report.getNumber("tokens_per_second").value_or(0);
-  if (parts.seconds <= 0 || parts.tokensPerSecond <= 0)
+  fields.seconds = *fields.step->getNumber("seconds");
+  fields.total = stage->getNumber("total_bytes").value_or(0);
+  fields.capacity = fields.memory->getNumber("device_bytes").value_or(0);
+  fields.fits = fields.memory->getBoolean("fits").value_or(false);
+  fields.tokensPerSecond = report.getNumber("tokens_per_second").value_or(0);
+  if (fields.seconds <= 0 || fields.tokensPerSecond <= 0)
     return missing("tokens_per_second");
-  return parts;
+  return fields;
 }
 
 static std::string valueText(const json::Object &object, StringRef key) {
@@ -167,7 +168,7 @@ static std::string valueText(const json::Object &object, StringRef key) {
 }
 
 static void printPlanDifferences(const json::Object &a, const json::Object &b,
-                                 const Parts &x, const Parts &y,
+                                 const ReportFields &x, const ReportFields &y,
                                  TextTable &table) {
   for (const char *key : {"model", "cluster", "device"})
     if (valueText(a, key) != valueText(b, key))
@@ -183,7 +184,7 @@ static void printPlanDifferences(const json::Object &a, const json::Object &b,
 }
 
 /// Causes by which the tokens of a step take a different time.
-static void printTimeDifferences(const Parts &x, const Parts &y,
+static void printTimeDifferences(const ReportFields &x, const ReportFields &y,
                                  StringRef nameA, StringRef nameB,
                                  raw_ostream &os) {
   TextTable times;
@@ -200,7 +201,7 @@ static void printTimeDifferences(const Parts &x, const Parts &y,
   times.print(os);
 }
 
-static void printMemoryDifferences(const Parts &x, const Parts &y,
+static void printMemoryDifferences(const ReportFields &x, const ReportFields &y,
                                    StringRef nameA, StringRef nameB,
                                    raw_ostream &os) {
   TextTable memory;
@@ -218,15 +219,15 @@ static void printMemoryDifferences(const Parts &x, const Parts &y,
 }
 
 /// The verdict and the cause that speaks most for it.
-static void printVerdict(const Parts &x, const Parts &y, StringRef nameA,
-                         StringRef nameB, raw_ostream &os) {
+static void printVerdict(const ReportFields &x, const ReportFields &y,
+                         StringRef nameA, StringRef nameB, raw_ostream &os) {
   double ratio = y.tokensPerSecond / x.tokensPerSecond;
   StringRef faster = ratio >= 1 ? nameB : nameA;
   double gain = ratio >= 1 ? ratio - 1 : 1 / ratio - 1;
   if (gain < 5e-4) {
-    os << "both give as many tokens a second\n";
+    os << "both give as many tokens per second\n";
   } else {
-    os << formatv("{0} gives {1:f1} % more tokens a second", faster,
+    os << formatv("{0} gives {1:f1} % more tokens per second", faster,
                   100 * gain);
     // Causes favour the faster plan by the seconds that it has less of them.
     double sign = ratio >= 1 ? 1 : -1;
@@ -242,19 +243,20 @@ static void printVerdict(const Parts &x, const Parts &y, StringRef nameA,
                     secondsText(std::max(most->a, most->b)));
     os << "\n";
   }
-  for (const auto &[parts, name] : {std::pair(&x, nameA), std::pair(&y, nameB)})
-    if (!parts->fits)
-      os << name << " does not fit: " << bytesText(parts->total) << " of "
-         << bytesText(parts->capacity) << "\n";
+  for (const auto &[fields, name] :
+       {std::pair(&x, nameA), std::pair(&y, nameB)})
+    if (!fields->fits)
+      os << name << " does not fit: " << bytesText(fields->total) << " of "
+         << bytesText(fields->capacity) << "\n";
 }
 
 Error tessera::cost::compare(const json::Object &a, const json::Object &b,
                              StringRef nameA, StringRef nameB,
                              raw_ostream &os) {
-  Expected<Parts> x = readParts(a, nameA);
+  Expected<ReportFields> x = readFields(a, nameA);
   if (!x)
     return x.takeError();
-  Expected<Parts> y = readParts(b, nameB);
+  Expected<ReportFields> y = readFields(b, nameB);
   if (!y)
     return y.takeError();
   TextTable plan;

@@ -54,7 +54,7 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
   os << formatv(
-      "\n{0} tokens a step: {1} sequences of {2}, {3} micro-batches\n",
+      "\n{0} tokens per step: {1} sequences of {2}, {3} micro-batches\n",
       grouped(l.tokens()), grouped(double(l.globalBatch())),
       grouped(double(l.seq)), grouped(double(l.microBatches)));
 }
@@ -131,7 +131,7 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
   os << "\n";
   table.print(os);
   os << formatv(
-      "{0} tokens/s, {1:f1} a device; {2:f1} model TFLOP/s a device\n",
+      "{0} tokens/s, {1:f1} per device; {2:f1} model TFLOP/s per device\n",
       grouped(report.tokensPerSecond),
       report.tokensPerSecond / double(report.plan.gpus()),
       report.modelFlopsRate / 1e12);

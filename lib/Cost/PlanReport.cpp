@@ -38,13 +38,13 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
                          const ClusterSpec &cluster, const Machine &machine,
                          double exposed) {
   PassTime sum;
-  for (const StageMemory::Part &part : stage.parts) {
-    const LayerTime &time = model.kinds[part.run.kind].time;
+  for (const StageMemory::ChunkRun &entry : stage.chunkRuns) {
+    const LayerTime &time = model.kinds[entry.run.kind].time;
     for (const PassTime *pass :
          {&time.forward, &time.backwardInput, &time.backwardWeight})
       for (auto times : {&PassTime::inLine, &PassTime::beside})
         for (AxisTime axis : pass->*times) {
-          axis.seconds *= double(part.run.count * plan.microBatches);
+          axis.seconds *= double(entry.run.count * plan.microBatches);
           PassTime one;
           (one.*times).push_back(axis);
           sum += one;
@@ -93,7 +93,7 @@ static std::vector<Cause> listCauses(const StepTime &step,
   causes.push_back(
       {"optimizer", step.optimizer,
        plan.offload == Offload::None ? "memory bandwidth" : "host link"});
-  causes.push_back({"once a step", step.fixed, "fixed"});
+  causes.push_back({"once per step", step.fixed, "fixed"});
   // What rounding leaves of a difference is no cause.
   erase_if(causes, [&](const Cause &cause) {
     return cause.seconds <= 1e-9 * step.total;

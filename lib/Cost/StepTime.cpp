@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums layers to chunks, hands the chunks to the pipeline's pricer, and adds
-// what comes once a step.
+// what comes once per step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,11 +56,11 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
   return 0;
 }
 
-/// Blocks of each chunk. `front` and `back` layers stand before and after the
+/// Blocks of each chunk. `front` and `back` layers are before and after the
 /// blocks beside the embedding and the head: the ends get fewer blocks for
 /// them.
-static std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t front,
-                                         int64_t back, const Plan &plan) {
+static std::vector<int64_t> distributeBlocks(int64_t blocks, int64_t front,
+                                             int64_t back, const Plan &plan) {
   if (!plan.stageLayers.empty())
     return plan.stageLayers;
   int64_t chunks = plan.chunks();
@@ -73,8 +73,8 @@ static std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t front,
   for (int64_t i = 0; i < shortChunks; ++i)
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
   if (front > counts.front() || back > counts.back()) {
-    // More layers than an end takes: the blocks alone are spread.
-    return spreadBlocks(blocks, 0, 0, plan);
+    // More layers than an end takes: the blocks alone are distributed.
+    return distributeBlocks(blocks, 0, 0, plan);
   }
   counts.front() -= front;
   counts.back() -= back;
@@ -91,7 +91,7 @@ size_t tessera::cost::findBlocks(ArrayRef<ModelWork::Run> layers) {
 
 std::vector<std::vector<ModelWork::Run>>
 tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
-  // The longest run are the blocks; what stands before and after it goes to the
+  // The longest run are the blocks; what is before and after it goes to the
   // ends of the pipeline, the embedding first and the head last.
   size_t blocks = findBlocks(layers);
   std::vector<std::vector<ModelWork::Run>> chunks;
@@ -100,7 +100,8 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
     front += layers[i].count;
   for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
     back += layers[i].count;
-  for (int64_t count : spreadBlocks(layers[blocks].count, front, back, plan)) {
+  for (int64_t count :
+       distributeBlocks(layers[blocks].count, front, back, plan)) {
     chunks.emplace_back();
     chunks.back().push_back({layers[blocks].kind, count});
   }
@@ -188,7 +189,7 @@ static double bucketElements(double layer, const Plan &plan) {
 }
 
 /// Reduces gradients over the devices that share their parameters, bucket by
-/// bucket, and gathers what ZeRO cut.
+/// bucket, and gathers what ZeRO shards.
 static GradientTime gradientSeconds(const PricedModel &model,
                                     ArrayRef<ModelWork::Run> runs,
                                     const Plan &plan, const Machine &machine) {

@@ -74,7 +74,7 @@ static void convertToCopy(linalg::GenericOp op) {
     return;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Value source = op.getDpsInputs()[0];
-  // A constant has no place in memory yet.
+  // A constant has no memory yet.
   if (type.getRank() > 8 || source.getDefiningOp<arith::ConstantOp>())
     return;
   auto sourceType = cast<RankedTensorType>(source.getType());
@@ -125,7 +125,7 @@ static void materialize(func::FuncOp func) {
   });
   for (Operation *op : ops) {
     bool isFill = isa<linalg::FillOp>(op);
-    auto needsPlace = [&](OpOperand &use) {
+    auto needsMemory = [&](OpOperand &use) {
       auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
       // A fill is understood as the start of a reduction, a constant as an
       // input.
@@ -135,7 +135,7 @@ static void materialize(func::FuncOp func) {
     Value shared;
     for (OpOperand &use :
          llvm::make_early_inc_range(op->getResult(0).getUses())) {
-      if (!needsPlace(use))
+      if (!needsMemory(use))
         continue;
       if (isa<scf::ForOp>(use.getOwner())) {
         GenericBuilder b(op->getLoc(), use.getOwner());

@@ -1,10 +1,10 @@
-//===- FuseEpilogues.cpp - Products take a part of what follows -----------===//
+//===- FuseEpilogues.cpp - Matmuls take a part of what follows ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Biases, GELU and its gradient, tensors that are added, sums of an operand's
-// columns: a library has them as parts of a matrix product, where they cost no
+// columns: a library has them as the epilogue of a matmul, where they cost no
 // passage through memory. What a kernel has for nothing, because its result is
 // read within the kernel only, it keeps.
 //
@@ -29,8 +29,8 @@ using rt::EpilogueKind;
 
 namespace {
 
-/// What a product is made of, whichever op it is.
-struct Product {
+/// A matmul, whichever op it is.
+struct Gemm {
   Operation *op = nullptr;
   Value lhs, rhs, init, bias;
   rt::MatmulLayoutAttr layout;
@@ -43,13 +43,13 @@ public:
   void run();
 
 private:
-  Product getProduct(Value value) const;
-  Product getFreeProduct(Value value) const;
+  Gemm getGemm(Value value) const;
+  Gemm getFreeGemm(Value value) const;
   bool isWritten(linalg::GenericOp op);
   bool comesBefore(Value value, Operation *op) const;
-  rt::MatmulFusedOp create(const Product &product, EpilogueKind kind,
-                           Value init, Value bias, Value argument,
-                           TypeRange extras, Operation *place);
+  rt::MatmulFusedOp create(const Gemm &gemm, EpilogueKind kind, Value init,
+                           Value bias, Value argument, TypeRange extras,
+                           Operation *point);
 
   void fuse(linalg::GenericOp op, bool isGradient);
   bool fuseTerms(linalg::GenericOp op, const EpilogueMatch &match);
@@ -67,39 +67,38 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
-/// The product that makes `value`, if it is of this block and one that a
+/// The matmul that makes `value`, if it is of this block and one that a
 /// library may do more with.
-Product EpilogueFuser::getProduct(Value value) const {
+Gemm EpilogueFuser::getGemm(Value value) const {
   Operation *def = value.getDefiningOp();
-  Product product;
+  Gemm gemm;
   if (auto matmul = dyn_cast_or_null<rt::MatmulOp>(def))
-    product = {def,     matmul.getLhs(),   matmul.getRhs(), matmul.getInit(),
-               Value(), matmul.getLayout()};
+    gemm = {def,     matmul.getLhs(),   matmul.getRhs(), matmul.getInit(),
+            Value(), matmul.getLayout()};
   else if (auto fused = dyn_cast_or_null<rt::MatmulFusedOp>(def);
            fused && fused.getKind() == EpilogueKind::Bias)
-    product = {def,
-               fused.getLhs(),
-               fused.getRhs(),
-               fused.getInit(),
-               fused.getBias(),
-               fused.getLayout()};
-  // No library has more than products of f64.
-  if (!product || def->getBlock() != &block || product.layout.getBatch() != 1 ||
-      product.layout.getLdc() != product.layout.getN() ||
+    gemm = {def,
+            fused.getLhs(),
+            fused.getRhs(),
+            fused.getInit(),
+            fused.getBias(),
+            fused.getLayout()};
+  // No library has epilogues of f64.
+  if (!gemm || def->getBlock() != &block || gemm.layout.getBatch() != 1 ||
+      gemm.layout.getLdc() != gemm.layout.getN() ||
       getElementTypeOrSelf(value.getType()).isF64())
-    return Product();
-  return product;
+    return Gemm();
+  return gemm;
 }
 
-/// A product with nothing besides, whose result one op reads.
-Product EpilogueFuser::getFreeProduct(Value value) const {
-  Product product = getProduct(value);
-  return product && isa<rt::MatmulOp>(product.op) && value.hasOneUse()
-             ? product
-             : Product();
+/// A matmul with nothing besides, whose result one op reads.
+Gemm EpilogueFuser::getFreeGemm(Value value) const {
+  Gemm gemm = getGemm(value);
+  return gemm && isa<rt::MatmulOp>(gemm.op) && value.hasOneUse() ? gemm
+                                                                 : Gemm();
 }
 
 /// Whether the value is there before `op`, an op of the block.
@@ -121,85 +120,83 @@ bool EpilogueFuser::isWritten(linalg::GenericOp op) {
   });
 }
 
-/// The product with what follows it, at `place`, or where the last operand is
+/// The matmul with what follows it, at `point`, or where the last operand is
 /// there.
-rt::MatmulFusedOp EpilogueFuser::create(const Product &product,
-                                        EpilogueKind kind, Value init,
-                                        Value bias, Value argument,
-                                        TypeRange extras, Operation *place) {
-  OpBuilder builder(place);
+rt::MatmulFusedOp EpilogueFuser::create(const Gemm &gemm, EpilogueKind kind,
+                                        Value init, Value bias, Value argument,
+                                        TypeRange extras, Operation *point) {
+  OpBuilder builder(point);
   for (Value operand : {init, bias, argument})
-    if (operand && !comesBefore(operand, place)) {
-      place = operand.getDefiningOp();
-      builder.setInsertionPointAfter(place);
+    if (operand && !comesBefore(operand, point)) {
+      point = operand.getDefiningOp();
+      builder.setInsertionPointAfter(point);
     }
   remark::passed(
-      product.op->getLoc(),
-      remark::RemarkOpts::name("ProductTakes").category("conversion"))
+      gemm.op->getLoc(),
+      remark::RemarkOpts::name("FuseEpilogue").category("conversion"))
       << remark::reason("{0}", rt::stringifyEpilogueKind(kind))
-      << remark::metric("Rows", product.layout.getM())
-      << remark::metric("Columns", product.layout.getN());
+      << remark::metric("Rows", gemm.layout.getM())
+      << remark::metric("Columns", gemm.layout.getN());
   return rt::MatmulFusedOp::create(
-      builder, product.op->getLoc(), product.op->getResult(0).getType(), extras,
-      kind, product.lhs, product.rhs, product.layout, init, bias, argument);
+      builder, gemm.op->getLoc(), gemm.op->getResult(0).getType(), extras, kind,
+      gemm.lhs, gemm.rhs, gemm.layout, init, bias, argument);
 }
 
 //===----------------------------------------------------------------------===//
 // What follows each element
 //===----------------------------------------------------------------------===//
 
-/// Products that are added, to each other or to a tensor, become one chain; the
+/// Matmuls that are added, to each other or to a tensor, become one chain; the
 /// last one takes the bias and GELU.
 bool EpilogueFuser::fuseTerms(linalg::GenericOp op,
                               const EpilogueMatch &match) {
-  SmallVector<Product> products;
+  SmallVector<Gemm> gemms;
   SmallVector<Value> others;
   for (Value tensor : match.terms.tensors) {
-    if (Product product = getFreeProduct(tensor))
-      products.push_back(product);
+    if (Gemm gemm = getFreeGemm(tensor))
+      gemms.push_back(gemm);
     else
       others.push_back(tensor);
   }
   bool isGelu = match.kind == EpilogueMatch::Gelu;
   bool adds = match.terms.tensors.size() > 1;
-  if (products.empty() || others.size() > 1 ||
+  if (gemms.empty() || others.size() > 1 ||
       (!adds && !match.terms.bias && !isGelu) || !isWritten(op))
     return false;
-  llvm::sort(products, [](const Product &a, const Product &b) {
+  llvm::sort(gemms, [](const Gemm &a, const Gemm &b) {
     return a.op->isBeforeInBlock(b.op);
   });
-  for (const Product &product :
-       ArrayRef(products).drop_front(others.empty() ? 1 : 0))
-    if (product.init)
+  for (const Gemm &gemm : ArrayRef(gemms).drop_front(others.empty() ? 1 : 0))
+    if (gemm.init)
       return false;
   Value sum = others.empty() ? Value() : others.front();
-  for (const Product &product : products) {
-    bool isLast = product.op == products.back().op;
-    Value init = sum ? sum : product.init;
+  for (const Gemm &gemm : gemms) {
+    bool isLast = gemm.op == gemms.back().op;
+    Value init = sum ? sum : gemm.init;
     EpilogueKind kind = isLast && isGelu             ? EpilogueKind::Gelu
                         : isLast && match.terms.bias ? EpilogueKind::Bias
                                                      : EpilogueKind::None;
-    if (kind == EpilogueKind::None && init == product.init) {
-      sum = product.op->getResult(0);
+    if (kind == EpilogueKind::None && init == gemm.init) {
+      sum = gemm.op->getResult(0);
       continue;
     }
-    auto made = create(product, kind, init, isLast ? match.terms.bias : Value(),
-                       Value(), {}, product.op);
+    auto made = create(gemm, kind, init, isLast ? match.terms.bias : Value(),
+                       Value(), {}, gemm.op);
     sum = made.getResult();
   }
   op.getResult(0).replaceAllUsesWith(sum);
   op.erase();
-  for (const Product &product : products)
-    if (product.op->use_empty())
-      product.op->erase();
+  for (const Gemm &gemm : gemms)
+    if (gemm.op->use_empty())
+      gemm.op->erase();
   return true;
 }
 
-/// GELU of a product that others read too: it is the product's argument.
+/// GELU of a matmul that others read too: it is the matmul's argument.
 bool EpilogueFuser::fuseGeluOfKept(linalg::GenericOp op, Value tensor) {
-  Product product = getProduct(tensor);
+  Gemm gemm = getGemm(tensor);
   // A repetition in the backward would make its result too early.
-  bool isFirst = product && llvm::all_of(tensor.getUsers(), [&](Operation *u) {
+  bool isFirst = gemm && llvm::all_of(tensor.getUsers(), [&](Operation *u) {
                    Operation *user = block.findAncestorOpInBlock(*u);
                    return user == op || op->isBeforeInBlock(user);
                  });
@@ -207,26 +204,26 @@ bool EpilogueFuser::fuseGeluOfKept(linalg::GenericOp op, Value tensor) {
     return false;
   bool isKept = !tensor.hasOneUse();
   auto made =
-      create(product, EpilogueKind::Gelu, product.init, product.bias, Value(),
-             isKept ? TypeRange(tensor.getType()) : TypeRange(), product.op);
+      create(gemm, EpilogueKind::Gelu, gemm.init, gemm.bias, Value(),
+             isKept ? TypeRange(tensor.getType()) : TypeRange(), gemm.op);
   op.getResult(0).replaceAllUsesWith(made.getResult());
   op.erase();
   if (isKept)
     tensor.replaceAllUsesWith(made.getExtras().front());
-  product.op->erase();
+  gemm.op->erase();
   return true;
 }
 
 bool EpilogueFuser::fuseGradient(linalg::GenericOp op,
                                  const EpilogueMatch &match) {
-  Product product = getFreeProduct(match.gradient);
-  if (!product || product.init || !isWritten(op))
+  Gemm gemm = getFreeGemm(match.gradient);
+  if (!gemm || gemm.init || !isWritten(op))
     return false;
-  auto made = create(product, EpilogueKind::GeluGradient, Value(), Value(),
-                     match.argument, {}, product.op);
+  auto made = create(gemm, EpilogueKind::GeluGradient, Value(), Value(),
+                     match.argument, {}, gemm.op);
   op.getResult(0).replaceAllUsesWith(made.getResult());
   op.erase();
-  product.op->erase();
+  gemm.op->erase();
   return true;
 }
 
@@ -236,8 +233,8 @@ void EpilogueFuser::fuse(linalg::GenericOp op, bool isGradient) {
     return;
   int64_t columns = 0;
   for (Value input : op.getDpsInputs())
-    if (Product product = getProduct(input))
-      columns = product.layout.getN();
+    if (Gemm gemm = getGemm(input))
+      columns = gemm.layout.getN();
   if (!columns)
     return;
   std::optional<EpilogueMatch> match = matchEpilogue(op, columns);
@@ -254,48 +251,48 @@ void EpilogueFuser::fuse(linalg::GenericOp op, bool isGradient) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums of columns
+// Column reductions
 //===----------------------------------------------------------------------===//
 
-/// The kind of a product that sums `columns` columns of `tensor`, an operand
+/// The kind of a matmul that sums `columns` columns of `tensor`, an operand
 /// that it contracts over rows; none if it does not.
-static EpilogueKind getSumKind(const Product &product, Value tensor,
+static EpilogueKind getSumKind(const Gemm &gemm, Value tensor,
                                int64_t columns) {
-  rt::MatmulLayoutAttr l = product.layout;
+  rt::MatmulLayoutAttr l = gemm.layout;
   int64_t elements = cast<RankedTensorType>(tensor.getType()).getNumElements();
   if (l.getK() * columns != elements)
     return EpilogueKind::None;
-  if (product.rhs == tensor && !l.getTransB() && l.getN() == columns &&
+  if (gemm.rhs == tensor && !l.getTransB() && l.getN() == columns &&
       l.getLdb() == columns)
     return EpilogueKind::RhsSums;
-  if (product.lhs == tensor && l.getTransA() && l.getM() == columns &&
+  if (gemm.lhs == tensor && l.getTransA() && l.getM() == columns &&
       l.getLda() == columns)
     return EpilogueKind::LhsSums;
   return EpilogueKind::None;
 }
 
-/// A bias's gradient: the product of the weight's gradient reads the tensor
+/// A bias's gradient: the matmul of the weight's gradient reads the tensor
 /// too.
 bool EpilogueFuser::fuseSumsOfOperand(linalg::GenericOp op, Value tensor) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  Product found;
+  Gemm found;
   EpilogueKind kind = EpilogueKind::None;
   for (Operation *user : tensor.getUsers()) {
     auto matmul = dyn_cast<rt::MatmulOp>(user);
-    Product product = matmul ? getProduct(matmul.getResult()) : Product();
-    if (!product || (found && found.op->isBeforeInBlock(product.op)))
+    Gemm gemm = matmul ? getGemm(matmul.getResult()) : Gemm();
+    if (!gemm || (found && found.op->isBeforeInBlock(gemm.op)))
       continue;
-    EpilogueKind as = getSumKind(product, tensor, type.getNumElements());
+    EpilogueKind as = getSumKind(gemm, tensor, type.getNumElements());
     Type element = getElementTypeOrSelf(matmul.getResult().getType());
     if (as != EpilogueKind::None &&
         (type.getElementType().isF32() || type.getElementType() == element)) {
-      found = product;
+      found = gemm;
       kind = as;
     }
   }
   if (!found)
     return false;
-  // Where sums are read before, the product moves up to them.
+  // Where sums are read before, the matmul moves up to them.
   bool isEarly =
       !found.op->isBeforeInBlock(op) &&
       llvm::any_of(op->getUsers(), [&](Operation *user) {
@@ -336,7 +333,7 @@ bool EpilogueFuser::fuseSumsOfResult(linalg::GenericOp op, Value tensor) {
 
 /// Sums that a kernel of the same rows can carry along stay there.
 void EpilogueFuser::fuseSums(linalg::GenericOp op) {
-  Value tensor = matchColumnSums(op);
+  Value tensor = matchColumnReduction(op);
   if (tensor && !planFusedColumnReduction(op) && !fuseSumsOfOperand(op, tensor))
     fuseSumsOfResult(op, tensor);
 }

@@ -85,7 +85,7 @@ bool Fusion::plan() {
     }
     ofConsumer.push_back(std::nullopt);
     for (OpOperand &read : producer->getOpOperands())
-      // An init that nothing reads is a place only.
+      // An init that nothing reads is only memory.
       ofProducer.push_back(
           producer.isDpsInit(&read) &&
                   producer.getMatchingBlockArgument(&read).use_empty()

@@ -43,7 +43,7 @@ private:
     int64_t preferred = 1;
     size_t bodyOps = 0;
     /// Rows that one part of a fused column reduction adds; 0 without one.
-    int64_t steps = 0;
+    int64_t rowsPerSum = 0;
   };
 
   /// The values that an op reads, those in its regions included.
@@ -116,7 +116,7 @@ SmallVector<int64_t> Planner::countsAfterJoining(const Group &group,
     unsigned loops = *getRowLoops(op, rows);
     bool aligned = llvm::all_of(group.ops, [&](linalg::GenericOp producer) {
       for (Value value : producer->getResults()) {
-        // Read at computed places: it has to be in memory, whole.
+        // Read at computed positions: it has to be in memory, whole.
         if (readsByIndex(op, value))
           return false;
         for (OpOperand &operand : op->getOpOperands())
@@ -174,7 +174,7 @@ bool Planner::leadsBack(unsigned group, linalg::GenericOp op) const {
   return false;
 }
 
-/// True if what `op` makes would lie about for long: others read the group's
+/// True if what `op` makes would live for long: others read the group's
 /// values well before anything reads the op's. So what the backward makes again
 /// stays out of the kernels of the forward.
 bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
@@ -196,7 +196,7 @@ bool Planner::wouldWait(unsigned number, linalg::GenericOp op) const {
 }
 
 /// True if the group would run so much later with `op` that what it reads for
-/// the last time, and what it makes less of, lies about for long: the shard of
+/// the last time, and what it makes less of, lives for long: the shard of
 /// a gradient that is added to a sum, whose norm is asked for at the end.
 bool Planner::wouldHold(unsigned number, linalg::GenericOp op) const {
   const Group &group = groups[number];
@@ -232,7 +232,7 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   if (group.ops.size() >= kMaxOps || bodyOps > kMaxBodyOps)
     return false;
   std::optional<FusedColumnReduction> sum = getFusedColumnReduction(op);
-  if (sum && group.steps && group.steps != sum->steps)
+  if (sum && group.rowsPerSum && group.rowsPerSum != sum->rowsPerSum)
     return false;
   SmallVector<int64_t> counts = countsAfterJoining(group, op);
   if (counts.empty())
@@ -250,7 +250,7 @@ bool Planner::tryJoin(unsigned number, linalg::GenericOp op) {
   group.preferred = preferred;
   group.bodyOps = bodyOps;
   if (sum)
-    group.steps = sum->steps;
+    group.rowsPerSum = sum->rowsPerSum;
   groupOf[op] = number;
   return true;
 }
@@ -266,7 +266,7 @@ SmallVector<unsigned> Planner::findNeighbours(linalg::GenericOp op) const {
       auto it = other ? groupOf.find(user) : groupOf.end();
       if (it == groupOf.end() || llvm::is_contained(found, it->second))
         continue;
-      bool fits = isSum || groups[it->second].steps ||
+      bool fits = isSum || groups[it->second].rowsPerSum ||
                   (op.getNumReductionLoops() && other.getNumReductionLoops());
       if (fits && readsSameRows(op, other))
         found.push_back(it->second);
@@ -279,17 +279,17 @@ SmallVector<unsigned> Planner::findNeighbours(linalg::GenericOp op) const {
 SmallVector<linalg::GenericOp> Planner::orderOps(const Group &group) const {
   SmallVector<linalg::GenericOp> ordered;
   for (linalg::GenericOp op : group.ops) {
-    auto place = ordered.end();
+    auto position = ordered.end();
     if (getFusedColumnReduction(op)) {
       auto reads = [&](linalg::GenericOp other) {
         return llvm::any_of(op->getOperands(), [&](Value value) {
           return value.getDefiningOp() == other;
         });
       };
-      while (place != ordered.begin() && !reads(*std::prev(place)))
-        --place;
+      while (position != ordered.begin() && !reads(*std::prev(position)))
+        --position;
     }
-    ordered.insert(place, op);
+    ordered.insert(position, op);
   }
   return ordered;
 }
@@ -317,7 +317,7 @@ void Planner::place(linalg::GenericOp op) {
                     getRowCounts(op),
                     getPreferredRows(op, onGPU),
                     op.getBody()->getOperations().size(),
-                    sum ? sum->steps : 0});
+                    sum ? sum->rowsPerSum : 0});
 }
 
 /// Operands first; otherwise in the order of each unit's last op, so that

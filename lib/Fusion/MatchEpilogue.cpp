@@ -1,4 +1,4 @@
-//===- MatchEpilogue.cpp - What a product may do besides ------------------===//
+//===- MatchEpilogue.cpp - What a matmul may do besides -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -144,7 +144,7 @@ static bool isRow(linalg::GenericOp op, OpOperand &operand, int64_t columns) {
                           });
 }
 
-/// The tensors behind arguments of the body that are added.
+/// The tensors after arguments of the body that are added.
 static std::optional<SumTerms> readTerms(linalg::GenericOp op, Value sum,
                                          int64_t columns) {
   SmallVector<BlockArgument> arguments;
@@ -231,7 +231,7 @@ std::optional<EpilogueMatch> tessera::matchEpilogue(linalg::GenericOp op,
   return match.gradient && match.argument ? std::optional(match) : std::nullopt;
 }
 
-Value tessera::matchColumnSums(linalg::GenericOp op) {
+Value tessera::matchColumnReduction(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || op.getNumDpsInputs() != 1 ||
       !op.getNumReductionLoops() || !op.getNumParallelLoops())
     return Value();
@@ -256,7 +256,7 @@ Value tessera::matchColumnSums(linalg::GenericOp op) {
     return Value();
   int64_t columns =
       cast<RankedTensorType>(op.getResult(0).getType()).getNumElements();
-  // Every element once, the columns as they lie, and whole rows between.
+  // Every element once, the columns as they are, and whole rows between.
   int64_t iterations = 1;
   for (auto [i, size] : llvm::enumerate(op.getStaticLoopRanges())) {
     iterations *= size;

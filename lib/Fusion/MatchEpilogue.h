@@ -1,10 +1,10 @@
-//===- MatchEpilogue.h - What a product may do besides ----------*- C++ -*-===//
+//===- MatchEpilogue.h - What a matmul may do besides -----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads a linalg.generic as one of the forms that a library has as a part of a
-// matrix product. Forms are told by the arithmetic of bodies and the strides of
+// matmul. Forms are recognized by the arithmetic of bodies and the strides of
 // accesses; casts between the type of tensors and a wider one do not count.
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ std::optional<EpilogueMatch> matchEpilogue(mlir::linalg::GenericOp op,
 
 /// The tensor whose columns a generic sums, from zero, in f32 or its own type:
 /// result[j] = the sum over i of tensor[i][j]; null if it is no such sum.
-mlir::Value matchColumnSums(mlir::linalg::GenericOp op);
+mlir::Value matchColumnReduction(mlir::linalg::GenericOp op);
 
 } // namespace tessera
 

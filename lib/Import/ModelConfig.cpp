@@ -195,7 +195,7 @@ void readGPT2(ConfigReader &reader, ModelConfig &config) {
 }
 
 /// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
-/// lies in it). A rope_type of "default" is no scaling.
+/// is in it). A rope_type of "default" is no scaling.
 void readRope(ConfigReader &rope, ModelConfig &config) {
   rope.checkKeys({kRopeRead}, "of llama3 rotary embeddings");
   config.ropeTheta = rope.positive("rope_theta", config.ropeTheta);

@@ -121,7 +121,7 @@ AxisList tessera::mergeAdjacent(ArrayRef<AxisRef> axes) {
 }
 
 /// The largest major part that two (sub-)axes share, of size 1 if none.
-static AxisRef sharedMajorPart(const AxisRef &a, const AxisRef &b) {
+static AxisRef sharedMajorSubAxis(const AxisRef &a, const AxisRef &b) {
   AxisRef part = a;
   part.size = 1;
   if (a.axis != b.axis || a.preSize != b.preSize)
@@ -135,7 +135,7 @@ static AxisRef sharedMajorPart(const AxisRef &a, const AxisRef &b) {
 AxisList tessera::commonPrefix(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   AxisList out;
   for (auto [x, y] : llvm::zip(a, b)) {
-    AxisRef shared = sharedMajorPart(x, y);
+    AxisRef shared = sharedMajorSubAxis(x, y);
     if (shared.size > 1)
       out.push_back(shared);
     if (x != y)

@@ -47,7 +47,7 @@ OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,
 }
 
 OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
-                                 double products) {
+                                 double matmuls) {
   ArrayRef<int64_t> query = cast<RankedTensorType>(q.getType()).getShape();
   ArrayRef<int64_t> key = cast<RankedTensorType>(k.getType()).getShape();
   OpCost cost;
@@ -58,7 +58,7 @@ OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
   cost.k = query[4];
   double share = causal && cost.m == cost.n ? 0.5 : 1.0;
   cost.flops =
-      products * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k * share;
+      matmuls * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k * share;
   return cost;
 }
 

@@ -14,30 +14,31 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
-AttributePlace AttributePlace::onOp(Operation *op) {
+AttributePosition AttributePosition::onOp(Operation *op) {
   AttributeHolder holder = isa<ModuleOp>(op)              ? kOnModule
                            : isa<FunctionOpInterface>(op) ? kOnFunction
                                                           : kOnOperation;
   return {op, holder, 0, Type()};
 }
 
-std::optional<AttributePlace> AttributePlace::onArgument(Operation *op,
-                                                         unsigned index) {
+std::optional<AttributePosition> AttributePosition::onArgument(Operation *op,
+                                                               unsigned index) {
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
     return std::nullopt;
-  return AttributePlace{op, kOnArgument, index, func.getArgumentTypes()[index]};
+  return AttributePosition{op, kOnArgument, index,
+                           func.getArgumentTypes()[index]};
 }
 
-std::optional<AttributePlace> AttributePlace::onResult(Operation *op,
-                                                       unsigned index) {
+std::optional<AttributePosition> AttributePosition::onResult(Operation *op,
+                                                             unsigned index) {
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
     return std::nullopt;
-  return AttributePlace{op, kOnResult, index, func.getResultTypes()[index]};
+  return AttributePosition{op, kOnResult, index, func.getResultTypes()[index]};
 }
 
 static StringRef stringify(AttributeHolder holder) {
@@ -75,18 +76,18 @@ static StringRef findNearest(StringRef name, ArrayRef<StringRef> known) {
 
 /// An attribute that may not be where it is.
 static LogicalResult reportUnknown(ArrayRef<KnownAttribute> known,
-                                   const AttributePlace &place,
+                                   const AttributePosition &position,
                                    StringRef name) {
-  InFlightDiagnostic error = place.op->emitError();
-  if (place.holder == kOnArgument)
-    error << "argument " << place.index << ": ";
-  if (place.holder == kOnResult)
-    error << "result " << place.index << ": ";
+  InFlightDiagnostic error = position.op->emitError();
+  if (position.holder == kOnArgument)
+    error << "argument " << position.index << ": ";
+  if (position.holder == kOnResult)
+    error << "result " << position.index << ": ";
   error << "expects no attribute '" << name << "' on "
-        << stringify(place.holder);
+        << stringify(position.holder);
   SmallVector<StringRef> allowed;
   for (const KnownAttribute &entry : known) {
-    if (entry.holders & place.holder)
+    if (entry.holders & position.holder)
       allowed.push_back(entry.name);
     if (entry.name != name)
       continue;
@@ -104,48 +105,49 @@ static LogicalResult reportUnknown(ArrayRef<KnownAttribute> known,
 
 LogicalResult
 tessera::verifyKnownAttribute(ArrayRef<KnownAttribute> known,
-                              const std::optional<AttributePlace> &place,
+                              const std::optional<AttributePosition> &position,
                               NamedAttribute attr) {
-  if (!place)
+  if (!position)
     return success();
   for (const KnownAttribute &entry : known)
-    if (entry.name == attr.getName() && (entry.holders & place->holder))
-      return entry.verify(*place, attr);
-  return reportUnknown(known, *place, attr.getName());
+    if (entry.name == attr.getName() && (entry.holders & position->holder))
+      return entry.verify(*position, attr);
+  return reportUnknown(known, *position, attr.getName());
 }
 
-bool tessera::isFirstWith(const AttributePlace &place,
+bool tessera::isFirstWith(const AttributePosition &position,
                           ArrayRef<StringRef> names) {
-  auto func = cast<FunctionOpInterface>(place.op);
-  for (unsigned i = 0; i < place.index; ++i)
+  auto func = cast<FunctionOpInterface>(position.op);
+  for (unsigned i = 0; i < position.index; ++i)
     for (StringRef name : names)
-      if (place.holder == kOnArgument ? func.getArgAttr(i, name)
-                                      : func.getResultAttr(i, name))
+      if (position.holder == kOnArgument ? func.getArgAttr(i, name)
+                                         : func.getResultAttr(i, name))
         return false;
   return true;
 }
 
-static LogicalResult report(const AttributePlace &place, NamedAttribute attr,
-                            StringRef expected) {
-  return place.op->emitError() << attr.getName().getValue() << ": expects "
-                               << expected << " but got " << attr.getValue();
+static LogicalResult report(const AttributePosition &position,
+                            NamedAttribute attr, StringRef expected) {
+  return position.op->emitError() << attr.getName().getValue() << ": expects "
+                                  << expected << " but got " << attr.getValue();
 }
 
-LogicalResult tessera::expectUnit(const AttributePlace &place,
+LogicalResult tessera::expectUnit(const AttributePosition &position,
                                   NamedAttribute attr) {
   return isa<UnitAttr>(attr.getValue())
              ? success()
-             : report(place, attr, "a unit attribute");
+             : report(position, attr, "a unit attribute");
 }
 
-LogicalResult tessera::expectString(const AttributePlace &place,
+LogicalResult tessera::expectString(const AttributePosition &position,
                                     NamedAttribute attr) {
   return isa<StringAttr>(attr.getValue()) ? success()
-                                          : report(place, attr, "a name");
+                                          : report(position, attr, "a name");
 }
 
-LogicalResult tessera::expectInteger(const AttributePlace &place,
+LogicalResult tessera::expectInteger(const AttributePosition &position,
                                      NamedAttribute attr) {
-  return isa<IntegerAttr>(attr.getValue()) ? success()
-                                           : report(place, attr, "an integer");
+  return isa<IntegerAttr>(attr.getValue())
+             ? success()
+             : report(position, attr, "an integer");
 }

@@ -102,7 +102,7 @@ struct ElementwiseModel
   }
 };
 
-/// `dense` with zeros behind its elements up to `type`'s shape; null if that is
+/// `dense` with zeros after its elements up to `type`'s shape; null if that is
 /// smaller in some dimension.
 DenseElementsAttr padWithZeros(DenseElementsAttr dense, RankedTensorType type) {
   ArrayRef<int64_t> from = dense.getType().getShape(), to = type.getShape();

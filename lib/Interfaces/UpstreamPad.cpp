@@ -55,7 +55,7 @@ struct PadModel : Base<PadModel, tensor::PadOp> {
     rule.results.push_back(result);
     return rule;
   }
-  /// What stands around a sum must be 0; a maximum of equal values is the
+  /// What is around a sum must be 0; a maximum of equal values is the
   /// value.
   bool commutesWithReduction(Operation *operation, ReductionKind kind,
                              const llvm::SmallBitVector &partial) const {
@@ -91,7 +91,7 @@ struct GenerateModel : Base<GenerateModel, tensor::GenerateOp> {
   }
 };
 
-/// A region that is run at positions behind the last one must be defined there.
+/// A region that is run at positions after the last one must be defined there.
 template <typename Op>
 struct RegionPadding
     : PaddingOpInterface::ExternalModel<RegionPadding<Op>, Op> {

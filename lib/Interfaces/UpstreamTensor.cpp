@@ -103,7 +103,7 @@ template <typename Op> struct ReshapeModel : MoveBase<ReshapeModel<Op>, Op> {
   }
 };
 
-/// Dimensions of a slice and of the tensor it is cut from: tied where the
+/// Dimensions of a slice and of the tensor it is taken from: tied where the
 /// slice takes all of a dimension, else replicated. One that is dropped cannot
 /// be padded.
 template <typename Op>
@@ -180,7 +180,7 @@ static std::optional<ShardingRule> getSliceRuleAs(Operation *part,
   return getSliceRule(mine, dropped);
 }
 
-/// The sizes of a slice for other shapes; failure where a cut dimension
+/// The sizes of a slice for other shapes; failure where a sliced dimension
 /// changed.
 template <typename Op>
 static FailureOr<SmallVector<OpFoldResult>>

@@ -1,4 +1,4 @@
-//===- VerifyInput.cpp - Checks the border behind the phase input ---------===//
+//===- VerifyInput.cpp - Checks the boundary after the phase input --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -19,14 +19,14 @@ static double getBytes(TypeRange types) {
 }
 
 double tessera::getWorkBytes(Operation *op) {
-  constexpr double kProductFlops = 100, kOtherFlops = 10;
+  constexpr double kMatmulFlops = 100, kOtherFlops = 10;
   OpCost cost = getOpCost(op);
   if (cost.kind == CostKind::None)
     return 0;
   double read =
       cost.bytesRead >= 0 ? cost.bytesRead : getBytes(op->getOperandTypes());
-  bool isProduct =
+  bool isMatmul =
       cost.kind == CostKind::Matmul || cost.kind == CostKind::Attention;
   return getBytes(op->getResultTypes()) + read +
-         cost.flops / (isProduct ? kProductFlops : kOtherFlops);
+         cost.flops / (isMatmul ? kMatmulFlops : kOtherFlops);
 }

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Products of two tensors, summed ------------------===//
+//===- Contraction.cpp - Contractions of two tensors ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Contraction.h - Products of two tensors, summed ----------*- C++ -*-===//
+//===- Contraction.h - Contractions of two tensors --------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ struct Contraction {
   bool isValid() const;
 };
 
-/// Adds the product to `result`, which is not rounded afterwards: sums of
+/// Adds the contraction to `result`, which is not rounded afterwards: sums of
 /// floats are held in double, integers wrap at 64 bits.
 void contract(const Contraction &contraction, const Tensor &lhs,
               const Tensor &rhs, Tensor &result);

@@ -82,7 +82,7 @@ double Estimator::bytesOnAll(Value value) const {
   return bytesOf(value.getType()) * copies + ranks * sizeof(TensorRef);
 }
 
-/// Of parts of axes: the axes, or only those that are there as a whole.
+/// Of sub-axes: the axes, or only those that are there as a whole.
 AxisSet Estimator::axesOf(ArrayRef<AxisRef> axes, bool wholeOnly) const {
   AxisSet set = 0;
   for (const AxisRef &axis : axes)
@@ -227,7 +227,7 @@ LogicalResult tessera::interp::checkFits(func::FuncOp function) {
   if (!free || needed <= *free)
     return success();
   return function.emitError("expects memory to interpret the function: about ")
-         << llvm::formatv("{0:F1} GB at {1} bytes an element", needed / 1e9,
+         << llvm::formatv("{0:F1} GB at {1} bytes per element", needed / 1e9,
                           sizeof(Cell))
                 .str()
          << " but got " << llvm::formatv("{0:F1} GB", *free / 1e9).str()

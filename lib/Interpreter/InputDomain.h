@@ -28,7 +28,7 @@ struct IntegerDomain {
 
 /// The domain that the uses of `value` set: as ids, labels, positions in a
 /// tensor, bounds and steps of loops, divisors and distances of shifts, also in
-/// callees and regions and behind ops that only move elements. What is computed
+/// callees and regions and after ops that only move elements. What is computed
 /// from it first sets none.
 IntegerDomain findDomain(mlir::Value value);
 

@@ -5,7 +5,7 @@
 //
 // Collectives in the local form act within the groups of ranks along their
 // axes. On global types, on one rank, everything that only moves a value or
-// says where it lies is the identity.
+// says where it is stored is the identity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,9 @@ static TensorRef share(Tensor tensor) {
   return std::make_shared<const Tensor>(std::move(tensor));
 }
 
-/// Part `index` of `count` equal ones of a dimension.
-static TensorRef part(const TensorRef &tensor, int64_t dim, int64_t count,
-                      int64_t index) {
+/// Chunk `index` of `count` equal ones of a dimension.
+static TensorRef chunkOf(const TensorRef &tensor, int64_t dim, int64_t count,
+                         int64_t index) {
   if (count == 1)
     return tensor;
   SmallVector<int64_t> offsets(tensor->getRank(), 0);
@@ -68,7 +68,7 @@ static void compute(dist::AllGatherOp op, Inputs in, Outputs out) {
 static void compute(dist::ReduceScatterOp op, Inputs in, Outputs out) {
   TensorRef sum = share(reduceTensors(in, toPlain(op.getKind())));
   for (size_t i = 0; i < out.size(); ++i)
-    out[i] = part(sum, op.getDim(), out.size(), i);
+    out[i] = chunkOf(sum, op.getDim(), out.size(), i);
 }
 
 static void compute(dist::AllReduceOp op, Inputs in, Outputs out) {
@@ -79,7 +79,7 @@ static void compute(dist::AllToAllOp op, Inputs in, Outputs out) {
   for (size_t i = 0; i < out.size(); ++i) {
     SmallVector<TensorRef> received;
     for (const TensorRef &tensor : in)
-      received.push_back(part(tensor, op.getSplitDim(), in.size(), i));
+      received.push_back(chunkOf(tensor, op.getSplitDim(), in.size(), i));
     out[i] = concatenate(received, op.getGatherDim());
   }
 }
@@ -91,7 +91,7 @@ static void compute(dist::CollectivePermuteOp op, Inputs in, Outputs out) {
 
 static void compute(dist::AllSliceOp op, Inputs in, Outputs out) {
   for (size_t i = 0; i < out.size(); ++i)
-    out[i] = part(in[i], op.getDim(), out.size(), i);
+    out[i] = chunkOf(in[i], op.getDim(), out.size(), i);
 }
 
 static void compute(dist::BroadcastOp op, Inputs in, Outputs out) {
@@ -153,7 +153,8 @@ static LogicalResult forEachPair(Op op, Machine &m, Fn &&fn) {
   return result;
 }
 
-template <typename Op> static Machine::Channel channelOf(Op op, int64_t rank) {
+template <typename Op>
+static Machine::MessageKey messageKeyOf(Op op, int64_t rank) {
   return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
           static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag()),
           rank};
@@ -162,7 +163,7 @@ template <typename Op> static Machine::Channel channelOf(Op op, int64_t rank) {
 static LogicalResult runSend(dist::SendOp op, Machine &m) {
   const RankTensors &input = m.get(op.getInput());
   return forEachPair(op, m, [&](int64_t sender, int64_t receiver) {
-    m.mail[channelOf(op, receiver)].push_back(input[sender]);
+    m.mail[messageKeyOf(op, receiver)].push_back(input[sender]);
     return success();
   });
 }
@@ -171,7 +172,7 @@ static LogicalResult runRecv(dist::RecvOp op, Machine &m) {
   auto zero = std::make_shared<const Tensor>(op.getResult().getType());
   RankTensors result(m.getNumRanks(), zero);
   auto receive = [&](int64_t sender, int64_t receiver) -> LogicalResult {
-    std::deque<TensorRef> &pending = m.mail[channelOf(op, receiver)];
+    std::deque<TensorRef> &pending = m.mail[messageKeyOf(op, receiver)];
     if (pending.empty())
       return op.emitOpError("expects a dist.send along \"")
              << op.getAxis() << "\" " << op.getFrom() << " to " << op.getTo()
@@ -231,10 +232,10 @@ static LogicalResult runAssemble(dist::AssembleOp op, Machine &m) {
   RankTensors result;
   for (int64_t rank = 0; rank < m.getNumRanks(); ++rank) {
     int64_t here = mesh->shardIndex(rank, axes);
-    SmallVector<TensorRef> parts(members);
-    for (auto [step, piece] : llvm::enumerate(op.getPieces()))
-      parts[(here + step) % members] = m.get(piece)[rank];
-    result.push_back(concatenate(parts, op.getDim()));
+    SmallVector<TensorRef> chunks(members);
+    for (auto [step, chunk] : llvm::enumerate(op.getChunks()))
+      chunks[(here + step) % members] = m.get(chunk)[rank];
+    result.push_back(concatenate(chunks, op.getDim()));
   }
   m.set(op.getResult(), std::move(result));
   return success();
@@ -278,7 +279,7 @@ static LogicalResult runToPartial(dist::ToPartialOp op, Machine &m) {
   return success();
 }
 
-/// constraint and reshard: what they say concerns where a global value lies.
+/// constraint and reshard: what they say concerns where a global value is.
 template <typename Op> static LogicalResult runIdentity(Op op, Machine &m) {
   if (m.getNumRanks() != 1)
     return op.emitOpError(

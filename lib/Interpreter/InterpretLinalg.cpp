@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One evaluation for every linalg op: the region at each point of the iteration
-// space, operands addressed by the indexing maps. Products that are summed go
+// space, operands addressed by the indexing maps. Contractions go
 // to the contraction. Sums along reduction loops are held in double and rounded
 // once, also where the region says otherwise.
 //

@@ -35,7 +35,7 @@ static LogicalResult yieldWithStats(Evaluation &e, Tensor result,
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 static LogicalResult evaluateEinsum(nn::EinsumOp op, Evaluation &e) {

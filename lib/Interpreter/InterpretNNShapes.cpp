@@ -100,7 +100,7 @@ static LogicalResult evaluateReduce(nn::ReduceOp op, Evaluation &e) {
   return e.yieldRounded(std::move(result));
 }
 
-/// Whether `a` comes before `b`, which stands ahead of it: it is more, or the
+/// Whether `a` comes before `b`, which is ahead of it: it is more, or the
 /// first that is NaN.
 static bool isBetter(const ElementType &type, nn::ReduceKind kind, Cell a,
                      Cell b) {

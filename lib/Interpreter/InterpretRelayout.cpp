@@ -55,7 +55,7 @@ struct Packing {
       outerPerm = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   }
 
-  /// The plain position of a packed one; it may be behind the end.
+  /// The plain position of a packed one; it may be after the end.
   SmallVector<int64_t> toPlain(ArrayRef<int64_t> packed) const {
     SmallVector<int64_t> plain(rank);
     for (int64_t d = 0; d < rank; ++d)

@@ -346,13 +346,12 @@ interp::interpret(func::FuncOp function, ArrayRef<RankTensors> arguments,
   std::vector<RankTensors> byResult;
   if (failed(machine.call(function, std::move(byArgument), byResult)))
     return failure();
-  for (auto &[channel, pending] : machine.mail)
+  for (auto &[key, pending] : machine.mail)
     if (!pending.empty())
       return function.emitError("expects every dist.send to be received but "
                                 "one along \"")
-             << std::get<0>(channel) << "\" " << std::get<1>(channel) << " to "
-             << std::get<2>(channel) << " tag " << std::get<3>(channel)
-             << " was not";
+             << std::get<0>(key) << "\" " << std::get<1>(key) << " to "
+             << std::get<2>(key) << " tag " << std::get<3>(key) << " was not";
   std::vector<RankTensors> results(numRanks);
   for (const RankTensors &result : byResult)
     for (int64_t rank = 0; rank < numRanks; ++rank)

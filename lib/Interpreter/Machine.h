@@ -163,8 +163,9 @@ public:
 
   /// Values that were sent and not yet received, by axis, coordinates, tag and
   /// receiving rank, in order.
-  using Channel = std::tuple<std::string, int64_t, int64_t, int64_t, int64_t>;
-  std::map<Channel, std::deque<TensorRef>> mail;
+  using MessageKey =
+      std::tuple<std::string, int64_t, int64_t, int64_t, int64_t>;
+  std::map<MessageKey, std::deque<TensorRef>> mail;
 
 private:
   mlir::LogicalResult evaluate(mlir::Operation *op);

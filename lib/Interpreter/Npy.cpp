@@ -146,7 +146,7 @@ static llvm::Expected<Header> readHeader(StringRef path, StringRef bytes) {
   rest = rest.drop_front(version == 1 ? 4 : 6);
   if (length > rest.size())
     return errorAt(path, "expects a header of " + llvm::Twine(length) +
-                             " bytes but the file is cut");
+                             " bytes but the file is truncated");
   StringRef dictionary = rest.take_front(length);
   Header header;
   header.descriptor = fieldOf(dictionary, "descr", ',').trim('\'');
@@ -228,7 +228,7 @@ llvm::Expected<Tensor> tessera::interp::readNpy(StringRef path,
   if (header->elements.size() / size <
       static_cast<size_t>(tensor.getNumElements()))
     return errorAt(path, "expects " + llvm::Twine(tensor.getNumElements()) +
-                             " elements but the file is cut");
+                             " elements but the file is truncated");
   for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i)
     tensor[i] = cellAt(type, header->elements.data() + i * size, size);
   return tensor;

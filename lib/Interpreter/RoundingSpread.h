@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A partitioned program rounds elsewhere: parts of a sum, for example. What
-// that may do to an output depends on how many roundings lie before it and on
+// that may do to an output depends on how many roundings are before it and on
 // how the program amplifies them. So the original is run again with each
 // rounding at random, and the outputs' spread is measured (Monte Carlo
 // arithmetic: Parker 1997; by Connolly, Higham and Mary 2021 errors of random

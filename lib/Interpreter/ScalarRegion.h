@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The body of a linalg op, of tensor.pad or of tensor.generate, compiled to a
-// list of steps over numbered slots, to be run once an element.
+// list of steps over numbered slots, to be run once per element.
 //
 //===----------------------------------------------------------------------===//
 

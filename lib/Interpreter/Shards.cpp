@@ -83,7 +83,7 @@ static SmallVector<int64_t> blockOffsets(int64_t device, const Sharding &s,
   return offsets;
 }
 
-/// `sizes` cut down to what lies inside `shape` at `offsets`.
+/// `sizes` clamped to what is inside `shape` at `offsets`.
 static SmallVector<int64_t> clip(ArrayRef<int64_t> offsets,
                                  ArrayRef<int64_t> sizes,
                                  ArrayRef<int64_t> shape) {

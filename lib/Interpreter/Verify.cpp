@@ -74,7 +74,7 @@ interpretSteps(func::FuncOp function, std::vector<RankTensors> arguments,
   return results;
 }
 
-/// Runs a local function: cuts, interprets, assembles.
+/// Runs a local function: shards, interprets, assembles.
 static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
                                              ArrayRef<TensorRef> inputs,
                                              Statistics *statistics,
@@ -347,7 +347,7 @@ void interp::printReport(const VerifyReport &report, llvm::raw_ostream &os) {
     os << "  no collectives\n";
     return;
   }
-  rows = {{"collective", "count", "bytes a rank"}};
+  rows = {{"collective", "count", "bytes per rank"}};
   for (auto &[name, entry] : report.statistics.collectives)
     rows.push_back(
         {name.str(), std::to_string(entry.count), std::to_string(entry.bytes)});

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f32 and bf16 are library calls, f16 goes through f32. The library has no f64:
-// there attention is products and ops on rows of scores.
+// there attention is matmuls and ops on rows of scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,9 +57,9 @@ template <typename Op> struct Scores {
   static Letters keyLetters() { return {B, T, G, X}; }
   static Letters scoreLetters() { return {B, G, R, S, T}; }
 
-  /// A product of tensors of these letters, where x is `dim`.
-  Value product(Value lhs, Letters lhsLetters, Value rhs, Letters rhsLetters,
-                RankedTensorType type, Letters letters, int64_t dim) {
+  /// A contraction of tensors of these letters, where x is `dim`.
+  Value contract(Value lhs, Letters lhsLetters, Value rhs, Letters rhsLetters,
+                 RankedTensorType type, Letters letters, int64_t dim) {
     Einsum einsum{lhsLetters,
                   rhsLetters,
                   letters,
@@ -73,8 +73,8 @@ template <typename Op> struct Scores {
 
   /// scale q.k, and -inf for a key that is not seen.
   Value masked() {
-    Value scores = product(op.getQ(), rowLetters(), op.getK(), keyLetters(),
-                           scoreType(), scoreLetters(), q.getDimSize(4));
+    Value scores = contract(op.getQ(), rowLetters(), op.getK(), keyLetters(),
+                            scoreType(), scoreLetters(), q.getDimSize(4));
     return b.map(shape, wide, {{scores, all}}, [&](ValueRange values) {
       Value key = b.position(4, op.getKOffset());
       Value seen = arith::ConstantOp::create(b, b.getBoolAttr(true));
@@ -141,7 +141,7 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
     return success();
   }
 
-  /// Products and a masked softmax.
+  /// Matmuls and a masked softmax.
   static SmallVector<Value> decompose(GenericBuilder &b, nn::AttentionOp op) {
     Scores<nn::AttentionOp> s(b, op);
     Value masked = s.masked();
@@ -158,9 +158,9 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
           return zeroWhere(b, empty, arith::DivFOp::create(b, v[0], v[1]));
         });
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    SmallVector<Value> results{s.product(weights, s.scoreLetters(), op.getV(),
-                                         s.keyLetters(), type, s.rowLetters(),
-                                         type.getDimSize(4))};
+    SmallVector<Value> results{s.contract(weights, s.scoreLetters(), op.getV(),
+                                          s.keyLetters(), type, s.rowLetters(),
+                                          type.getDimSize(4))};
     // Stats are [B, S, G, R], rows of scores [B, G, R, S]. log(0) is -inf.
     AffineMap order = b.project(4, {0, 2, 3, 1});
     if (!op.getStats().empty())
@@ -220,8 +220,8 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
           return arith::MulFOp::create(b, b.widen(v[0]), b.widen(v[1]));
         });
     Value dWeights =
-        s.product(op.getGrad(), s.rowLetters(), op.getV(), s.keyLetters(),
-                  s.scoreType(), s.scoreLetters(), values);
+        s.contract(op.getGrad(), s.rowLetters(), op.getV(), s.keyLetters(),
+                   s.scoreType(), s.scoreLetters(), values);
     Value dScores = b.map(
         s.shape, s.wide, {{weights, s.all}, {dWeights, s.all}, {delta, stat}},
         [&](ValueRange v) {
@@ -230,12 +230,12 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
           return arith::MulFOp::create(
               b, slope, b.constant(s.wide, op.getScale().convertToDouble()));
         });
-    return {s.product(dScores, s.scoreLetters(), op.getK(), s.keyLetters(), s.q,
-                      s.rowLetters(), dim),
-            s.product(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(), s.k,
-                      s.keyLetters(), dim),
-            s.product(weights, s.scoreLetters(), op.getGrad(), s.rowLetters(),
-                      s.v, s.keyLetters(), values)};
+    return {s.contract(dScores, s.scoreLetters(), op.getK(), s.keyLetters(),
+                       s.q, s.rowLetters(), dim),
+            s.contract(dScores, s.scoreLetters(), op.getQ(), s.rowLetters(),
+                       s.k, s.keyLetters(), dim),
+            s.contract(weights, s.scoreLetters(), op.getGrad(), s.rowLetters(),
+                       s.v, s.keyLetters(), values)};
   }
 };
 

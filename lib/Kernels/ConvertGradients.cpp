@@ -91,7 +91,7 @@ struct ConvertRMSNormBackward : OpRewritePattern<nn::RMSNormBackwardOp> {
 // Loss and lookups
 //===----------------------------------------------------------------------===//
 
-/// Whether the innermost loop stands at position `id` - `offset`. Ids of 32
+/// Whether the innermost loop is at position `id` - `offset`. Ids of 32
 /// bits are compared as they are: twice as many of them fit a vector.
 Value isHere(GenericBuilder &b, unsigned loop, Value id, Value offset) {
   if (id.getType().isInteger(32))

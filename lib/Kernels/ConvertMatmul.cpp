@@ -1,4 +1,4 @@
-//===- ConvertMatmul.cpp - Products to library calls ----------------------===//
+//===- ConvertMatmul.cpp - Matmuls to library calls -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,16 +44,16 @@ bool isMatmulType(Type operand, Type result) {
 
 } // namespace
 
-PlannedProduct tessera::planProduct(GenericBuilder &b, const Einsum &einsum,
-                                    Value lhs, Value rhs,
-                                    RankedTensorType type) {
+PreparedMatmul tessera::prepareMatmul(GenericBuilder &b, const Einsum &einsum,
+                                      Value lhs, Value rhs,
+                                      RankedTensorType type) {
   MatmulPlan plan = planMatmul(einsum);
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   if (plan.copied)
     remark::missed(
         b.getLoc(),
-        remark::RemarkOpts::name("ProductNeedsCopy").category("conversion"))
-        << remark::reason("dimensions of a group do not lie together")
+        remark::RemarkOpts::name("MatmulNeedsCopy").category("conversion"))
+        << remark::reason("dimensions of a group are not contiguous")
         << remark::metric("CopiedBytes",
                           plan.copied * rt::getElementBytes(operand));
   if (plan.lhsOrder)
@@ -71,11 +71,11 @@ PlannedProduct tessera::planProduct(GenericBuilder &b, const Einsum &einsum,
   return {plan, lhs, rhs, type};
 }
 
-Value tessera::finishProduct(GenericBuilder &b, const Einsum &einsum,
-                             const PlannedProduct &planned, Value product) {
-  if (!planned.plan.resultOrder)
-    return product;
-  return permute(b, product, *planned.plan.resultOrder, einsum.result);
+Value tessera::finishMatmul(GenericBuilder &b, const Einsum &einsum,
+                            const PreparedMatmul &prepared, Value matmul) {
+  if (!prepared.plan.resultOrder)
+    return matmul;
+  return permute(b, matmul, *prepared.plan.resultOrder, einsum.result);
 }
 
 Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
@@ -85,20 +85,20 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
   if (!isMatmulType(operand, element)) {
     // f32 to f64, for one: in the wide type.
     Type wide = getWideType(element);
-    Value product =
+    Value matmul =
         buildMatmul(b, einsum, b.castTensor(lhs, wide), b.castTensor(rhs, wide),
                     RankedTensorType::get(type.getShape(), wide));
-    return b.castTensor(product, element);
+    return b.castTensor(matmul, element);
   }
-  PlannedProduct planned = planProduct(b, einsum, lhs, rhs, type);
-  const MatmulPlan &plan = planned.plan;
+  PreparedMatmul prepared = prepareMatmul(b, einsum, lhs, rhs, type);
+  const MatmulPlan &plan = prepared.plan;
   auto layout = rt::MatmulLayoutAttr::get(
       b.getContext(), plan.batch, plan.m, plan.n, plan.k, plan.lda, plan.ldb,
       plan.ldc, plan.strideA, plan.strideB, plan.strideC, plan.transA,
       plan.transB);
-  Value product = rt::MatmulOp::create(b, planned.type, planned.a, planned.b,
-                                       /*init=*/Value(), layout);
-  return finishProduct(b, einsum, planned, product);
+  Value matmul = rt::MatmulOp::create(b, prepared.type, prepared.a, prepared.b,
+                                      /*init=*/Value(), layout);
+  return finishMatmul(b, einsum, prepared, matmul);
 }
 
 bool tessera::isDotProduct(const Einsum &einsum) {
@@ -153,7 +153,7 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     return success();
   }
 
-  /// Integers, which no library has, and sums of products of elements, where
+  /// Integers, which no library has, and dot products, where
   /// there is nothing to use twice.
   static Value loops(GenericBuilder &b, nn::EinsumOp op, const Einsum &e,
                      RankedTensorType type) {
@@ -173,7 +173,7 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
   }
 };
 
-/// linalg.matmul, linalg.batch_matmul and generics that are products.
+/// linalg.matmul, linalg.batch_matmul and generics that are matmuls.
 struct ConvertContraction
     : OpInterfaceRewritePattern<linalg::ContractionOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
@@ -212,14 +212,14 @@ struct ConvertContraction
         !isa<FloatType>(operand))
       return failure();
     GenericBuilder b(op.getLoc(), rewriter);
-    Value product = buildMatmul(b, einsum, lhs, rhs, type);
+    Value matmul = buildMatmul(b, einsum, lhs, rhs, type);
     if (!isZero(init)) {
       AffineMap all = b.identity(type.getRank());
-      product = b.map(
-          type.getShape(), type.getElementType(), {{product, all}, {init, all}},
+      matmul = b.map(
+          type.getShape(), type.getElementType(), {{matmul, all}, {init, all}},
           [&](ValueRange v) { return arith::AddFOp::create(b, v[0], v[1]); });
     }
-    rewriter.replaceOp(op, product);
+    rewriter.replaceOp(op, matmul);
     return success();
   }
 

@@ -55,7 +55,7 @@ struct ConvertExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
       if (!op.isDynamicOffset(i)) {
         base += op.getStaticOffset(i) * full[i];
       } else {
-        // One dimension may begin at a place known at run time only.
+        // One dimension may begin at a position known at run time only.
         if (start || dropped[i] || step != 1)
           return failure();
         start = op.getDynamicOffset(i);
@@ -80,14 +80,14 @@ struct ConvertConcat : OpRewritePattern<tensor::ConcatOp> {
   }
 };
 
-/// Where each piece of a ring lies: the device's number and the step, around.
+/// Where each chunk of a ring is: the device's number and the step, around.
 struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(dist::AssembleOp op,
                                 PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    int64_t dim = op.getDim(), count = op.getPieces().size();
+    int64_t dim = op.getDim(), count = op.getChunks().size();
     int64_t size = type.getDimSize(dim) / count;
     Value own = dist::AxisOffsetOp::create(b, b.getIndexType(), op.getAxes(),
                                            size, op.getMesh());
@@ -99,14 +99,14 @@ struct ConvertAssemble : OpRewritePattern<dist::AssembleOp> {
           arith::AddIOp::create(b, own,
                                 arith::ConstantIndexOp::create(b, step * size)),
           whole));
-    rewriter.replaceOpWithNewOp<rt::AssembleOp>(op, type, op.getPieces(),
+    rewriter.replaceOpWithNewOp<rt::AssembleOp>(op, type, op.getChunks(),
                                                 starts, dim);
     return success();
   }
 };
 
-/// The element of `block` that lies at the loops, where the block begins at
-/// `low` and takes every `strides`-th place of each dimension (every one
+/// The element of `block` that is at the loops, where the block begins at
+/// `low` and takes every `strides`-th position of each dimension (every one
 /// without strides); `outside` where none does.
 Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
                 Value outside, ArrayRef<int64_t> strides = {}) {
@@ -206,16 +206,16 @@ struct ConvertFromElements : OpRewritePattern<tensor::FromElementsOp> {
     SmallVector<int64_t> strides = rt::getRowMajorStrides(type.getShape());
     rewriter.replaceOp(
         op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
-          Value place = b.index(0);
+          Value position = b.index(0);
           for (auto [loop, stride] : llvm::enumerate(strides))
-            place = arith::AddIOp::create(
-                b, place,
+            position = arith::AddIOp::create(
+                b, position,
                 arith::MulIOp::create(b, b.loop(loop), b.index(stride)));
           Value value = op.getElements().back();
           for (auto [i, element] :
                llvm::enumerate(op.getElements().drop_back())) {
             Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                                 place, b.index(i));
+                                                 position, b.index(i));
             value = arith::SelectOp::create(b, isHere, element, value);
           }
           return value;
@@ -236,8 +236,8 @@ struct ConvertGenerate : OpRewritePattern<tensor::GenerateOp> {
     rewriter.replaceOp(
         op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
           IRMapping mapping;
-          for (BlockArgument place : body.getArguments())
-            mapping.map(place, b.loop(place.getArgNumber()));
+          for (BlockArgument dim : body.getArguments())
+            mapping.map(dim, b.loop(dim.getArgNumber()));
           for (Operation &inner : body.without_terminator())
             b.clone(inner, mapping);
           return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
@@ -259,9 +259,9 @@ struct ConvertInsert : OpRewritePattern<tensor::InsertOp> {
         b.map(type.getShape(), type.getElementType(),
               {{op.getDest(), b.identity(type.getRank())}}, [&](ValueRange v) {
                 Value value = op.getScalar(), isHere;
-                for (auto [loop, place] : llvm::enumerate(op.getIndices())) {
+                for (auto [loop, index] : llvm::enumerate(op.getIndices())) {
                   Value same = arith::CmpIOp::create(
-                      b, arith::CmpIPredicate::eq, b.loop(loop), place);
+                      b, arith::CmpIPredicate::eq, b.loop(loop), index);
                   isHere = isHere
                                ? Value(arith::AndIOp::create(b, isHere, same))
                                : same;

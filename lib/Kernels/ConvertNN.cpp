@@ -78,7 +78,7 @@ struct ConvertNNPass : tessera::impl::ConvertNNPassBase<ConvertNNPass> {
     mergeAxisOffsets(func);
   }
 
-  /// What of linalg is no product and no fill becomes linalg.generic.
+  /// What of linalg is no matmul and no fill becomes linalg.generic.
   static void generalizeNamedOps(func::FuncOp func) {
     SmallVector<linalg::LinalgOp> named;
     func.walk([&](linalg::LinalgOp op) {

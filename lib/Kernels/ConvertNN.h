@@ -24,8 +24,8 @@ Einsum getEinsum(nn::EinsumOp op);
 /// Whether no element of an operand is used twice.
 bool isDotProduct(const Einsum &einsum);
 
-/// A product in the form of a library call.
-struct PlannedProduct {
+/// A matmul in the form of a library call.
+struct PreparedMatmul {
   MatmulPlan plan;
   /// A and B of the call, copied where that is needed.
   mlir::Value a, b;
@@ -33,15 +33,16 @@ struct PlannedProduct {
   mlir::RankedTensorType type;
 };
 
-/// Plans a product with a result of `type`, and copies the operands for it.
-PlannedProduct planProduct(GenericBuilder &b, const Einsum &einsum,
-                           mlir::Value lhs, mlir::Value rhs,
-                           mlir::RankedTensorType type);
+/// Plans a matmul with a result of `type`, and copies operands that no call can
+/// read as they are.
+PreparedMatmul prepareMatmul(GenericBuilder &b, const Einsum &einsum,
+                             mlir::Value lhs, mlir::Value rhs,
+                             mlir::RankedTensorType type);
 /// The result of the einsum from the call's.
-mlir::Value finishProduct(GenericBuilder &b, const Einsum &einsum,
-                          const PlannedProduct &planned, mlir::Value product);
+mlir::Value finishMatmul(GenericBuilder &b, const Einsum &einsum,
+                         const PreparedMatmul &planned, mlir::Value matmul);
 
-/// The product of two tensors, in the wide type where the runtime does not have
+/// The matmul of two tensors, in the wide type where the runtime does not have
 /// theirs: rt.matmul and the copies that it needs.
 mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
                         mlir::Value lhs, mlir::Value rhs,
@@ -49,12 +50,12 @@ mlir::Value buildMatmul(GenericBuilder &b, const Einsum &einsum,
 
 /// nn.einsum and linalg contractions to rt.matmul.
 void populateMatmulPatterns(mlir::RewritePatternSet &patterns);
-/// nn.quantize to linalg, and products in 8 bits to rt.scaled_matmul; or, where
-/// not even `inLibrary`, to products in bf16.
+/// nn.quantize to linalg, and matmuls in 8 bits to rt.scaled_matmul; or, where
+/// not even `inLibrary`, to matmuls in bf16.
 void populateQuantizedPatterns(mlir::RewritePatternSet &patterns,
                                bool inLibrary);
 /// nn.attention and its gradients to library calls; f64, which the library does
-/// not have, to products and row ops.
+/// not have, to matmuls and row ops.
 void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
 /// Gradients of norms, loss, activations, tables.
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);

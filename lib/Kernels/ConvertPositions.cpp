@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops whose value depends on where an element lies: linalg.index plus the op's
-// offset. Reads at computed places are tensor.extract in the body; an index
+// Ops whose value depends on where an element is: linalg.index plus the op's
+// offset. Reads at computed positions are tensor.extract in the body; an index
 // outside the tensor is never read at.
 //
 //===----------------------------------------------------------------------===//

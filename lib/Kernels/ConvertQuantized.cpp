@@ -1,9 +1,9 @@
-//===- ConvertQuantized.cpp - Tensors in 8 bits and their products --------===//
+//===- ConvertQuantized.cpp - Tensors in 8 bits and their matmuls ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scale is a power of two, so what is scaled keeps its digits, and a product
+// A scale is a power of two, so what is scaled keeps its digits, and a matmul
 // of f8 is that of the same numbers in bf16.
 //
 //===----------------------------------------------------------------------===//
@@ -78,7 +78,7 @@ struct ConvertQuantize : OpRewritePattern<nn::QuantizeOp> {
   }
 };
 
-/// Products of f8.
+/// Matmuls of f8.
 struct ConvertScaledEinsum : OpRewritePattern<nn::EinsumOp> {
   ConvertScaledEinsum(MLIRContext *context, bool inLibrary)
       : OpRewritePattern(context), inLibrary(inLibrary) {}
@@ -91,20 +91,20 @@ struct ConvertScaledEinsum : OpRewritePattern<nn::EinsumOp> {
     Einsum einsum = getEinsum(op);
     bool isDevice = rt::getTarget(op) != rt::Target::Host;
     if (!inLibrary || isDotProduct(einsum) || (isDevice && !fits(b, einsum))) {
-      Value product = nn::EinsumOp::create(b, op.getType(), op.getSpec(),
-                                           widen(b, op, 0), widen(b, op, 1));
-      rewriter.replaceOp(op, product);
+      Value matmul = nn::EinsumOp::create(b, op.getType(), op.getSpec(),
+                                          widen(b, op, 0), widen(b, op, 1));
+      rewriter.replaceOp(op, matmul);
       return success();
     }
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Type element = type.getElementType();
     if (!element.isF32() && !element.isBF16())
       type = type.clone(b.getF32Type());
-    PlannedProduct planned =
-        planProduct(b, einsum, op.getLhs(), op.getRhs(), type);
-    Value product = buildProduct(b, planned, op.getScales(), isDevice);
-    product = finishProduct(b, einsum, planned, product);
-    rewriter.replaceOp(op, b.castTensor(product, element));
+    PreparedMatmul prepared =
+        prepareMatmul(b, einsum, op.getLhs(), op.getRhs(), type);
+    Value matmul = buildScaledMatmul(b, prepared, op.getScales(), isDevice);
+    matmul = finishMatmul(b, einsum, prepared, matmul);
+    rewriter.replaceOp(op, b.castTensor(matmul, element));
     return success();
   }
 
@@ -116,8 +116,8 @@ private:
       return true;
     remark::missed(
         b.getLoc(),
-        remark::RemarkOpts::name("ProductInBF16").category("conversion"))
-        << remark::reason("sizes of products in 8 bits are multiples of 16")
+        remark::RemarkOpts::name("MatmulInBF16").category("conversion"))
+        << remark::reason("sizes of matmuls in 8 bits are multiples of 16")
         << remark::metric("M", plan.m) << remark::metric("N", plan.n)
         << remark::metric("K", plan.k);
     return false;
@@ -136,8 +136,8 @@ private:
                  });
   }
 
-  /// A copy like this that another product has already, in front of the
-  /// builder's place: what several layers read is transposed once.
+  /// A copy like this that another matmul has already, in front of the
+  /// insertion point: what several layers read is transposed once.
   static Value findCopy(GenericBuilder &b, Value matrix, RankedTensorType type,
                         ArrayRef<int64_t> strides) {
     for (Operation *user : matrix.getUsers()) {
@@ -146,9 +146,9 @@ private:
           copy.getType() != type || copy.getStrides() != strides ||
           copy.getBase() != 0 || copy.getStart())
         continue;
-      Operation *place = &*b.getInsertionPoint();
-      if (!copy->isBeforeInBlock(place))
-        copy->moveBefore(place);
+      Operation *point = &*b.getInsertionPoint();
+      if (!copy->isBeforeInBlock(point))
+        copy->moveBefore(point);
       return copy;
     }
     return Value();
@@ -167,29 +167,32 @@ private:
     stride = stride == 0 ? 0 : first * second;
     if (Value copy = findCopy(b, matrix, type, strides))
       return copy;
-    remark::missed(b.getLoc(), remark::RemarkOpts::name("ProductNeedsTranspose")
-                                   .category("conversion"))
+    remark::missed(
+        b.getLoc(),
+        remark::RemarkOpts::name("MatmulNeedsTranspose").category("conversion"))
         << remark::reason("a GPU multiplies in 8 bits along contiguous rows")
         << remark::metric("CopiedBytes", batch * first * second);
     return rt::CopyOp::create(b, type, matrix, strides, /*base=*/0, Value(),
                               IntegerAttr());
   }
 
-  static Value buildProduct(GenericBuilder &b, PlannedProduct &planned,
-                            ValueRange scales, bool isDevice) {
-    MatmulPlan &p = planned.plan;
+  static Value buildScaledMatmul(GenericBuilder &b, PreparedMatmul &prepared,
+                                 ValueRange scales, bool isDevice) {
+    MatmulPlan &p = prepared.plan;
     if (isDevice && p.transA) {
-      planned.a = transpose(b, planned.a, p.batch, p.m, p.k, p.lda, p.strideA);
+      prepared.a =
+          transpose(b, prepared.a, p.batch, p.m, p.k, p.lda, p.strideA);
       p.transA = false;
     }
     if (isDevice && !p.transB) {
-      planned.b = transpose(b, planned.b, p.batch, p.n, p.k, p.ldb, p.strideB);
+      prepared.b =
+          transpose(b, prepared.b, p.batch, p.n, p.k, p.ldb, p.strideB);
       p.transB = true;
     }
     auto layout = rt::MatmulLayoutAttr::get(
         b.getContext(), p.batch, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.strideA,
         p.strideB, p.strideC, p.transA, p.transB);
-    return rt::ScaledMatmulOp::create(b, planned.type, planned.a, planned.b,
+    return rt::ScaledMatmulOp::create(b, prepared.type, prepared.a, prepared.b,
                                       scales[p.swapped], scales[!p.swapped],
                                       /*init=*/Value(), layout);
   }

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop over all micro-batches but the last, which stands behind it: what
+// A loop over all micro-batches but the last, which is after it: what
 // waits for the sums alone can begin under the last backward.
 //
 //===----------------------------------------------------------------------===//
@@ -41,9 +41,9 @@ static Value getSlice(ImplicitLocOpBuilder &b, Value tensor,
     groups.push_back({i});
   if (!groups.empty())
     groups.front().insert(groups.front().begin(), 0);
-  auto part = RankedTensorType::get(type.getShape().drop_front(),
-                                    type.getElementType());
-  return tensor::CollapseShapeOp::create(b, part, slice, groups);
+  auto collapsed = RankedTensorType::get(type.getShape().drop_front(),
+                                         type.getElementType());
+  return tensor::CollapseShapeOp::create(b, collapsed, slice, groups);
 }
 
 /// The values that the body yields for micro-batch `index`.
@@ -62,7 +62,7 @@ static SmallVector<Value> cloneBody(ImplicitLocOpBuilder &b,
   return yielded;
 }
 
-/// Adds each value right behind where it is made: a shard of a gradient ends in
+/// Adds each value right after where it is made: a shard of a gradient ends in
 /// its sum and does not wait for the other gradients.
 static SmallVector<Value> addEach(ImplicitLocOpBuilder &b, ValueRange sums,
                                   ValueRange values) {

@@ -37,15 +37,15 @@ static Value splat(OpBuilder &b, Value like, Attribute number) {
 }
 
 /// What a concatenation is of its operands with elements.
-static Value dropEmptyParts(OpBuilder &b, tensor::ConcatOp op) {
-  SmallVector<Value> parts;
-  for (Value part : op.getInputs())
-    if (!isEmpty(part.getType()))
-      parts.push_back(part);
-  if (parts.size() == 1)
-    return parts.front();
+static Value dropEmptyOperands(OpBuilder &b, tensor::ConcatOp op) {
+  SmallVector<Value> operands;
+  for (Value operand : op.getInputs())
+    if (!isEmpty(operand.getType()))
+      operands.push_back(operand);
+  if (operands.size() == 1)
+    return operands.front();
   return tensor::ConcatOp::create(b, op.getLoc(), op.getType(), op.getDim(),
-                                  parts);
+                                  operands);
 }
 
 /// What an op with elements gives that reads a tensor without; null if that is
@@ -70,13 +70,13 @@ static SmallVector<Value> getValues(OpBuilder &b, Operation *op) {
         return one(splat(b, reduce.getResult(),
                          generic.neutral(combiner, type.getElementType())));
       })
-      .Case([&](nn::EinsumOp product) {
-        return one(splat(b, product.getResult(),
-                         b.getZeroAttr(getElementTypeOrSelf(
-                             product.getResult().getType()))));
+      .Case([&](nn::EinsumOp einsum) {
+        return one(splat(
+            b, einsum.getResult(),
+            b.getZeroAttr(getElementTypeOrSelf(einsum.getResult().getType()))));
       })
       .Case([&](tensor::ConcatOp concat) {
-        return one(dropEmptyParts(b, concat));
+        return one(dropEmptyOperands(b, concat));
       })
       .Case([&](tensor::InsertSliceOp insert) {
         return one(isEmpty(insert.getSourceType()) ? insert.getDest()

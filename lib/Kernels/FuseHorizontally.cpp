@@ -5,7 +5,7 @@
 //
 // In program order. Open batches are levels: a kernel joins the level after the
 // last one that it reads from. An op that reads from a level and joins none
-// closes it and those before it, which then stand before that op. So a kernel
+// closes it and those before it, which then are before that op. So a kernel
 // only moves down, never past what reads it.
 //
 // What may not wait can still be launched with its neighbours: kernels of
@@ -34,10 +34,10 @@ using rt::RTDialect;
 
 namespace {
 
-/// Tensors that may lie about a little longer, in bytes.
+/// Tensors that may live a little longer, in bytes.
 constexpr int64_t kSmall = 256 * 1024;
 /// Parameters of a launch: CUDA takes 32764 bytes of them.
-constexpr size_t kMaxWords = 4000;
+constexpr size_t kMaxArguments = 4000;
 /// Tensors of a kernel that leaves most of a GPU idle, in bytes.
 constexpr int64_t kLittle = 32 * 1024 * 1024;
 /// Kernels whose code one function has: each is a branch, and the GPU keeps
@@ -56,20 +56,21 @@ private:
     SmallVector<rt::KernelOp> calls;
     llvm::SmallPtrSet<Operation *, 8> members;
     llvm::StringSet<> callees;
-    size_t words = 0;
+    size_t arguments = 0;
     /// A call of it reads from a batch, which may have been closed since.
     bool follows = false;
 
     bool hasRoom(rt::KernelOp call) const {
       size_t more = call.getNumOperands() + call.getNumResults();
-      return words + more <= kMaxWords && (callees.contains(call.getCallee()) ||
-                                           callees.size() < kMaxKernels);
+      return arguments + more <= kMaxArguments &&
+             (callees.contains(call.getCallee()) ||
+              callees.size() < kMaxKernels);
     }
     void add(rt::KernelOp call) {
       calls.push_back(call);
       members.insert(call);
       callees.insert(call.getCallee());
-      words += call.getNumOperands() + call.getNumResults();
+      arguments += call.getNumOperands() + call.getNumResults();
     }
   };
 
@@ -92,7 +93,7 @@ private:
 
 } // namespace
 
-/// Whether the memory of a value is read behind `op`, under any shape.
+/// Whether the memory of a value is read after `op`, under any shape.
 bool Batcher::hasLaterReader(Value value, Operation *op) const {
   auto isView = [](Operation *other) {
     return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
@@ -147,7 +148,7 @@ int Batcher::lastLevel(Operation *op) const {
   return last;
 }
 
-/// Result r of the batch may lie over argument a if the call that makes it
+/// Result r of the batch may overwrite argument a if the call that makes it
 /// allows that, and nothing else in the batch reads the argument.
 DenseI64ArrayAttr Batcher::findReuse(func::FuncOp func) const {
   SmallVector<int64_t> pairs;
@@ -239,7 +240,7 @@ bool Batcher::isLittle(rt::KernelOp op) const {
 }
 
 /// Views of what a run of kernels makes, and what reads it and may wait, come
-/// behind their launch.
+/// after their launch.
 void Batcher::batchNeighbours() {
   Batch batch;
   SmallVector<Operation *> followers;

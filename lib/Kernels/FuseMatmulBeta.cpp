@@ -1,9 +1,9 @@
-//===- FuseMatmulBeta.cpp - Sums of products in place ---------------------===//
+//===- FuseMatmulBeta.cpp - Sums of matmuls in place ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product, or a table's gradient, that is only added to a value which ends
+// A matmul, or a table's gradient, that is only added to a value which ends
 // there is added by the library call itself: gradients over micro-batches,
 // those of a value with several uses, both parts of a tied table.
 //
@@ -66,7 +66,7 @@ static Operation *getChainStart(Value value, Operation *reader) {
   return init->empty() ? op : getChainStart((*init)[0].get(), op);
 }
 
-/// Makes the calls that end in `value` begin with `sum`, and moves them behind
+/// Makes the calls that end in `value` begin with `sum`, and moves them after
 /// it: operands stay in front of them.
 static bool addOnto(Value value, Value sum, linalg::GenericOp add) {
   Block *block = add->getBlock();
@@ -110,7 +110,7 @@ struct FuseMatmulBetaPass
     });
     for (linalg::GenericOp op : sums) {
       Value a = op.getDpsInputs()[0], b = op.getDpsInputs()[1];
-      // The later one of two products is added to the earlier one.
+      // The later one of two matmuls is added to the earlier one.
       Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
       if (first && second && first->getBlock() == second->getBlock() &&
           second->isBeforeInBlock(first))

@@ -218,9 +218,9 @@ static void isolateFill(linalg::FillOp op) {
   op.erase();
 }
 
-/// A tensor.empty whose elements are read, returned or passed on has a place in
-/// memory, as a constant has. Its elements may be anything: they are zeros, so
-/// that the same program gives the same bits.
+/// A tensor.empty whose elements are read, returned or passed on has an address
+/// in memory, as a constant has. Its elements may be anything: they are zeros,
+/// so that the same program gives the same bits.
 static void fillEmpty(tensor::EmptyOp op, func::FuncOp func) {
   auto isRead = [](OpOperand &use) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(use.getOwner());

@@ -51,7 +51,7 @@ struct View {
 };
 
 /// Stride of `group` in a tensor with these letters; none if its letters do not
-/// lie together in order. An empty group has stride 0.
+/// are contiguous in order. An empty group has stride 0.
 std::optional<int64_t> strideOf(const Einsum &e,
                                 llvm::ArrayRef<unsigned> tensor,
                                 llvm::ArrayRef<unsigned> group) {
@@ -108,9 +108,9 @@ void storeOperand(const View &view, int64_t first, int64_t second, int64_t &ld,
 MatmulPlan planFor(const Einsum &e, const Groups &g) {
   MatmulPlan plan;
   Letters lhs = e.lhs, rhs = e.rhs, result = e.result;
-  auto place = [&](Letters &tensor, std::optional<Letters> &order,
-                   llvm::ArrayRef<unsigned> first,
-                   llvm::ArrayRef<unsigned> second) {
+  auto view = [&](Letters &tensor, std::optional<Letters> &order,
+                  llvm::ArrayRef<unsigned> first,
+                  llvm::ArrayRef<unsigned> second) {
     auto view = viewOf(e, tensor, g.batch, first, second);
     if (view)
       return *view;
@@ -119,15 +119,15 @@ MatmulPlan planFor(const Einsum &e, const Groups &g) {
     plan.copied += e.size(tensor);
     return *viewOf(e, tensor, g.batch, first, second);
   };
-  View a = place(lhs, plan.lhsOrder, g.rows, g.contracted);
-  View b = place(rhs, plan.rhsOrder, g.contracted, g.columns);
-  View c = place(result, plan.resultOrder, g.rows, g.columns);
+  View a = view(lhs, plan.lhsOrder, g.rows, g.contracted);
+  View b = view(rhs, plan.rhsOrder, g.contracted, g.columns);
+  View c = view(result, plan.resultOrder, g.rows, g.columns);
   plan.batch = e.size(g.batch);
   plan.m = e.size(g.rows);
   plan.n = e.size(g.columns);
   plan.k = e.size(g.contracted);
   if (c.secondStride > 1) {
-    // Stored by columns: the transposed product is stored by rows.
+    // Stored by columns: the transposed result is stored by rows.
     plan.swapped = true;
     std::swap(plan.m, plan.n);
     std::swap(a, b);

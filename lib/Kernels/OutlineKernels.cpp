@@ -28,7 +28,7 @@ using rt::RTDialect;
 
 namespace {
 
-/// A value within a kernel that takes more bytes a row than this is a result:
+/// A value within a kernel that takes more bytes per row than this is a result:
 /// it is too large for a stack.
 constexpr int64_t kMaxRowBytes = 64 * 1024;
 
@@ -160,7 +160,7 @@ static bool isInOrder(linalg::GenericOp op, AffineMap map,
 }
 
 /// On a GPU the threads of a row go on at their own pace. A result of one
-/// element a row lies over nothing that they all read, and what lies under a
+/// element a row overwrites nothing that they all read, and what is under a
 /// result is only read element by element.
 static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
                           BlockArgument argument, OpResult result) {
@@ -179,7 +179,7 @@ static bool mayReuseOnGPU(ArrayRef<linalg::GenericOp> ops,
   return cast<RankedTensorType>(result.getType()).getNumElements() == largest;
 }
 
-/// Result r may lie over argument a if each row of a is read in that row only,
+/// Result r may overwrite argument a if each row of a is read in that row only,
 /// and no later than r is written, at the same elements by the op that writes.
 DenseI64ArrayAttr Outliner::findReuse(func::FuncOp func) const {
   SmallVector<linalg::GenericOp> ops;

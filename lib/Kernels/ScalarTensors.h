@@ -1,4 +1,4 @@
-//===- ScalarTensors.h - Scalars that lie in memory -------------*- C++ -*-===//
+//===- ScalarTensors.h - Scalars that are in memory -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

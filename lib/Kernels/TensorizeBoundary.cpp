@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a step reads and makes lies in memory, so that scalars come and go as
+// What a step reads and makes is in memory, so that scalars come and go as
 // tensors of rank 0.
 //
 //===----------------------------------------------------------------------===//

@@ -22,7 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Memory/ArenaPlan.h"
-#include "OccupiedPlaces.h"
+#include "OccupiedRanges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -129,11 +129,11 @@ Error ArenaPlan::verify(const ArenaProblem &problem) const {
     return createStringError("expects an offset for each block");
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (offsets[i] < 0 || offsets[i] % problem.alignment)
-      return createStringError("block " + std::to_string(i) + " lies at " +
+      return createStringError("block " + std::to_string(i) + " is at " +
                                std::to_string(offsets[i]));
     if (offsets[i] + blocks[i].bytes > bytes)
       return createStringError("block " + std::to_string(i) +
-                               " lies outside the arena");
+                               " is outside the arena");
   }
   return findOverlap(blocks, offsets);
 }
@@ -171,7 +171,7 @@ static std::optional<ArenaPlan> placeInOrder(const ArenaProblem &problem,
                                              int64_t limit) {
   ArenaPlan plan;
   plan.offsets.resize(problem.blocks.size(), 0);
-  OccupiedPlaces taken(lifetimes.numSteps);
+  OccupiedRanges taken(lifetimes.numSteps);
   for (unsigned number : order) {
     int64_t bytes = problem.blocks[number].bytes;
     unsigned first = lifetimes.first[number], last = lifetimes.last[number];

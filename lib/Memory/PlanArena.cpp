@@ -55,7 +55,7 @@ static void annotateOffsets(func::FuncOp func, const StepBlocks &blocks,
   func->setAttr(RTDialect::kArenaBytesAttr, b.getI64IntegerAttr(plan.bytes));
 }
 
-/// Bytes by category at the time when most live. What lies between blocks, or
+/// Bytes by category at the time when most live. What is between blocks, or
 /// is not used then, is workspace: together they are the arena.
 static void annotateMemory(func::FuncOp func, const StepBlocks &blocks,
                            const ArenaPlan &plan) {
@@ -102,7 +102,7 @@ static void reportPeak(const StepBlocks &blocks) {
 }
 
 /// Says on each op which blocks begin before it and which end after it: triples
-/// {offset, bytes, 1 if what lies there may be forgotten}.
+/// {offset, bytes, 1 if the contents may be forgotten}.
 static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
                               const ArenaPlan &plan) {
   llvm::MapVector<Operation *, SmallVector<int64_t>> begins, ends;
@@ -122,7 +122,7 @@ static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
     op->setAttr(RTDialect::kEndsAttr, b.getDenseI64ArrayAttr(triples));
 }
 
-/// Only tensors have places in the arena.
+/// Only tensors have offsets in the arena.
 static LogicalResult checkBoundary(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block but got ")

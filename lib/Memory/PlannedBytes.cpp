@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tessera;
 
 FailureOr<int64_t> tessera::getPlannedBytes(func::FuncOp func) {
-  // Building the blocks inserts copies: into a copy, which stands where the
+  // Building the blocks inserts copies: into a copy, which is where the
   // kernels that it calls can be found.
   OpBuilder builder(func);
   auto copy = cast<func::FuncOp>(builder.clone(*func));

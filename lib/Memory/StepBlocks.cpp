@@ -25,22 +25,22 @@ dist::WaitOp tessera::getWait(dist::StartOp start) {
 Value StepBlocks::getViewed(Value value) const {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
-      (op && partViews.contains(op)))
+      (op && sliceViews.contains(op)))
     return op->getOperand(0);
   return {};
 }
 
-/// The value that is no view, whose memory `value` lies in.
+/// The value that is no view, whose memory `value` is in.
 Value StepBlocks::getRoot(Value value) const {
   while (Value viewed = getViewed(value))
     value = viewed;
   return value;
 }
 
-/// True for a view of a part of a value.
-bool StepBlocks::isPart(Value value) const {
+/// True for a view of a slice of a value.
+bool StepBlocks::isSlice(Value value) const {
   for (; Value viewed = getViewed(value); value = viewed)
-    if (partViews.contains(value.getDefiningOp()))
+    if (sliceViews.contains(value.getDefiningOp()))
       return true;
   return false;
 }
@@ -135,14 +135,14 @@ void StepBlocks::addArguments() {
   }
 }
 
-/// Puts a value where it must lie, if there is such a place.
+/// Puts a value where it must be stored, if that is given.
 bool StepBlocks::isForced(Value value, int64_t begin) {
   auto it = forced.find(value);
   if (it == forced.end())
     return isPacked(value, begin);
   unsigned block = blockOf.lookup(it->second);
-  ArenaBlock &place = problem.blocks[block];
-  place.end = std::max({place.end, begin, lastUse(value)});
+  ArenaBlock &taken = problem.blocks[block];
+  taken.end = std::max({taken.end, begin, lastUse(value)});
   setBlock(value, block);
   offsetIn[value] = getOffsetInBlock(it->second);
   return true;
@@ -160,7 +160,7 @@ bool StepBlocks::reuse(Operation &op, unsigned result) {
     if (!iface.mayReuse(result, operand.getOperandNumber()))
       continue;
     unsigned block = blockOf.lookup(operand.get());
-    ArenaBlock &place = problem.blocks[block];
+    ArenaBlock &taken = problem.blocks[block];
     bool isShared = llvm::any_of(op.getOpOperands(), [&](OpOperand &other) {
       return &other != &operand && blockOf.count(other.get()) &&
              blockOf.lookup(other.get()) == block;
@@ -168,10 +168,10 @@ bool StepBlocks::reuse(Operation &op, unsigned result) {
     bool isTaken = llvm::any_of(op.getResults(), [&](Value other) {
       return blockOf.count(other) && blockOf.lookup(other) == block;
     });
-    if (place.end != position.lookup(&op) || place.bytes != bytes || isShared ||
+    if (taken.end != position.lookup(&op) || taken.bytes != bytes || isShared ||
         isTaken)
       continue;
-    place.end = std::max(place.end, lastUse(value));
+    taken.end = std::max(taken.end, lastUse(value));
     setBlock(value, block);
     return true;
   }
@@ -183,11 +183,11 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
   if (!isa<dist::AllReduceOp>(start.getBody().front().front()) || !reuses)
     return false;
   unsigned block = blockOf.lookup(start.getInput());
-  ArenaBlock &place = problem.blocks[block];
+  ArenaBlock &taken = problem.blocks[block];
   int64_t bytes =
       rt::getTensorBytes(cast<RankedTensorType>(start.getInput().getType())) +
       canary;
-  if (place.end != position.lookup(wait) || place.bytes != bytes || bytes == 0)
+  if (taken.end != position.lookup(wait) || taken.bytes != bytes || bytes == 0)
     return false;
   // Nothing else reads the block while the collective runs.
   for (Value value : valuesIn[block])
@@ -195,7 +195,7 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
       if (user != wait && user != start &&
           position.lookup(user) > position.lookup(start))
         return false;
-  place.end = std::max(place.end, lastUse(wait.getResult()));
+  taken.end = std::max(taken.end, lastUse(wait.getResult()));
   setBlock(wait.getResult(), block);
   return true;
 }
@@ -204,8 +204,8 @@ void StepBlocks::addLoop(scf::ForOp loop) {
   for (auto [init, argument, result] : llvm::zip(
            loop.getInits(), loop.getRegionIterArgs(), loop.getResults())) {
     unsigned block = blockOf.lookup(init);
-    ArenaBlock &place = problem.blocks[block];
-    place.end = std::max({place.end, endOf(loop), lastUse(result)});
+    ArenaBlock &taken = problem.blocks[block];
+    taken.end = std::max({taken.end, endOf(loop), lastUse(result)});
     setBlock(argument, block);
     setBlock(result, block);
     offsetIn[argument] = offsetIn[result] = getOffsetInBlock(init);
@@ -226,7 +226,7 @@ void StepBlocks::addResults(Operation &op) {
   }
   if (isa<dist::WaitOp>(op))
     return;
-  // Results that must lie somewhere come first: what they lie over is theirs.
+  // Results at given offsets come first: what they overwrite is theirs.
   for (OpResult result : op.getResults())
     if (isa<RankedTensorType>(result.getType()))
       isForced(result, here);
@@ -236,7 +236,7 @@ void StepBlocks::addResults(Operation &op) {
     if (Value source = getViewed(result)) {
       setBlock(result, blockOf.lookup(source));
       offsetIn[result] = getOffsetInBlock(source);
-      if (partViews.contains(&op)) {
+      if (sliceViews.contains(&op)) {
         auto copy = cast<rt::CopyOp>(op);
         offsetIn[result] +=
             int64_t(copy.getBase()) *
@@ -272,8 +272,8 @@ void StepBlocks::markGradient(Value value) {
 /// A gradient is what is read, element by element, to write a parameter or its
 /// state in its place, and is neither.
 void StepBlocks::markGradients() {
-  for (auto [value, place] : forced) {
-    auto argument = dyn_cast<BlockArgument>(place);
+  for (auto [value, memory] : forced) {
+    auto argument = dyn_cast<BlockArgument>(memory);
     if (!argument || argument.getOwner() != &func.front())
       continue;
     auto type = cast<RankedTensorType>(value.getType());
@@ -286,7 +286,7 @@ void StepBlocks::markGradients() {
 }
 
 LogicalResult StepBlocks::build() {
-  findParts();
+  findSlices();
   renumber();
   SmallVector<scf::ForOp> loops;
   func.walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -41,7 +41,7 @@ public:
       : func(func), reuses(reuse), canary(canary) {}
 
   /// Makes the problem; inserts a copy where a value that a loop carries, or a
-  /// result that must lie in an argument's place, cannot be made there. Fails,
+  /// result that must replace an argument, cannot be made there. Fails,
   /// with an error, where an argument would be read after its result has been
   /// written over it.
   mlir::LogicalResult build();
@@ -53,7 +53,7 @@ public:
     return offsetIn.lookup(value);
   }
   /// The op before whose run a block begins, and the one after which it ends;
-  /// null where it lives from or to the step's border.
+  /// null where it lives from or to the step's boundary.
   mlir::Operation *getFirst(unsigned block) const;
   mlir::Operation *getLast(unsigned block) const;
 
@@ -63,19 +63,19 @@ public:
 private:
   mlir::Value getViewed(mlir::Value value) const;
   mlir::Value getRoot(mlir::Value value) const;
-  bool isPart(mlir::Value value) const;
+  bool isSlice(mlir::Value value) const;
   void number(mlir::Block &block);
   void renumber();
   int64_t lastUse(mlir::Value value) const;
   int64_t endOf(mlir::Operation *op) const;
 
-  mlir::Operation *findReader(mlir::Value place, mlir::OpResult writer) const;
+  mlir::Operation *findReader(mlir::Value memory, mlir::OpResult writer) const;
   bool isMadeIn(mlir::Value value, mlir::Block *block) const;
   mlir::Value insertCopy(mlir::Operation *before, mlir::Value value);
   void prepareLoop(mlir::scf::ForOp loop);
   mlir::LogicalResult prepareDonation(unsigned argument, unsigned result);
 
-  void findParts();
+  void findSlices();
   void packOperands(rt::ConcatOp concat);
   void pack(mlir::Value value, rt::ConcatOp concat, int64_t offset);
   mlir::Value findStart(mlir::Value value, mlir::Block *block) const;
@@ -102,11 +102,11 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value, 2>> valuesIn;
   /// Where a value begins in its block, if not with it.
   llvm::DenseMap<mlir::Value, int64_t> offsetIn;
-  /// Copies that are views: of a part of what a collective has made.
-  llvm::DenseSet<mlir::Operation *> partViews;
+  /// Copies that are views: of a slice of what a collective has made.
+  llvm::DenseSet<mlir::Operation *> sliceViews;
   /// Values that are made where rt.concat would put them.
   llvm::DenseMap<mlir::Value, std::pair<rt::ConcatOp, int64_t>> packed;
-  /// Values that must lie where another value lies.
+  /// Values that must be stored where another value is.
   llvm::MapVector<mlir::Value, mlir::Value> forced;
   int64_t numSteps = 0;
 };

@@ -50,7 +50,7 @@ getShardedFactors(Operation *op, const ShardingRule &rule, const Mesh &mesh) {
 }
 
 /// The factors of kind Decomposed that will be padded and that the op cannot
-/// handle; those that it can, it is told of.
+/// handle; those that it can, it is informed of.
 static llvm::SmallBitVector getPaddedFactors(ShardingRuleOpInterface op,
                                              const ShardingRule &rule,
                                              const FactorSizes &sizes) {

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Behind a reduction the ops that are linear in its value are taken one by one,
+// After a reduction the ops that are linear in its value are taken one by one,
 // in order, as if they ran on partial values. After each the time of all
 // reductions that this adds and saves is counted; the best number of ops is
 // what is done, if it saves time.
@@ -60,7 +60,7 @@ private:
     Sharding result;
     /// Some operands are partial over fewer axes, or whole.
     bool isMixed = false;
-    /// Other reductions that move behind it.
+    /// Other reductions that move after it.
     llvm::SmallVector<dist::ReshardOp, 2> joined;
   };
 
@@ -228,7 +228,7 @@ void UseDelay::count(Value value, const Sharding &from, const Sharding &to,
     total += cost(waiting, to);
 }
 
-/// The reductions right behind a value, as they are and as they would be.
+/// The reductions right after a value, as they are and as they would be.
 void UseDelay::countValue(Value value) {
   const Sharding &is = context->getSharding(value);
   const Sharding &becomes = getMade(value);
@@ -355,7 +355,7 @@ void UseDelay::apply() {
   remark::passed(
       reduction.getLoc(),
       remark::RemarkOpts::name("DelayedReduction").category("partition"))
-      << remark::add("reduction over {0} moved behind {1} ops",
+      << remark::add("reduction over {0} moved after {1} ops",
                      context->print(getMade(reduction.getResult()).unreduced),
                      ops.size())
       << remark::metric("bytesBefore", before.bytes)
@@ -372,7 +372,7 @@ void UseDelay::apply() {
 }
 
 void tessera::delayPastUses(PartitionContext &context, Block &block) {
-  // The op behind which to go on: no reshard, which may be gone.
+  // The op after which to go on: no reshard, which may be gone.
   Operation *last = nullptr;
   for (Operation *op = &block.front(); op;) {
     auto reduction = dyn_cast<dist::ReshardOp>(op);

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction with one use moves behind it where that is no worse for the two
+// A reduction with one use moves after it where that is no worse for the two
 // alone. With several uses it would be done several times there, which pays
 // only if further on other reductions take it with them: so this looks along
 // everything that is linear in the value and counts the whole.

@@ -1,11 +1,11 @@
-//===- FactorAlignment.cpp - Sizes that products and vectors like ---------===//
+//===- FactorAlignment.cpp - Sizes that matmuls and vectors like ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which dimensions are the minor one of a product's tensor, and which of them
+// Which dimensions are the minor one of a matmul's tensor, and which of them
 // nothing but their size would have to change for: no op around them may need
-// the true size, cut it, or have to be decomposed because of it.
+// the true size, split it, or have to be decomposed because of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +33,10 @@ int64_t tessera::getAlignment(int64_t size, int64_t multiple, int64_t vector) {
   return (vectors - size) * 8 <= size ? vector : 1;
 }
 
-/// Elements that make 16 bytes of the narrowest matrix that a product reads.
-static int64_t getVector(Operation *product) {
+/// Elements that make 16 bytes of the narrowest matrix that a matmul reads.
+static int64_t getVector(Operation *matmul) {
   int64_t vector = 1;
-  for (Type type : product->getOperandTypes())
+  for (Type type : matmul->getOperandTypes())
     if (auto matrix = dyn_cast<RankedTensorType>(type);
         matrix && matrix.getRank() >= 2)
       vector = std::max<int64_t>(
@@ -71,11 +71,11 @@ void FactorSizes::findMinor(Operation *op) {
         if (root.size != nodes[node].size)
           return;
         dist::ShardingAttr sharding = dist::getSharding(value);
-        int64_t parts =
+        int64_t shards =
             sharding ? numShards(sharding.toSharding(mesh).dims.back().axes)
                      : 1;
-        root.minorParts =
-            std::lcm(std::max<int64_t>(root.minorParts, 1), parts);
+        root.minorShards =
+            std::lcm(std::max<int64_t>(root.minorShards, 1), shards);
         root.vector = std::max(root.vector, getVector(op));
       });
 }
@@ -91,12 +91,13 @@ void FactorSizes::findFixed(Operation *op) {
   for (auto [i, factor] : llvm::enumerate(rule.factors))
     // Asked only where it matters: the op is copied for it.
     if (factor.kind == FactorKind::Decomposed &&
-        nodes[find(first + i)].minorParts) {
+        nodes[find(first + i)].minorShards) {
       llvm::SmallBitVector own(rule.factors.size());
       own.set(i);
       if (!absorbsPadding(op, rule, own))
-        fix(first + i, "an op with a reduction of its own cannot be told of "
-                       "padding");
+        fix(first + i,
+            "an op with a reduction of its own cannot be informed of "
+            "padding");
     }
   auto it = unpaddable.find(op);
   auto isFixed = [&](unsigned factor) {
@@ -108,7 +109,7 @@ void FactorSizes::findFixed(Operation *op) {
       if (dim >= static_cast<int64_t>(tensor.size()) || tensor[dim].empty())
         fix(getNode(value, dim), "an op does not say what it is made of");
       else if (tensor[dim].size() > 1)
-        fix(getNode(value, dim), "it is made of several parts");
+        fix(getNode(value, dim), "it is made of several factors");
       else if (isFixed(tensor[dim].front()))
         fix(getNode(value, dim), "an op needs its true size");
   });

@@ -199,9 +199,9 @@ void FactorSizes::solve(int64_t alignment) {
       multiple = std::lcm(multiple, count / std::gcd(count, ratio));
     }
     node.padded = llvm::alignTo(node.size, multiple);
-    // Each part that a product has is rounded up; what rests in smaller ones
+    // Each shard that a matmul has is rounded up; what rests in smaller ones
     // only has to divide.
-    int64_t unit = node.minorParts;
+    int64_t unit = node.minorShards;
     if (unit)
       unit *= getAlignment(llvm::divideCeil(node.padded, unit), alignment,
                            node.vector);

@@ -14,9 +14,9 @@
 //
 // A dimension that an op cannot pad is not tied to the op. Where the rest of
 // the program pads it, the op gets a slice of the true elements, and zeros are
-// put behind those that it makes.
+// put after those that it makes.
 //
-// The minor dimension of a product's tensor may be rounded up as well, to a
+// The minor dimension of a matmul's tensor may be rounded up as well, to a
 // multiple that matrix units and vectors like (FactorAlignment.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -30,27 +30,27 @@
 namespace tessera {
 
 /// The multiple is chosen by size: 64 where that adds no more than 1 %, else
-/// what makes 16 bytes of what products read, 8 elements at least, where that
+/// what makes 16 bytes of what matmuls read, 8 elements at least, where that
 /// adds no more than an eighth.
 constexpr int64_t kAutoMultiple = -1;
 
-/// What a part of `size` elements is rounded up to a multiple of: `multiple`,
+/// What a shard of `size` elements is rounded up to a multiple of: `multiple`,
 /// which is kAutoMultiple, 0 for none, or the multiple itself; 1: it stays.
-/// `vector` elements make 16 bytes of what the narrowest product reads.
+/// `vector` elements make 16 bytes of what the narrowest matmul reads.
 int64_t getAlignment(int64_t size, int64_t multiple, int64_t vector);
 
 /// Ops that hand values on as they are: nothing is tied, nothing is in the way.
 bool passesOn(mlir::Operation *op);
 
-/// True if the op can be told of padding of all of `factors`; asks a copy.
+/// True if the op can be informed of padding of all of `factors`; asks a copy.
 bool absorbsPadding(mlir::Operation *op, const ShardingRule &rule,
                     const llvm::SmallBitVector &factors);
 
 /// The components of one function whose tensors all have shardings.
 class FactorSizes {
 public:
-  /// Minor dimensions of products are rounded up, as getAlignment() says for
-  /// `multiple`, in each part that a product has of them, where that changes
+  /// Minor dimensions of matmuls are rounded up, as getAlignment() says for
+  /// `multiple`, in each shard that a matmul has of them, where that changes
   /// nothing but sizes; 0: to what divides.
   FactorSizes(mlir::FunctionOpInterface func, const Mesh &mesh,
               int64_t multiple = 0);
@@ -69,7 +69,7 @@ public:
   /// True if something is padded.
   bool any() const { return anyPadded; }
 
-  /// A dimension that products have as their minor one and whose size is no
+  /// A dimension that matmuls have as their minor one and whose size is no
   /// multiple as asked for.
   struct Unaligned {
     /// True size, and what it is padded to.
@@ -88,11 +88,11 @@ private:
     llvm::SmallVector<std::pair<int64_t, AxisList>, 1> uses;
     /// Padded size; at the root.
     int64_t padded = 0;
-    /// At the root: into how many parts products have it cut as their minor
+    /// At the root: into how many shards matmuls have it split as their minor
     /// dimension, 0 if it is none of theirs; why its size may not be rounded up
     /// for that, or null.
-    int64_t minorParts = 0;
-    /// Elements that make 16 bytes in the narrowest of these products.
+    int64_t minorShards = 0;
+    /// Elements that make 16 bytes in the narrowest of these matmuls.
     int64_t vector = 1;
     const char *whyFixed = nullptr;
   };

@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every op is cloned for local shapes behind the old ones, which are erased in
+// Every op is cloned for local shapes after the old ones, which are erased in
 // the end: rules must see global types while they are asked. Decides nothing:
 // operands are sharded as the ops need them.
 //
@@ -216,7 +216,7 @@ LogicalResult Localizer::localize(Operation *op) {
     return success();
   }
   if (failed(local)) {
-    InFlightDiagnostic error = op->emitError("partition: cannot cut ")
+    InFlightDiagnostic error = op->emitError("partition: cannot shard ")
                                << op->getName() << " to ";
     llvm::interleaveComma(types, error);
     return error;

@@ -79,7 +79,7 @@ private:
 } // namespace
 
 /// The reshard of a value that is there already in `block` or in a block around
-/// it; otherwise the place for one in `block`.
+/// it; otherwise the insertion point for one in `block`.
 Value &ReshardInserter::lookupReshard(Value value, dist::ShardingAttr to,
                                       Block *block) {
   for (Block *b = block->getParentOp()->getBlock(); b && b->getParentOp();
@@ -377,7 +377,7 @@ void ReshardInserter::visitConstraint(dist::ConstraintOp op) {
                                ? context.getSharding(op.getResult())
                                : context.toPlain(op.getSharding());
   // A gather of its own, though another use may want the same: it is freed
-  // behind this one.
+  // after this one.
   Value value = op.getInput();
   dist::ShardingAttr from = context.toAttr(context.getSharding(value));
   dist::ShardingAttr to = context.toAttr(target);
@@ -418,8 +418,8 @@ LogicalResult ReshardInserter::visitReturn(FunctionOpInterface func,
   return success();
 }
 
-/// A slice is spread as what it is taken from, which is whole and has all
-/// micro-batches; what is added up is spread as the sum.
+/// A slice is sharded as what it is taken from, which is whole and has all
+/// micro-batches; what is added up is sharded as the sum.
 LogicalResult ReshardInserter::visitAccumulate(dist::AccumulateOp op) {
   for (OpOperand &whole : op.getSlicesMutable()) {
     Sharding target = context.getSharding(whole.get());

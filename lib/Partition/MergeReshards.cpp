@@ -10,7 +10,7 @@
 // Between two reshards there may be an op of one tensor whose factors are all
 // parallel: a cast, a transpose, a reshape. What it is by name does not matter;
 // its sharding rule says how a reshard looks on its other side. A reshard moves
-// there if that takes less time: behind a cast to a smaller type, before one to
+// there if that takes less time: after a cast to a smaller type, before one to
 // a larger type, or next to another reshard. Reductions stay where they are:
 // their element type is part of the result.
 //
@@ -63,7 +63,7 @@ private:
   PartitionContext &context;
   /// Ops that were erased since the list of reshards was made.
   llvm::DenseSet<Operation *> erased;
-  /// What is not done is told once.
+  /// What is not done is reported once.
   bool isFirst = true;
 };
 
@@ -74,7 +74,7 @@ static bool isShorter(const TransferSum &a, const TransferSum &b) {
   return a.time < b.time * (1 - 1e-9);
 }
 
-/// Shorter, with no more bytes: behind an op that enlarges its operand a
+/// Shorter, with no more bytes: after an op that enlarges its operand a
 /// reshard may have fewer steps but moves what was small before.
 static bool isBetter(const TransferSum &a, const TransferSum &b) {
   return isShorter(a, b) && a.bytes <= b.bytes;
@@ -97,7 +97,7 @@ void Merger::remark(Operation *op, StringRef name, bool passed,
          << remark::metric("us", after.time * 1e6);
 }
 
-/// The value under `to`; itself where that is where it lies.
+/// The value under `to`; itself if it has that sharding.
 Value Merger::create(OpBuilder &builder, Location loc, Value value,
                      const Sharding &from, const Sharding &to) {
   if (from.samePlacement(to))

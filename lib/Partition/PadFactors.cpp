@@ -103,7 +103,7 @@ void Padder::maskUndefined(Operation *op, SmallVector<Value> &operands) {
 }
 
 /// Where all operands that have the dimension are zero, so may be the results.
-/// The op is told of the padding first.
+/// The op is informed of the padding first.
 void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface)
@@ -111,7 +111,7 @@ void Padder::trackZeros(Operation *op, const ShardingRule &rule) {
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     if (sizes.getPadded(op, index) == factor.size)
       continue;
-    // Of those of other kinds it was told before.
+    // Of those of other kinds it was informed before.
     bool absorbed = factor.kind == FactorKind::Parallel &&
                     iface.absorbPadding(index, factor.size);
     llvm::SmallBitVector zero(op->getNumOperands());
@@ -176,7 +176,7 @@ void Padder::setBoundaryTypes() {
 }
 
 /// A reduction of the op's own must know of padding: no mask of an operand is
-/// neutral in every such reduction. False: the op cannot be told.
+/// neutral in every such reduction. False: the op cannot be informed.
 bool Padder::absorbOwnReductions(Operation *op, const ShardingRule &rule) {
   llvm::SmallBitVector own(rule.factors.size());
   for (auto [index, factor] : llvm::enumerate(rule.factors))
@@ -248,7 +248,7 @@ void Padder::padAccumulate(dist::AccumulateOp op) {
   replaced.push_back(op);
 }
 
-/// Until the ops are rewritten padded arguments stand behind the old ones.
+/// Until the ops are rewritten padded arguments are after the old ones.
 void Padder::padBlock(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -275,7 +275,7 @@ void Padder::takeArguments(Block &block, unsigned numArguments) {
   block.eraseArguments(numArguments, block.getNumArguments() - numArguments);
 }
 
-/// What is rounded up because a product has it as its minor dimension, and what
+/// What is rounded up because a matmul has it as its minor dimension, and what
 /// cannot be.
 void Padder::remarkAlignment() {
   for (const FactorSizes::Unaligned &dim : sizes.getUnaligned()) {
@@ -283,13 +283,13 @@ void Padder::remarkAlignment() {
       remark::missed(
           func.getLoc(),
           remark::RemarkOpts::name("Alignment").category("partition"))
-          << remark::add("a product's minor dimension stays {0}: {1}", dim.size,
+          << remark::add("a matmul's minor dimension stays {0}: {1}", dim.size,
                          dim.why);
     else
       remark::passed(
           func.getLoc(),
           remark::RemarkOpts::name("Alignment").category("partition"))
-          << remark::add("a product's minor dimension {0} is padded to {1} "
+          << remark::add("a matmul's minor dimension {0} is padded to {1} "
                          "({2:F2} %)",
                          dim.size, dim.padded,
                          100.0 * (dim.padded - dim.size) / dim.size);

@@ -5,7 +5,7 @@
 //
 // An op is cloned for padded types. One that cannot take padding, along some
 // dimensions or at all, gets the true elements of its operands, and its results
-// get zeros behind theirs.
+// get zeros after theirs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ Operation *Padder::cloneAsIs(Operation *op) {
 }
 
 /// Notes that `clone` takes the place of `op`. Results that it makes without
-/// their padding get it behind them.
+/// their padding get it after them.
 void Padder::replace(Operation *op, Operation *clone) {
   OpBuilder builder(clone->getContext());
   builder.setInsertionPointAfter(clone);

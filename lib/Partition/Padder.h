@@ -81,7 +81,7 @@ private:
   /// Keyed by original values; only looked up.
   llvm::DenseMap<mlir::Value, mlir::Value> padded;
   /// Ops that a padded copy has replaced, in order; and the blocks whose
-  /// arguments have stand-ins behind them, with their number.
+  /// arguments have stand-ins after them, with their number.
   llvm::SmallVector<mlir::Operation *> replaced;
   llvm::SmallVector<std::pair<mlir::Block *, unsigned>> blocks;
   /// Values in other sizes, in a block.

@@ -43,7 +43,7 @@ private:
   bool fitFactors();
   TransferSum getCost(dist::ReshardOp reshard);
   dist::ReshardOp getNextReshard();
-  int64_t getTimes(bool behind) const;
+  int64_t getTimes(bool isAfter) const;
   Value getPartial(Value operand);
 
   PartitionContext &context;
@@ -130,7 +130,7 @@ bool Delay::fitFactors() {
   }
   AxisList used = result.unreduced;
   for (auto [f, list] : llvm::enumerate(axes)) {
-    // A reduction of the op's own comes with a reshard behind it.
+    // A reduction of the op's own comes with a reshard after it.
     FactorKind kind = rule.factors[f].kind;
     if (overlapsAny(used, list) ||
         (kind != FactorKind::Parallel && !list.empty()))
@@ -139,7 +139,7 @@ bool Delay::fitFactors() {
   }
   const TensorFactors &dims = rule.results[0];
   result.dims = unprojectTensor(rule, dims, axes).dims;
-  // A dimension that is cut in its minor factor alone has no sharding.
+  // A dimension that is split in its minor factor alone has no sharding.
   llvm::SmallVector<AxisList, 8> projected =
       projectTensor(rule, dims, result.dims);
   return llvm::all_of(dims, [&](const DimFactors &dim) {
@@ -155,14 +155,14 @@ TransferSum Delay::getCost(dist::ReshardOp reshard) {
       getElementBytes(reshard.getType()));
 }
 
-/// How often a reduction in front of the op runs, or one behind it, which may
+/// How often a reduction in front of the op runs, or one after it, which may
 /// wait until its value is added up over micro-batches.
-int64_t Delay::getTimes(bool behind) const {
+int64_t Delay::getTimes(bool isAfter) const {
   auto accumulate = dyn_cast<dist::AccumulateOp>(op->getParentOp());
   if (!accumulate)
     return 1;
   Value value = op->getResult(0);
-  bool waits = behind && !accumulate.getReduceEach() && value.hasOneUse() &&
+  bool waits = isAfter && !accumulate.getReduceEach() && value.hasOneUse() &&
                *value.user_begin() == accumulate.getYield();
   return waits ? 1 : accumulate.getCount();
 }
@@ -190,7 +190,7 @@ bool Delay::isWorthwhile() {
   for (Operation *reduction : reductions)
     before += getCost(cast<dist::ReshardOp>(reduction));
   RankedTensorType type = getTensorType(op->getResult(0));
-  // A reshard behind the op goes together with the reduction.
+  // A reshard after the op goes together with the reduction.
   const Sharding *target = &wanted;
   if (dist::ReshardOp next = getNextReshard()) {
     before += getCost(next);
@@ -198,10 +198,10 @@ bool Delay::isWorthwhile() {
   }
   after = getReshardCost(context.getPlanner(), result, *target, type.getShape(),
                          getElementBytes(type));
-  before *= getTimes(/*behind=*/false);
-  after *= getTimes(/*behind=*/true);
-  // To spread a value over what it is whole on pays only for scalars and where
-  // it saves bytes.
+  before *= getTimes(/*isAfter=*/false);
+  after *= getTimes(/*isAfter=*/true);
+  // To shard a value over axes on which it is whole pays only for scalars and
+  // where it saves bytes.
   bool isNoWorse =
       after.time <= before.time * (1 + 1e-9) && after.bytes <= before.bytes;
   return isNoWorse &&
@@ -251,7 +251,7 @@ void Delay::apply() {
   remark::passed(
       op->getLoc(),
       remark::RemarkOpts::name("DelayedReduction").category("partition"))
-      << remark::add("reduction over {0} moved behind {1}",
+      << remark::add("reduction over {0} moved after {1}",
                      context.print(result.unreduced),
                      op->getName().getStringRef().str())
       << remark::metric("bytesBefore", before.bytes)

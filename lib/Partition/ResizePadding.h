@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where an op cannot take padding it gets the true elements of its operands,
-// and zeros are put behind those of its results: plain slices and
+// and zeros are put after those of its results: plain slices and
 // concatenations along dimensions that are whole on each device.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ dist::ShardingAttr getResizedSharding(dist::ShardingAttr sharding,
                                       const Mesh &mesh);
 
 /// `value` with other sizes: its first elements along each dimension that gets
-/// shorter, zeros behind its own along each that gets longer. `sharding` is
+/// shorter, zeros after its own along each that gets longer. `sharding` is
 /// that of the larger one of the two; the smaller one is whole where they
 /// differ.
 mlir::Value resizePadding(mlir::OpBuilder &builder, mlir::Value value,

@@ -1,4 +1,4 @@
-//===- VerifyLocal.cpp - Checks the border of the phase partition ---------===//
+//===- VerifyLocal.cpp - Checks the boundary of the phase partition -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

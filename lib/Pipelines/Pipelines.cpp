@@ -100,7 +100,7 @@ static ArenaMeasure getArenaMeasure(PipelineOptions options) {
   return measure;
 }
 
-/// The report of collectives, if it is wanted behind this phase.
+/// The report of collectives, if it is wanted after this phase.
 static void reportAt(Phase phase, OpPassManager &pm,
                      const PipelineOptions &options) {
   if (options.collectiveReport.empty() || options.reportPhase != phase)
@@ -119,7 +119,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   if (options.pads())
     padding.multiple = options.padMultiple;
   pm.addPass(createPadFactorsPass(padding));
-  // A reshard wherever a value is not spread as its use needs it.
+  // A reshard wherever a value is not sharded as its use needs it.
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createPlaceReductionsPass());
   pm.addPass(createMergeReshardsPass());

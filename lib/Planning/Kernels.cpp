@@ -77,7 +77,7 @@ std::vector<Kernel> tessera::groupKernels(Block &block, bool fuse) {
     }
   }
 
-  // A group stands where its last op does.
+  // A group is where its last op does.
   llvm::DenseMap<Operation *, size_t> last;
   size_t position = 0;
   for (Operation &op : block.without_terminator()) {

@@ -25,7 +25,7 @@ struct Kernel {
 };
 
 /// Groups the ops of a block into kernels; ops without one are left out.
-/// Elementwise ops that hang together form a group if no other kernel lies on a
+/// Elementwise ops that hang together form a group if no other kernel is on a
 /// path between them; without `fuse` each is a kernel of its own.
 std::vector<Kernel> groupKernels(mlir::Block &block, bool fuse = true);
 

@@ -18,7 +18,7 @@ using namespace tessera::cost;
 
 namespace {
 
-/// Appends the records of a layer. Activations have `width` bytes an element.
+/// Appends the records of a layer. Activations have `width` bytes per element.
 class LayerBuilder {
 public:
   LayerBuilder(const MoEConfig &config, const Plan &plan,
@@ -162,7 +162,7 @@ void LayerBuilder::leave() {
 }
 
 /// Queries and keys come from small latent vectors, which every device of tp
-/// has; only heads are cut (DeepSeek-V2, 2024, section 2.1).
+/// has; only heads are split (DeepSeek-V2, 2024, section 2.1).
 void LayerBuilder::latentProjections() {
   int64_t heads = config.heads / plan.tp, h = config.hidden;
   double t = double(tokens);
@@ -291,15 +291,15 @@ void LayerBuilder::experts() {
   int64_t each = std::max<int64_t>(
       1, int64_t(t * copies * double(plan.ep) / config.experts * spread));
   int64_t columns = config.expertFfn / plan.tp;
-  double places = double(each) * local;
-  save("experts' input", places * h, /*isNarrow=*/true);
+  double slots = double(each) * local;
+  save("experts' input", slots * h, /*isNarrow=*/true);
   matmul("experts", local, each, 2 * columns, config.hidden);
   // Results are weighted here, so that none is kept for its weight's gradient.
-  pass(OpClass::Elementwise, "silu", 2 * places * columns, places * columns);
+  pass(OpClass::Elementwise, "silu", 2 * slots * columns, slots * columns);
   again();
-  save("experts' gate and up", 2 * places * columns, /*isNarrow=*/true);
+  save("experts' gate and up", 2 * slots * columns, /*isNarrow=*/true);
   matmul("experts", local, each, config.hidden, columns);
-  saveUnlessRecomputed("experts' inner", places * columns);
+  saveUnlessRecomputed("experts' inner", slots * columns);
   parameter("experts", 3.0 * h * double(columns) * local, /*isExpert=*/true);
 
   exchange("combine", t * sent * h * width);

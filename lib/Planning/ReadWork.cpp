@@ -28,7 +28,7 @@ static DType typeOf(Type type) {
   return element.getIntOrFloatBitWidth() <= 8 ? DType::I8 : DType::I32;
 }
 
-/// The name that the importer gave the place of an op: "blocks.3.attn".
+/// The name that the importer gave the scope of an op: "blocks.3.attn".
 static StringRef placeOf(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName();
@@ -46,7 +46,7 @@ public:
   Reader(func::FuncOp func, bool eager, bool keepGathered)
       : func(func), block(func.getBody().front()), eager(eager),
         keepGathered(keepGathered) {}
-  /// All of `block`, which may lie inside the function, as one layer.
+  /// All of `block`, which may be inside the function, as one layer.
   Reader(func::FuncOp func, Block &block, StringRef name)
       : func(func), block(block), whole(name) {}
 
@@ -85,18 +85,18 @@ private:
         parameters.insert(op.getResult(0));
   }
 
-  /// Begins a new layer where the place says so: at the first op of a block,
-  /// and behind the last block.
-  void enterLayer(StringRef place) {
+  /// Begins a new layer where the scope says so: at the first op of a block,
+  /// and after the last block.
+  void enterLayer(StringRef scope) {
     if (!whole.empty())
       return;
-    if (place.empty() || !place.starts_with("blocks.")) {
+    if (scope.empty() || !scope.starts_with("blocks.")) {
       bool afterBlock = layers.back().name == "block";
-      if (afterBlock && !place.empty())
+      if (afterBlock && !scope.empty())
         open("head", "");
       return;
     }
-    StringRef index = place.drop_front(7).split('.').first;
+    StringRef index = scope.drop_front(7).split('.').first;
     if (layers.back().name != "block" || index != currentBlock)
       open("block", index);
   }

@@ -12,7 +12,7 @@
 using namespace tessera;
 using llvm::ArrayRef;
 
-/// The parts of `axis` on the major and on the minor side of a border that
+/// The sub-axes of `axis` on the major and on the minor side of a boundary that
 /// leaves `major` groups.
 static std::pair<AxisRef, AxisRef> splitAxis(const AxisRef &axis,
                                              int64_t major) {

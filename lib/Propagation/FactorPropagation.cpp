@@ -32,7 +32,7 @@ struct View {
   const TensorFactors *dims;
   /// Axes by factor, without those of dimensions whose turn has not come.
   SmallVector<AxisList, 8> axes;
-  /// Dimensions with axes behind their factors, which nothing can follow.
+  /// Dimensions with axes after their factors, which nothing can follow.
   llvm::SmallBitVector hasRest;
   /// Passes nothing on to this tensor for now.
   bool frozen = false;
@@ -172,7 +172,7 @@ void Propagator::drain() {
   }
 }
 
-/// What one conflict settles flows on before the next is looked at.
+/// The result of one conflict propagates before the next is looked at.
 void Propagator::resolveConflicts() {
   while (!conflicts.empty()) {
     unsigned op = conflicts.begin()->second;
@@ -271,7 +271,7 @@ void Propagator::visit(unsigned op) {
 // Appending axes to tensors
 //===----------------------------------------------------------------------===//
 
-/// What the factor at `position` of `dim` can get of `wanted` behind the axes
+/// What the factor at `position` of `dim` can get of `wanted` after the axes
 /// it has.
 AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
                                 unsigned dim, unsigned position,
@@ -282,8 +282,8 @@ AxisList Propagator::getNewAxes(const ShardingRule &rule, const View &view,
   if (rule.factors[f].size == 1 || numShards(wanted) <= numShards(now) ||
       !isPrefix(now, wanted))
     return {};
-  // Axes of a dimension go major to minor: nothing may follow, and what stands
-  // before must be cut into single elements.
+  // Axes of a dimension go major to minor: nothing may follow, and the factors
+  // before must be split into single elements.
   for (auto [i, other] : llvm::enumerate(factors))
     if (i < position ? !isFullyCut(view.axes[other], rule.factors[other].size)
                      : i > position && !view.axes[other].empty())

@@ -33,7 +33,7 @@ struct CostSum {
   }
 };
 
-/// What each dimension has in `from` behind what it shares with `to`.
+/// What each dimension has in `from` after what it shares with `to`.
 AxisList leavingAxes(const Sharding &from, const Sharding &to) {
   AxisList out;
   for (auto [a, b] : llvm::zip(from.dims, to.dims))

@@ -35,8 +35,8 @@ private:
   SymbolTableCollection symbols;
   /// The functions whose bodies are being inlined into each other.
   SmallVector<FunctionOpInterface> active;
-  /// What is dropped is told once.
-  bool isToldOf = false;
+  /// What is dropped is reported once.
+  bool isReported = false;
 };
 
 } // namespace
@@ -73,9 +73,9 @@ LogicalResult RegionPreparer::inlineCall(CallOpInterface call) {
 }
 
 void RegionPreparer::remarkOnDropped(Operation *op, StringRef what) {
-  if (isToldOf)
+  if (isReported)
     return;
-  isToldOf = true;
+  isReported = true;
   remark::missed(
       op->getLoc(),
       remark::RemarkOpts::name("ShardingInRegion").category("propagation"))

@@ -280,7 +280,7 @@ void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
     mark(tensor, dims);
 }
 
-/// A slice is tied to the dimensions behind the first of what it is taken from,
+/// A slice is tied to the dimensions after the first of what it is taken from,
 /// a sum to what is added up.
 LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
                                             PropagatedFunction &function) {

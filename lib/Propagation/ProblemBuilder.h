@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to lib/Propagation: numbers the tensors of a module and says which
-// op stands behind each op of the problem.
+// op is after each op of the problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ private:
 };
 
 /// Gives each use of a constant (an op without tensor operands, or one that
-/// spreads such constants) its own copy and undoes that where the copies have
+/// shards such constants) its own copy and undoes that where the copies have
 /// got one sharding.
 class ConstantCopies {
 public:

@@ -90,7 +90,7 @@ void SolutionWriter::writeFunction(const PropagatedFunction &function) {
       writeOp(&op);
 }
 
-/// Notes on ops what earlier priorities have settled.
+/// Notes on ops what earlier priorities have decided.
 void SolutionWriter::writePinned() {
   for (auto [op, pinned] : llvm::zip(builder.operations, solution.pinned)) {
     if (llvm::all_of(pinned,
@@ -129,7 +129,7 @@ void SolutionWriter::remarkOnConflicts() const {
             << remark::metric("usOfNextBest", step.otherCost * 1e6);
 }
 
-/// `operand 1` or `result 0`: where `tensor` stands at an op of the problem.
+/// `operand 1` or `result 0`: where `tensor` is at an op of the problem.
 static std::string getPosition(const PropagationProblem::Op &op,
                                unsigned tensor) {
   for (auto [i, id] : llvm::enumerate(op.operands))

@@ -94,7 +94,7 @@ static Error checkSharding(const Mesh &mesh, const Sharding &sharding,
       // An axis of size 1 shards nothing but may be named.
       if (a.axis < mesh.sizes.size() && a == mesh.fullAxis(a.axis))
         continue;
-      return createStringError("expects parts of axes of the mesh but got "
+      return createStringError("expects axes and sub-axes of the mesh but got "
                                "axis " +
                                Twine(a.axis) + ":(" + Twine(a.preSize) + ")" +
                                Twine(a.size));

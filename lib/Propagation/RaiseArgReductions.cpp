@@ -171,22 +171,22 @@ static std::pair<Value, Value> passFromNaN(ElementwiseBuilder &b, Value x,
     if (i != dim)
       others.push_back(i);
   Type element = getElementTypeOrSelf(indexType);
-  RankedTensorType places = type.clone(element);
+  RankedTensorType indices = type.clone(element);
   Value line = b.make<nn::IotaOp>(
       RankedTensorType::get({type.getDimSize(dim)}, element), Value());
-  Value place = b.make<nn::BroadcastOp>(places, line, ArrayRef<int64_t>{dim});
-  Value end = b.make<nn::BroadcastOp>(places, first.getIndex(), others);
+  Value index = b.make<nn::BroadcastOp>(indices, line, ArrayRef<int64_t>{dim});
+  Value end = b.make<nn::BroadcastOp>(indices, first.getIndex(), others);
   Value hasNaN = b.compare(arith::CmpFPredicate::OGT, first.getValue(),
                            b.splat(first.getValue(), 0));
   Value none = b.compare(
       arith::CmpFPredicate::OEQ,
       b.make<nn::BroadcastOp>(type, first.getValue(), others), b.splat(x, 0));
-  Value before = b.make<arith::CmpIOp>(arith::CmpIPredicate::slt, place, end);
+  Value before = b.make<arith::CmpIOp>(arith::CmpIPredicate::slt, index, end);
   return {b.select(b.make<arith::OrIOp>(none, before), x, passed), hasNaN};
 }
 
 /// The value and index of `op` by nn.arg_reduce, followed by a comparison with
-/// what the search starts with. Null values where that cannot be told.
+/// what the search starts with. Null values where that is not known.
 static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
                                      const Search &search) {
   ElementwiseBuilder b{builder, op.getLoc()};
@@ -199,7 +199,7 @@ static std::pair<Value, Value> raise(OpBuilder &builder, linalg::GenericOp op,
   auto start = dyn_cast_or_null<FloatAttr>(getSplat(value));
   if (search.keepsNaN && !neutral && (!start || start.getValue().isNaN()))
     return {};
-  // A value that keeps NaN compares with nothing any more: what stands behind
+  // A value that keeps NaN compares with nothing any more: what is after
   // the first one is not searched.
   Value hasNaN;
   if (isFloat) {

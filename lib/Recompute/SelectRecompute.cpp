@@ -158,7 +158,7 @@ static bool communicates(Operation *op) {
 }
 
 /// Whether `selective` repeats the op: what is cheap for the bytes that it
-/// gives. No product, no attention, no reduction between devices; what one
+/// gives. No matmul, no attention, no reduction between devices; what one
 /// device holds a part of is gathered again.
 static bool isCheap(Operation *op) {
   if (communicates(op))

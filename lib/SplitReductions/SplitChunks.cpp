@@ -10,7 +10,7 @@
 //
 // splitIntoChunks() takes whole reduction loops, from the first one on, and
 // then a divisor of the next, until there are kRowsOfGPU chunks, each of
-// kLeastPart additions or more:
+// kLeastChunk additions or more:
 //
 //     32x1024x768 -> 768    wanted = min(512 / 1, 32 * 1024 / 16) = 512
 //       loop of 32:    all of it; 512 / 32 = 16 chunks are still wanted
@@ -20,7 +20,7 @@
 //     2018x96 -> 96         wanted = min(512, 2018 / 16) = 126
 //       loop of 2018:  2 is its largest divisor up to 126: 2x(1009)x96
 //
-// The chunks of carryParts() are neighbouring rows, so that a kernel that has
+// The chunks of fuseChunks() are neighbouring rows, so that a kernel that has
 // these rows anyway adds them on the way: (b, s, c) -> (b, s floordiv 32, c).
 //
 //===----------------------------------------------------------------------===//
@@ -35,9 +35,9 @@ using namespace tessera;
 using utils::IteratorType;
 
 /// Additions of one chunk, at least: fewer are not worth a second op.
-static constexpr int64_t kLeastPart = 16;
+static constexpr int64_t kLeastChunk = 16;
 
-linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
+linalg::GenericOp tessera::fuseChunks(linalg::GenericOp op) {
   linalg::FillOp start = getStart(op, 0);
   std::optional<AffineMap> map = planFusedColumnReduction(op);
   if (!map || !start || !getCombiner(op, 0) ||
@@ -55,9 +55,9 @@ linalg::GenericOp tessera::carryParts(linalg::GenericOp op) {
   shape[last] /= cast<AffineConstantExpr>(
                      cast<AffineBinaryOpExpr>(map->getResult(last)).getRHS())
                      .getValue();
-  linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
-                                    fillLike(b, start, shape), maps, iterators);
-  linalg::GenericOp whole = sumParts(b, op, parts.getResult(0), last + 1);
+  linalg::GenericOp chunks = rebuild(
+      b, op, op.getDpsInputs(), fillLike(b, start, shape), maps, iterators);
+  linalg::GenericOp whole = sumChunks(b, op, chunks.getResult(0), last + 1);
   op.getResult(0).replaceAllUsesWith(whole.getResult(0));
   op.erase();
   return whole;
@@ -76,9 +76,9 @@ static int64_t largestDivisor(int64_t size, int64_t most) {
 static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
                                    unsigned loop, int64_t outer) {
   unsigned loops = op.getNumLoops();
-  SmallVector<AffineExpr> places;
+  SmallVector<AffineExpr> newDims;
   for (unsigned i = 0; i < loops; ++i)
-    places.push_back(b.getAffineDimExpr(i < loop ? i : i + 1));
+    newDims.push_back(b.getAffineDimExpr(i < loop ? i : i + 1));
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -86,7 +86,7 @@ static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
     int64_t dim = findLoop(map, loop);
     SmallVector<AffineExpr> exprs;
     for (AffineExpr expr : map.getResults())
-      exprs.push_back(expr.replaceDims(places));
+      exprs.push_back(expr.replaceDims(newDims));
     if (dim >= 0)
       exprs.insert(exprs.begin() + dim, b.getAffineDimExpr(loop));
     maps.push_back(AffineMap::get(loops + 1, 0, exprs, b.getContext()));
@@ -122,17 +122,17 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   if (resultMap != AffineMap::getMultiDimIdentityMap(loops, op.getContext())
                        .getSubMap(parallel))
     return nullptr;
-  int64_t wanted = std::min(kRowsOfGPU / rows, additions / kLeastPart);
+  int64_t wanted = std::min(kRowsOfGPU / rows, additions / kLeastChunk);
   if (wanted < 2)
     return nullptr;
   // Whole loops from the first one on, and a part of the next.
   GenericBuilder b(op.getLoc(), op);
-  linalg::GenericOp cut = op;
-  SmallVector<unsigned> parts;
+  linalg::GenericOp split = op;
+  SmallVector<unsigned> chunks;
   for (unsigned i = 0; i < loops && wanted > 1; ++i) {
     if (iterators[i] != IteratorType::reduction)
       continue;
-    parts.push_back(i);
+    chunks.push_back(i);
     if (sizes[i] <= wanted) {
       wanted /= sizes[i];
       continue;
@@ -145,27 +145,27 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
       });
     });
     if (outer > 1 && isPlain)
-      cut = splitLoop(b, op, i, outer);
+      split = splitLoop(b, op, i, outer);
     else
-      parts.pop_back();
+      chunks.pop_back();
     break;
   }
-  if (parts.empty())
+  if (chunks.empty())
     return nullptr;
   // The loops in order: chunks, columns but the last, additions, last column.
-  unsigned all = cut.getNumLoops();
-  SmallVector<unsigned> order(parts), rest;
-  iterators = cut.getIteratorTypesArray();
+  unsigned all = split.getNumLoops();
+  SmallVector<unsigned> order(chunks), rest;
+  iterators = split.getIteratorTypesArray();
   for (unsigned i = 0; i + 1 < all; ++i) {
-    if (llvm::is_contained(parts, i))
+    if (llvm::is_contained(chunks, i))
       continue;
     (iterators[i] == IteratorType::parallel ? order : rest).push_back(i);
   }
   llvm::append_range(order, rest);
   order.push_back(all - 1);
-  linalg::GenericOp sum = reorder(b, cut, order);
-  if (cut != op)
-    cut.erase();
+  linalg::GenericOp sum = reorder(b, split, order);
+  if (split != op)
+    split.erase();
   // The partial sums have a dimension for each loop but those of additions.
   sizes = sum.getStaticLoopRanges();
   SmallVector<int64_t> shape;
@@ -178,12 +178,12 @@ linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
   SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
   maps.back() = b.project(all, stored);
   iterators = sum.getIteratorTypesArray();
-  std::fill_n(iterators.begin(), parts.size(), IteratorType::parallel);
+  std::fill_n(iterators.begin(), chunks.size(), IteratorType::parallel);
   linalg::GenericOp made =
       rebuild(b, sum, sum.getDpsInputs(), fillLike(b, getStart(op, 0), shape),
               maps, iterators);
   sum.erase();
-  linalg::GenericOp whole = sumParts(b, op, made.getResult(0), parts.size());
+  linalg::GenericOp whole = sumChunks(b, op, made.getResult(0), chunks.size());
   op.getResult(0).replaceAllUsesWith(whole.getResult(0));
   op.erase();
   return whole;

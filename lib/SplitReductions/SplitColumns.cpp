@@ -26,7 +26,7 @@ using utils::IteratorType;
 /// Columns of a block: whole vectors, and a few cache lines of each row.
 static constexpr int64_t kMostColumns = 64;
 
-/// Blocks into which `size` columns are cut; 1 if there is no good size.
+/// Blocks into which `size` columns are split; 1 if there is no good size.
 static int64_t getColumnBlocks(int64_t size) {
   for (int64_t block = kMostColumns; block >= 16; block -= 16)
     if (size % block == 0)

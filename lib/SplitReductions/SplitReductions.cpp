@@ -49,7 +49,7 @@ using utils::IteratorType;
 static constexpr int64_t kWorthThreads = 16 * 1024;
 
 /// True if the order of the loops matters, or the body reads its own indices.
-static bool dependsOnPlace(linalg::GenericOp op) {
+static bool dependsOnPosition(linalg::GenericOp op) {
   return !hasPlainResults(op) ||
          op.getBody()
              ->walk([](Operation *inner) {
@@ -65,10 +65,10 @@ static bool dependsOnPlace(linalg::GenericOp op) {
 /// than kWorthThreads; 0 if no length up to four times the least divides.
 /// 768x12x64 = 589,824 elements are 576 rows of 1024.
 static int64_t getFlatRow(int64_t size) {
-  constexpr int64_t kParts = 4096, kLeast = 1024, kVector = 8;
+  constexpr int64_t kChunks = 4096, kLeast = 1024, kVector = 8;
   if (size < kWorthThreads)
     return size;
-  int64_t least = llvm::alignTo(std::max(size / kParts, kLeast), kVector);
+  int64_t least = llvm::alignTo(std::max(size / kChunks, kLeast), kVector);
   for (int64_t row = least; row <= 4 * least; row += kVector)
     if (size % row == 0 && row < size)
       return row;
@@ -141,9 +141,9 @@ static bool splitWhole(linalg::GenericOp op, int64_t enough) {
   std::fill_n(iterators.begin(), outer, IteratorType::parallel);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = b.leading(loops, outer);
-  linalg::GenericOp parts = rebuild(b, op, op.getDpsInputs(),
-                                    fillLike(b, start, shape), maps, iterators);
-  linalg::GenericOp whole = sumParts(b, op, parts.getResult(0), outer);
+  linalg::GenericOp chunks = rebuild(
+      b, op, op.getDpsInputs(), fillLike(b, start, shape), maps, iterators);
+  linalg::GenericOp whole = sumChunks(b, op, chunks.getResult(0), outer);
   op.getResult(0).replaceAllUsesWith(whole.getResult(0));
   op.erase();
   return true;
@@ -162,7 +162,7 @@ struct SplitReductionsPass
     SmallVector<linalg::GenericOp> ops, sums;
     func.walk([&](linalg::GenericOp op) {
       if (onGPU && op.getNumLoops() == op.getNumReductionLoops() &&
-          !dependsOnPlace(op))
+          !dependsOnPosition(op))
         sums.push_back(op);
     });
     for (linalg::GenericOp op : sums)
@@ -172,7 +172,7 @@ struct SplitReductionsPass
       for (int64_t size : op.getStaticLoopRanges())
         iterations *= size;
       if (op.getNumReductionLoops() && iterations >= kWorthThreads &&
-          getRowCounts(op).back() < enough && !dependsOnPlace(op))
+          getRowCounts(op).back() < enough && !dependsOnPosition(op))
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
@@ -181,7 +181,7 @@ struct SplitReductionsPass
         continue;
       // Of columns: chunks on a GPU, fused with a kernel of the same rows if
       // there is one, and then blocks of columns, of the second op or of all.
-      linalg::GenericOp whole = onGPU ? carryParts(op) : nullptr;
+      linalg::GenericOp whole = onGPU ? fuseChunks(op) : nullptr;
       if (onGPU && !whole)
         whole = splitIntoChunks(op);
       splitColumns(whole ? whole : op);

@@ -1,10 +1,10 @@
-//===- SplitReductions.h - Ways to spread a sum over threads ----*- C++ -*-===//
+//===- SplitReductions.h - Ways to split a sum over threads -----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the pass of this name does with sums of columns; parts and blocks depend
-// on the shape alone.
+// What the pass of this name does with column reductions; chunks and blocks
+// depend on the shape alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +23,13 @@ constexpr int64_t kEnoughRows = 64, kRowsOfGPU = 512;
 /// size.
 bool splitColumns(mlir::linalg::GenericOp op);
 
-/// Cuts a sum of columns into sums of rows that follow each other, which a
+/// Splits a column reduction into sums of rows that follow each other, which a
 /// kernel of these rows can carry along, and the sum over them, which is given;
 /// null where there is no such kernel.
-mlir::linalg::GenericOp carryParts(mlir::linalg::GenericOp op);
+mlir::linalg::GenericOp fuseChunks(mlir::linalg::GenericOp op);
 
-/// Cuts a sum of columns into sums of parts and the sum over these, which is
-/// given; null where that would not make rows.
+/// Splits a column reduction into sums of chunks and the sum over these, which
+/// is given; null where that would not make rows.
 mlir::linalg::GenericOp splitIntoChunks(mlir::linalg::GenericOp op);
 
 } // namespace tessera

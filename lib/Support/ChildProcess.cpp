@@ -69,7 +69,7 @@ static int spawn(std::vector<std::string> words,
 ChildProcess::~ChildProcess() {
   if (!isRunning())
     return;
-  if (removeProcessGroup(place, pid))
+  if (removeProcessGroup(slot, pid))
     endProcessGroup(pid);
   leaveTemporaryFolder();
 }
@@ -90,7 +90,7 @@ Error ChildProcess::start(StringRef program,
                            output.str().c_str(), guard.getMask(), pid)) {
       code = std::error_code(number, std::generic_category());
     } else if (auto added = addProcessGroup(pid)) {
-      place = *added;
+      slot = *added;
       return Error::success();
     } else {
       endProcessGroup(pid);
@@ -108,9 +108,9 @@ Error ChildProcess::wait(std::optional<unsigned> seconds) {
   std::string message;
   llvm::sys::ProcessInfo done = llvm::sys::Wait(process, seconds, &message);
   // What a killed leader has started.
-  if (removeProcessGroup(place, pid) && done.ReturnCode < 0)
+  if (removeProcessGroup(slot, pid) && done.ReturnCode < 0)
     endProcessGroup(pid);
-  place = -1;
+  slot = -1;
   leaveTemporaryFolder();
   if (done.ReturnCode == 0)
     return Error::success();

@@ -174,8 +174,8 @@ std::optional<int> tessera::addProcessGroup(pid_t group) {
   return std::nullopt;
 }
 
-bool tessera::removeProcessGroup(int place, pid_t group) {
-  return state.groups[place].compare_exchange_strong(group, 0);
+bool tessera::removeProcessGroup(int slot, pid_t group) {
+  return state.groups[slot].compare_exchange_strong(group, 0);
 }
 
 bool tessera::setTemporaryFolder(llvm::StringRef path) {

@@ -36,12 +36,12 @@ private:
   sigset_t mask;
 };
 
-/// Has the handler end a process group. Returns its place in the handler's
+/// Has the handler end a process group. Returns its slot in the handler's
 /// table; none if the table is full.
 std::optional<int> addProcessGroup(pid_t group);
 /// Takes a process group out of the handler's table. False if the handler has
 /// ended it.
-bool removeProcessGroup(int place, pid_t group);
+bool removeProcessGroup(int slot, pid_t group);
 
 /// Sends SIGTERM to a process group, then SIGKILL, and waits until nothing of
 /// it runs. Safe in a handler of signals.

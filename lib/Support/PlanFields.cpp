@@ -193,7 +193,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"cp", "N", kOnlyPriced | kDevices, size(&Plan::cp),
        "context axis: the sequence, in attention too"},
       {"ep", "N", kOnlyPriced | kDevices, size(&Plan::ep),
-       "expert axis, a part of dp"},
+       "expert axis, a sub-axis of dp"},
       {"sp", "", kBoth | kDevices, Field::Flag{&Plan::sp},
        "shard the residual stream's sequence over tp"},
       {"zero", "N", kBoth | kDevices, Field::Integer{&Plan::zero, 0, 3},

@@ -91,8 +91,8 @@ Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
   return sharding;
 }
 
-/// Spreads heads: the major part of tp over KV heads, the rest over the query
-/// heads of each. A tensor of keys or values has only the first part.
+/// Shards heads: the major sub-axis of tp over KV heads, the rest over the
+/// query heads of each. A tensor of keys or values has only the first sub-axis.
 void SeedWriter::seedHeads(Sharding &sharding, ArrayRef<StringRef> dims,
                            RankedTensorType type) const {
   const auto *groups = llvm::find(dims, "kv_heads");
@@ -113,14 +113,14 @@ Sharding SeedWriter::seedParameter(ArrayRef<StringRef> dims,
                                    RankedTensorType type) {
   foundParameter = true;
   Sharding sharding = Sharding::replicatedOf(type.getRank());
-  bool spread = strategy.tp && hasAxis("tp");
+  bool shardsTp = strategy.tp && hasAxis("tp");
   for (auto [i, name] : llvm::enumerate(dims)) {
     bool wide = name == "ffn" || name == "vocab";
     foundTensorParallel |= wide || name == "kv_heads";
-    if (wide && spread && isFree(sharding, fullAxis("tp")))
+    if (wide && shardsTp && isFree(sharding, fullAxis("tp")))
       sharding.dims[i].axes = {fullAxis("tp")};
   }
-  if (spread && isFree(sharding, fullAxis("tp")))
+  if (shardsTp && isFree(sharding, fullAxis("tp")))
     seedHeads(sharding, dims, type);
   return sharding;
 }

@@ -163,10 +163,10 @@ void Backward::markBackward(Block *block) {
 
 LogicalResult Backward::run(ArrayRef<Value> outputs, ArrayRef<Value> seeds) {
   Block *block = builder.getBlock();
-  auto place = builder.getInsertionPoint();
-  Operation *end = place == block->end() ? nullptr : &*place;
+  auto point = builder.getInsertionPoint();
+  Operation *end = point == block->end() ? nullptr : &*point;
   SmallVector<Operation *> path = findPath(block, end);
-  lastForward = place == block->begin() ? nullptr : &*std::prev(place);
+  lastForward = point == block->begin() ? nullptr : &*std::prev(point);
   for (auto [output, seed] : llvm::zip_equal(outputs, seeds))
     if (seed)
       addGradient(output, seed);

@@ -28,7 +28,7 @@ using nn::NNDialect;
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// Puts the gradients of all parameters behind the losses that are yielded.
+/// Puts the gradients of all parameters after the losses that are yielded.
 LogicalResult TrainStepBuilder::buildGradients(dist::YieldOp yield) {
   OpBuilder inner(yield);
   ElementwiseBuilder b{inner, loc};
@@ -72,7 +72,7 @@ void TrainStepBuilder::seedGradients(Block &body) {
 }
 
 /// A parameter that rests apart is put into its shape for its first use, and
-/// again for all behind it, as it will be gathered.
+/// again for all after it, as it will be gathered.
 void TrainStepBuilder::separateUses(const TrainedParameter &parameter) {
   SmallVector<Operation *> users(parameter.inUse.getUsers());
   llvm::sort(users,

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Splits the dimensions that are cut. `kept`: by dimension of `split`, its
+/// Splits the dimensions that are sharded. `kept`: by dimension of `split`, its
 /// sharding in use if it is not to be merged.
 void FlatState::splitDims(const Sharding &used,
                           SmallVectorImpl<std::optional<DimSharding>> &kept) {
@@ -28,17 +28,17 @@ void FlatState::splitDims(const Sharding &used,
   };
   for (auto [size, dim] : llvm::zip_equal(logical, used.dims)) {
     splitGroups.emplace_back();
-    int64_t parts = numShards(dim.axes);
-    bool divides = size % parts == 0;
+    int64_t shards = numShards(dim.axes);
+    bool divides = size % shards == 0;
     isEven &= divides;
-    tiles.push_back(divides ? parts : 1);
+    tiles.push_back(divides ? shards : 1);
     if (!divides) {
       add(size, dim);
       continue;
     }
-    if (parts > 1)
-      add(parts, dim);
-    add(size / parts, std::nullopt);
+    if (shards > 1)
+      add(shards, dim);
+    add(size / shards, std::nullopt);
   }
   for (bool keeps : {true, false})
     for (unsigned dim = 0; isEven && dim < split.size(); ++dim)
@@ -113,7 +113,7 @@ SmallVector<NamedAttribute> FlatState::getAttributes(Builder &b) const {
   return attributes;
 }
 
-/// The place of an element of the logical shape among tiles.
+/// The index of an element of the logical shape among tiles.
 static int64_t getStoredIndex(int64_t index, ArrayRef<int64_t> logical,
                               ArrayRef<int64_t> tiles) {
   int64_t tile = 0, within = 0, numTiles = 1, tileSize = 1;
@@ -144,8 +144,8 @@ tessera::getFlatIndices(FunctionOpInterface func, unsigned number) {
                        paddedStrides = computeStrides(type.getShape());
   std::vector<int64_t> indices(computeProduct(stored));
   for (auto [i, index] : llvm::enumerate(indices)) {
-    int64_t place = tiles.empty() ? i : getStoredIndex(i, logical, tiles);
-    index = linearize(delinearize(place, strides), paddedStrides);
+    int64_t stored = tiles.empty() ? i : getStoredIndex(i, logical, tiles);
+    index = linearize(delinearize(stored, strides), paddedStrides);
   }
   return indices;
 }

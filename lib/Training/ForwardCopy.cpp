@@ -87,10 +87,10 @@ LogicalResult BatchSplit::checkFactors(Operation *op, const ShardingRule &rule,
                                        const llvm::SmallBitVector &factors) {
   for (unsigned f : factors.set_bits()) {
     const Factor &factor = rule.factors[f];
-    bool isPart = factor.kind == FactorKind::Parallel ||
-                  (factor.kind == FactorKind::Reduction &&
-                   factor.reduction == ReductionKind::Sum);
-    if (!isPart || factor.positional)
+    bool isSharded = factor.kind == FactorKind::Parallel ||
+                     (factor.kind == FactorKind::Reduction &&
+                      factor.reduction == ReductionKind::Sum);
+    if (!isSharded || factor.positional)
       return op->emitOpError("expects the samples of a batch to be independent "
                              "or summed where micro-batches are used");
     if (factor.size % microBatches != 0)
@@ -229,7 +229,7 @@ LogicalResult OpCopy::run() {
   FailureOr<Operation *> copy = clone(operands, narrowTypes);
   if (failed(copy))
     return op->emitOpError(
-        "expects a batch that can be cut into micro-batches");
+        "expects a batch that can be split into micro-batches");
   // Losses and the like stay as wide as they were.
   if (wide && !isValid(*copy))
     for (auto [result, type] : llvm::zip((*copy)->getResults(), types))

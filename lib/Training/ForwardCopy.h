@@ -60,10 +60,10 @@ private:
   llvm::DenseSet<mlir::Value> sums;
 };
 
-/// Copies the ops of a split to the builder's place. `mapping` has the copies
-/// of arguments and gets those of results. Where an argument's copy is of
-/// another float type the ops that depend on it work in that type, but for
-/// results that the op cannot make in it.
+/// Copies the ops of a split to the builder's insertion point. `mapping` has
+/// the copies of arguments and gets those of results. Where an argument's copy
+/// is of another float type the ops that depend on it work in that type, but
+/// for results that the op cannot make in it.
 mlir::LogicalResult copyForward(mlir::OpBuilder &builder,
                                 const BatchSplit &split,
                                 mlir::IRMapping &mapping);

@@ -5,7 +5,7 @@
 //
 // Private to lib/Training: builds, from sums of gradients, the norm, the
 // learning rate and the new parameters and state. All tensors are global and
-// whole; how they are spread is decided later.
+// whole; how they are sharded is decided later.
 //
 //===----------------------------------------------------------------------===//
 

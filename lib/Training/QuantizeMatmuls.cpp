@@ -3,14 +3,14 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With precision fp8 the products with a layer's weights take both operands in
+// With precision fp8 the matmuls with a layer's weights take both operands in
 // f8E4M3FN; their gradients follow from the op (NNGradients.cpp). What has the
 // vocabulary as a dimension, the head, stays as it is: small errors of logits
-// are large ones of the loss. Attention is no product with a weight.
+// are large ones of the loss. Attention has no weight.
 //
-// A weight is quantized once a step, where it rests: on a rank that has a part
-// of it, and before it is gathered. What a layer reads is quantized once for
-// all products that read it.
+// A weight is quantized once per step, where it is stored: on a rank that has a
+// part of it, and before it is gathered. What a layer reads is quantized once
+// for all matmuls that read it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace tessera;
 
 using Quantized = std::pair<Value, Value>;
 
-/// Whether a product may take operands of this type in 8 bits.
-static bool isNarrowProduct(Operation *op) {
+/// Whether a matmul may take operands of this type in 8 bits.
+static bool isNarrowMatmul(Operation *op) {
   auto einsum = dyn_cast<nn::EinsumOp>(op);
   return einsum && einsum.getScales().empty() &&
          getElementTypeOrSelf(einsum.getLhs().getType()).isBF16();
@@ -36,7 +36,7 @@ bool TrainStepBuilder::isQuantizable(const TrainedParameter &parameter) {
   return parameter.type.getRank() > 1 &&
          !llvm::is_contained(getDimNames(dims), "vocab") &&
          !parameter.inUse.use_empty() &&
-         llvm::all_of(parameter.inUse.getUsers(), isNarrowProduct);
+         llvm::all_of(parameter.inUse.getUsers(), isNarrowMatmul);
 }
 
 /// Erases an op without uses, and what only it used.
@@ -67,25 +67,25 @@ void TrainStepBuilder::quantizeMatmuls(Operation *accumulate, Block &body) {
     replaced.push_back(was);
   }
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (!isNarrowProduct(&op) || (!known.contains(op.getOperand(0)) &&
-                                  !known.contains(op.getOperand(1))))
+    if (!isNarrowMatmul(&op) || (!known.contains(op.getOperand(0)) &&
+                                 !known.contains(op.getOperand(1))))
       continue;
-    auto product = cast<nn::EinsumOp>(op);
-    OpBuilder b(product);
+    auto matmul = cast<nn::EinsumOp>(op);
+    OpBuilder b(matmul);
     auto quantize = [&](Value operand) {
       auto [it, isNew] = known.try_emplace(operand);
       if (isNew)
-        it->second = nn::buildQuantized(b, product.getLoc(), operand, element);
+        it->second = nn::buildQuantized(b, matmul.getLoc(), operand, element);
       return it->second;
     };
-    auto [lhs, lhsScale] = quantize(product.getLhs());
-    auto [rhs, rhsScale] = quantize(product.getRhs());
-    auto quantized = nn::EinsumOp::create(
-        b, product.getLoc(), product.getType(), product.getSpec(), lhs, rhs,
-        ValueRange{lhsScale, rhsScale});
-    quantized->setDiscardableAttrs(product->getDiscardableAttrDictionary());
-    product.replaceAllUsesWith(quantized.getResult());
-    product.erase();
+    auto [lhs, lhsScale] = quantize(matmul.getLhs());
+    auto [rhs, rhsScale] = quantize(matmul.getRhs());
+    auto quantized = nn::EinsumOp::create(b, matmul.getLoc(), matmul.getType(),
+                                          matmul.getSpec(), lhs, rhs,
+                                          ValueRange{lhsScale, rhsScale});
+    quantized->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
+    matmul.replaceAllUsesWith(quantized.getResult());
+    matmul.erase();
   }
   for (Value value : replaced)
     eraseChain(value.getDefiningOp());

@@ -88,7 +88,7 @@ dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
 }
 
 /// The first op that uses the parameter in a micro-batch gathers it for itself;
-/// what is gathered for the second serves all behind it.
+/// what is gathered for the second serves all after it.
 void StateSharder::constrainUses(Value parameter, dist::ShardingAttr inUse) {
   SmallVector<Operation *> users;
   for (Operation *user : parameter.getUsers())

@@ -19,24 +19,24 @@ llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
   return names;
 }
 
-/// Cuts `axis` into parts that the dimensions divide by, in order; false if
-/// something is left of it.
+/// Splits `axis` into sub-axes that the dimensions divide by, in order; false
+/// if something is left of it.
 static bool distribute(const AxisRef &axis, Sharding &sharding,
                        llvm::ArrayRef<int64_t> shape) {
-  Sharding spread = sharding;
+  Sharding sharded = sharding;
   int64_t left = axis.size, done = axis.preSize;
-  for (auto [size, dim] : llvm::zip_equal(shape, spread.dims)) {
+  for (auto [size, dim] : llvm::zip_equal(shape, sharded.dims)) {
     int64_t shards = numShards(dim.axes);
-    int64_t part = size % shards ? 1 : std::gcd(size / shards, left);
-    if (part == 1)
+    int64_t factor = size % shards ? 1 : std::gcd(size / shards, left);
+    if (factor == 1)
       continue;
-    dim.axes.push_back({axis.axis, done, part});
-    done *= part;
-    left /= part;
+    dim.axes.push_back({axis.axis, done, factor});
+    done *= factor;
+    left /= factor;
   }
   if (left != 1)
     return false;
-  sharding = std::move(spread);
+  sharding = std::move(sharded);
   return true;
 }
 

@@ -21,8 +21,8 @@ constexpr int64_t kStatePriority = 2;
 llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 
 /// Adds `axis` to the first dimension of `sharding` that then divides; else
-/// parts of it to several dimensions that divide by them. False, and nothing is
-/// added, if that leaves some of it.
+/// sub-axes of it to several dimensions that divide by them. False, and nothing
+/// is added, if that leaves some of it.
 bool shardEvenly(const AxisRef &axis, Sharding &sharding,
                  llvm::ArrayRef<int64_t> shape);
 

@@ -65,7 +65,7 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
   for (StringRef part : parts) {
     StringRef name = part.split('=').first;
     if (llvm::is_contained(seen, name))
-      return createStringError("expects each part of a strategy once but got " +
+      return createStringError("expects each item of a strategy once but got " +
                                quoted(name) + " twice");
     seen.push_back(name);
     if (part == "dp")

@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-/// A parameter, its place in the new function, and its state.
+/// A parameter, its number in the new function, and its state.
 struct TrainedParameter {
   mlir::BlockArgument forward;
   llvm::StringRef name;

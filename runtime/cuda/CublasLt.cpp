@@ -1,4 +1,4 @@
-//===- CublasLt.cpp - Matrix products by cuBLASLt -------------------------===//
+//===- CublasLt.cpp - Matmuls by cuBLASLt ---------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -263,7 +263,7 @@ std::string CublasLt::enqueue(Stream stream, const MatmulCall &whole,
   const void *alphaAddress = isDouble ? static_cast<void *>(&wideOne) : &one;
   const void *betaAddress = isDouble ? static_cast<void *>(&wideBeta) : &beta;
   error =
-      check(call, "product",
+      check(call, "matmul",
             api.matmul(handle, plan.desc, alphaAddress, call.b, plan.a, call.a,
                        plan.b, betaAddress, call.addend ? call.addend : call.c,
                        plan.c, call.c, plan.c, &plan.algo, workspace,
@@ -275,7 +275,7 @@ std::string CublasLt::enqueue(Stream stream, const MatmulCall &whole,
 std::string CublasLt::run(Stream stream, const MatmulCall &call) {
   auto found = plans.find(call.key());
   if (found == plans.end())
-    return "a product that was not seen before the first step: " +
+    return "a matmul that was not seen before the first step: " +
            call.describe();
   return enqueue(stream, call, found->second);
 }

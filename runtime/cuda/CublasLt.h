@@ -1,11 +1,11 @@
-//===- CublasLt.h - Matrix products by cuBLASLt -----------------*- C++ -*-===//
+//===- CublasLt.h - Matmuls by cuBLASLt -------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Products by cuBLASLt: what it is told of each, and how the fastest of the
+// Matmuls by cuBLASLt: what it is given of each, and how the fastest of the
 // ways that it knows is chosen. See Matmul.h.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 
 namespace tessera::rt::cuda {
 
-/// What cuBLASLt needs to know of a product.
+/// What cuBLASLt needs to know of a matmul.
 struct MatmulPlan {
   MatmulSplit split = MatmulSplit::Whole;
   lt::Desc desc = nullptr;
@@ -60,7 +60,7 @@ private:
                       const MatmulPlan &plan);
   std::string workspaceOf(Stream stream, void *&memory);
 
-  /// Seconds of one product by a plan.
+  /// Seconds of one matmul by a plan.
   std::string time(const MatmulCall &call, const MatmulPlan &plan,
                    double &seconds);
   /// The fastest of the algorithms for `plan.split`, whose time is `entry`'s,

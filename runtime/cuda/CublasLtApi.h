@@ -119,7 +119,7 @@ struct Api {
                        size_t bytes);
   int (*heuristic)(Handle, Desc, Layout, Layout, Layout, Layout, Preference,
                    int requested, Heuristic *, int *returned);
-  /// Checks an algorithm for a product and fills in what it needs.
+  /// Checks an algorithm for a matmul and fills in what it needs.
   int (*check)(Handle, Desc, Layout, Layout, Layout, Layout, const Algo *,
                Heuristic *);
   const char *(*statusName)(int);

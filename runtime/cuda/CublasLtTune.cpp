@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See CublasLt.h. Each product is timed on its own operands, before these have
+// See CublasLt.h. Each matmul is timed on its own operands, before these have
 // numbers: what is computed is overwritten.
 //
 //===----------------------------------------------------------------------===//
@@ -83,7 +83,7 @@ std::string CublasLt::chooseAlgo(const MatmulCall &call, MatmulPlan &plan,
 }
 
 /// The ways to divide a call that cuBLASLt's rules allow, the one with the
-/// least for the runtime's kernels first: what follows a product needs 16-byte
+/// least for the runtime's kernels first: what follows a matmul needs 16-byte
 /// addresses and, for GELU's argument, rows of a multiple of 8 elements.
 /// Whether there is an algorithm for types and sizes the library says.
 static std::vector<MatmulSplit> splitsOf(const MatmulCall &call) {
@@ -191,14 +191,14 @@ std::string CublasLt::tune(const std::vector<MatmulCall> &calls) {
   if (timed == 0)
     return std::string();
   std::string refused =
-      options.path.empty() ? "there is no place" : file.write(options.path);
-  options.remark(format("%zu matrix products timed in %.1f s", timed,
-                        monotonicSeconds() - begin) +
-                 (refused.empty() ? ", kept in '" + options.path + "'"
-                                  : "; they cannot be kept in '" +
-                                        options.path + "': " + refused));
+      options.path.empty() ? "there is no path" : file.write(options.path);
+  options.remark(
+      format("%zu matmuls timed in %.1f s", timed, monotonicSeconds() - begin) +
+      (refused.empty()
+           ? ", kept in '" + options.path + "'"
+           : "; they cannot be kept in '" + options.path + "': " + refused));
   // All ranks compute alike: what the others cannot read is not used.
-  if (refused.empty() || !options.meet)
+  if (refused.empty() || !options.barrier)
     return std::string();
   options.mode = TuneOptions::Off;
   std::string error;
@@ -238,7 +238,7 @@ std::string CublasLt::takeChoices(const std::vector<MatmulCall> &calls) {
   return std::string();
 }
 
-/// Runs each product once. A kernel that is loaded later, at its first launch,
+/// Runs each matmul once. A kernel that is loaded later, at its first launch,
 /// could wait for a collective that waits for that launch.
 std::string CublasLt::warmUp(const std::vector<MatmulCall> &calls) {
   for (const MatmulCall &call : calls) {
@@ -270,8 +270,8 @@ std::string CublasLt::prepare(const std::vector<MatmulCall> &calls) {
   bool tunes = options.isFirst && options.mode != TuneOptions::Off;
   if (error.empty() && tunes)
     error = tune(distinct);
-  if (options.meet) {
-    std::string lost = options.meet();
+  if (options.barrier) {
+    std::string lost = options.barrier();
     error = error.empty() ? lost : error;
   }
   if (!error.empty())

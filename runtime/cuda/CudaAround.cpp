@@ -7,7 +7,7 @@
 //
 // See CudaTarget.h: what happens around steps. The host's arena is a mapping of
 // the device arena's size of which only those pages take memory that blocks
-// stand in on their way.
+// need on their way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ CudaTarget::~CudaTarget() {
   // giving anything back could wait for it.
   if (ctx->memory.control->aborted.load()) {
     (void)communication.release();
-    (void)products.release();
+    (void)matmuls.release();
     (void)cudnn.release();
     (void)kernels.release();
     (void)device.release();
@@ -41,7 +41,7 @@ CudaTarget::~CudaTarget() {
   communication.reset();
   if (graph.handle)
     device->destroy(graph);
-  products.reset();
+  matmuls.reset();
   cudnn.reset();
   kernels.reset();
   for (void *memory : {static_cast<void *>(deviceArena), workspace, aside})
@@ -234,7 +234,7 @@ std::string CudaTarget::describeJson() const {
       "\"matmul_flops\": %.0f}",
       plain(facts.name).c_str(), facts.architecture,
       (long long)facts.memoryBytes, facts.driverVersion,
-      products ? plain(products->name()).c_str() : "",
+      matmuls ? plain(matmuls->name()).c_str() : "",
       noted.attentions.empty()
           ? ""
           : plain((cudnn ? *cudnn : *kernels).name()).c_str(),

@@ -82,7 +82,7 @@ public:
   std::string getKernel(Module module, const char *name,
                         Kernel &kernel) override;
   std::string launch(Stream stream, Kernel kernel, const LaunchShape &shape,
-                     const int64_t *words, int32_t numWords,
+                     const int64_t *args, int32_t numArgs,
                      Parameters parameters) override;
   std::string call(Stream stream, std::function<void()> function) override;
 
@@ -381,8 +381,8 @@ std::string CudaDevice::allowShared(Kernel kernel, int32_t bytes) {
 }
 
 std::string CudaDevice::launch(Stream stream, Kernel kernel,
-                               const LaunchShape &shape, const int64_t *words,
-                               int32_t numWords, Parameters parameters) {
+                               const LaunchShape &shape, const int64_t *args,
+                               int32_t numArgs, Parameters parameters) {
   if (shape.grid == 0)
     return std::string();
   if (shape.sharedBytes > defaultSharedBytes) {
@@ -390,14 +390,14 @@ std::string CudaDevice::launch(Stream stream, Kernel kernel,
     if (!error.empty())
       return error;
   }
-  // CUDA reads the words during the call.
-  void *whole = const_cast<int64_t *>(words);
+  // CUDA reads the arguments during the call.
+  void *whole = const_cast<int64_t *>(args);
   std::vector<void *> separate;
   void **arguments = &whole;
   if (parameters == Parameters::Separate) {
-    separate.resize(size_t(numWords) + 1);
-    for (int32_t i = 0; i < numWords; ++i)
-      separate[size_t(i)] = const_cast<int64_t *>(words + i);
+    separate.resize(size_t(numArgs) + 1);
+    for (int32_t i = 0; i < numArgs; ++i)
+      separate[size_t(i)] = const_cast<int64_t *>(args + i);
     arguments = separate.data();
   }
   return check("cudaLaunchKernel",

@@ -74,7 +74,7 @@ Status CudaTarget::openDevice(const Manifest &manifest,
   error = device->createStream(/*highPriority=*/false, compute);
   if (error.empty())
     error = device->createEvent(/*timed=*/false, end);
-  // Guards of watched blocks may lie behind the last one.
+  // Guards of watched blocks may be after the last one.
   if (error.empty())
     error = device->allocate(arenaBytes + 4096, arena);
   if (error.empty())
@@ -122,7 +122,7 @@ Status CudaTarget::noteStep() {
   return status;
 }
 
-/// Operations of an attention call: two products of its scores forward, five
+/// Operations of an attention call: two matmuls of its scores forward, five
 /// backward; half of them with a causal mask over keys and queries in step.
 static double flopsOf(const AttentionUse &use) {
   const tessera_rt_attention_desc &d = use.desc;
@@ -178,13 +178,13 @@ static GroupOrder *orderOf(RankBlock &block, const Operation &op) {
 static void extend(GroupOrder &order, const Operation &op) {
   const Header &h = op.header;
   bool isMessage = isPointToPoint(op.kind);
-  int64_t words[] = {isMessage ? 0 : h.sequenceId,
-                     isMessage ? int64_t(op.tag) : h.op,
-                     h.dtype,
-                     h.reduction,
-                     h.count,
-                     isMessage ? 0 : int64_t(h.shapeHash)};
-  order.order = hashBytes(words, sizeof(words), order.order + 1);
+  int64_t fields[] = {isMessage ? 0 : h.sequenceId,
+                      isMessage ? int64_t(op.tag) : h.op,
+                      h.dtype,
+                      h.reduction,
+                      h.count,
+                      isMessage ? 0 : int64_t(h.shapeHash)};
+  order.order = hashBytes(fields, sizeof(fields), order.order + 1);
   ++order.count;
 }
 
@@ -258,8 +258,8 @@ static std::string defaultTuneFile() {
                     : std::string();
 }
 
-/// Products in 8 bits need units for them.
-Status CudaTarget::checkScaledProducts() {
+/// Matmuls in 8 bits need units for them.
+Status CudaTarget::checkScaledMatmuls() {
   const DeviceProperties &facts = device->properties();
   for (const MatmulCall &call : noted.matmuls)
     if (call.scaleA && !device->isEmulated() && facts.architecture < 89)
@@ -281,25 +281,25 @@ Status CudaTarget::openMatmul(const Options &options) {
   tune.tf32 = options.tf32;
   tune.remark = [this](const std::string &text) { remark(text); };
   if (ctx->ranks > 1)
-    tune.meet = [this]() -> std::string {
+    tune.barrier = [this]() -> std::string {
       return barrier(ctx, BarrierAgreed) ? "another rank has failed" : "";
     };
   if (usesHostLibraries(*device))
-    products = createHostMatmul(*device, *kernels, ctx);
+    matmuls = createHostMatmul(*device, *kernels, ctx);
   else if (!noted.matmuls.empty())
-    products = createCublasLt(*device, *kernels, compute, tune, error);
+    matmuls = createCublasLt(*device, *kernels, compute, tune, error);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_SYSTEM, error);
-  if (!products)
+  if (!matmuls)
     return TESSERA_RT_OK;
   for (const MatmulCall &call : noted.matmuls)
-    if (!products->supports(int32_t(call.desc.dtype),
-                            int32_t(call.desc.c_dtype)))
+    if (!matmuls->supports(int32_t(call.desc.dtype),
+                           int32_t(call.desc.c_dtype)))
       return fail(ctx, TESSERA_RT_INVALID,
-                  products->name() + " has no product like " + call.describe());
-  if (Status status = checkScaledProducts())
+                  matmuls->name() + " has no matmul like " + call.describe());
+  if (Status status = checkScaledMatmuls())
     return status;
-  error = products->prepare(noted.matmuls);
+  error = matmuls->prepare(noted.matmuls);
   // A failure of another rank has been recorded by it.
   return ctx->memory.control->aborted.load() ? TESSERA_RT_ABORTED
                                              : check(error);

@@ -28,11 +28,11 @@ Status CudaTarget::launch(tessera_rt_kernel_fn, const int64_t *, int64_t,
 }
 
 Status CudaTarget::launchDevice(int32_t kernel, const LaunchShape &shape,
-                                const int64_t *words, int32_t numWords) {
+                                const int64_t *args, int32_t numArgs) {
   if (kernel < 0 || size_t(kernel) >= generated.size() || shape.grid < 0 ||
       shape.grid > TESSERA_RT_MAX_GRID || shape.block < 1 ||
       shape.block > TESSERA_RT_MAX_BLOCK || shape.sharedBytes < 0 ||
-      numWords < 0)
+      numArgs < 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("launch expects one of %zu kernels, a grid below 2^31 "
                        "and blocks of 1 to %d threads, but got kernel %d, "
@@ -42,16 +42,17 @@ Status CudaTarget::launchDevice(int32_t kernel, const LaunchShape &shape,
   ++noted.launches;
   if (isNoting || shape.grid == 0)
     return TESSERA_RT_OK;
-  return check(device->launch(compute, generated[size_t(kernel)], shape, words,
-                              numWords, Parameters::Separate));
+  return check(device->launch(compute, generated[size_t(kernel)], shape, args,
+                              numArgs, Parameters::Separate));
 }
 
-extern "C" int32_t
-tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
-                         const int64_t *words, int32_t num_words, int64_t grid,
-                         int32_t block, int32_t shared_bytes) {
+extern "C" int32_t tessera_rt_launch_device(tessera_rt_context *ctx,
+                                            int32_t kernel, const int64_t *args,
+                                            int32_t num_args, int64_t grid,
+                                            int32_t block,
+                                            int32_t shared_bytes) {
   return static_cast<CudaTarget *>(ctx->target.get())
-      ->launchDevice(kernel, {grid, block, shared_bytes}, words, num_words);
+      ->launchDevice(kernel, {grid, block, shared_bytes}, args, num_args);
 }
 
 Status CudaTarget::copyStrided(int64_t elementSize, int32_t rank,
@@ -112,8 +113,8 @@ Status CudaTarget::endBlock(const ArenaBlock &block, bool forget) {
 
 bool CudaTarget::multiplies(int64_t dtype, int64_t cDtype) const {
   // What cuBLASLt has; the library itself is loaded after the noting call.
-  if (products)
-    return products->supports(int32_t(dtype), int32_t(cDtype));
+  if (matmuls)
+    return matmuls->supports(int32_t(dtype), int32_t(cDtype));
   return dtype >= TESSERA_RT_F32 && dtype <= TESSERA_RT_F64;
 }
 
@@ -137,7 +138,7 @@ Status CudaTarget::matmulCall(const MatmulCall &call) {
     noted.matmuls.push_back(call);
     return TESSERA_RT_OK;
   }
-  return check(products->run(compute, call));
+  return check(matmuls->run(compute, call));
 }
 
 Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
@@ -146,7 +147,7 @@ Status CudaTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
   if (epilogue)
     return fail(ctx, TESSERA_RT_INVALID,
                 "a program for devices has an epilogue of the host in a "
-                "matrix product");
+                "matmul");
   MatmulCall call;
   call.desc = desc;
   call.a = a;
@@ -203,20 +204,19 @@ extern "C" int32_t tessera_rt_matmul_fused(
                   c, bias,    aux};
   if (!isValid(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
       d.batch != 1 || !hasOperands(call))
-    return fail(
-        ctx, TESSERA_RT_INVALID,
-        format("a matrix product with kind %lld of what follows expects "
-               "one batch and that kind's operands, but got %s to %s, "
-               "[%lld x %lld x %lld x %lld], ld of aux %lld",
-               (long long)fusion->kind, dtypeName(int32_t(d.dtype)),
-               dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
-               (long long)d.m, (long long)d.n, (long long)d.k,
-               (long long)fusion->aux_ld));
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("a matmul with kind %lld of what follows expects "
+                       "one batch and that kind's operands, but got %s to %s, "
+                       "[%lld x %lld x %lld x %lld], ld of aux %lld",
+                       (long long)fusion->kind, dtypeName(int32_t(d.dtype)),
+                       dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
+                       (long long)d.m, (long long)d.n, (long long)d.k,
+                       (long long)fusion->aux_ld));
   if (d.m == 0 || d.n == 0)
     return TESSERA_RT_OK;
   if (d.k == 0 && (fusion->kind != TESSERA_RT_FUSE_NONE || call.addend))
     return fail(ctx, TESSERA_RT_INVALID,
-                "a matrix product with a part of what follows expects a depth "
+                "a matmul with a part of what follows expects a depth "
                 "of at least 1");
   return static_cast<CudaTarget *>(ctx->target.get())->matmulCall(call);
 }

@@ -56,11 +56,11 @@ public:
   }
 
   uint8_t *arena() override { return deviceArena; }
-  Status launch(tessera_rt_kernel_fn fn, const int64_t *words, int64_t extent,
+  Status launch(tessera_rt_kernel_fn fn, const int64_t *args, int64_t extent,
                 int64_t grain) override;
   /// tessera_rt_launch_device.
   Status launchDevice(int32_t kernel, const LaunchShape &shape,
-                      const int64_t *words, int32_t numWords);
+                      const int64_t *args, int32_t numArgs);
   Status copyStrided(int64_t elementSize, int32_t rank, const int64_t *shape,
                      int64_t from, const int64_t *fromStrides, int64_t to,
                      const int64_t *toStrides) override;
@@ -72,7 +72,7 @@ public:
   bool multiplies(int64_t dtype, int64_t cDtype) const override;
   Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
-                const int64_t *epilogueWords) override;
+                const int64_t *epilogueArgs) override;
   Status scaledMatmul(const ScaledMatmul &call) override;
   /// tessera_rt_matmul_fused.
   Status matmulCall(const MatmulCall &call);
@@ -121,7 +121,7 @@ private:
   Status noteStep();
   Status agree();
   Status openMatmul(const Options &options);
-  Status checkScaledProducts();
+  Status checkScaledMatmuls();
   Status openAttention(const Options &options);
   Status prepareAttention(Attention &attention, int64_t &workspace);
   Status openCommunication(const Options &options);
@@ -135,7 +135,7 @@ private:
 
   std::unique_ptr<Device> device;
   std::unique_ptr<Kernels> kernels;
-  std::unique_ptr<Matmul> products;
+  std::unique_ptr<Matmul> matmuls;
   /// cuDNN's; null: the kernels' own.
   std::unique_ptr<Attention> cudnn;
   std::unique_ptr<Communication> communication;
@@ -162,7 +162,7 @@ private:
   Graph graph;
   int64_t graphNodes = 0;
   int64_t stepsEnqueued = 0;
-  /// Seconds of the noted products and attention at the device's peak; 0: not
+  /// Seconds of the noted matmuls and attention at the device's peak; 0: not
   /// known.
   double bestSeconds = 0;
   /// Allocations in steps after the second.

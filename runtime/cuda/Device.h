@@ -8,7 +8,7 @@
 // The few things that the runtime asks of a device: memory, streams, events,
 // generated kernels, and recording what streams do. One implementation is a
 // CUDA device, another a device that is emulated on the host. What libraries do
-// on a device (matrix products, attention, collectives) is elsewhere.
+// on a device (matmuls, attention, collectives) is elsewhere.
 //
 // Every function returns a message, or nothing. A Device belongs to one rank
 // and is used by its thread alone; streams and events of several Devices that
@@ -68,8 +68,8 @@ struct KernelImages {
   const tessera_rt_emulated_fn *emulated = nullptr;
 };
 
-/// How a kernel takes its words: each as a parameter (generated kernels), or
-/// all as one struct by value (hand-written ones).
+/// How a kernel takes its arguments: each as a parameter (generated kernels),
+/// or all as one struct by value (hand-written ones).
 enum class Parameters { Separate, Struct };
 
 /// The size of a launch; blocks and grids have one dimension.
@@ -146,11 +146,11 @@ public:
   /// Finds a kernel of a module by name.
   virtual std::string getKernel(Module module, const char *name,
                                 Kernel &kernel) = 0;
-  /// Enqueues a launch. `words` are read before the call returns. With grid 0
+  /// Enqueues a launch. `args` are read before the call returns. With grid 0
   /// nothing runs.
   virtual std::string launch(Stream stream, Kernel kernel,
-                             const LaunchShape &shape, const int64_t *words,
-                             int32_t numWords, Parameters parameters) = 0;
+                             const LaunchShape &shape, const int64_t *args,
+                             int32_t numArgs, Parameters parameters) = 0;
   /// Calls a function of the host when the stream comes there; what follows on
   /// the stream waits for it. It must not use the device.
   virtual std::string call(Stream stream, std::function<void()> function) = 0;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels.h over kernels/Launch.h. Faults of watched blocks are kept in three
-// words of the device's memory.
+// integers of the device's memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,23 +93,23 @@ public:
                           static_cast<int64_t *>(fault));
   }
   std::string blockFault(Stream stream) override {
-    int64_t words[3] = {};
+    int64_t found[3] = {};
     std::string error =
-        kernels.device.copyOut(stream, words, fault, faultBytes);
+        kernels.device.copyOut(stream, found, fault, faultBytes);
     if (error.empty())
       error = kernels.device.synchronize(stream);
-    return error.empty() ? describeBlockFault(words) : error;
+    return error.empty() ? describeBlockFault(found) : error;
   }
 
   std::string epilogue(Stream stream, const Epilogue &call) override {
     return launchEpilogue(kernels, stream, call);
   }
-  int64_t sumsWorkspace(const ColumnSums &call) const override {
-    return columnSumsWorkspace(call);
+  int64_t reductionWorkspace(const ColumnReduction &call) const override {
+    return columnReductionWorkspace(call);
   }
-  std::string sumColumns(Stream stream, const ColumnSums &call,
-                         void *workspace) override {
-    return launchColumnSums(kernels, stream, call, workspace);
+  std::string reduceColumns(Stream stream, const ColumnReduction &call,
+                            void *workspace) override {
+    return launchColumnReduction(kernels, stream, call, workspace);
   }
 
   int64_t

@@ -1,4 +1,4 @@
-//===- Epilogue.h - What follows a matrix product, apart --------*- C++ -*-===//
+//===- Epilogue.h - What follows a matmul, apart ----------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the runtime's own kernels do where a library does not do it within a
-// product. Sizes and leading dimensions are in elements, addresses the
+// matmul. Sizes and leading dimensions are in elements, addresses the
 // device's.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,8 @@
 
 namespace tessera::rt::cuda {
 
-/// What TESSERA_RT_FUSE_BIAS, _GELU and _GELU_GRADIENT say of a product that
-/// lies in `c`, in its place: [m, n] of `dtype`. `bias`, of `biasDtype`, may be
+/// What TESSERA_RT_FUSE_BIAS, _GELU and _GELU_GRADIENT say of a matmul that
+/// is in `c`, in its place: [m, n] of `dtype`. `bias`, of `biasDtype`, may be
 /// null for _GELU, and so may `aux`. In f32, or in f64 where `dtype` is F64.
 struct Epilogue {
   int64_t kind = 0;
@@ -33,7 +33,7 @@ struct Epilogue {
 /// result[j] = the sum over i < rows of from[i][j], in f32, or in f64 where
 /// `dtype` is F64; `resultDtype` is `dtype` or F32. The order of additions
 /// follows from the sizes.
-struct ColumnSums {
+struct ColumnReduction {
   int32_t dtype = 0, resultDtype = 0;
   int64_t rows = 0, columns = 0, ld = 0;
   const void *from = nullptr;

@@ -40,9 +40,11 @@ public:
                        int64_t bytes, bool forget) override;
   std::string blockFault(Stream stream) override;
   std::string epilogue(Stream stream, const Epilogue &call) override;
-  int64_t sumsWorkspace(const ColumnSums &) const override { return 0; }
-  std::string sumColumns(Stream stream, const ColumnSums &call,
-                         void *workspace) override;
+  int64_t reductionWorkspace(const ColumnReduction &) const override {
+    return 0;
+  }
+  std::string reduceColumns(Stream stream, const ColumnReduction &call,
+                            void *workspace) override;
   int64_t embeddingWorkspace(const tessera_rt_embedding_desc &) const override {
     return 0;
   }
@@ -66,7 +68,7 @@ public:
 private:
   Device &device;
   tessera_rt_context *ctx;
-  /// The first block behind which something was written.
+  /// The first block after which something was written.
   std::string fault;
 };
 
@@ -139,7 +141,7 @@ std::string HostKernels::endBlock(Stream stream, void *block, int64_t offset,
     uint8_t *begin = static_cast<uint8_t *>(block);
     for (int64_t i = bytes; i < bytes + guardBytes; ++i)
       if (begin[i] != guard && fault.empty())
-        fault = format("memory behind the block of %lld bytes at offset %lld "
+        fault = format("memory after the block of %lld bytes at offset %lld "
                        "was written, at byte %lld of it",
                        (long long)bytes, (long long)offset, (long long)i);
     if (forget)
@@ -207,8 +209,8 @@ std::string HostKernels::epilogue(Stream stream, const Epilogue &call) {
   });
 }
 
-std::string HostKernels::sumColumns(Stream stream, const ColumnSums &call,
-                                    void *) {
+std::string HostKernels::reduceColumns(Stream stream,
+                                       const ColumnReduction &call, void *) {
   return device.call(stream, [call] {
     Element from{call.dtype}, to{call.resultDtype};
     std::vector<double> sums(size_t(call.columns), 0);

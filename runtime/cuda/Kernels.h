@@ -65,9 +65,9 @@ public:
 
   virtual std::string epilogue(Stream stream, const Epilogue &call) = 0;
   /// Bytes of working memory that the call below needs: at most 16 MiB.
-  virtual int64_t sumsWorkspace(const ColumnSums &call) const = 0;
-  virtual std::string sumColumns(Stream stream, const ColumnSums &call,
-                                 void *workspace) = 0;
+  virtual int64_t reductionWorkspace(const ColumnReduction &call) const = 0;
+  virtual std::string reduceColumns(Stream stream, const ColumnReduction &call,
+                                    void *workspace) = 0;
 
   /// Bytes of working memory that the call below needs.
   virtual int64_t

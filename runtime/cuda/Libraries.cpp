@@ -98,7 +98,7 @@ static void addPackagesOf(const std::string &prefix,
       packages.push_back(prefix + "/lib/" + version + folder);
 }
 
-/// Where Python's packages may lie.
+/// Where Python's packages may be.
 static std::vector<std::string> pythonPackages() {
   std::vector<std::string> packages = splitPaths("PYTHONPATH");
   if (const char *environment = getenv("VIRTUAL_ENV"))
@@ -169,15 +169,15 @@ static bool load(const std::string &file, Library &library,
 
 static bool loadAny(LibraryKind kind, Library &library, std::string &refused) {
   const Spec &spec = specOf(kind);
-  std::vector<std::string> places;
+  std::vector<std::string> folders;
   for (const std::string &folder : splitPaths("TESSERA_CUDA_LIBRARY_PATH"))
-    places.push_back(folder + "/");
-  places.push_back("");
+    folders.push_back(folder + "/");
+  folders.push_back("");
   for (const std::string &folder : furtherFolders())
-    places.push_back(folder + "/");
-  for (const std::string &place : places)
+    folders.push_back(folder + "/");
+  for (const std::string &folder : folders)
     for (const char *file : spec.files)
-      if (load(place + file, library, refused))
+      if (load(folder + file, library, refused))
         return true;
   return false;
 }

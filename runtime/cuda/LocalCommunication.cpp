@@ -239,9 +239,9 @@ std::string LocalCommunication::moveAllToAll(const Operation &op,
   int64_t members = op.group->size(), size = dtypeSize(op.header.dtype);
   size_t rank = op.shape.size(), split = size_t(op.splitDim),
          concat = size_t(op.concatDim);
-  std::vector<int64_t> piece = op.shape, from(rank), to(rank);
-  piece[split] /= members;
-  std::vector<int64_t> result = piece;
+  std::vector<int64_t> chunk = op.shape, from(rank), to(rank);
+  chunk[split] /= members;
+  std::vector<int64_t> result = chunk;
   result[concat] *= members;
   int64_t fromStride = 1, toStride = 1;
   for (size_t d = rank; d-- > 0;) {
@@ -254,10 +254,10 @@ std::string LocalCommunication::moveAllToAll(const Operation &op,
   for (int64_t j = 0; j < members && error.empty(); ++j)
     error = context.kernels.copyStrided(
         stream,
-        {size, int32_t(rank), piece.data(),
+        {size, int32_t(rank), chunk.data(),
          static_cast<const uint8_t *>(sources[size_t(j)]) +
-             op.group->index * piece[split] * from[split] * size,
-         from.data(), destination(op) + j * piece[concat] * to[concat] * size,
+             op.group->index * chunk[split] * from[split] * size,
+         from.data(), destination(op) + j * chunk[concat] * to[concat] * size,
          to.data()});
   return error;
 }

@@ -1,11 +1,11 @@
-//===- Matmul.cpp - Matrix products on a device ---------------------------===//
+//===- Matmul.cpp - Matmuls on a device -----------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See Matmul.h: what calls are, and products by the host's code.
+// See Matmul.h: what calls are, and matmuls by the host's code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@ int64_t tessera::rt::cuda::alignmentOf(const void *address) {
 }
 
 std::vector<int64_t> MatmulCall::key() const {
-  const int64_t *words = reinterpret_cast<const int64_t *>(&desc);
-  std::vector<int64_t> key(words, words + sizeof(desc) / sizeof(int64_t));
-  for (int64_t word : {fusion.kind, fusion.bias_dtype, fusion.aux_ld,
-                       int64_t(addend != nullptr), int64_t(bias != nullptr),
-                       int64_t(aux != nullptr), dtypeB, alignmentOf(a),
-                       alignmentOf(b), alignmentOf(c)})
-    key.push_back(word);
-  for (const void *place : {addend, static_cast<const void *>(bias),
-                            static_cast<const void *>(aux)})
-    key.push_back(place ? alignmentOf(place) : 0);
+  const int64_t *fields = reinterpret_cast<const int64_t *>(&desc);
+  std::vector<int64_t> key(fields, fields + sizeof(desc) / sizeof(int64_t));
+  for (int64_t field : {fusion.kind, fusion.bias_dtype, fusion.aux_ld,
+                        int64_t(addend != nullptr), int64_t(bias != nullptr),
+                        int64_t(aux != nullptr), dtypeB, alignmentOf(a),
+                        alignmentOf(b), alignmentOf(c)})
+    key.push_back(field);
+  for (const void *address : {addend, static_cast<const void *>(bias),
+                              static_cast<const void *>(aux)})
+    key.push_back(address ? alignmentOf(address) : 0);
   return key;
 }
 
@@ -76,18 +76,18 @@ std::string MatmulCall::describe() const {
 
 MatmulCall tessera::rt::cuda::withoutRest(const MatmulCall &call,
                                           MatmulSplit split) {
-  MatmulCall product = call;
+  MatmulCall matmul = call;
   if (split != MatmulSplit::Whole)
-    product.bias = nullptr;
+    matmul.bias = nullptr;
   if (split == MatmulSplit::Apart) {
-    product.fusion = {};
-    product.aux = nullptr;
+    matmul.fusion = {};
+    matmul.aux = nullptr;
   }
-  return product;
+  return matmul;
 }
 
 /// The columns that a call sums.
-static ColumnSums sumsOf(const MatmulCall &call) {
+static ColumnReduction sumsOf(const MatmulCall &call) {
   const tessera_rt_matmul_desc &d = call.desc;
   int32_t biasDtype = int32_t(call.fusion.bias_dtype);
   if (call.fusion.kind == TESSERA_RT_FUSE_LHS_SUMS)
@@ -115,7 +115,7 @@ std::string tessera::rt::cuda::runRest(Kernels &kernels, Stream stream,
                  d.n, d.ldc, call.fusion.aux_ld, call.c,
                  isGradient ? nullptr : call.bias, call.aux});
   if (error.empty() && call.bias && (ofOperand || isGradient))
-    error = kernels.sumColumns(stream, sumsOf(call), workspace);
+    error = kernels.reduceColumns(stream, sumsOf(call), workspace);
   return error;
 }
 
@@ -152,7 +152,7 @@ std::string HostMatmul::prepare(const std::vector<MatmulCall> &calls) {
   int64_t bytes = 0;
   for (const MatmulCall &call : calls)
     if (call.bias)
-      bytes = std::max(bytes, kernels.sumsWorkspace(sumsOf(call)));
+      bytes = std::max(bytes, kernels.reductionWorkspace(sumsOf(call)));
   if (bytes <= workspaceBytes)
     return std::string();
   device.release(workspace);

@@ -1,11 +1,11 @@
-//===- Matmul.h - Matrix products on a device -------------------*- C++ -*-===//
+//===- Matmul.h - Matmuls on a device ---------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The interface of matrix products on a device, and the choice between ways to
+// The interface of matmuls on a device, and the choice between ways to
 // compute one. One implementation is cuBLASLt, another the host's code for an
 // emulated device.
 //
@@ -22,22 +22,22 @@
 
 namespace tessera::rt::cuda {
 
-/// Bytes of working memory that a stream has for products.
+/// Bytes of working memory that a stream has for matmuls.
 constexpr int64_t matmulWorkspaceBytes = int64_t(32) << 20;
 
 /// The largest power of two, at most 256, that divides an address.
 int64_t alignmentOf(const void *address);
 
-/// A product and what is done with it; addresses are the device's.
+/// A matmul and what is done with it; addresses are the device's.
 struct MatmulCall {
   tessera_rt_matmul_desc desc = {};
   /// Kind 0: nothing.
   tessera_rt_matmul_fusion fusion = {};
   const void *a = nullptr, *b = nullptr;
-  /// With desc.accumulate; null: what lies in c.
+  /// With desc.accumulate; null: what is in c.
   const void *addend = nullptr;
   void *c = nullptr, *bias = nullptr, *aux = nullptr;
-  /// Of products in 8 bits: B's type, and the scales of A and B.
+  /// Of matmuls in 8 bits: B's type, and the scales of A and B.
   int64_t dtypeB = -1;
   const float *scaleA = nullptr, *scaleB = nullptr;
 
@@ -55,12 +55,12 @@ struct MatmulCall {
 enum class MatmulSplit : int64_t {
   Whole = 0,     ///< all.
   SumsApart = 1, ///< all but the sums of GELU's gradient.
-  Apart = 2      ///< the product, with what is added to it.
+  Apart = 2      ///< the matmul, with what is added to it.
 };
 
 /// What the library is asked for.
 MatmulCall withoutRest(const MatmulCall &call, MatmulSplit split);
-/// Does the rest of a call whose product is in its place. `workspace` has
+/// Does the rest of a call whose matmul is in its place. `workspace` has
 /// matmulWorkspaceBytes.
 std::string runRest(Kernels &kernels, Stream stream, const MatmulCall &call,
                     MatmulSplit split, void *workspace);
@@ -77,7 +77,7 @@ public:
   /// Makes ready for calls like these, of each key one; nothing is allocated
   /// later. Calls may be made, on the addresses of `calls`, to time them.
   virtual std::string prepare(const std::vector<MatmulCall> &calls) = 0;
-  /// Enqueues a product that prepare has seen.
+  /// Enqueues a matmul that prepare has seen.
   virtual std::string run(Stream stream, const MatmulCall &call) = 0;
 };
 
@@ -88,13 +88,14 @@ struct TuneOptions {
   enum Mode { Off, Cache, On } mode = Cache;
   /// Where times are kept; empty: nowhere.
   std::string path;
-  /// Whether this rank times and writes; the others wait in `meet`, then read.
+  /// Whether this rank times and writes; the others wait in `barrier`, then
+  /// read.
   bool isFirst = true;
   /// Waits for all ranks. Returns a message, or nothing.
-  std::function<std::string()> meet;
+  std::function<std::string()> barrier;
   /// Says something about the run, once.
   std::function<void(const std::string &)> remark;
-  /// f32 products by units for TF32, whose operands have 10 bits of fraction.
+  /// f32 matmuls by units for TF32, whose operands have 10 bits of fraction.
   bool tf32 = false;
   /// How much the runtime's kernels do at least of calls that have a rest.
   MatmulSplit leastApart = MatmulSplit::Whole;

@@ -137,7 +137,7 @@ Status NcclLibrary::announceIdentity(uint64_t name) {
                        api.library.version.c_str(), api.errorString(result)));
   if (!announce(ctx->memory, name, &identity, sizeof(identity)))
     return fail(ctx, TESSERA_RT_SYSTEM,
-                "there is no place left to announce a communicator");
+                "there is no slot left to announce a communicator");
   return TESSERA_RT_OK;
 }
 

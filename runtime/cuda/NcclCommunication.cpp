@@ -50,11 +50,11 @@ private:
   Status allToAll(const Operation &op, Communicator &comm);
   Status permute(const Operation &op, Communicator &comm);
   Status copyAlone(const Operation &op);
-  /// Copies pieces of [outer][members][inner] to [members][outer][inner], or
+  /// Copies chunks of [outer][members][inner] to [members][outer][inner], or
   /// back.
   Status reorder(const Operation &op, Communicator &comm, const void *from,
                  void *to, bool toMembers);
-  Status copyPieces(const Operation &op, Communicator &comm, const void *pieces,
+  Status copyChunks(const Operation &op, Communicator &comm, const void *chunks,
                     void *to, bool isUnpacking);
 
   uint8_t *source(const Operation &op) const {
@@ -69,7 +69,7 @@ private:
   bool shared, isAborted = false;
   /// The first one has all ranks.
   std::vector<std::unique_ptr<Communicator>> comms;
-  /// Digits of the groups that need a communicator, in their order.
+  /// Axes of the groups that need a communicator, in their order.
   std::vector<const Operation *> groups, messages;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
   bool hasEvents = false;
@@ -92,8 +92,8 @@ static uint64_t commName(const Operation &op) {
   if (!isPointToPoint(op.kind))
     return op.group->hash;
   std::pair<int, int> pair = pairOf(op);
-  int64_t words[3] = {pair.first, pair.second, 2};
-  return hashBytes(words, sizeof(words));
+  int64_t fields[3] = {pair.first, pair.second, 2};
+  return hashBytes(fields, sizeof(fields));
 }
 
 Communicator *NcclCommunication::find(const Operation &op) {
@@ -136,7 +136,7 @@ void NcclCommunication::addCommunicator(const Operation &op) {
   comm->stagingBytes = std::max(comm->stagingBytes, stagingOf(op));
 }
 
-/// All ranks split the communicator of all in the same order of digits, which
+/// All ranks split the communicator of all in the same order of axes, which
 /// they have in common: their steps have the same groups.
 Status NcclCommunication::makeGroups() {
   if (groups.empty())
@@ -184,16 +184,16 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
   for (const Operation &op : operations)
     addCommunicator(op);
   // Splitting is for all ranks: whether and how must be the same everywhere.
-  uint64_t digits = 1;
+  uint64_t hash = 1;
   for (const Operation *op : groups)
-    digits = hashBytes(op->group->digits.data(),
-                       op->group->digits.size() * sizeof(Digit), digits);
+    hash = hashBytes(op->group->axes.data(),
+                     op->group->axes.size() * sizeof(StridedAxis), hash);
   tessera_rt_context *ctx = context.ctx;
-  ctx->block().splits.store(digits);
+  ctx->block().splits.store(hash);
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
   for (int rank = 0; rank < ctx->ranks; ++rank)
-    if (ctx->memory.blocks[rank].splits.load() != digits)
+    if (ctx->memory.blocks[rank].splits.load() != hash)
       return fail(ctx, TESSERA_RT_MISMATCH,
                   format("the steps of ranks %d and %d have collectives over "
                          "different axes",
@@ -342,40 +342,40 @@ Status NcclCommunication::reduceScatter(const Operation &op,
   return keepLastBits(op, comm);
 }
 
-Status NcclCommunication::copyPieces(const Operation &op, Communicator &comm,
+Status NcclCommunication::copyChunks(const Operation &op, Communicator &comm,
                                      const void *from, void *to,
                                      bool isUnpacking) {
   int64_t members = op.group->size(), size = dtypeSize(op.header.dtype);
   size_t rank = op.shape.size(), split = size_t(op.splitDim),
          concat = size_t(op.concatDim);
-  std::vector<int64_t> piece = op.shape;
-  piece[split] /= members;
-  // The tensor that pieces are cut out of, or put into.
-  std::vector<int64_t> whole = isUnpacking ? piece : op.shape;
+  std::vector<int64_t> chunk = op.shape;
+  chunk[split] /= members;
+  // The tensor that holds the chunks before or after the exchange.
+  std::vector<int64_t> whole = isUnpacking ? chunk : op.shape;
   if (isUnpacking)
     whole[concat] *= members;
-  std::vector<int64_t> wholeStrides(rank), pieceStrides(rank);
-  int64_t wholeStride = 1, pieceStride = 1;
+  std::vector<int64_t> wholeStrides(rank), chunkStrides(rank);
+  int64_t wholeStride = 1, chunkStride = 1;
   for (size_t d = rank; d-- > 0;) {
     wholeStrides[d] = wholeStride;
-    pieceStrides[d] = pieceStride;
+    chunkStrides[d] = chunkStride;
     wholeStride *= whole[d];
-    pieceStride *= piece[d];
+    chunkStride *= chunk[d];
   }
-  size_t cut = isUnpacking ? concat : split;
+  size_t dim = isUnpacking ? concat : split;
   for (int64_t j = 0; j < members; ++j) {
-    int64_t inWhole = j * piece[cut] * wholeStrides[cut] * size;
-    int64_t inPieces = j * pieceStride * size;
+    int64_t inWhole = j * chunk[dim] * wholeStrides[dim] * size;
+    int64_t inChunks = j * chunkStride * size;
     const uint8_t *source =
-        static_cast<const uint8_t *>(from) + (isUnpacking ? inPieces : inWhole);
+        static_cast<const uint8_t *>(from) + (isUnpacking ? inChunks : inWhole);
     uint8_t *destination =
-        static_cast<uint8_t *>(to) + (isUnpacking ? inWhole : inPieces);
+        static_cast<uint8_t *>(to) + (isUnpacking ? inWhole : inChunks);
     if (Status status = context.check(context.kernels.copyStrided(
             comm.stream,
-            {size, int32_t(rank), piece.data(), source,
-             isUnpacking ? pieceStrides.data() : wholeStrides.data(),
+            {size, int32_t(rank), chunk.data(), source,
+             isUnpacking ? chunkStrides.data() : wholeStrides.data(),
              destination,
-             isUnpacking ? wholeStrides.data() : pieceStrides.data()})))
+             isUnpacking ? wholeStrides.data() : chunkStrides.data()})))
       return status;
   }
   return TESSERA_RT_OK;
@@ -385,7 +385,7 @@ Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   int members = op.group->size();
   int64_t bytes = op.header.count * dtypeSize(op.header.dtype);
   uint8_t *sent = comm.staging, *received = comm.staging + bytes;
-  if (Status status = copyPieces(op, comm, source(op), sent, false))
+  if (Status status = copyChunks(op, comm, source(op), sent, false))
     return status;
   int result = api().groupStart();
   for (int j = 0; j < members && result == nccl::Success; ++j) {
@@ -402,7 +402,7 @@ Status NcclCommunication::allToAll(const Operation &op, Communicator &comm) {
   if (Status status = library.check(comm, "all_to_all",
                                     result != nccl::Success ? result : ended))
     return status;
-  return copyPieces(op, comm, received, destination(op), true);
+  return copyChunks(op, comm, received, destination(op), true);
 }
 
 Status NcclCommunication::permute(const Operation &op, Communicator &comm) {

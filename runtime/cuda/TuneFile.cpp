@@ -55,7 +55,7 @@ static bool decode(const std::string &text, uint64_t *words, size_t count) {
 std::string TuneFile::text() const {
   std::string line =
       format("{\"version\": %lld, \"library\": %lld, \"device\": %s, "
-             "\"multiprocessors\": %lld, \"tf32\": %d, \"products\": [",
+             "\"multiprocessors\": %lld, \"tf32\": %d, \"matmuls\": [",
              (long long)formatVersion, (long long)subject.libraryVersion,
              quoteJson(subject.device).c_str(),
              (long long)subject.multiprocessors, int(subject.tf32));
@@ -77,7 +77,7 @@ std::string TuneFile::text() const {
   return line + "{\"checksum\": \"" + encode(&sum, 1) + "\"}\n";
 }
 
-/// Reads one product. Returns false when something is missing.
+/// Reads one matmul. Returns false when something is missing.
 static bool readEntry(const Json &json, std::vector<int64_t> &key,
                       TuneEntry &entry) {
   for (const Json &word : json.getArray("key"))
@@ -113,11 +113,11 @@ std::string TuneFile::parse(const std::string &text) {
   file.subject = {json.getInteger("library", 0), json.getString("device"),
                   json.getInteger("multiprocessors", 0),
                   json.getInteger("tf32", 0) != 0};
-  for (const Json &item : json.getArray("products")) {
+  for (const Json &item : json.getArray("matmuls")) {
     std::vector<int64_t> key;
     TuneEntry entry;
     if (!readEntry(item, key, entry))
-      return "a product in it is not whole";
+      return "a matmul in it is not whole";
     file.entries[key] = entry;
   }
   *this = file;
@@ -128,7 +128,7 @@ std::string TuneFile::read(const std::string &path) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
     return errno == ENOENT ? tuneFileAbsent : strerror(errno);
-  // As many bytes as the largest step has products for.
+  // As many bytes as the largest step has matmuls for.
   constexpr size_t limit = size_t(64) << 20;
   std::string text;
   char buffer[1 << 16];

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The file beside a program that keeps which algorithm was the fastest for each
-// matrix product. It is good for one version of the library on one kind of
+// matmul. It is good for one version of the library on one kind of
 // device; whatever else it says is of no use, and neither is a file that was
 // changed: it has a checksum.
 //
@@ -42,9 +42,9 @@ struct TuneSubject {
 struct TuneEntry {
   lt::Algo algo = {};
   int64_t workspaceBytes = 0;
-  /// MatmulSplit: how much of what follows the product is the algorithm's.
+  /// MatmulSplit: how much of what follows the matmul is the algorithm's.
   int64_t split = 0;
-  /// Of one product with what follows it, and the best by each split; 0 where
+  /// Of one matmul with what follows it, and the best by each split; 0 where
   /// that was not timed.
   double seconds = 0;
   double bySplit[3] = {};

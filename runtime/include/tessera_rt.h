@@ -129,16 +129,16 @@ int64_t tessera_rt_axis_offset(tessera_rt_context *ctx, const int64_t *axes,
 /*===--- Kernels ----------------------------------------------------------===*/
 
 /// A generated kernel: does the iterations [begin, end) of its outermost loop.
-/// `words` are 64-bit words: absolute addresses or index scalars.
-typedef void (*tessera_rt_kernel_fn)(const int64_t *words, int64_t begin,
+/// `args` are the packed 64-bit arguments: absolute addresses or index scalars.
+typedef void (*tessera_rt_kernel_fn)(const int64_t *args, int64_t begin,
                                      int64_t end);
 
 /// Runs `fn` over [0, extent) on the rank's threads, and returns when all of it
-/// is done. Pieces begin at multiples of `grain` (at least 1); iterations of
-/// different pieces run concurrently. With extent 0 nothing is called.
+/// is done. Chunks begin at multiples of `grain` (at least 1); iterations of
+/// different chunks run concurrently. With extent 0 nothing is called.
 int32_t tessera_rt_launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
-                          const int64_t *words, int32_t num_words,
-                          int64_t extent, int64_t grain);
+                          const int64_t *args, int32_t num_args, int64_t extent,
+                          int64_t grain);
 
 /// Copies a strided block of `rank` dimensions (0..TESSERA_RT_MAX_DIMS) within
 /// the arena:
@@ -179,7 +179,7 @@ int32_t tessera_rt_block_end(tessera_rt_context *ctx, int64_t offset,
 /*===--- Library calls ----------------------------------------------------===*/
 
 /// Describes C = op(A) * op(B) (+ C). All fields are int64_t, so that a
-/// constant array of 15 words in this order is a descriptor.
+/// constant array of 15 64-bit integers in this order is a descriptor.
 typedef struct tessera_rt_matmul_desc {
   int64_t dtype;      ///< [0] of A and B: F32, BF16, F16 or F64.
   int64_t c_dtype;    ///< [1] of C: as dtype, or F32 with 16-bit operands.
@@ -210,7 +210,7 @@ typedef struct tessera_rt_matmul_desc {
 int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                           const tessera_rt_matmul_desc *desc, const void *a,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
-                          const int64_t *epilogue_words);
+                          const int64_t *epilogue_args);
 
 /// Matmul in 8 bits: (scale_a A) (scale_b B), with sums in f32. A is of
 /// desc->dtype, B of `b_dtype`, both F8E4M3 or F8E5M2, C is BF16 or F32.
@@ -222,7 +222,8 @@ int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const float *scale_a, const float *scale_b,
                                  void *c);
 
-/// Describes an attention call; a constant array of 11 words is a descriptor.
+/// Describes an attention call; a constant array of 11 64-bit integers is a
+/// descriptor.
 typedef struct tessera_rt_attention_desc {
   int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
   int64_t batch;      ///< [1] B
@@ -262,20 +263,22 @@ int32_t tessera_rt_attention_backward(tessera_rt_context *ctx,
                                       void *dq, void *dk, void *dv,
                                       int64_t q_offset, int64_t k_offset);
 
-/// Describes the gradient of an embedding; a constant array of 7 words.
+/// Describes the gradient of an embedding; a constant array of 7 64-bit
+/// integers.
 typedef struct tessera_rt_embedding_desc {
   int64_t dtype;        ///< [0] of grad: F32, BF16 or F64.
   int64_t result_dtype; ///< [1] of the result: as dtype, or F32 with BF16.
   int64_t id_dtype;     ///< [2] of the ids: I32 or I64.
-  int64_t places;       ///< [3] number of ids.
+  int64_t positions;    ///< [3] number of ids.
   int64_t rows;         ///< [4] rows of the table.
   int64_t width;        ///< [5] elements of a row.
   int64_t accumulate;   ///< [6] 0: result = sums. 1: result += sums.
 } tessera_rt_embedding_desc;
 
-/// result [rows, width] (+)= per row r the sum of grad [places, width] over the
-/// places where ids[place] - offset is r, in ascending order of places, in f32
-/// at least and rounded once. Ids outside the table count nowhere.
+/// result [rows, width] (+)= per row r the sum of grad [positions, width] over
+/// the positions where ids[position] - offset is r, in ascending order of
+/// positions, in f32 at least and rounded once. Ids outside the table count
+/// nowhere.
 int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
                                       const tessera_rt_embedding_desc *desc,
                                       const void *grad, const void *ids,
@@ -284,12 +287,12 @@ int32_t tessera_rt_embedding_backward(tessera_rt_context *ctx,
 /*===--- Groups -----------------------------------------------------------===*/
 
 /// Groups. `axes` is an array of num_axes pairs {stride, size}, major to minor.
-/// A pair stands for a digit of the rank: (rank / stride) % size. The group of
-/// a rank is the set of ranks that differ from it in these digits only; its
-/// index in the group is the mixed-radix number of the digits in the listed
-/// order. An axis of a row-major mesh is such a digit, and so is a part of an
-/// axis. With num_axes 0 the group is the rank itself. Every member passes the
-/// same pairs.
+/// A rank's coordinate on such an axis is (rank / stride) % size. The group of
+/// a rank is the set of ranks that differ from it in these coordinates only;
+/// its index in the group is the row-major number of the coordinates in the
+/// listed order. An axis of a row-major mesh has this form, and so has a
+/// sub-axis. With num_axes 0 the group is the rank itself. Every member passes
+/// the same pairs.
 
 /*===--- Collectives ------------------------------------------------------===*/
 
@@ -362,8 +365,8 @@ int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
                               int64_t src_offset, int64_t dst_offset);
 
 /// `shape` (of `rank` dimensions, 1..TESSERA_RT_MAX_DIMS) is the local
-/// source's. The source is cut along split_dim into n equal pieces; piece j
-/// goes to member j; the pieces received are concatenated along concat_dim in
+/// source's. The source is split along split_dim into n equal chunks; chunk j
+/// goes to member j; the chunks received are concatenated along concat_dim in
 /// ascending index. So the destination's shape is the source's with split_dim
 /// divided by n and concat_dim multiplied by n. The two dimensions may be
 /// equal.
@@ -470,9 +473,9 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "padded_shape": [768, 768],         // global shape that is divided; each
  *                                       // dimension >= shape's; default: shape
  *   "sharding": [[], [{"stride": 1, "size": 2}]],
- *                                       // per dimension its digits, major to
+ *                                       // per dimension its axes, major to
  *                                       // minor; default: not sharded
- *   "local_shape": [768, 384],          // padded_shape / product of digits
+ *   "local_shape": [768, 384],          // padded_shape / product of sizes
  *   "offset": 4096,                     // in the arena, bytes
  *   "bytes": 1179648,                   // of the local block
  *   "init": {"kind": "normal", "std": 0.02, "mean": 0.0},  // param and state
@@ -480,12 +483,12 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "donate": 3                         // arguments only: see below
  * }
  *
- * A rank's block along a dimension is the one whose index is the mixed-radix
- * number of the dimension's digits of the rank. Ranks that differ in other
- * digits only hold copies.
+ * A rank's block along a dimension is the one whose index is the row-major
+ * number of the rank's coordinates on the dimension's axes. Ranks that differ
+ * in other coordinates only hold copies.
  *
  * Tiles. "tiles" has as many numbers as "logical_shape" and divides it: a value
- * of [64, 4, 16] with tiles [1, 2, 1] is cut into 2 tiles of [64, 2, 16] and
+ * of [64, 4, 16] with tiles [1, 2, 1] is split into 2 tiles of [64, 2, 16] and
  * has the shape [2, 2048]: the tiles in row-major order, a dimension for each
  * number above 1, and as the last one the elements of a tile, in row-major
  * order.

@@ -63,8 +63,8 @@ extern const char *const tessera_program_kernels[];
 extern const int32_t tessera_program_num_kernels;
 
 /// Kernel k as code for the host, which is called once for each thread of the
-/// grid with the same words; see "Emulated kernels".
-typedef void (*tessera_rt_emulated_fn)(const int64_t *words);
+/// grid with the same arguments; see "Emulated kernels".
+typedef void (*tessera_rt_emulated_fn)(const int64_t *args);
 
 /// Null in a program for devices. Otherwise it has tessera_program_num_kernels
 /// entries, and the program runs on an emulated device whatever the machine
@@ -75,16 +75,17 @@ extern const tessera_rt_emulated_fn *const tessera_program_emulated_kernels;
 
 /// Launches kernel number `kernel` on a grid of `grid` blocks of `block`
 /// threads (both along x) with `shared_bytes` bytes of dynamic shared memory.
-/// Its parameters are the `num_words` 64-bit words: device addresses or index
-/// scalars. They are read before the call returns. With grid 0 nothing runs.
+/// Its parameters are the `num_args` packed 64-bit arguments: device addresses
+/// or index scalars. They are read before the call returns. With grid 0 nothing
+/// runs.
 int32_t tessera_rt_launch_device(tessera_rt_context *ctx, int32_t kernel,
-                                 const int64_t *words, int32_t num_words,
+                                 const int64_t *args, int32_t num_args,
                                  int64_t grid, int32_t block,
                                  int32_t shared_bytes);
 
 /*===--- Matmuls with an epilogue -----------------------------------------===*/
 
-/// What a matmul does with its product P = A*B, or with desc->accumulate
+/// What a matmul does with its result P = A*B, or with desc->accumulate
 /// A*B + addend. Indices are those of the row-major C [m, n]. Gelu is the
 /// formula with tanh.
 enum tessera_rt_matmul_fusion_kind {
@@ -104,7 +105,7 @@ enum tessera_rt_matmul_fusion_kind {
   TESSERA_RT_FUSE_RHS_SUMS = 5
 };
 
-/// Describes the epilogue of a matmul; a constant array of 3 words.
+/// Describes the epilogue of a matmul; a constant array of 3 64-bit integers.
 typedef struct tessera_rt_matmul_fusion {
   int64_t kind;       ///< tessera_rt_matmul_fusion_kind.
   int64_t bias_dtype; ///< of bias: as C, or F32 where C is no F64.
@@ -116,8 +117,8 @@ typedef struct tessera_rt_matmul_fusion {
 ///
 /// A library does all of it at once, or the library multiplies and kernels of
 /// the runtime do the rest: whichever is faster when timed. All arithmetic is
-/// in the type of the product's sums (f32 at least), and results are rounded
-/// once; if the rest is done apart, the product is rounded to C's type first.
+/// in the type of the matmul's sums (f32 at least), and results are rounded
+/// once; if the rest is done apart, P is rounded to C's type first.
 int32_t tessera_rt_matmul_fused(tessera_rt_context *ctx,
                                 const tessera_rt_matmul_desc *desc,
                                 const tessera_rt_matmul_fusion *fusion,

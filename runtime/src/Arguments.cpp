@@ -59,11 +59,11 @@ static void initialise(tessera_rt_context *ctx, const Value &value,
   uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
   float first = float(value.init.first), second = float(value.init.second);
   forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
-    constexpr int64_t piece = 4096;
-    float values[piece];
+    constexpr int64_t chunk = 4096;
+    float values[chunk];
     bool direct = value.dtype == TESSERA_RT_F32;
-    for (int64_t begin = 0; begin < run.length; begin += piece) {
-      int64_t count = std::min(piece, run.length - begin);
+    for (int64_t begin = 0; begin < run.length; begin += chunk) {
+      int64_t count = std::min(chunk, run.length - begin);
       float *target = direct ? reinterpret_cast<float *>(out) + begin : values;
       if (value.init.kind == Initialiser::Normal)
         cpuKernels().normal(key, run.global + begin, count, first, second,
@@ -97,10 +97,10 @@ static std::string loadFile(tessera_rt_context *ctx, const Value &value,
     const uint8_t *source = array.elements + run.global * size;
     if (rounded) {
       // The file's data may be unaligned.
-      constexpr int64_t piece = 4096;
-      float values[piece];
-      for (int64_t i = 0; i < run.length; i += piece) {
-        int64_t count = std::min(piece, run.length - i);
+      constexpr int64_t chunk = 4096;
+      float values[chunk];
+      for (int64_t i = 0; i < run.length; i += chunk) {
+        int64_t count = std::min(chunk, run.length - i);
         memcpy(values, source + i * 4, size_t(count) * 4);
         convertFloats(values, value.dtype, out + i * 2, count);
       }

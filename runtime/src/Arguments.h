@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What stands in the arenas before the first step and before each step, and
+// What is in the arenas before the first step and before each step, and
 // what becomes of results.
 //
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checks an attention call and cuts it into tasks for the rank's threads. The
+// Checks an attention call and splits it into tasks for the rank's threads. The
 // arithmetic is in kernels/Attention.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -39,14 +39,14 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
   // Enough tasks for the threads to even out; but each packs its keys and
   // values anew, so no fewer than 128 rows.
   int64_t threads = ctx->pool->size();
-  int64_t pieces = threads == 1 ? 1 : (threads * 4 + heads - 1) / heads;
-  pieces = std::clamp<int64_t>(pieces, 1, (rows + 127) / 128);
+  int64_t chunks = threads == 1 ? 1 : (threads * 4 + heads - 1) / heads;
+  chunks = std::clamp<int64_t>(chunks, 1, (rows + 127) / 128);
   size_t floats = size_t(cpuKernels().attentionScratch(d));
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.getFloats(floats);
-  ctx->pool->forEach(heads * pieces, [&](int64_t index, int thread) {
+  ctx->pool->forEach(heads * chunks, [&](int64_t index, int thread) {
     // With a causal mask later rows cost more: begin with them.
-    int64_t piece = pieces - 1 - index / heads, head = index % heads;
+    int64_t chunk = chunks - 1 - index / heads, head = index % heads;
     AttentionTask task{
         &d,
         call.q,
@@ -58,15 +58,15 @@ void tessera::rt::host::attention(tessera_rt_context *ctx,
         call.kOffset,
         head / d.groups,
         head % d.groups,
-        rows * piece / pieces,
-        rows * (piece + 1) / pieces,
+        rows * chunk / chunks,
+        rows * (chunk + 1) / chunks,
         ctx->scratch.perThread[size_t(thread)].getFloats(floats)};
     cpuKernels().attention(task);
   });
 }
 
 namespace {
-/// A call of the backward, cut into tasks by threads.
+/// A call of the backward, split into tasks by threads.
 struct Backward {
   tessera_rt_context *ctx;
   /// The whole call as a task.
@@ -80,19 +80,19 @@ struct Backward {
     cpuKernels().attentionBackward(task);
   }
 
-  /// Runs every head in pieces of `block` of the range [begin, end) of a task,
+  /// Runs every head in chunks of `block` of the range [begin, end) of a task,
   /// the last ones first: with a causal mask these see most keys.
-  void inPieces(const AttentionBackwardTask &part, int64_t heads, int64_t block,
+  void inChunks(const AttentionBackwardTask &part, int64_t heads, int64_t block,
                 int64_t AttentionBackwardTask::*begin,
                 int64_t AttentionBackwardTask::*end) const {
     int64_t blocks = (part.*end + block - 1) / block;
-    int64_t pieces =
+    int64_t chunks =
         std::min<int64_t>(blocks, (ctx->pool->size() * 2 + heads - 1) / heads);
-    ctx->pool->forEach(heads * pieces, [&](int64_t index, int thread) {
-      int64_t piece = pieces - 1 - index / heads;
+    ctx->pool->forEach(heads * chunks, [&](int64_t index, int thread) {
+      int64_t chunk = chunks - 1 - index / heads;
       AttentionBackwardTask task = part;
-      task.*begin = blocks * piece / pieces * block;
-      task.*end = std::min(blocks * (piece + 1) / pieces * block, part.*end);
+      task.*begin = blocks * chunk / chunks * block;
+      task.*end = std::min(blocks * (chunk + 1) / chunks * block, part.*end);
       run(task, index % heads, thread);
     });
   }
@@ -125,9 +125,9 @@ void tessera::rt::host::attentionBackward(tessera_rt_context *ctx,
   ofKeys.dq = nullptr;
   ofRows.dk = ofRows.dv = nullptr;
   AttentionBackwardBlock block = cpuKernels().attentionBackwardBlock;
-  call.inPieces(ofKeys, heads, block.keys, &AttentionBackwardTask::keyBegin,
+  call.inChunks(ofKeys, heads, block.keys, &AttentionBackwardTask::keyBegin,
                 &AttentionBackwardTask::keyEnd);
-  call.inPieces(ofRows, heads, block.rows, &AttentionBackwardTask::queryBegin,
+  call.inChunks(ofRows, heads, block.rows, &AttentionBackwardTask::queryBegin,
                 &AttentionBackwardTask::queryEnd);
 }
 

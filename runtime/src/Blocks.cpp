@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // For programs compiled to watch their memory: a write beyond a block changes
-// the bytes behind it, a read of what was never written, or is over, gives no
+// the bytes after it, a read of what was never written, or is over, gives no
 // number.
 //
 //===----------------------------------------------------------------------===//
@@ -28,13 +28,13 @@ void tessera::rt::host::beginBlock(tessera_rt_context *ctx,
 
 Status tessera::rt::host::endBlock(tessera_rt_context *ctx,
                                    const ArenaBlock &block, bool forget) {
-  uint8_t *begin = ctx->arena() + block.offset, *behind = begin + block.bytes;
+  uint8_t *begin = ctx->arena() + block.offset, *guard = begin + block.bytes;
   uint8_t *changed =
-      std::find_if(behind, behind + TESSERA_RT_CANARY_BYTES,
+      std::find_if(guard, guard + TESSERA_RT_CANARY_BYTES,
                    [](uint8_t x) { return x != TESSERA_RT_CANARY; });
-  if (changed != behind + TESSERA_RT_CANARY_BYTES)
+  if (changed != guard + TESSERA_RT_CANARY_BYTES)
     return fail(ctx, TESSERA_RT_INVALID,
-                format("memory behind the block of %lld bytes at offset %lld "
+                format("memory after the block of %lld bytes at offset %lld "
                        "was written, at byte %lld of it",
                        (long long)block.bytes, (long long)block.offset,
                        (long long)(changed - begin)));

@@ -33,9 +33,9 @@ Group *tessera::rt::findGroup(tessera_rt_context *ctx, const int64_t *axes,
                               int32_t numAxes) {
   size_t count = numAxes < 0 ? 0 : size_t(numAxes);
   for (std::unique_ptr<Group> &group : ctx->groups)
-    if (group->digits.size() == count &&
+    if (group->axes.size() == count &&
         (count == 0 ||
-         memcmp(group->digits.data(), axes, count * sizeof(Digit)) == 0))
+         memcmp(group->axes.data(), axes, count * sizeof(StridedAxis)) == 0))
       return group.get();
   auto group = std::make_unique<Group>();
   std::string error =
@@ -71,8 +71,8 @@ static uint64_t makeTicket(uint64_t key, uint64_t ordinal) {
 /// Ticket of a send or receive: by sender, receiver and tag.
 static uint64_t pointToPointTicket(Group &group, int sender, int receiver,
                                    uint64_t tag) {
-  uint64_t words[4] = {group.hash, uint64_t(sender), uint64_t(receiver), tag};
-  uint64_t key = hashBytes(words, sizeof(words));
+  uint64_t fields[4] = {group.hash, uint64_t(sender), uint64_t(receiver), tag};
+  uint64_t key = hashBytes(fields, sizeof(fields));
   for (auto &stream : group.streams)
     if (stream.first == key)
       return makeTicket(key, ++stream.second);
@@ -165,7 +165,7 @@ static Operation *beginOperation(tessera_rt_context *ctx, OpKind kind,
   return &op;
 }
 
-/// Whether [offset, offset + count elements) lies in the arena and is aligned.
+/// Whether [offset, offset + count elements) is in the arena and is aligned.
 static bool inArena(tessera_rt_context *ctx, int32_t dtype, int64_t offset,
                     int64_t count) {
   int64_t size = dtypeSize(dtype);

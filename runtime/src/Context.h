@@ -116,7 +116,7 @@ namespace tessera::rt {
 /// Records the failure "rank R: text" for the job and returns `status`.
 Status fail(tessera_rt_context *ctx, Status status, const std::string &text);
 
-/// The group of this rank for these digits, made on first use; null after
+/// The group of this rank for these axes, made on first use; null after
 /// recording a failure.
 Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
 

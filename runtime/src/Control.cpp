@@ -101,12 +101,12 @@ void SharedMemory::unmap() {
 
 bool tessera::rt::announce(SharedMemory &memory, uint64_t name,
                            const void *data, size_t bytes) {
-  for (Announcement &place : memory.control->announcements) {
+  for (Announcement &slot : memory.control->announcements) {
     uint64_t nobody = 0;
-    if (!place.name.compare_exchange_strong(nobody, name))
+    if (!slot.name.compare_exchange_strong(nobody, name))
       continue;
-    memcpy(place.data, data, std::min(bytes, sizeof(place.data)));
-    place.isWhole.store(1);
+    memcpy(slot.data, data, std::min(bytes, sizeof(slot.data)));
+    slot.isWhole.store(1);
     return true;
   }
   return false;
@@ -114,10 +114,10 @@ bool tessera::rt::announce(SharedMemory &memory, uint64_t name,
 
 bool tessera::rt::findAnnouncement(SharedMemory &memory, uint64_t name,
                                    void *data, size_t bytes) {
-  for (Announcement &place : memory.control->announcements) {
-    if (place.name.load() != name || place.isWhole.load() == 0)
+  for (Announcement &slot : memory.control->announcements) {
+    if (slot.name.load() != name || slot.isWhole.load() == 0)
       continue;
-    memcpy(data, place.data, std::min(bytes, sizeof(place.data)));
+    memcpy(data, slot.data, std::min(bytes, sizeof(slot.data)));
     return true;
   }
   return false;

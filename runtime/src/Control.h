@@ -40,7 +40,7 @@ struct Header {
   /// Of the remaining shape numbers (outer, root, split and concat dim, ...).
   uint64_t shapeHash = 0;
   uint64_t groupHash = 0;
-  /// The group as text, "dp,tp"; cut when it is too long.
+  /// The group as text, "dp,tp"; truncated when it is too long.
   char axes[40] = {};
 
   /// Equal but for fields that only inform. Point-to-point partners may differ
@@ -139,7 +139,7 @@ struct alignas(64) RankBlock {
   /// What this rank's step does with each group; valid after BarrierAgreed.
   GroupOrder orders[maxGroups];
   int32_t numOrders = 0;
-  /// Hash of the digits over which its communicators are split.
+  /// Hash of the axes over which its communicators are split.
   std::atomic<uint64_t> splits{0};
   /// What tells its device from others; empty: it has none.
   char device[64] = {};
@@ -205,7 +205,7 @@ struct SharedMemory {
 };
 
 /// Lets the ranks of this machine know `bytes` (at most 128) under a name that
-/// is used once. Returns false when there is no place left.
+/// is used once. Returns false when there is no slot left.
 bool announce(SharedMemory &memory, uint64_t name, const void *data,
               size_t bytes);
 /// Reads what was announced under a name; false: nothing so far.

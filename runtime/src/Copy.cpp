@@ -77,7 +77,8 @@ static void copyLine(const T *source, int64_t from, T *destination, int64_t to,
     destination[i * to] = source[i * from];
 }
 
-/// The two innermost loops; a transpose is cut into squares that fit the cache.
+/// The two innermost loops; a transpose is split into squares that fit the
+/// cache.
 template <typename T>
 static void copyPlane(const T *source, T *destination, const Loop &outer,
                       const Loop &inner) {
@@ -133,17 +134,17 @@ static void copyTyped(tessera_rt_context *ctx, const CopyPlan &plan,
     copyLoops(source, destination, plan.loops, plan.rank);
     return;
   }
-  // Cut the longer of the two outermost loops.
+  // Split the longer of the two outermost loops.
   int64_t extent = plan.loops[widest].extent;
   ctx->pool->forEach(tasks, [&](int64_t task, int) {
     int64_t begin = extent * task / tasks, end = extent * (task + 1) / tasks;
     if (begin == end)
       return;
-    CopyPlan part = plan;
-    part.loops[widest].extent = end - begin;
+    CopyPlan chunk = plan;
+    chunk.loops[widest].extent = end - begin;
     copyLoops(source + begin * plan.loops[widest].from,
-              destination + begin * plan.loops[widest].to, part.loops,
-              part.rank);
+              destination + begin * plan.loops[widest].to, chunk.loops,
+              chunk.rank);
   });
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Places are sorted by row, so that each row of the table is summed by one
-// thread, in ascending order of places, and written once.
+// Positions are sorted by row, so that each row of the table is summed by one
+// thread, in ascending order of positions, and written once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +18,22 @@
 using namespace tessera::rt;
 
 namespace {
-/// A place whose id is a row of the table; ordered by row, then by place.
+/// A position whose id is a row of the table; ordered by row, then by position.
 struct Hit {
-  int64_t row, place;
+  int64_t row, position;
   bool operator<(const Hit &other) const {
-    return row != other.row ? row < other.row : place < other.place;
+    return row != other.row ? row < other.row : position < other.position;
   }
 };
 
 template <typename Id>
-std::vector<Hit> sortPlaces(const tessera_rt_embedding_desc &d, const Id *ids,
-                            int64_t offset) {
+std::vector<Hit> sortPositions(const tessera_rt_embedding_desc &d,
+                               const Id *ids, int64_t offset) {
   std::vector<Hit> entries;
-  for (int64_t place = 0; place < d.places; ++place) {
-    int64_t row = int64_t(ids[place]) - offset;
+  for (int64_t position = 0; position < d.positions; ++position) {
+    int64_t row = int64_t(ids[position]) - offset;
     if (row >= 0 && row < d.rows)
-      entries.push_back({row, place});
+      entries.push_back({row, position});
   }
   std::sort(entries.begin(), entries.end());
   return entries;
@@ -53,7 +53,7 @@ const Hit *addRow(const tessera_rt_embedding_desc &d, const In *grad,
   int64_t row = entry->row;
   for (bool first = true; entry != end && entry->row == row;
        ++entry, first = false) {
-    const In *from = grad + entry->place * d.width;
+    const In *from = grad + entry->position * d.width;
     for (int64_t x = 0; x < d.width; ++x)
       sum[x] = first ? widen(from[x]) : sum[x] + widen(from[x]);
   }
@@ -69,12 +69,12 @@ void addAll(tessera_rt_context *ctx, const tessera_rt_embedding_desc &d,
   size_t bytes = size_t(d.width) * sizeof(Wide);
   for (ScratchBuffer &buffer : ctx->scratch.perThread)
     buffer.get(bytes);
-  int64_t pieces = std::min<int64_t>(d.rows, ctx->pool->size() * 8);
-  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
+  int64_t chunks = std::min<int64_t>(d.rows, ctx->pool->size() * 8);
+  ctx->pool->forEach(chunks, [&](int64_t chunk, int thread) {
     auto *sum =
         static_cast<Wide *>(ctx->scratch.perThread[size_t(thread)].get(bytes));
-    int64_t begin = d.rows * piece / pieces;
-    int64_t end = d.rows * (piece + 1) / pieces;
+    int64_t begin = d.rows * chunk / chunks;
+    int64_t end = d.rows * (chunk + 1) / chunks;
     Out *table = static_cast<Out *>(result);
     if (!d.accumulate)
       memset(static_cast<void *>(table + begin * d.width), 0,
@@ -94,8 +94,8 @@ void tessera::rt::host::embeddingBackward(tessera_rt_context *ctx,
                                           void *result, int64_t offset) {
   std::vector<Hit> entries =
       d.id_dtype == TESSERA_RT_I32
-          ? sortPlaces(d, static_cast<const int32_t *>(ids), offset)
-          : sortPlaces(d, static_cast<const int64_t *>(ids), offset);
+          ? sortPositions(d, static_cast<const int32_t *>(ids), offset)
+          : sortPositions(d, static_cast<const int64_t *>(ids), offset);
   if (d.dtype == TESSERA_RT_F64)
     addAll<double, double, double>(ctx, d, grad, entries, result);
   else if (d.dtype == TESSERA_RT_F32)
@@ -114,7 +114,7 @@ extern "C" int32_t tessera_rt_embedding_backward(
                d.dtype == TESSERA_RT_F64;
   bool fits = d.result_dtype == d.dtype ||
               (d.dtype == TESSERA_RT_BF16 && d.result_dtype == TESSERA_RT_F32);
-  if (!known || !fits || std::min({d.places, d.rows, d.width}) < 0 ||
+  if (!known || !fits || std::min({d.positions, d.rows, d.width}) < 0 ||
       (d.id_dtype != TESSERA_RT_I32 && d.id_dtype != TESSERA_RT_I64))
     return fail(
         ctx, TESSERA_RT_INVALID,

@@ -18,9 +18,9 @@
 
 using namespace tessera::rt;
 
-Status HostTarget::launch(tessera_rt_kernel_fn fn, const int64_t *words,
+Status HostTarget::launch(tessera_rt_kernel_fn fn, const int64_t *args,
                           int64_t extent, int64_t grain) {
-  host::launch(ctx, fn, words, extent, grain);
+  host::launch(ctx, fn, args, extent, grain);
   return TESSERA_RT_OK;
 }
 
@@ -55,8 +55,8 @@ Status HostTarget::endBlock(const ArenaBlock &block, bool forget) {
 
 Status HostTarget::matmul(const tessera_rt_matmul_desc &desc, const void *a,
                           const void *b, void *c, tessera_rt_kernel_fn epilogue,
-                          const int64_t *epilogueWords) {
-  host::matmul(ctx, desc, a, b, c, epilogue, epilogueWords);
+                          const int64_t *epilogueArgs) {
+  host::matmul(ctx, desc, a, b, c, epilogue, epilogueArgs);
   return TESSERA_RT_OK;
 }
 

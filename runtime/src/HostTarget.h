@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the calls of a step do on the host target. Operands of library calls are
-// host addresses anywhere; those of copies and collectives lie in the host's
+// host addresses anywhere; those of copies and collectives are in the host's
 // arena of the rank.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ namespace tessera::rt {
 
 namespace host {
 void launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
-            const int64_t *words, int64_t extent, int64_t grain);
+            const int64_t *args, int64_t extent, int64_t grain);
 void fill(tessera_rt_context *ctx, int64_t elementSize, void *destination,
           int64_t count, int64_t bits);
 Status endBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
@@ -30,7 +30,7 @@ void beginBlock(tessera_rt_context *ctx, const ArenaBlock &block, bool forget);
 bool multiplies(int64_t dtype, int64_t cDtype);
 void matmul(tessera_rt_context *ctx, const tessera_rt_matmul_desc &desc,
             const void *a, const void *b, void *c,
-            tessera_rt_kernel_fn epilogue, const int64_t *epilogueWords);
+            tessera_rt_kernel_fn epilogue, const int64_t *epilogueArgs);
 void scaledMatmul(tessera_rt_context *ctx, const ScaledMatmul &call);
 void attention(tessera_rt_context *ctx, const AttentionCall &call, void *out,
                float *logsumexp);
@@ -49,7 +49,7 @@ public:
   using Target::Target;
 
   uint8_t *arena() override { return ctx->arena(); }
-  Status launch(tessera_rt_kernel_fn fn, const int64_t *words, int64_t extent,
+  Status launch(tessera_rt_kernel_fn fn, const int64_t *args, int64_t extent,
                 int64_t grain) override;
   Status copyStrided(int64_t elementSize, int32_t rank, const int64_t *shape,
                      int64_t from, const int64_t *fromStrides, int64_t to,
@@ -64,7 +64,7 @@ public:
   }
   Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                 const void *b, void *c, tessera_rt_kernel_fn epilogue,
-                const int64_t *epilogueWords) override;
+                const int64_t *epilogueArgs) override;
   Status scaledMatmul(const ScaledMatmul &call) override;
   Status attention(const AttentionCall &call, void *out,
                    float *logsumexp) override;

@@ -140,7 +140,7 @@ void InputFolder::checkArguments(const Manifest &manifest, bool initMissing,
   }
 }
 
-/// Files that a training program has no place for. Results that are no
+/// Files that a training program has no argument for. Results that are no
 /// arguments are none: --save-outputs writes them too.
 void InputFolder::checkExtra(const Manifest &manifest,
                              std::vector<std::string> &faults) const {

@@ -108,9 +108,9 @@ static bool isCountable(const std::vector<int64_t> &shape) {
 
 /// Whether the ranks divide into blocks of stride * size. Without that product,
 /// which may overflow.
-static bool dividesRanks(const Digit &digit, int64_t ranks) {
-  return digit.stride >= 1 && digit.size >= 1 && ranks % digit.size == 0 &&
-         ranks / digit.size % digit.stride == 0;
+static bool dividesRanks(const StridedAxis &axis, int64_t ranks) {
+  return axis.stride >= 1 && axis.size >= 1 && ranks % axis.size == 0 &&
+         ranks / axis.size % axis.stride == 0;
 }
 
 /// Checks sizes against each other. Returns a message, or nothing.
@@ -129,20 +129,20 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
     return "expects shapes and sharding of one rank";
   int64_t size = dtypeSize(value.dtype);
   for (size_t d = 0; d < rank; ++d) {
-    int64_t parts = 1;
-    for (const Digit &digit : value.sharding[d]) {
-      if (!dividesRanks(digit, manifest.ranks) ||
-          __builtin_mul_overflow(parts, digit.size, &parts))
-        return "expects digits that divide the ranks";
+    int64_t shards = 1;
+    for (const StridedAxis &axis : value.sharding[d]) {
+      if (!dividesRanks(axis, manifest.ranks) ||
+          __builtin_mul_overflow(shards, axis.size, &shards))
+        return "expects axes that divide the ranks";
     }
     int64_t padded = 0;
     if (value.paddedShape[d] < value.shape[d] ||
-        __builtin_mul_overflow(value.localShape[d], parts, &padded) ||
+        __builtin_mul_overflow(value.localShape[d], shards, &padded) ||
         padded != value.paddedShape[d])
       return format(
-          "expects a padded dim %zu of at least %lld, in %lld parts of "
+          "expects a padded dim %zu of at least %lld, in %lld shards of "
           "the local dim, but got %lld and %lld",
-          d, (long long)value.shape[d], (long long)parts,
+          d, (long long)value.shape[d], (long long)shards,
           (long long)value.paddedShape[d], (long long)value.localShape[d]);
   }
   int64_t logical = 1;
@@ -179,9 +179,9 @@ static std::string readValue(const Json &json, bool isArgument,
                           : value.shape;
   for (const Json &dim : json.getArray("sharding")) {
     value.sharding.emplace_back();
-    for (const Json &digit : dim.items)
+    for (const Json &axis : dim.items)
       value.sharding.back().push_back(
-          {digit.getInteger("stride", 0), digit.getInteger("size", 0)});
+          {axis.getInteger("stride", 0), axis.getInteger("size", 0)});
   }
   value.sharding.resize(std::max(value.sharding.size(), value.shape.size()));
   value.localShape = json.find("local_shape")
@@ -222,10 +222,10 @@ static std::string readValue(const Json &json, bool isArgument,
 /// Checks that each donated argument has a result like it, which is no other's.
 static std::string checkDonations(const Manifest &manifest) {
   std::vector<bool> taken(manifest.results.size());
-  std::vector<int64_t> places;
+  std::vector<int64_t> offsets;
   for (const Value &value : manifest.arguments)
-    places.push_back(value.offset);
-  std::sort(places.begin(), places.end());
+    offsets.push_back(value.offset);
+  std::sort(offsets.begin(), offsets.end());
   for (const Value &value : manifest.arguments) {
     if (value.donate == -1)
       continue;
@@ -245,7 +245,7 @@ static std::string checkDonations(const Manifest &manifest) {
              result.name + "', which takes its place, but got another";
     // It is copied while other arguments are.
     if (result.offset != value.offset &&
-        std::binary_search(places.begin(), places.end(), result.offset) &&
+        std::binary_search(offsets.begin(), offsets.end(), result.offset) &&
         result.bytes > 0)
       return where +
              "expects a result in its own memory or in that of no "
@@ -322,8 +322,8 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
   int64_t global = 1, local = 1;
   bool merging = true;
   for (size_t d = value.shape.size(); d-- > 0;) {
-    const std::vector<Digit> &digits = value.sharding[d];
-    int64_t index = digitsIndex(digits.data(), digits.size(), rank);
+    const std::vector<StridedAxis> &axes = value.sharding[d];
+    int64_t index = getBlockIndex(axes.data(), axes.size(), rank);
     int64_t extent = value.localShape[d], start = index * extent;
     int64_t valid = std::clamp<int64_t>(value.shape[d] - start, 0, extent);
     if (merging) {
@@ -338,8 +338,8 @@ ShardRuns::ShardRuns(const Value &value, int64_t rank) {
     global *= value.shape[d];
     local *= extent;
   }
-  pieces = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
-  count = innerLength == 0 ? 0 : count * pieces;
+  chunks = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
+  count = innerLength == 0 ? 0 : count * chunks;
   if (value.tiles.empty())
     return;
   bool isRow = true;
@@ -382,7 +382,7 @@ ShardRuns::Run ShardRuns::operator[](int64_t index) const {
 }
 
 ShardRuns::Run ShardRuns::getStored(int64_t index) const {
-  int64_t begin = index % pieces * longestRun, rest = index / pieces;
+  int64_t begin = index % chunks * longestRun, rest = index / chunks;
   Run run{innerStart + begin, begin, std::min(longestRun, innerLength - begin)};
   for (size_t d = outer.size(); d-- > 0;) {
     int64_t i = rest % outer[d].valid;
@@ -398,8 +398,8 @@ std::vector<int> tessera::rt::blockOwners(const Value &value, int ranks) {
   std::vector<int> owners;
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<int64_t> block;
-    for (const std::vector<Digit> &digits : value.sharding)
-      block.push_back(digitsIndex(digits.data(), digits.size(), rank));
+    for (const std::vector<StridedAxis> &axes : value.sharding)
+      block.push_back(getBlockIndex(axes.data(), axes.size(), rank));
     if (std::find(seen.begin(), seen.end(), block) != seen.end())
       continue;
     seen.push_back(block);

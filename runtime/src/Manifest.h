@@ -38,7 +38,7 @@ struct Value {
   /// That of files: the same elements, in the same order but for tiles, of
   /// which it is the number by dimension; empty: one tile.
   std::vector<int64_t> logicalShape, tiles;
-  std::vector<std::vector<Digit>> sharding;
+  std::vector<std::vector<StridedAxis>> sharding;
   int64_t offset = 0, bytes = 0;
   /// Tokens and labels: ids are below it; 0: not known.
   int64_t vocab = 0;
@@ -107,7 +107,7 @@ private:
 
   std::vector<Dim> outer;
   int64_t count = 1, innerStart = 0, innerLength = 1;
-  int64_t pieces = 1;
+  int64_t chunks = 1;
   /// Of a tiled value: elements of a tile, those that follow each other in the
   /// logical shape, and runs of so many at most in a run of the stored shape.
   std::vector<TiledDim> tiled;

@@ -1,11 +1,11 @@
-//===- Matmul.cpp - The matrix product library call -----------------------===//
+//===- Matmul.cpp - The matmul library call -------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Cuts matrix products into blocks for caches and threads. Two ways: by columns
+// Splits matmuls into blocks for caches and threads. Two ways: by columns
 // of C, with A packed as a whole and shared by all threads, or by rows, with B
 // packed as a whole; so nothing is packed twice. Row blocks finish whole rows
 // of C, which is what an epilogue needs. The inner loops are in
@@ -28,7 +28,7 @@ namespace {
 /// Columns of B that a thread packs and uses while they are in its second-level
 /// cache.
 constexpr int64_t blockColumns = 256;
-/// Panels of rows in a block of rows: B passes by once a block.
+/// Panels of rows in a block of rows: B passes by once per block.
 constexpr int64_t blockRowPanels = 28;
 
 int64_t roundUp(int64_t value, int64_t multiple) {
@@ -42,8 +42,8 @@ int64_t evenBlocks(int64_t panels, int64_t most, int64_t threads) {
   return std::min(panels, roundUp(blocks, threads));
 }
 
-/// One product of the batch with its operands.
-struct Product {
+/// One matmul of the batch with its operands.
+struct BatchItem {
   MatrixView a, b;
   uint8_t *c;
   int64_t batchIndex;
@@ -75,8 +75,8 @@ struct Matmul {
   /// kernels.packedDepth(d.k)
   int64_t depth;
   tessera_rt_kernel_fn epilogue;
-  const int64_t *epilogueWords;
-  /// Of operands in 8 bits: what their product is multiplied by.
+  const int64_t *epilogueArgs;
+  /// Of operands in 8 bits: what their sums are multiplied by.
   bool isScaled = false;
   float scale = 1;
 
@@ -105,7 +105,7 @@ struct Matmul {
                   out);
   }
 
-  /// Whether products go to C at once.
+  /// Whether sums go to C at once.
   bool isDirect() const { return d.c_dtype == TESSERA_RT_F32 && !isScaled; }
 
   /// C block [rows, columns] from packed operands of full depth.
@@ -172,7 +172,7 @@ struct Matmul {
 
   void runEpilogue(int64_t begin, int64_t end) const {
     if (epilogue && begin < end)
-      epilogue(epilogueWords, begin, end);
+      epilogue(epilogueArgs, begin, end);
   }
 
   /// Floats of an f32 copy of a block of C, where C is not f32.
@@ -180,22 +180,22 @@ struct Matmul {
     return isDirect() ? 0 : rows * columns;
   }
 
-  void byRows(const Product &p) const;
-  void byColumns(const Product &p) const;
-  void whole(const Product &p, ScratchBuffer &scratch) const;
+  void byRows(const BatchItem &p) const;
+  void byColumns(const BatchItem &p) const;
+  void whole(const BatchItem &p, ScratchBuffer &scratch) const;
 };
 } // namespace
 
-void Matmul::byRows(const Product &p) const {
+void Matmul::byRows(const BatchItem &p) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = roundUp(d.n, kernels.tileColumns) / kernels.tileColumns;
   float *packedB = ctx->scratch.shared.getFloats(
       size_t(panels * kernels.tileColumns * depth + 1024));
-  int64_t pieces = std::min<int64_t>(panels, threads * 4);
-  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
-    int64_t first = panels * piece / pieces * kernels.tileColumns;
+  int64_t chunks = std::min<int64_t>(panels, threads * 4);
+  ctx->pool->forEach(chunks, [&](int64_t chunk, int thread) {
+    int64_t first = panels * chunk / chunks * kernels.tileColumns;
     int64_t last =
-        std::min(panels * (piece + 1) / pieces * kernels.tileColumns, d.n);
+        std::min(panels * (chunk + 1) / chunks * kernels.tileColumns, d.n);
     float *spare = ctx->scratch.perThread[size_t(thread)].getFloats(
         size_t(spareFloats(last - first)));
     packB(at(p.b, 0, first), last - first, packedB + first * depth, spare);
@@ -219,16 +219,16 @@ void Matmul::byRows(const Product &p) const {
   });
 }
 
-void Matmul::byColumns(const Product &p) const {
+void Matmul::byColumns(const BatchItem &p) const {
   int64_t threads = ctx->pool->size();
   int64_t panels = (d.m + kernels.tileRows - 1) / kernels.tileRows;
   float *packedA = ctx->scratch.shared.getFloats(
       size_t(panels * kernels.tileRows * depth + 1024));
-  int64_t pieces = std::min<int64_t>(panels, threads * 4);
-  ctx->pool->forEach(pieces, [&](int64_t piece, int thread) {
-    int64_t first = panels * piece / pieces * kernels.tileRows;
+  int64_t chunks = std::min<int64_t>(panels, threads * 4);
+  ctx->pool->forEach(chunks, [&](int64_t chunk, int thread) {
+    int64_t first = panels * chunk / chunks * kernels.tileRows;
     int64_t last =
-        std::min(panels * (piece + 1) / pieces * kernels.tileRows, d.m);
+        std::min(panels * (chunk + 1) / chunks * kernels.tileRows, d.m);
     float *spare = ctx->scratch.perThread[size_t(thread)].getFloats(
         size_t(spareFloats(last - first)));
     packA(at(p.a, first, 0), last - first, packedA + first * depth, spare);
@@ -253,8 +253,8 @@ void Matmul::byColumns(const Product &p) const {
   });
 }
 
-/// One product by one thread: many small ones share the threads.
-void Matmul::whole(const Product &p, ScratchBuffer &scratch) const {
+/// One matmul by one thread: many small ones share the threads.
+void Matmul::whole(const BatchItem &p, ScratchBuffer &scratch) const {
   size_t floatsA = size_t(roundUp(d.m, kernels.tileRows) * depth + 1024);
   size_t floatsB = size_t(roundUp(d.n, kernels.tileColumns) * depth + 1024);
   size_t wide = size_t(wideFloats(d.m, d.n));
@@ -296,27 +296,27 @@ bool tessera::rt::isValid(const tessera_rt_matmul_desc &d) {
          d.ldc >= d.n;
 }
 
-/// Products of a call whose B has elements of `dtypeB`.
+/// Matmuls of a call whose B has elements of `dtypeB`.
 static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
                       const void *b, void *c) {
   tessera_rt_context *ctx = call.ctx;
   const tessera_rt_matmul_desc &d = call.d;
   int32_t dtype = int32_t(d.dtype);
   int64_t size = dtypeSize(dtype);
-  auto product = [&](int64_t index) {
+  auto item = [&](int64_t index) {
     const uint8_t *baseA = static_cast<const uint8_t *>(a);
     const uint8_t *baseB = static_cast<const uint8_t *>(b);
-    return Product{{baseA + index * d.stride_a * size, dtype,
-                    d.trans_a ? 1 : d.lda, d.trans_a ? d.lda : 1},
-                   {baseB + index * d.stride_b * dtypeSize(dtypeB), dtypeB,
-                    d.trans_b ? 1 : d.ldb, d.trans_b ? d.ldb : 1},
-                   static_cast<uint8_t *>(c) +
-                       index * d.stride_c * call.sizeC(),
-                   index};
+    return BatchItem{{baseA + index * d.stride_a * size, dtype,
+                      d.trans_a ? 1 : d.lda, d.trans_a ? d.lda : 1},
+                     {baseB + index * d.stride_b * dtypeSize(dtypeB), dtypeB,
+                      d.trans_b ? 1 : d.ldb, d.trans_b ? d.ldb : 1},
+                     static_cast<uint8_t *>(c) +
+                         index * d.stride_c * call.sizeC(),
+                     index};
   };
   if (dtype == TESSERA_RT_F64) {
     ctx->pool->forEach(d.batch * d.m, [&](int64_t row, int) {
-      Product p = product(row / d.m);
+      BatchItem p = item(row / d.m);
       multiplyF64(d, static_cast<const double *>(p.a.data),
                   static_cast<const double *>(p.b.data),
                   reinterpret_cast<double *>(p.c), row % d.m);
@@ -324,15 +324,15 @@ static void runMatmul(const Matmul &call, int32_t dtypeB, const void *a,
     });
     return;
   }
-  // Small products of a batch: one thread each.
+  // Small matmuls of a batch: one thread each.
   if (d.batch >= ctx->pool->size() && d.m * d.n * d.k <= (int64_t(1) << 26)) {
     ctx->pool->forEach(d.batch, [&](int64_t index, int thread) {
-      call.whole(product(index), ctx->scratch.perThread[size_t(thread)]);
+      call.whole(item(index), ctx->scratch.perThread[size_t(thread)]);
     });
     return;
   }
   for (int64_t index = 0; index < d.batch; ++index) {
-    Product p = product(index);
+    BatchItem p = item(index);
     if (call.epilogue)
       call.byRows(p);
     else
@@ -344,10 +344,10 @@ void tessera::rt::host::matmul(tessera_rt_context *ctx,
                                const tessera_rt_matmul_desc &d, const void *a,
                                const void *b, void *c,
                                tessera_rt_kernel_fn epilogue,
-                               const int64_t *epilogueWords) {
+                               const int64_t *epilogueArgs) {
   const GemmKernels &kernels = gemmKernels(int32_t(d.dtype));
-  Matmul call{ctx,          d, kernels, kernels.packedDepth(d.k), epilogue,
-              epilogueWords};
+  Matmul call{ctx,      d,           kernels, kernels.packedDepth(d.k),
+              epilogue, epilogueArgs};
   runMatmul(call, int32_t(d.dtype), a, b, c);
 }
 
@@ -365,7 +365,7 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                                      const tessera_rt_matmul_desc *desc,
                                      const void *a, const void *b, void *c,
                                      tessera_rt_kernel_fn epilogue,
-                                     const int64_t *epilogue_words) {
+                                     const int64_t *epilogue_args) {
   const tessera_rt_matmul_desc &d = *desc;
   if (!isValid(d) || !ctx->target->multiplies(d.dtype, d.c_dtype))
     return fail(ctx, TESSERA_RT_INVALID,
@@ -379,7 +379,7 @@ extern "C" int32_t tessera_rt_matmul(tessera_rt_context *ctx,
                        (long long)d.lda, (long long)d.ldb, (long long)d.ldc));
   if (d.batch == 0 || d.m == 0 || d.n == 0)
     return TESSERA_RT_OK;
-  return ctx->target->matmul(d, a, b, c, epilogue, epilogue_words);
+  return ctx->target->matmul(d, a, b, c, epilogue, epilogue_args);
 }
 
 extern "C" int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,

@@ -40,9 +40,9 @@ void tessera::rt::copyBytes(tessera_rt_context *ctx, void *destination,
   }
   int64_t tasks =
       std::min<int64_t>(bytes / bytesPerTask, int64_t(ctx->pool->size()) * 4);
-  int64_t piece = ((bytes + tasks - 1) / tasks + 63) / 64 * 64;
+  int64_t chunk = ((bytes + tasks - 1) / tasks + 63) / 64 * 64;
   ctx->pool->forEach(tasks, [&](int64_t task, int) {
-    int64_t begin = task * piece, end = std::min(begin + piece, bytes);
+    int64_t begin = task * chunk, end = std::min(begin + chunk, bytes);
     if (begin < end)
       memcpy(static_cast<uint8_t *>(destination) + begin,
              static_cast<const uint8_t *>(source) + begin, size_t(end - begin));
@@ -56,9 +56,9 @@ static void reduceSources(tessera_rt_context *ctx, const Header &header,
   int64_t size = dtypeSize(header.dtype);
   int64_t tasks = std::clamp<int64_t>(count * size * members / bytesPerTask, 1,
                                       int64_t(ctx->pool->size()) * 4);
-  int64_t piece = ((count + tasks - 1) / tasks + 63) / 64 * 64;
+  int64_t chunk = ((count + tasks - 1) / tasks + 63) / 64 * 64;
   ctx->pool->forEach(tasks, [&](int64_t task, int) {
-    int64_t begin = task * piece, end = std::min(begin + piece, count);
+    int64_t begin = task * chunk, end = std::min(begin + chunk, count);
     if (begin >= end)
       return;
     std::vector<const void *> shifted(static_cast<size_t>(members));
@@ -120,9 +120,9 @@ static int64_t moveScatter(tessera_rt_context *ctx, Operation &op,
 /// The part [begin, end) of `count` elements that member `index` reduces.
 static void chunkOf(int64_t count, int members, int index, int64_t &begin,
                     int64_t &end) {
-  int64_t piece = ((count + members - 1) / members + 15) / 16 * 16;
-  begin = std::min(piece * index, count);
-  end = std::min(begin + piece, count);
+  int64_t chunk = ((count + members - 1) / members + 15) / 16 * 16;
+  begin = std::min(chunk * index, count);
+  end = std::min(begin + chunk, count);
 }
 
 static int64_t moveReduce(tessera_rt_context *ctx, Operation &op,
@@ -170,9 +170,9 @@ static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
   int members = op.group->size(), self = op.group->index;
   int32_t rank = int32_t(op.shape.size());
   int64_t size = dtypeSize(op.header.dtype);
-  std::vector<int64_t> piece = op.shape;
-  piece[size_t(op.splitDim)] /= members;
-  std::vector<int64_t> result = piece;
+  std::vector<int64_t> chunk = op.shape;
+  chunk[size_t(op.splitDim)] /= members;
+  std::vector<int64_t> result = chunk;
   result[size_t(op.concatDim)] *= members;
   std::vector<int64_t> from(static_cast<size_t>(rank)),
       to(static_cast<size_t>(rank));
@@ -182,15 +182,15 @@ static int64_t moveAllToAll(tessera_rt_context *ctx, Operation &op,
     to[size_t(d)] = toStride;
     fromStride *= op.shape[size_t(d)];
     toStride *= result[size_t(d)];
-    bytes *= piece[size_t(d)];
+    bytes *= chunk[size_t(d)];
   }
   size_t split = size_t(op.splitDim), concat = size_t(op.concatDim);
   uint8_t *destination = ctx->arena() + op.destinationOffset;
   for (int j = 0; j < members; ++j)
-    copyStrided(ctx, size, rank, piece.data(),
-                peers[j] + self * piece[split] * from[split] * size,
+    copyStrided(ctx, size, rank, chunk.data(),
+                peers[j] + self * chunk[split] * from[split] * size,
                 from.data(),
-                destination + j * piece[concat] * to[concat] * size, to.data());
+                destination + j * chunk[concat] * to[concat] * size, to.data());
   return bytes * (members - 1);
 }
 

@@ -96,7 +96,8 @@ std::string NpyArray::open(const std::string &path, int folder,
   if (p[6] > 1)
     length |= int64_t(p[10]) << 16 | int64_t(p[11]) << 24;
   if (prefix + length > file.size())
-    return "expects '" + path + "' to be a .npy file, but its header is cut";
+    return "expects '" + path +
+           "' to be a .npy file, but its header is truncated";
   std::string header(reinterpret_cast<const char *>(p) + prefix,
                      size_t(length));
   std::string descr = headerField(header, "descr", "'", "'");
@@ -114,18 +115,20 @@ std::string NpyArray::open(const std::string &path, int folder,
       ++at;
       continue;
     }
-    // More elements than the file has bytes is a cut file; keep from overflow.
+    // More elements than the file has bytes is a truncated file; keep from
+    // overflow.
     if (extent < 0 || (extent > 0 && count > limit / extent))
       return "expects '" + path + "' of shape (" + dims +
-             "), but the file is cut";
+             "), but the file is truncated";
     count *= extent;
     shape.push_back(extent);
     at = end;
   }
   int64_t expected = prefix + length + count * dtypeSize(dtype);
   if (file.size() < expected)
-    return format("expects '%s' of %lld bytes, but got %lld: the file is cut",
-                  path.c_str(), (long long)expected, (long long)file.size());
+    return format(
+        "expects '%s' of %lld bytes, but got %lld: the file is truncated",
+        path.c_str(), (long long)expected, (long long)file.size());
   elements = p + prefix + length;
   return std::string();
 }
@@ -150,14 +153,14 @@ static bool isWidened(int32_t dtype) {
          dtype == TESSERA_RT_F8E5M2;
 }
 
-/// Elements of a type that NumPy lacks, widened piece by piece.
+/// Elements of a type that NumPy lacks, widened chunk by chunk.
 static bool writeWidened(int fd, int32_t dtype, const void *elements,
                          int64_t count) {
-  constexpr int64_t piece = 1 << 16;
-  std::vector<float> wide(piece);
+  constexpr int64_t chunk = 1 << 16;
+  std::vector<float> wide(chunk);
   std::vector<uint16_t> decoded;
-  for (int64_t begin = 0; begin < count; begin += piece) {
-    int64_t some = std::min(count - begin, piece);
+  for (int64_t begin = 0; begin < count; begin += chunk) {
+    int64_t some = std::min(count - begin, chunk);
     const uint16_t *source = static_cast<const uint16_t *>(elements) + begin;
     if (dtype != TESSERA_RT_BF16) {
       const uint8_t *codes = static_cast<const uint8_t *>(elements) + begin;

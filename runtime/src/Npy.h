@@ -26,7 +26,7 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
   /// Opens `path`, or the file `name` of an open folder, for which `path`
-  /// stands in messages. Returns a message, or nothing.
+  /// is in messages. Returns a message, or nothing.
   std::string open(const std::string &path, int folder = -1,
                    const std::string &name = std::string());
   const uint8_t *data() const { return bytes; }

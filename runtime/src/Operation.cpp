@@ -36,45 +36,45 @@ const char *tessera::rt::barrierName(int64_t id) {
   return id >= 0 && id <= BarrierEnd ? names[id] : "?";
 }
 
-int64_t tessera::rt::digitsIndex(const Digit *digits, size_t count,
-                                 int64_t rank) {
+int64_t tessera::rt::getBlockIndex(const StridedAxis *axes, size_t count,
+                                   int64_t rank) {
   int64_t index = 0;
   for (size_t i = 0; i < count; ++i)
-    index = index * digits[i].size + rank / digits[i].stride % digits[i].size;
+    index = index * axes[i].size + rank / axes[i].stride % axes[i].size;
   return index;
 }
 
-int64_t tessera::rt::digitsProduct(const Digit *digits, size_t count) {
+int64_t tessera::rt::getAxesSize(const StridedAxis *axes, size_t count) {
   int64_t product = 1;
   for (size_t i = 0; i < count; ++i)
-    product *= digits[i].size;
+    product *= axes[i].size;
   return product;
 }
 
-/// Name of one digit; see describeDigits.
-static std::string describeDigit(const Digit &digit,
-                                 const std::vector<MeshAxis> &mesh) {
+/// Name of one axis; see describeAxes.
+static std::string describeAxis(const StridedAxis &axis,
+                                const std::vector<MeshAxis> &mesh) {
   int64_t stride = 1;
   for (size_t i = mesh.size(); i-- > 0;) {
     int64_t end = stride * mesh[i].size;
-    if (digit.stride == stride && digit.size == mesh[i].size)
+    if (axis.stride == stride && axis.size == mesh[i].size)
       return mesh[i].name;
-    if (digit.stride >= stride && digit.stride * digit.size <= end)
+    if (axis.stride >= stride && axis.stride * axis.size <= end)
       return format("%s:(%lld)%lld", mesh[i].name.c_str(),
-                    (long long)(end / (digit.stride * digit.size)),
-                    (long long)digit.size);
+                    (long long)(end / (axis.stride * axis.size)),
+                    (long long)axis.size);
     stride = end;
   }
-  return format("{%lld,%lld}", (long long)digit.stride, (long long)digit.size);
+  return format("{%lld,%lld}", (long long)axis.stride, (long long)axis.size);
 }
 
-std::string tessera::rt::describeDigits(const std::vector<Digit> &digits,
-                                        const std::vector<MeshAxis> &mesh) {
+std::string tessera::rt::describeAxes(const std::vector<StridedAxis> &axes,
+                                      const std::vector<MeshAxis> &mesh) {
   std::string text;
-  for (const Digit &digit : digits) {
+  for (const StridedAxis &axis : axes) {
     if (!text.empty())
       text += ",";
-    text += describeDigit(digit, mesh);
+    text += describeAxis(axis, mesh);
   }
   return text;
 }
@@ -83,37 +83,37 @@ std::string tessera::rt::makeGroup(const int64_t *axes, int32_t numAxes,
                                    int rank, int ranks,
                                    const std::vector<MeshAxis> &mesh,
                                    Group &group) {
-  // The group's base: this rank with all digits of the group at zero.
+  // The group's base: this rank with all coordinates on the axes at zero.
   int64_t base = rank;
   for (int32_t i = 0; i < numAxes; ++i) {
-    Digit digit{axes[2 * i], axes[2 * i + 1]};
-    if (digit.stride < 1 || digit.size < 1 ||
-        ranks % (digit.stride * digit.size) != 0)
-      return format("expects digits {stride, size} whose product divides %d "
+    StridedAxis axis{axes[2 * i], axes[2 * i + 1]};
+    if (axis.stride < 1 || axis.size < 1 ||
+        ranks % (axis.stride * axis.size) != 0)
+      return format("expects axes {stride, size} whose product divides %d "
                     "ranks, but got {%lld, %lld}",
-                    ranks, (long long)digit.stride, (long long)digit.size);
-    base -= rank / digit.stride % digit.size * digit.stride;
-    group.digits.push_back(digit);
+                    ranks, (long long)axis.stride, (long long)axis.size);
+    base -= rank / axis.stride % axis.size * axis.stride;
+    group.axes.push_back(axis);
   }
-  size_t count = group.digits.size();
-  int64_t size = digitsProduct(group.digits.data(), count);
+  size_t count = group.axes.size();
+  int64_t size = getAxesSize(group.axes.data(), count);
   if (base < 0 || size > ranks)
-    return format("expects digits that do not overlap, but got %lld members",
+    return format("expects axes that do not overlap, but got %lld members",
                   (long long)size);
   for (int64_t index = 0; index < size; ++index) {
     int64_t member = base, rest = index;
     for (size_t i = count; i-- > 0;) {
-      member += rest % group.digits[i].size * group.digits[i].stride;
-      rest /= group.digits[i].size;
+      member += rest % group.axes[i].size * group.axes[i].stride;
+      rest /= group.axes[i].size;
     }
     if (member >= ranks ||
-        digitsIndex(group.digits.data(), count, member) != index)
-      return "expects digits that do not overlap";
+        getBlockIndex(group.axes.data(), count, member) != index)
+      return "expects axes that do not overlap";
     group.members.push_back(int(member));
   }
-  group.index = int(digitsIndex(group.digits.data(), count, rank));
+  group.index = int(getBlockIndex(group.axes.data(), count, rank));
   group.hash = hashBytes(axes, size_t(numAxes) * 16);
   group.hash = hashBytes(&base, sizeof(base), group.hash);
-  group.name = describeDigits(group.digits, mesh);
+  group.name = describeAxes(group.axes, mesh);
   return std::string();
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names and small facts about collectives, and the group that a list of digits
+// Names and small facts about collectives, and the group that a list of axes
 // gives. See "Groups" in tessera_rt.h.
 //
 //===----------------------------------------------------------------------===//
@@ -53,11 +53,12 @@ inline bool isPointToPoint(OpKind op) {
   return op == OpKind::Send || op == OpKind::Recv;
 }
 
-/// A digit of a rank: (rank / stride) % size.
-struct Digit {
+/// An axis or sub-axis of a row-major mesh. A rank's coordinate on it is
+/// (rank / stride) % size.
+struct StridedAxis {
   int64_t stride = 1;
   int64_t size = 1;
-  bool operator==(const Digit &other) const {
+  bool operator==(const StridedAxis &other) const {
     return stride == other.stride && size == other.size;
   }
 };
@@ -68,21 +69,21 @@ struct MeshAxis {
   int64_t size = 1;
 };
 
-/// Mixed-radix number of the digits of `rank`, major to minor.
-int64_t digitsIndex(const Digit *digits, size_t count, int64_t rank);
+/// Row-major number of the coordinates of `rank` on `axes`, major to minor.
+int64_t getBlockIndex(const StridedAxis *axes, size_t count, int64_t rank);
 
 /// Product of the sizes.
-int64_t digitsProduct(const Digit *digits, size_t count);
+int64_t getAxesSize(const StridedAxis *axes, size_t count);
 
-/// "dp,tp"; a part of an axis is "tp:(m)k", as the compiler writes it: of size
-/// k, with m groups to its major side; a digit that lies in no axis is
+/// "dp,tp"; a sub-axis is "tp:(m)k", as the compiler writes it: of size
+/// k, with m groups to its major side; one that is in no axis of the mesh is
 /// "{stride,size}".
-std::string describeDigits(const std::vector<Digit> &digits,
-                           const std::vector<MeshAxis> &mesh);
+std::string describeAxes(const std::vector<StridedAxis> &axes,
+                         const std::vector<MeshAxis> &mesh);
 
 /// The group of one rank.
 struct Group {
-  std::vector<Digit> digits;
+  std::vector<StridedAxis> axes;
   /// Ranks by group index.
   std::vector<int> members;
   /// This rank's index.
@@ -98,7 +99,7 @@ struct Group {
 };
 
 /// Builds the group of `rank` among `ranks`. Returns an empty text, or why the
-/// digits are impossible.
+/// axes are impossible.
 std::string makeGroup(const int64_t *axes, int32_t numAxes, int rank, int ranks,
                       const std::vector<MeshAxis> &mesh, Group &group);
 

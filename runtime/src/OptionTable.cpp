@@ -308,13 +308,13 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       ofDevices(section("devices")),
       ofDevices(choice<&Options::tune>(
           "--tune", "off|cache|on",
-          "how the fastest way to compute each matrix product is\n"
+          "how the fastest way to compute each matmul is\n"
           "found: what the library thinks; by time in the first\n"
           "run, kept in a file; by time, anew (cache)")),
       ofDevices(path<&Options::tuneFile>("--tune-file", "FILE",
                                          "where that is kept (PROGRAM.tune)")),
       ofDevices(flag<&Options::tf32>(
-          "--tf32", "f32 matrix products with operands rounded to TF32")),
+          "--tf32", "f32 matmuls with operands rounded to TF32")),
       ofDevices(flag<&Options::deterministic>(
           "--deterministic", "no algorithms whose sums depend on timing")),
       ofDevices(flag<&Options::noGraph>(
@@ -332,8 +332,8 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
       section("output"),
       mayDiffer(choice<&Options::log>(
           "--log", "text|jsonl",
-          "a line a step for readers, or one JSON object a step on\n"
-          "standard output (text)")),
+          "a line per step for readers, or one JSON object per\n"
+          "step on standard output (text)")),
       mayDiffer(choice<&Options::report>(
           "--report", "text|json",
           "the report at the end, on standard output (text; json\n"

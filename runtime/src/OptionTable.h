@@ -23,7 +23,7 @@ struct OptionSpec {
   const char *name;
   /// The value's name in the help, or its choices, "text|json"; empty: a flag.
   const char *value = "";
-  /// Lines are cut at '\n'. Null: the row begins a section of the help.
+  /// Lines are split at '\n'. Null: the row begins a section of the help.
   const char *help = nullptr;
   /// Takes a value. Returns what it should have been, or nothing when it is
   /// good.

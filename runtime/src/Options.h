@@ -56,7 +56,7 @@ struct Options {
   bool quiet = false, help = false, printManifest = false;
 
   // Of targets with devices.
-  /// How ways to compute matrix products are chosen; see TuneOptions.
+  /// How ways to compute matmuls are chosen; see TuneOptions.
   enum Tune { TuneOff, TuneCache, TuneOn };
   Tune tune = TuneCache;
   /// Where they are kept; empty: beside the program.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The small entry points: who this rank is, where its arena lies, and launching
+// The small entry points: who this rank is, where its arena is, and launching
 // generated kernels.
 //
 //===----------------------------------------------------------------------===//
@@ -35,34 +35,34 @@ extern "C" int64_t tessera_rt_axis_offset(tessera_rt_context *ctx,
 
 extern "C" int32_t tessera_rt_launch(tessera_rt_context *ctx,
                                      tessera_rt_kernel_fn fn,
-                                     const int64_t *words, int32_t num_words,
+                                     const int64_t *args, int32_t num_args,
                                      int64_t extent, int64_t grain) {
-  (void)num_words;
+  (void)num_args;
   if (extent < 0)
     return fail(ctx, TESSERA_RT_INVALID,
                 format("launch expects an extent of at least 0, but got %lld",
                        (long long)extent));
   if (extent == 0)
     return TESSERA_RT_OK;
-  return ctx->target->launch(fn, words, extent, grain);
+  return ctx->target->launch(fn, args, extent, grain);
 }
 
 void tessera::rt::host::launch(tessera_rt_context *ctx, tessera_rt_kernel_fn fn,
-                               const int64_t *words, int64_t extent,
+                               const int64_t *args, int64_t extent,
                                int64_t grain) {
   grain = std::max<int64_t>(grain, 1);
   int64_t grains = (extent + grain - 1) / grain;
-  // A few pieces per thread, so that a thread that is held up loses little.
+  // A few chunks per thread, so that a thread that is held up loses little.
   int threads = ctx->pool->size();
-  int64_t pieces = threads == 1 ? 1 : std::min<int64_t>(grains, threads * 4);
-  if (pieces == 1) {
-    fn(words, 0, extent);
+  int64_t chunks = threads == 1 ? 1 : std::min<int64_t>(grains, threads * 4);
+  if (chunks == 1) {
+    fn(args, 0, extent);
     return;
   }
-  ctx->pool->forEach(pieces, [&](int64_t piece, int) {
-    int64_t begin = grains * piece / pieces * grain;
-    int64_t end = std::min(grains * (piece + 1) / pieces * grain, extent);
+  ctx->pool->forEach(chunks, [&](int64_t chunk, int) {
+    int64_t begin = grains * chunk / chunks * grain;
+    int64_t end = std::min(grains * (chunk + 1) / chunks * grain, extent);
     if (begin < end)
-      fn(words, begin, end);
+      fn(args, begin, end);
   });
 }

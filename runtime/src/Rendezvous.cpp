@@ -263,10 +263,10 @@ static void handleStops(void (*handler)(int)) {
       signal(number, handler);
 }
 
-/// Maps the job's memory and takes the place of this rank in it. Returns a
+/// Maps the job's memory and takes the slot of this rank in it. Returns a
 /// message, or nothing.
-static std::string takePlace(MeetingFile &meeting, tessera_rt_context &ctx,
-                             int rank) {
+static std::string takeSlot(MeetingFile &meeting, tessera_rt_context &ctx,
+                            int rank) {
   std::string error = meeting.meet(ctx.memory);
   if (!error.empty())
     return error;
@@ -283,7 +283,7 @@ int tessera::rt::joinRanks(const Environment &environment,
   tessera_rt_context ctx;
   setJoined(&meeting, nullptr);
   handleStops(onSignal);
-  std::string error = takePlace(meeting, ctx, environment.rank);
+  std::string error = takeSlot(meeting, ctx, environment.rank);
   if (!error.empty()) {
     fprintf(stderr, "tessera: error: rank %d cannot join '%s': %s\n",
             environment.rank, meeting.name(), error.c_str());

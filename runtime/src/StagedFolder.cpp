@@ -194,7 +194,7 @@ std::string tessera::rt::readablePath(const std::string &path) {
 }
 
 /// Checks that `resolved` is or can become a folder of its parent's device.
-static std::string checkPlace(const std::string &resolved, bool &isThere) {
+static std::string checkTarget(const std::string &resolved, bool &isThere) {
   struct stat info, above;
   isThere = lstat(resolved.c_str(), &info) == 0;
   std::string parent = parentOf(resolved);
@@ -243,7 +243,7 @@ std::string StagedFolder::open(const std::string &path, int64_t bytes) {
   error = recover(target);
   bool isThere = false, isEmpty = false;
   if (error.empty())
-    error = checkPlace(target, isThere);
+    error = checkTarget(target, isThere);
   if (error.empty() && isThere)
     error = checkReplaceable(target, isEmpty);
   if (error.empty())
@@ -264,7 +264,7 @@ std::string StagedFolder::open(const std::string &path, int64_t bytes) {
 std::string StagedFolder::replace() {
   std::string staging = stagingPath(target), former = formerPath(target);
   bool isThere = false, isEmpty = true;
-  std::string error = checkPlace(target, isThere);
+  std::string error = checkTarget(target, isThere);
   if (error.empty() && isThere)
     error = checkReplaceable(target, isEmpty);
   if (!error.empty())

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder is written beside its place, PATH.partial, and then takes the place
-// of what is there by one rename, so that PATH has all of the former files or
-// all of the new ones, whenever a process or the machine dies.
+// A folder is written beside its path, as PATH.partial, and then takes the
+// place of what is there by one rename, so that PATH has all of the former
+// files or all of the new ones, whenever a process or the machine dies.
 //
 //   PATH.partial  files that are being written; after an exchange, the former
 //                 ones until they are removed
@@ -15,7 +15,7 @@
 //                 at PATH, between the two renames that stand for an exchange
 //
 // The next save of PATH finds what a dead process left there, and mends it;
-// readers look in both places.
+// readers look at both paths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ public:
   /// The final path.
   const std::string &path() const { return target; }
 
-  /// Puts the folder at its place once all files in it are on the disk, and
+  /// Moves the folder to its path once all files in it are on the disk, and
   /// removes what was there. Returns a message, or nothing.
   std::string publish();
 

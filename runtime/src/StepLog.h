@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a run says while it runs: the plan, a line a step, evaluations, remarks.
-// For readers, in columns; or as JSON, an object a line. Only rank 0 speaks.
+// What a run says while it runs: the plan, a line per step, evaluations,
+// remarks. For readers, in columns; or as JSON, an object a line. Only rank 0
+// speaks.
 //
 // Lines of a training step for readers go to standard output, those of a
 // forward program, which has no numbers to show, to standard error. JSON goes
@@ -37,7 +38,7 @@ struct StepRecord {
   double seconds = 0;
   /// Tokens of the batch per second; 0: there are none.
   double tokensPerSecond = 0;
-  /// The part of the device's peak that the step's products and attention got;
+  /// The part of the device's peak that the step's matmuls and attention got;
   /// NaN: the peak is not known.
   double mfu = std::nan("");
   /// Largest resident size of a rank.

@@ -46,7 +46,7 @@ private:
   /// Undoes or refuses a step that is not valid.
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
-  /// Moves results to the arguments that they follow, where they lie elsewhere.
+  /// Moves results to the arguments that they follow, where they are elsewhere.
   Status returnResults();
   /// Remarks on data that does not go on where that of --inputs ended.
   void comparePosition();

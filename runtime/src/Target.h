@@ -9,7 +9,7 @@
 // of a step do, and how blocks of the arena come to the program and back. All
 // else (starting ranks, arguments, the loop over steps, reports) works on the
 // host's arena of the rank. On the host target that is the arena of the program
-// too; on a device it is where blocks stand on their way.
+// too; on a device it is where blocks are on their way.
 //
 // The entry points of the C ABI check their arguments, then call the target.
 //
@@ -69,7 +69,7 @@ public:
   //===--------------------------------------------------------------------===//
 
   virtual uint8_t *arena() = 0;
-  virtual Status launch(tessera_rt_kernel_fn fn, const int64_t *words,
+  virtual Status launch(tessera_rt_kernel_fn fn, const int64_t *args,
                         int64_t extent, int64_t grain) = 0;
   /// `from` and `to` are byte offsets of the first element, starts included.
   virtual Status copyStrided(int64_t elementSize, int32_t rank,
@@ -84,7 +84,7 @@ public:
   virtual bool multiplies(int64_t dtype, int64_t cDtype) const = 0;
   virtual Status matmul(const tessera_rt_matmul_desc &desc, const void *a,
                         const void *b, void *c, tessera_rt_kernel_fn epilogue,
-                        const int64_t *epilogueWords) = 0;
+                        const int64_t *epilogueArgs) = 0;
   virtual Status scaledMatmul(const ScaledMatmul &call) = 0;
   virtual Status attention(const AttentionCall &call, void *out,
                            float *logsumexp) = 0;

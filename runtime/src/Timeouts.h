@@ -31,7 +31,7 @@ struct Timeouts {
   /// Bytes per second that the slowest disk writes; 0: writing gets no time of
   /// its own.
   double saveSpeed = 10e6;
-  /// Until ranks that are told to end after a failure are killed.
+  /// Until ranks that are asked to end after a failure are killed.
   double exit = 1;
 
   /// The timeout of a save of so many bytes.

@@ -131,10 +131,10 @@ void TokenSource::fill(const Value &value, bool isHeldOut, int64_t sequence,
 
 std::string TokenSource::checkRange(ThreadPool &pool, int64_t begin,
                                     int64_t end) const {
-  constexpr int64_t piece = 64 << 10;
+  constexpr int64_t chunk = 64 << 10;
   std::atomic<int64_t> bad{INT64_MAX};
-  pool.forEach((end - begin + piece - 1) / piece, [&](int64_t task, int) {
-    int64_t from = begin + task * piece, to = std::min(from + piece, end);
+  pool.forEach((end - begin + chunk - 1) / chunk, [&](int64_t task, int) {
+    int64_t from = begin + task * chunk, to = std::min(from + chunk, end);
     for (int64_t i = from; i < to; ++i) {
       if (token(i) < shape.vocab)
         continue;

@@ -8,7 +8,7 @@
 // The source of tokens and labels: the bytes of a text, a flat file of ids, or
 // made-up ids.
 //
-// The data is cut into sequences of the program's length L: sequence i is the
+// The data is split into sequences of the program's length L: sequence i is the
 // tokens iL .. iL + L - 1, its labels are the same one position later. What is
 // left over at the end is not read. A batch is the next B sequences, whatever
 // the number of ranks and micro-batches: row r of a batch, counted over all
@@ -43,7 +43,7 @@ struct BatchShape {
 std::string findBatchShape(const std::vector<const Value *> &values,
                            BatchShape &shape);
 
-/// One file, or made-up ids, cut into sequences.
+/// One file, or made-up ids, split into sequences.
 class TokenSource {
 public:
   /// Opens a file; `dataFormat` as in Options, or empty. Returns a message, or

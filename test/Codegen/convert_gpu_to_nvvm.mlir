@@ -14,7 +14,7 @@
 // CHECK: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier
 // CHECK: llvm.call @__nv_expf
-// The step launches by number: words, their count, grid, block, shared memory.
+// The step launches by number: packed arguments, their count, grid, block, shared memory.
 // CHECK-LABEL: llvm.func @tessera_program_step
 // CHECK-DAG: llvm.mlir.constant(0 : i32)
 // CHECK-DAG: llvm.mlir.constant(7 : i64)

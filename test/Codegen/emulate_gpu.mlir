@@ -13,7 +13,7 @@
 // CHECK: call @tessera_emu_barrier() : () -> ()
 // CHECK: return
 
-// Its entry takes words apart; exp is a polynomial as on the host. The program
+// Its entry unpacks its arguments; exp is a polynomial as on the host. The program
 // has no images.
 // LLVM-DAG: llvm.mlir.global external constant @tessera_program_num_images(0 : i32)
 // LLVM-DAG: llvm.func @tessera_emu_shared() -> !llvm.ptr

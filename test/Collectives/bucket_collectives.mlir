@@ -11,7 +11,7 @@ dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [
   [array<f64: 2.0, 3.3e-7, 1.0e11>], [array<f64: 4.0, 3.3e-7, 1.0e11>],
   array<f64: 7.0e-7, 7.0e-7, 1.0, 1.0>]}
 
-// Two gradients and a scalar. What reads one of them goes behind the bucket.
+// Two gradients and a scalar. What reads one of them goes after the bucket.
 // CHECK-LABEL: func.func @gradients
 // CHECK-NEXT: %[[A:.*]] = arith.negf %arg0
 // CHECK-NEXT: %[[B:.*]] = arith.negf %arg1

@@ -3,7 +3,7 @@
 // RUN:   --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' -o /dev/null
 
 dist.mesh @mesh ["x"=4]
-// 96 bytes in one collective are what the product takes.
+// 96 bytes in one collective are what the matmul takes.
 func.func @within(%x: tensor<4x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<64x4xf32>)
     -> tensor<4x4xf32> attributes {dist.budget = {max_bytes = 96, max_collectives = 1, no_full_gather}} {
   %0 = nn.einsum "ik,kj->ij" %x, %w : tensor<4x64xf32>, tensor<64x4xf32> -> tensor<4x4xf32>

@@ -41,7 +41,7 @@ func.func @one_axis(%a: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh, [
 
 // -----
 
-// The second step of two, behind a reduce-scatter and a reduction over the rest.
+// The second step of two, after a reduce-scatter and a reduction over the rest.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @steps(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>})
     -> tensor<8x4xf32> attributes {dist.local} {
@@ -55,7 +55,7 @@ func.func @steps(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{},
 
 // -----
 
-// In a bucket and in a loop over micro-batches, of what stands outside.
+// In a bucket and in a loop over micro-batches, of what is outside.
 dist.mesh @mesh ["x"=4]
 #x = #dist.sharding<@mesh, [{"x"}]>
 func.func @bucket(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %p: tensor<2xf32> {dist.sharding = #x}, %q: tensor<2xf32> {dist.sharding = #x})
@@ -76,7 +76,7 @@ func.func @bucket(%a: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}
 
 // -----
 
-// What depends on a device's place differs along that axis.
+// What depends on a device's coordinate differs along that axis.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @offset(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>})
     -> (tensor<8x4xf32>, tensor<2x4xf32>) attributes {dist.local} {

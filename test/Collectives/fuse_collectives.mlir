@@ -190,7 +190,7 @@ func.func @cast_down(%a: tensor<2x4xf32>) -> tensor<8x4xbf16> attributes {dist.l
   return %1 : tensor<8x4xbf16>
 }
 
-// REMARK-DAG: [Passed] FuseCollectives {{.*}}"cast behind it"
+// REMARK-DAG: [Passed] FuseCollectives {{.*}}"cast after it"
 // CHECK-LABEL: func.func @cast_up(
 // CHECK: %[[G:.*]] = dist.all_to_all %{{.*}} gather 0 split 1 over <{"x"}> on @mesh : tensor<2x4xbf16> -> tensor<8x1xbf16>
 // CHECK-NEXT: %[[C:.*]] = arith.extf %[[G]] : tensor<8x1xbf16> to tensor<8x1xf32>

@@ -1,5 +1,5 @@
-// Gathers that each iteration of a loop waits for stand before it, if memory
-// allows. Three runs, and one more behind the loop; a gather takes 1.32 us, work
+// Gathers that each iteration of a loop waits for are before it, if memory
+// allows. Three runs, and one more after the loop; a gather takes 1.32 us, work
 // beside it in an iteration there is none.
 // RUN: tessera-opt %s --dist-overlap-collectives=slack-bytes=65536 --remarks-filter='partition.*' --remark-policy=all -o %t 2> %t.remarks
 // RUN: FileCheck %s < %t

@@ -28,13 +28,13 @@ func.func @gradients(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>,
 }
 
 // A weight's gradient goes before what waits for the sum of the input's.
-// CHECK-LABEL: func.func @work_behind_goes_first
+// CHECK-LABEL: func.func @later_work_goes_first
 // CHECK: %[[A:.*]] = math.exp %arg0
 // CHECK: %[[F:.*]] = dist.start %[[A]]
 // CHECK: math.sin
 // CHECK: dist.wait %[[F]], %[[A]]
 // CHECK-NEXT: math.cos
-func.func @work_behind_goes_first(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {dist.local} {
+func.func @later_work_goes_first(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {dist.local} {
   %0 = math.exp %x : tensor<16xf32>
   %1 = dist.all_reduce <sum> %0 over <{"tp"}> on @mesh : tensor<16xf32> -> tensor<16xf32>
   %2 = math.cos %1 : tensor<16xf32>
@@ -74,7 +74,7 @@ func.func @one_layer_ahead(%w0: tensor<32xf32> {nn.param = "blocks.0.w"}, %w1: t
   return %7 : tensor<64xf32>
 }
 
-// An optimizer writes over the parameter behind the gather that reads it.
+// An optimizer writes over the parameter after the gather that reads it.
 // CHECK-LABEL: func.func @donated
 // CHECK: dist.wait %{{.*}}, %arg0
 // CHECK: arith.subf %arg0, %arg1

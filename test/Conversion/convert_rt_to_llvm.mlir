@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --rt-convert-to-llvm | FileCheck %s
 
 module attributes {rt.manifest = "{}"} {
-// Descriptors are constants, words are on the stack, each status is checked.
+// Descriptors are constants, packed arguments are on the stack, each status is checked.
 // CHECK-DAG: llvm.mlir.global external constant @tessera_program_manifest("{}\00")
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_1(dense<[0, 0, 1, 8, 4, 16, 16, 4, 4, 0, 0, 0, 0, 0, 0]> : tensor<15xi64>)
 // CHECK-DAG: llvm.mlir.global internal constant @descriptor_0(dense<[1, 2]> : tensor<2xi64>)
@@ -10,7 +10,7 @@ module attributes {rt.manifest = "{}"} {
 // CHECK-DAG: llvm.func @tessera_rt_all_reduce_start(!llvm.ptr, i32, i64, !llvm.ptr, i32, i32, i32, i64, i64, i64) -> i32
 // CHECK-DAG: llvm.func @tessera_rt_wait(!llvm.ptr, i32) -> i32
 
-// The entry of a kernel takes words apart; the kernel's tensors do not alias.
+// The entry of a kernel unpacks its arguments; the kernel's tensors do not alias.
 // CHECK-DAG: llvm.func internal @exp_entry(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK: llvm.func internal @exp(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) attributes {no_inline
 // No call of a library for the exponential.

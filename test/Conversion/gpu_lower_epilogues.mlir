@@ -4,7 +4,7 @@
 // RUN: diff %t.mlir %t.again.mlir
 // RUN: tessera-opt %t.mlir --split-input-file --rt-convert-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// A residual lies elsewhere: its offset, nothing is copied.
+// A residual is elsewhere: its offset, nothing is copied.
 // CHECK-LABEL: func.func @step()
 // CHECK-NEXT: rt.call_matmul_fused <bias> <{{.*}}> bf16 -> bf16 at [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}] add {{[0-9]+}} bias {{[0-9]+}} : bf16
 // CHECK-NEXT: return

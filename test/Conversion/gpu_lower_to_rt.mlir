@@ -4,7 +4,7 @@
 // RUN: tessera-opt %t.mlir --split-input-file -o %t.again.mlir
 // RUN: diff %t.mlir %t.again.mlir
 
-// Elementwise ops: a flat grid, 16 bytes a thread, 8 elements of bf16.
+// Elementwise ops: a flat grid, 16 bytes per thread, 8 elements of bf16.
 // CHECK: module attributes {rt.manifest = "{{.*}}\22target\22:\22cuda\22{{.*}}", rt.target = "cuda"}
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @kernel_0(%[[X:[a-z0-9]+]]: memref<8192xbf16>, %[[Y:[a-z0-9]+]]: memref<8192xbf16>) kernel attributes {known_block_size = array<i32: 256, 1, 1>}

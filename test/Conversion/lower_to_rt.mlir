@@ -44,7 +44,7 @@ func.func @in_place(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32>
 
 dist.mesh @mesh ["dp"=2, "tp"=2]
 
-// Collectives with the digits of their axes, sequence numbers in program order.
+// Collectives with the strides and sizes of their axes, sequence numbers in program order.
 // The manifest has the shardings.
 // CHECK: \22sharding\22:{{\[\[}}{\22size\22:2,\22stride\22:2}],[]]
 // CHECK-LABEL: func.func @step()
@@ -116,8 +116,8 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Micro-batches are a loop over calls; a sum lies in one place, to which a
-// product is added there.
+// Micro-batches are a loop over calls; a sum has one offset, to which a
+// matmul is added there.
 // The zeros that it begins with are no table in the program.
 // CHECK-NOT: memref.global
 // CHECK-LABEL: func.func @step()

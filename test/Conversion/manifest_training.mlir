@@ -2,7 +2,7 @@
 
 // State, the parameter that a master copy starts as, which result follows an
 // argument, and the plan for readers. Moments have a parameter, but not its
-// numbers; a result is named after the argument whose place it takes.
+// numbers; a result is named after the argument that is donated to it.
 // CHECK: rt.manifest = "
 // CHECK-SAME: {{{[^}]*}}\22donate\22:0{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b\22{{[^}]*}}\22role\22:\22param\22
 // CHECK-SAME: {{{[^}]*}}\22donate\22:1{{[^}]*}}\22init\22:{\22kind\22:\22zeros\22}{{[^}]*}}\22name\22:\22b.m\22,\22offset\22{{[^}]*}}\22role\22:\22state\22

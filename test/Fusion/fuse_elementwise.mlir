@@ -48,7 +48,7 @@ func.func @copies(%x: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<2x4x8xf32>) {
   return %0, %1 : tensor<8x4xf32>, tensor<2x4x8xf32>
 }
 
-// A constant that a call reads gets a place; one that linalg reads does not.
+// A constant that a call reads gets memory; one that linalg reads does not.
 // CHECK-LABEL: func.func @constants
 // CHECK: %[[C:.*]] = arith.constant dense<{{.*}}> : tensor<2x2xf32>
 // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[C]]

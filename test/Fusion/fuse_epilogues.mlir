@@ -2,7 +2,7 @@
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(func.func(rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise,rt-fuse-epilogues))' | FileCheck %s --check-prefix=HOST
 // HOST-NOT: rt.matmul_fused
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(rt-set-target{target=cuda},func.func(rt-convert-nn,rt-fuse-matmul-beta,rt-fuse-elementwise,rt-fuse-epilogues))' --remarks-filter=conversion -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: remark: [Passed] ProductTakes {{.*}}Columns=32, Reason=bias, Rows=16
+// REMARK: remark: [Passed] FuseEpilogue {{.*}}Columns=32, Reason=bias, Rows=16
 
 dist.mesh @mesh ["tp"=2]
 
@@ -75,7 +75,7 @@ func.func @gelu_alone(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: tensor<3
   return %p2, %q2, %r1, %r2, %s1, %s2 : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>
 }
 
-// A residual that goes on: read by the product instead of a kernel.
+// A residual that goes on: read by the matmul instead of a kernel.
 // CHECK-LABEL: func.func @residual(
 // CHECK: %[[S:.*]] = rt.matmul_fused <bias> %arg0, %arg1 <{{.*}}> init %arg3 : tensor<16x32xbf16> bias %arg2 : tensor<32xbf16>
 // CHECK: linalg.generic {{.*}} ins(%[[S]]
@@ -98,7 +98,7 @@ func.func @residual_within(%x: tensor<16x24xbf16>, %w: tensor<24x32xbf16>, %r: t
   return %4 : tensor<16x32xbf16>
 }
 
-// Products that are added: each to the one before, in bf16 too.
+// Matmuls that are added: each to the one before, in bf16 too.
 // CHECK-LABEL: func.func @three(
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1
 // CHECK: %[[B:.*]] = rt.matmul_fused <none> %arg2, %arg3 <{{.*}}> init %[[A]] : tensor<16x32xbf16>
@@ -113,7 +113,7 @@ func.func @three(%a: tensor<16x24xbf16>, %u: tensor<24x32xbf16>, %b: tensor<16x2
   return %4 : tensor<16x32xbf16>
 }
 
-// Two tensors and a product, and a product that others read, are a kernel's.
+// Two tensors and a matmul, and a matmul that others read, are a kernel's.
 // CHECK-LABEL: func.func @too_many(
 // CHECK-NOT: rt.matmul_fused
 func.func @too_many(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %r: tensor<16x32xf32>, %s: tensor<16x32xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>) {
@@ -125,7 +125,7 @@ func.func @too_many(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %r: tensor<16x
   return %2, %3, %4 : tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>
 }
 
-// Parts of a product are reduced between devices before the bias.
+// Parts of a matmul are reduced between devices before the bias.
 // CHECK-LABEL: func.func @reduced_between(
 // CHECK-NOT: rt.matmul_fused
 func.func @reduced_between(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: tensor<32xf32>) -> tensor<16x32xf32> attributes {dist.local} {
@@ -137,7 +137,7 @@ func.func @reduced_between(%x: tensor<16x24xf32>, %w: tensor<24x32xf32>, %b: ten
 }
 
 // The sums of the columns of either operand; where they are read before the
-// product, it moves up to them.
+// matmul, it moves up to them.
 // CHECK-LABEL: func.func @sums(
 // CHECK: %[[P:.*]], %[[SX:.*]] = rt.matmul_fused <lhs_sums> %arg0, %arg1 <{{.*}}> : {{.*}} -> tensor<24x32xf32> extra tensor<24xf32>
 // CHECK: %[[E:.*]] = math.exp
@@ -151,7 +151,7 @@ func.func @sums(%x: tensor<16x24xbf16>, %g: tensor<16x32xbf16>) -> (tensor<24x32
   return %3, %2 : tensor<24x32xf32>, tensor<24xf32>
 }
 
-// Not where the product needs what the sums become, not sums of rows, not of
+// Not where the matmul needs what the sums become, not sums of rows, not of
 // squares, not sums that start with something.
 // CHECK-LABEL: func.func @no_sums(
 // CHECK-NOT: rt.matmul_fused
@@ -169,7 +169,7 @@ func.func @no_sums(%x: tensor<16x24xf32>, %y: tensor<24xf32>, %g: tensor<16x32xf
 }
 
 // Sums that a kernel carries along, because it makes the tensor, stay with it;
-// those of what a library makes are the product's.
+// those of what a library makes are the matmul's.
 // CHECK-LABEL: func.func @carried(
 // CHECK: %[[T:.*]] = linalg.generic
 // CHECK: math.exp
@@ -186,7 +186,7 @@ func.func @carried(%x: tensor<8192x24xf32>, %g: tensor<8192x32xf32>, %u: tensor<
   return %2, %1, %5, %4 : tensor<24x32xf32>, tensor<32xf32>, tensor<24x32xf32>, tensor<32xf32>
 }
 
-// Without a weight's gradient the product that makes the tensor sums it.
+// Without a weight's gradient the matmul that makes the tensor sums it.
 // CHECK-LABEL: func.func @sums_of_result(
 // CHECK: %[[DX:.*]], %[[DB:.*]] = rt.matmul_fused <gelu_gradient> %arg0, %arg1 <{{.*}}> argument %arg2 : tensor<16x32xf32> : {{.*}} -> tensor<16x32xf32> extra tensor<32xf32>
 // CHECK: return %[[DX]], %[[DB]]

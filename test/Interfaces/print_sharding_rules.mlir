@@ -6,7 +6,7 @@ func.func @elementwise(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %c: i1) {
   %0 = arith.addf %x, %y : tensor<8x16xf32>
   // expected-remark @+1 {{; partial sum in {0, 1}}}
   %1 = arith.subf %x, %y : tensor<8x16xf32>
-  // Products: exactly one.
+  // Matmuls: exactly one.
   // expected-remark @+1 {{; partial sum in {0} {1}}}
   %2 = arith.mulf %x, %y : tensor<8x16xf32>
   // A divisor may be 0, and 0 / 0 is NaN.
@@ -40,7 +40,7 @@ func.func @shapes(%x: tensor<32x6xf32>, %y: tensor<4x8x6xf32>) {
   %0 = tensor.expand_shape %x [[0, 1], [2]] output_shape [4, 8, 6] : tensor<32x6xf32> into tensor<4x8x6xf32>
   // expected-remark @+1 {{([i,j,k])->([ij,k]) {i=4, j=8, k=6}; partial sum in {0}}}
   %1 = tensor.collapse_shape %y [[0, 1], [2]] : tensor<4x8x6xf32> into tensor<32x6xf32>
-  // What is cut is replicated, what is taken whole is not.
+  // What is sliced is replicated, what is taken whole is not.
   // expected-remark @+1 {{([i,k])->([j,k]) {i=32 replicated, j=4 replicated, k=6}; partial sum in {0}}}
   %2 = tensor.extract_slice %x[8, 0] [4, 6] [1, 1] : tensor<32x6xf32> to tensor<4x6xf32>
   // expected-remark @+1 {{([k,j],[l,j])->([i,j]) {i=36 replicated, j=6, k=4 replicated, l=32 replicated}; partial sum in {0, 1}}}

@@ -11,8 +11,8 @@ func.func @linear(%x: tensor<2x4x16xf32>, %w: tensor<16x3x4xf32>) -> tensor<2x4x
 }
 
 // Where dimensions cannot be collapsed, the smaller operand is copied.
-// REMARK-COUNT-1: remark: [Missed] ProductNeedsCopy {{.*}} CopiedBytes=96, Reason="dimensions of a group do not lie together"
-// REMARK-NOT: ProductNeedsCopy
+// REMARK-COUNT-1: remark: [Missed] MatmulNeedsCopy {{.*}} CopiedBytes=96, Reason="dimensions of a group are not contiguous"
+// REMARK-NOT: MatmulNeedsCopy
 // CHECK-LABEL: func.func @copied
 // CHECK: %[[W:.*]] = rt.copy %arg1 strides [3, 6, 1] base 0 : tensor<4x2x3xf32> -> tensor<2x4x3xf32>
 // CHECK: rt.matmul %arg0, %[[W]] <batch = 1, m = 8, n = 3, k = 8,
@@ -38,7 +38,7 @@ func.func @integers(%x: tensor<4x8xi32>, %w: tensor<8x2xi32>) -> tensor<4x2xi32>
   return %0 : tensor<4x2xi32>
 }
 
-// linalg's own products; what a product adds to is added.
+// linalg's own matmuls; what a matmul adds to is added.
 // CHECK-LABEL: func.func @linalg
 // CHECK: %[[P:.*]] = rt.matmul %arg0, %arg1 <batch = 1, m = 4, n = 2, k = 8,
 // CHECK: %[[Q:.*]] = rt.matmul %[[P]], %arg2 <batch = 1, m = 4, n = 2, k = 2, {{.*}} trans_b = 1>
@@ -160,7 +160,7 @@ func.func @movement(%x: tensor<4x8xf32>) -> (tensor<2x3xf32>, tensor<8x8xf32>, t
 
 // -----
 
-// The library has no f64: products and a softmax in f64.
+// The library has no f64: matmuls and a softmax in f64.
 // CHECK-LABEL: func.func @attention_f64
 // CHECK-NOT: rt.attention
 // CHECK-NOT: arith.truncf

@@ -5,7 +5,7 @@
 
 // The host multiplies what is there; a GPU along contiguous rows, so that the
 // weight is transposed.
-// REMARK: ProductNeedsTranspose {{.*}} CopiedBytes=512
+// REMARK: MatmulNeedsTranspose {{.*}} CopiedBytes=512
 // CHECK-LABEL: func.func @layer
 // CHECK-NEXT: rt.scaled_matmul %arg0, %arg1 scales %arg2, %arg3 <{{.*}} lda = 32, ldb = 16, {{.*}} trans_a = 0, trans_b = 0>
 // CUDA-LABEL: func.func @layer
@@ -35,7 +35,7 @@ func.func @weight_gradient(%x: tensor<16x32xf8E4M3FN>, %g: tensor<16x48xf8E5M2>,
 
 // -----
 
-// What two products read is transposed once.
+// What two matmuls read is transposed once.
 // CUDA-LABEL: func.func @shared
 // CUDA: %[[X:.*]] = rt.copy %arg0 strides
 // CUDA: rt.scaled_matmul %[[X]],
@@ -60,7 +60,7 @@ func.func @swapped(%x: tensor<48x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %sx: te
 // -----
 
 // Sizes that cuBLASLt does not multiply in 8 bits are multiplied in bf16.
-// REMARK: ProductInBF16 {{.*}} K=24
+// REMARK: MatmulInBF16 {{.*}} K=24
 // CHECK-LABEL: func.func @odd
 // CHECK-NEXT: rt.scaled_matmul
 // CUDA-LABEL: func.func @odd

@@ -14,7 +14,7 @@ func.func @one(%x: tensor<1x4x8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// Of four, three are a loop that adds to zeros; the last one stands behind it.
+// Of four, three are a loop that adds to zeros; the last one is after it.
 // A vector's slice is a scalar.
 // CHECK-LABEL: func.func @four
 // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
@@ -44,7 +44,7 @@ func.func @four(%x: tensor<4x4x8xf32>, %n: tensor<4xi32>) -> (tensor<8xf32>, ten
   return %0#0, %0#1 : tensor<8xf32>, tensor<i32>
 }
 
-// Each is added where it is made, not behind the others: %g is free before %h is
+// Each is added where it is made, not after the others: %g is free before %h is
 // made.
 // CHECK-LABEL: func.func @where_made
 // CHECK: scf.for

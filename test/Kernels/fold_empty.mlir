@@ -3,8 +3,8 @@
 // CHECK-LABEL: func.func @f
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<f32>
 // CHECK-DAG: %[[LEAST:.*]] = arith.constant dense<0xFF800000> : tensor<3xf32>
-// CHECK-DAG: %[[PRODUCT:.*]] = arith.constant dense<0.000000e+00> : tensor<3x3xf32>
-// CHECK: return %arg0, %[[ZERO]], %[[LEAST]], %[[PRODUCT]], %{{.*}} :
+// CHECK-DAG: %[[EINSUM:.*]] = arith.constant dense<0.000000e+00> : tensor<3x3xf32>
+// CHECK: return %arg0, %[[ZERO]], %[[LEAST]], %[[EINSUM]], %{{.*}} :
 func.func @f(%x: tensor<4x3xf32>, %n: tensor<0x3xf32>) -> (tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<3x3xf32>, tensor<0x3xf32>) {
   %0 = arith.addf %n, %n : tensor<0x3xf32>
   %1 = tensor.concat dim(0) %x, %n : (tensor<4x3xf32>, tensor<0x3xf32>) -> tensor<4x3xf32>

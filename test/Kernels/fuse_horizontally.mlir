@@ -2,7 +2,7 @@
 
 // The norm of each gradient is small, and its update is a result: two launches,
 // with the sum of the norms between them. What is read twice is one argument; a
-// result may lie over what only its own kernel reads.
+// result may overwrite what only its own kernel reads.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[P:.*]]: tensor<8xf32>, %[[Q:.*]]: tensor<4xf32>, %[[G:.*]]: tensor<8xf32>, %[[H:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[N:.*]]:2 = rt.kernel @batch_0(%[[G]], %[[H]])
@@ -139,7 +139,7 @@ module attributes {rt.target = "cuda"} {
 // -----
 
 // Small kernels side by side are one launch, though what they read ends there;
-// views of what they make come behind it.
+// views of what they make come after it.
 // CHECK-LABEL: func.func @neighbours(
 // CHECK-NEXT: %[[P:.*]]:2 = rt.kernel @parts(
 // CHECK-NEXT: %[[S:.*]]:2 = rt.kernel @batch_0(%[[P]]#0, %[[P]]#1)

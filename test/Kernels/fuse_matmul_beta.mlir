@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --rt-convert-nn --rt-fuse-matmul-beta | FileCheck %s
 
-// Three products that are only added up: each is added onto the one before.
+// Three matmuls that are only added up: each is added onto the one before.
 // CHECK-LABEL: func.func @three_uses
 // CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1 <{{.*}}> :
 // CHECK: %[[B:.*]] = rt.matmul %arg2, %arg3 <{{.*}}> init %[[A]] : tensor<8x16xf32>

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s --split-input-file --rt-outline-kernels | FileCheck %s
 
 // What threads of a row all read must not be written over while some of them still
-// read it: the sums (one element a row) get a place of their own, the rows may lie
+// read it: the sums (one element a row) get memory of their own, the rows may be
 // over %x. On the host, where a row is one thread's, both may.
 // CHECK-LABEL: func.func private @kernel_0(
 // CHECK-SAME: tensor<64xf32>, %{{.*}}: tensor<64x128xf32>) -> (tensor<64xf32>, tensor<64x128xf32>) attributes {rt.kernel, rt.reuse = array<i64: 1, 1>, rt.rows = 64 : i64}

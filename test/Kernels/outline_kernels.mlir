@@ -57,7 +57,7 @@ func.func @one_dimension(%s: tensor<f32>, %x: tensor<1x683xf32>, %y: tensor<1x34
 
 // -----
 
-// A path that leaves a group and comes back splits it: the product stands
+// A path that leaves a group and comes back splits it: the matmul is
 // between.
 // CHECK-LABEL: func.func @no_cycle
 // CHECK: %[[E:.*]] = rt.kernel @kernel_0(%arg0)

@@ -12,7 +12,7 @@ func.func private @apart(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// Arguments stay; the first result may not lie over one. Later ones go over what
+// Arguments stay; the first result may not overwrite one. Later ones go over what
 // dies, and take turns where they may not.
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME: rt.arena_bytes = 192 : i64
@@ -30,7 +30,7 @@ func.func @chain(%x: tensor<16xf32> {nn.param = "x"}) -> tensor<16xf32> {
   return %3 : tensor<16xf32>
 }
 
-// A view lies where its source lies and keeps it alive.
+// A view is where its source is and keeps it alive.
 // CHECK-LABEL: func.func @views
 // CHECK: rt.kernel @over(%arg0) {rt.offsets = array<i64: [[A:[0-9]+]]>}
 // CHECK: tensor.expand_shape {{.*}} {rt.offsets = array<i64: [[A]]>}
@@ -63,8 +63,8 @@ func.func private @k(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// Both sides of a collective keep their places while it runs: what is computed
-// meanwhile lies elsewhere. An all-reduce writes over a source that dies.
+// Both sides of a collective keep their offsets while it runs: what is computed
+// meanwhile is elsewhere. An all-reduce writes over a source that dies.
 // CHECK-LABEL: func.func @in_flight
 // CHECK-SAME: activations = 128 : i64, gathered = 128
 // CHECK: rt.kernel @k(%arg0) {rt.offsets = array<i64: [[S:[0-9]+]]>}
@@ -102,7 +102,7 @@ func.func private @zeros() -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
 
-// What a loop carries lies in one place; what is read in it from outside lives
+// What a loop carries has one offset; what is read in it from outside lives
 // to its end, what its body makes within it.
 // CHECK-LABEL: func.func @loop
 // CHECK: rt.kernel @zeros() {rt.offsets = array<i64: [[SUM:[0-9]+]]>}
@@ -128,7 +128,7 @@ func.func @loop(%x: tensor<16xf32>) -> tensor<16xf32> {
 }
 
 // A sum that may not be written over what it is added to is copied there; so is
-// an argument that a loop starts with. Two that change places go by a third.
+// an argument that a loop starts with. Two that exchange their memory go by a third.
 // CHECK-LABEL: func.func @carried_copies
 // CHECK: %[[I:.*]] = rt.copy %arg0 {{.*}} {rt.offsets = array<i64: [[A:[0-9]+]]>}
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[I]], %[[P:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}})
@@ -149,7 +149,7 @@ func.func @carried_copies(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16x
   return %r#0, %r#1, %r#2 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
-// A donated argument's place is the result's. What the update reads besides, of
+// A donated argument's memory is the result's. What the update reads besides, of
 // the same shape, is a gradient.
 // CHECK-LABEL: func.func @donated
 // CHECK-SAME: gradients = 64 : i64, inputs = 64 : i64, optimizer_state = 64 : i64, parameters = 64 : i64, workspace = 0
@@ -165,7 +165,7 @@ func.func @donated(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64}, %
   return %0#0, %0#1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// One that is returned as it is needs nothing; a value that lies elsewhere for
+// One that is returned as it is needs nothing; a value that is elsewhere for
 // good is copied into its place at the end.
 // CHECK-LABEL: func.func @passed_on
 // CHECK-SAME: rt.offsets = array<i64: {{[0-9]+}}, [[Q:[0-9]+]], {{[0-9]+}}>
@@ -178,7 +178,7 @@ func.func @passed_on(%p: tensor<16xf32> {nn.param = "p", dist.donate = 0 : i64},
 // -----
 
 // What is sent side by side is made there: no copy is left, neither there nor
-// back. A product that adds to a sum takes the sum's place along; what does not
+// back. A matmul that adds to a sum reuses the sum's memory; what does not
 // begin at a multiple of 64 bytes is copied.
 dist.mesh @mesh ["x"=2]
 func.func private @fill() -> tensor<16xf32>

@@ -6,7 +6,7 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
 
-// 64 bytes stand behind each block. The argument keeps its contents, the result
+// 64 guard bytes follow each block. The argument keeps its contents, the result
 // is not forgotten, what is between is forgotten when it begins and ends.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: rt.arena_bytes = 384
@@ -14,7 +14,7 @@ func.func private @over(%x: tensor<16xf32>) -> tensor<16xf32>
 // CHECK: rt.copy {{.*}} {rt.begins = array<i64: 256, 64, 1>, rt.ends = array<i64: 128, 64, 1>, rt.offsets = array<i64: 256>}
 // CHECK: return {rt.ends = array<i64: 0, 64, 0, 256, 64, 0>}
 
-// Without reuse nothing lies over anything.
+// Without reuse nothing overwrites anything.
 // APART-LABEL: func.func @step
 // APART-SAME: rt.arena_bytes = 256
 // APART: rt.kernel @over(%arg0) {rt.offsets = array<i64: 64>}

@@ -52,7 +52,7 @@ func.func @two_axes(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh,
 }
 
 // A small contracted dimension (8) is cheaper to gather than its result
-// (512 x 512) to reduce: 2 x 12 KiB against 1.5 MiB a device.
+// (512 x 512) to reduce: 2 x 12 KiB against 1.5 MiB per device.
 // CHECK-LABEL: func.func @small_contracted
 // CHECK-COUNT-2: dist.all_gather
 // CHECK-NOT: dist.{{all|reduce}}
@@ -139,13 +139,13 @@ func.func @merge_axis(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh,
   return %0 : tensor<8xf32>
 }
 
-// The sum of two row-parallel products is reduced once.
-// CHECK-LABEL: func.func @two_products
+// The sum of two row-parallel matmuls is reduced once.
+// CHECK-LABEL: func.func @two_matmuls
 // CHECK-COUNT-2: nn.einsum
 // CHECK-NEXT: %[[S:.*]] = arith.addf
 // CHECK-NEXT: %[[R:.*]] = dist.all_reduce <sum> %[[S]] over <{"x"}>
 // CHECK-NEXT: return %[[R]]
-func.func @two_products(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
+func.func @two_matmuls(%x: tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>},
     %w: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},
     %v: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<16x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {

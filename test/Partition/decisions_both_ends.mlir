@@ -1,12 +1,12 @@
-// How a product is run weighs the reshards of its operands and that of its
+// How a matmul is run weighs the reshards of its operands and that of its
 // result. Bytes are those that a device receives.
 // RUN: tessera-opt %s --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' --remarks-filter=partition 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// Both ends count: the product is computed where its operands are, and its
-// result moves, 48 MiB a device. To move the operands to where the result is
+// Both ends count: the matmul is computed where its operands are, and its
+// result moves, 48 MiB per device. To move the operands to where the result is
 // wanted would take 192 MiB.
 // REMARK: nn.einsum runs with m {"x"}, n {"y"}", bytes=50331648
 // CHECK-LABEL: func.func @swapped
@@ -121,7 +121,7 @@ func.func @contracted_to_columns(%x: tensor<512x65536xf32> {dist.sharding = #dis
   return %0 : tensor<512x512xf32>
 }
 
-// A user's own layout of the product leads to the same.
+// A user's own sharding of the matmul leads to the same.
 // CHECK-LABEL: func.func @swapped_by_hand
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2048x8192xf32> {{.*}} %[[W:[a-z0-9]+]]: tensor<8192x4096xf32>
 // CHECK-NEXT: %[[Y:.*]] = nn.einsum "mk,kn->mn" %[[X]], %[[W]]

@@ -22,7 +22,7 @@ func.func @padded(%a: tensor<8x4xf32> {dist.global_shape = array<i64: 7, 4>, dis
   return
 }
 
-// One offset for each shard size; a splat has any size, another constant is cut.
+// One offset for each shard size; a splat has any size, another constant is sliced.
 // CHECK-LABEL: func.func @positions(
 // CHECK: %[[O:.*]] = dist.axis_offset <{"x"}> size 2 on @mesh
 // CHECK-NOT: dist.axis_offset

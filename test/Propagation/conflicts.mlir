@@ -17,7 +17,7 @@ func.func @operand_order(
   return %0 : tensor<16xf32>
 }
 
-// What both have in common goes on; the rest is settled by order.
+// What both have in common goes on; the rest is resolved by order.
 // CHECK-LABEL: func @common_prefix
 // CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
 func.func @common_prefix(
@@ -30,7 +30,7 @@ func.func @common_prefix(
   return %0 : tensor<16xf32>
 }
 
-// One axis for two dimensions of the product. Gathering the small weight is
+// One axis for two dimensions of the matmul. Gathering the small weight is
 // cheaper than reducing the large result.
 // Gathering 16x8 f32 over 4 devices takes 384 bytes; exchanging 64x16 takes 768
 // and reducing 64x8 takes 3072.

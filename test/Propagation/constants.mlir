@@ -34,7 +34,7 @@ func.func @merged(
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// A fill that two ops start from, with the empty tensor behind it. An iota too.
+// A fill that two ops start from, with the empty tensor after it. An iota too.
 // CHECK-LABEL: func @fill_and_iota
 func.func @fill_and_iota(
     %a: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>},

@@ -4,7 +4,7 @@
 // RUN: not tessera-opt %t/external.mlir --dist-prepare-regions 2>&1 | FileCheck %s --check-prefix=EXTERNAL
 
 //--- main.mlir
-// What is dropped is told once.
+// What is dropped is reported once.
 // CHECK-COUNT-1: remark: {{.*}}dist.constraint is dropped: scf.if, in which it is, runs whole on every device
 // CHECK-NOT: remark
 

@@ -12,7 +12,7 @@ func.func @merge(
   return %0 : tensor<32xf32>
 }
 
-// A dimension that is not cut fully holds back what is minor to it.
+// A dimension that is not split fully holds back what is minor to it.
 // CHECK-LABEL: func @merge_major_not_full
 // CHECK-SAME: -> (tensor<64xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>})
 func.func @merge_major_not_full(

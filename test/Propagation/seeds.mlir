@@ -17,7 +17,7 @@ func.func @open_and_closed(
   return %1 : tensor<16x16xf32>
 }
 
-// Priorities: y first, though x stands first.
+// Priorities: y first, though x is first.
 // CHECK-LABEL: func @priorities
 // CHECK-SAME: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}]>}
 // CHECK-SAME: -> (tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})

@@ -10,7 +10,7 @@
 // RUN: tessera-opt %s --dist-select-recompute=policy=full --cse --canonicalize | FileCheck %s --check-prefix=FULL
 
 // Two blocks of x + gelu(x w1) w2, one local program.
-// The first block's gelu is repeated from its product, which is kept; the last
+// The first block's gelu is repeated from its matmul's result, which is kept; the last
 // one's as well.
 
 // NONE-LABEL: func @blocks
@@ -25,7 +25,7 @@
 // SELECTIVE: nn.gelu_backward
 // SELECTIVE-NOT: dist.recompute
 
-// Block by block: the product is repeated from the block's input.
+// Block by block: the matmul is repeated from the block's input.
 // FULL-LABEL: func @blocks
 // FULL: %[[H0:.*]] = nn.einsum "bd,df->bf" %arg0, %arg1
 // FULL: %[[Y0:.*]] = nn.einsum "bf,fd->bd"
@@ -39,7 +39,7 @@
 // FULL: nn.gelu_backward <tanh> %{{.*}}, %[[R0]]
 // FULL-NOT: dist.recompute
 
-// 768 bytes are wanted: two times 64 of sums, and four times 160 of products and
+// 768 bytes are wanted: two times 64 of sums, and four times 160 of matmuls and
 // activations. Two activations must go.
 // AUTO-LABEL: func @blocks
 // AUTO-COUNT-2: dist.recompute

@@ -104,8 +104,8 @@ func.func @caller(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
 }
 
 //--- tp8.check
-// More devices than heads: the major part of tp cuts the KV heads, the rest the
-// query heads of each (padded from 2 to 4); keys have the major part alone.
+// More devices than heads: the major sub-axis of tp shards the KV heads, the rest the
+// query heads of each (padded from 2 to 4); keys have the major sub-axis alone.
 // CHECK: tensor<64x2x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {"tp":(2)4}, {}]>
 // CHECK-SAME: tensor<64x2x16xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp":(1)2}, {}]>
 // CHECK-SAME: tensor<64x160xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"tp"}]>

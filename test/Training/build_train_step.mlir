@@ -51,7 +51,7 @@
 // CHECK: return %[[NW]], %{{.*}}, %[[UNUSED]], %[[NWM]], %[[NWV]], {{.*}}, %[[NEXT]], %[[LOSS]], %[[NORM]], %[[LR]], %[[SUMS]]#1
 
 // A master copy in f32 that starts as its parameter; gradients come out of the
-// products in f32, losses stay in f32.
+// matmuls in f32, losses stay in f32.
 // BF16: func.func @train_step(
 // BF16-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {dist.donate = 0 : i64
 // BF16-SAME: %[[MASTER:[^ ]+]]: tensor<8x4xf32> {dist.donate = 3 : i64, nn.init = #nn.init<normal, 2.000000e-02 : f64>, nn.master, nn.of = "w", nn.state = "w.master"}

@@ -5,7 +5,7 @@
 // RUN: cat %t/zero3.mlir %t/forward.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
 
 // The moments are merged and padded, the parameter is not. The sum of gradients is
-// put into their shape behind the micro-batches, the parameter at the update.
+// put into their shape after the micro-batches, the parameter at the update.
 // ZERO1: func.func @train_step(%[[W:[^ ]+]]: tensor<4x5xf32> {{{.*}}nn.param = "w"}
 // ZERO1-SAME: %[[M:[^ ]+]]: tensor<21xf32> {{{[^}]*}}dist.sharding = #dist.sharding<@mesh, [{"dp"}p2]>, nn.init = #nn.init<zeros>, nn.logical_shape = array<i64: 4, 5>, nn.of = "w", nn.state = "w.m", nn.stored_shape = array<i64: 20>}
 // ZERO1: %[[SUM:.*]]:2 = dist.accumulate 2({{.*}}) {dist.shardings = [unit, #dist.sharding<@mesh, [{?}, {?}]>]} : {{.*}} -> (tensor<f32>, tensor<4x5xf32>)
@@ -25,7 +25,7 @@
 // ZERO2: %[[G:.*]] = tensor.concat
 // ZERO2: dist.yield %{{.*}}, %[[G]]
 
-// The parameter too: it is gathered and cut for its first use, and again for others.
+// The parameter too: it is gathered and sliced for its first use, and again for others.
 // ZERO3: func.func @train_step(%[[W:[^ ]+]]: tensor<21xf32> {{{.*}}dist.sharding = #dist.sharding<@mesh, [{"dp"}p2]>{{.*}}nn.logical_shape = array<i64: 4, 5>, nn.param = "w", nn.stored_shape = array<i64: 20>}
 // ZERO3: dist.accumulate
 // ZERO3: %[[C1:.*]] = dist.constraint %[[W]] <@mesh, [{}]>

@@ -1,11 +1,11 @@
-// What tensor parallelism cuts rests as tiles, one for each of its devices.
+// What tensor parallelism shards is stored as tiles, one for each of its devices.
 // RUN: split-file %s %t
 // RUN: cat %t/zero1.mlir %t/forward.mlir > %t/a.mlir && tessera-opt %t/a.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO1
 // RUN: cat %t/zero3.mlir %t/forward.mlir > %t/c.mlir && tessera-opt %t/c.mlir --dist-build-train-step --dist-shard-training-state | FileCheck %s --check-prefix=ZERO3
 // RUN: tessera-opt %t/c.mlir --tessera-train --tessera-propagate --tessera-partition | FileCheck %s --check-prefix=LOCAL
 // RUN: tessera-opt %t/c.mlir --tessera-train --tessera-propagate --tessera-partition --tessera-kernels | FileCheck %s --check-prefix=KERNELS
 
-// The columns are cut in two: 5 x (2 x 2) become 2 x (5 x 2), and 10 are padded.
+// The columns are split in two: 5 x (2 x 2) become 2 x (5 x 2), and 10 are padded.
 // ZERO1: func.func @train_step(%[[W:[^ ]+]]: tensor<5x4xf32> {{{.*}}nn.param = "w"}
 // ZERO1-SAME: tensor<2x12xf32> {{{[^}]*}}dist.sharding = #dist.sharding<@mesh, [{"tp"}, {"dp"}p2]>, nn.init = #nn.init<zeros>, nn.logical_shape = array<i64: 5, 4>, nn.of = "w", nn.state = "w.m", nn.stored_shape = array<i64: 2, 10>, nn.tiles = array<i64: 1, 2>}
 // ZERO1: %[[SUM:.*]]:2 = dist.accumulate
@@ -25,7 +25,7 @@
 // ZERO3: %[[C:.*]] = dist.constraint %[[W]] <@mesh, [{"tp"}, {}]>
 // ZERO3-NEXT: tensor.extract_slice %[[C]]
 
-// On a device the tile is gathered, and nothing moves behind that.
+// On a device the tile is gathered, and nothing moves after that.
 // LOCAL: func.func @train_step(%[[W:[^ ]+]]: tensor<1x4xf32>
 // LOCAL: dist.all_gather {{.*}}tensor<1x4xf32> -> tensor<1x12xf32>
 // LOCAL: nn.transpose {{.*}} : tensor<1x5x2xf32> -> tensor<5x1x2xf32>

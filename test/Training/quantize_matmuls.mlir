@@ -4,7 +4,7 @@
 // BF16-NOT: nn.quantize
 // BF16: nn.einsum "bd,df->bf" {{.*}} tensor<8x4xbf16> -> tensor<3x4xbf16>
 
-// Weights are quantized once a step, before the micro-batches; not the head's,
+// Weights are quantized once per step, before the micro-batches; not the head's,
 // which has the vocabulary.
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME: %[[W:[^ ]+]]: tensor<8x4xbf16> {{{.*}}nn.param = "w"}

@@ -16,7 +16,7 @@
 // ZERO0: dist.group %[[W]], %[[NW]]
 // ZERO0: dist.group %[[BM]], %{{.*}}, %[[B]]
 
-// Over dp too, behind all other seeds: the first dimension that divides.
+// Over dp too, after all other seeds: the first dimension that divides.
 // ZERO1: tensor<6x8xf32> {{{.*}}[{}, {"tp"}]>{{[^}]*}}nn.param = "w"
 // ZERO1-SAME: tensor<6x8xf32> {{{.*}}[{"dp"}p2, {"tp"}]>{{[^}]*}}nn.state = "w.m"
 // ZERO1-NOT: dist.constraint

@@ -107,7 +107,7 @@ func.func @whole_result(%a: tensor<2x4xf32> {dist.global_shape = array<i64: 4, 4
 
 // -----
 
-// Devices without a part of a maximum hold minus infinity, behind its end too:
+// Devices without a part of a maximum hold minus infinity, after its end too:
 // the sum over the padded dimension needs a mask.
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @padded_maximum(%a: tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}], unreduced={"x"} max>}) -> (tensor<3xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}], unreduced={"x"} max>}) {

@@ -1,7 +1,7 @@
 // Loops, branches, sends and receives: what is right, and what is not.
 // RUN: tessera-opt %s --dist-verify-partition --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
-// A sum over iterations of products that are partial, reduced once behind them:
+// A sum over iterations of matmuls that are partial, reduced once after them:
 // the zeros that it begins with are parts of a sum too.
 dist.mesh @mesh ["x"=2]
 func.func @power(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {
@@ -266,7 +266,7 @@ func.func @either(%a: tensor<4xf32>, %c: i1) -> tensor<f32> {
   }
   return %r : tensor<f32>
 }
-func.func @reduced_behind(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}, %c: i1)
+func.func @reduced_after(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"x"}]>}, %c: i1)
     -> (tensor<f32> {dist.global_shape = array<i64>, dist.sharding = #dist.sharding<@mesh, []>}) attributes {dist.local, dist.reference = @either} {
   %r = scf.if %c -> tensor<f32> {
     %e = math.exp %a : tensor<2xf32>

@@ -394,7 +394,7 @@ func.func @padding_of_state(%w: tensor<4xf32> {dist.donate = 0 : i64, dist.globa
 // -----
 
 // Partial over the axes of the micro-batches' own reduction, and reduced in it
-// and behind it.
+// and after it.
 dist.mesh @mesh ["x"=2]
 func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
   %0 = dist.accumulate 2 (%x) : (tensor<2x8x4xf32>) -> tensor<4xf32> {
@@ -404,7 +404,7 @@ func.func @batches(%x: tensor<2x8x4xf32>) -> tensor<4xf32> {
   }
   return %0 : tensor<4xf32>
 }
-func.func @reduced_in_and_behind(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
+func.func @reduced_in_and_after(%x: tensor<2x4x4xf32> {dist.global_shape = array<i64: 2, 8, 4>, dist.sharding = #dist.sharding<@mesh, [{}, {"x"}, {}]>})
     -> (tensor<4xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{}]>}) attributes {dist.local, dist.reference = @batches} {
   %0 = dist.accumulate 2 (%x) : (tensor<2x4x4xf32>) -> tensor<4xf32> {
   ^bb0(%part: tensor<4x4xf32>):
@@ -994,7 +994,7 @@ func.func @masked_rows() -> (tensor<2x3xi32> {dist.global_shape = array<i64: 2, 
 
 // -----
 
-// Nor are they the ends of rows that are put behind each other.
+// Nor are they the ends of rows that are put after each other.
 dist.mesh @mesh ["x"=2]
 func.func @flat() -> tensor<12xi32> {
   %0 = nn.iota : tensor<6xi32>

@@ -253,7 +253,7 @@ func.func @main(%arg0: tensor<7xf16>)
 
 // -----
 
-// A dimension of one element before the cut one or behind it: the same local
+// A dimension of one element before the cut one or after it: the same local
 // op is a part of both.
 dist.mesh @mesh ["x"=8]
 func.func @main(%arg0: tensor<7x6x7xi32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}p1, {}]>}, %arg1: tensor<6x7x7xi32>, %arg2: tensor<6x7x7xi32>)
@@ -393,7 +393,7 @@ func.func @main(%arg0: tensor<1x3x1xf32> {dist.sharding = #dist.sharding<@mesh, 
 
 // -----
 
-// Groups of which nothing is true, in a gather behind a permutation.
+// Groups of which nothing is true, in a gather after a permutation.
 dist.mesh @mesh ["x"=2, "y"=3]
 func.func @main(%arg0: tensor<4x1xbf16>)
     -> (tensor<4xbf16>) {
@@ -483,7 +483,7 @@ func.func @main(%arg0: tensor<3xf64>)
 
 // -----
 
-// Zeros behind the true positions, and two dimensions made of that.
+// Zeros after the true positions, and two dimensions made of that.
 dist.mesh @mesh ["x"=4, "y"=2]
 func.func @main(%arg0: tensor<i32>)
     -> (tensor<1x5xi32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {"x"}p0]>}) {
@@ -504,7 +504,7 @@ func.func @main(%arg0: tensor<i32>)
 
 // -----
 
-// Zeros behind the parts of a maximum of booleans.
+// Zeros after the parts of a maximum of booleans.
 dist.mesh @mesh ["x"=2, "y"=2, "z"=2]
 func.func @main(%arg0: tensor<7x8x2xi1> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}, {}]>}, %arg1: tensor<2xi1>)
     -> (tensor<2xi1>) {
@@ -524,7 +524,7 @@ func.func @main(%arg0: tensor<7x8x2xi1> {dist.sharding = #dist.sharding<@mesh, [
 
 // -----
 
-// Zeros that are joined in the reference, and the same behind a value as its
+// Zeros that are joined in the reference, and the same after a value as its
 // padding.
 dist.mesh @mesh ["x"=3, "y"=4]
 func.func private @f4(%a0: tensor<3xi16>, %a1: tensor<3xi16>) -> tensor<3xi16> {

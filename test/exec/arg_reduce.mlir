@@ -1,4 +1,4 @@
-// A value and where it is, along a dimension that is spread: pairs are combined,
+// A value and where it is, along a dimension that is sharded: pairs are combined,
 // nothing is gathered. Integer data has many ties: the first of equals wins.
 // RUN: tessera verify %s --seeds 3 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 --seeds 3 | FileCheck %s
@@ -96,7 +96,7 @@ func.func @infinities(%x: tensor<8x9xf32> {dist.sharding = #dist.sharding<@mesh,
   return %v, %i : tensor<8xf32>, tensor<8xi32>
 }
 
-// How many tokens the model would have guessed: logits are spread over the
+// How many tokens the model would have guessed: logits are sharded over the
 // vocabulary and over the batch.
 // CHECK-LABEL: @accuracy
 // CHECK: yes

@@ -1,4 +1,4 @@
-// Searches written by hand, the originals interpreted as they stand.
+// Searches written by hand, the originals interpreted as they are.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 --seeds 3 | FileCheck %s
 

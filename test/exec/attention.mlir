@@ -1,4 +1,4 @@
-// Attention spread over each of its dimensions.
+// Attention sharded over each of its dimensions.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=4]

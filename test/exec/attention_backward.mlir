@@ -1,4 +1,4 @@
-// Gradients of attention spread over each of its dimensions.
+// Gradients of attention sharded over each of its dimensions.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=4]
@@ -105,7 +105,7 @@ func.func @queries(
   return %0#0, %0#1, %0#2 : tensor<1x8x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
 }
 
-// A sequence that does not divide: what stands in padded queries is masked.
+// A sequence that does not divide: what is in padded queries is masked.
 // CHECK-LABEL: @uneven_queries
 // CHECK-COUNT-3: yes
 // CHECK-NEXT: collective

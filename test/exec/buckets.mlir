@@ -1,7 +1,7 @@
 // Buckets, and what they are expanded to: members of any size and rank, along
 // any dimension, with sizes that no alignment has; gathers and scatters over parts
 // of the devices. One device's result is the same with and without. A bucket is
-// proven as it is; the buffer of an expanded one has no place in the reference.
+// proven as it is; the buffer of an expanded one has no counterpart in the reference.
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0 | FileCheck %s --check-prefix=PROVEN
 // PROVEN-COUNT-4: partition proven

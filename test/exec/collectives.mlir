@@ -1,5 +1,5 @@
 // What each collective computes on four ranks. The values are written out, so
-// this does not depend on how the interpreter cuts or assembles tensors.
+// this does not depend on how the interpreter shards or assembles tensors.
 // RUN: tessera verify %s --interpret | FileCheck %s
 
 dist.mesh @mesh ["x"=2, "y"=2]

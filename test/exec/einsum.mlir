@@ -1,4 +1,4 @@
-// Every class of index of a product, spread every way.
+// Every class of index of an einsum, sharded every way.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 // RUN: tessera verify %s --integers --tolerance 0
 
@@ -52,7 +52,7 @@ func.func @summed_over_two_axes(
   return %0 : tensor<8x4xf32>
 }
 
-// Summed, and the result wanted spread over the same axis: a reduce-scatter.
+// Summed, and the result wanted sharded over the same axis: a reduce-scatter.
 // CHECK-LABEL: @summed_to_rows
 // CHECK: yes
 // CHECK: reduce_scatter 1
@@ -98,7 +98,7 @@ func.func @summed_conflict(
   return %0 : tensor<8x16xf32>
 }
 
-// A square by itself: one tensor is two operands, spread differently.
+// A square by itself: one tensor is two operands, sharded differently.
 // CHECK-LABEL: @square
 // CHECK: yes
 func.func @square(
@@ -144,7 +144,7 @@ func.func @sub_axes(
   return %0 : tensor<8x16xf32>
 }
 
-// The projection to heads and back, heads on y: one reduction behind both.
+// The projection to heads and back, heads on y: one reduction after both.
 // CHECK-LABEL: @columns_then_rows
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -157,11 +157,11 @@ func.func @columns_then_rows(%x: tensor<2x3x8xf32>,
   return %1 : tensor<2x3x8xf32>
 }
 
-// A sum of two partial products is reduced once.
-// CHECK-LABEL: @sum_of_products
+// A sum of two partial matmuls is reduced once.
+// CHECK-LABEL: @sum_of_matmuls
 // CHECK: yes
 // CHECK: all_reduce 1
-func.func @sum_of_products(
+func.func @sum_of_matmuls(
     %a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>},
     %b: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>},
     %c: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}, {}]>})
@@ -172,7 +172,7 @@ func.func @sum_of_products(
   return %2 : tensor<4x4xf32>
 }
 
-// A whole value added to a partial product is added once.
+// A whole value added to a partial matmul is added once.
 // CHECK-LABEL: @partial_plus_whole
 // CHECK: yes
 func.func @partial_plus_whole(

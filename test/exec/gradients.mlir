@@ -1,4 +1,4 @@
-// Gradients of norms, lookups, the loss and activations, spread over each of
+// Gradients of norms, lookups, the loss and activations, sharded over each of
 // their dimensions.
 // RUN: tessera verify %s --seeds 2 | FileCheck %s
 
@@ -215,7 +215,7 @@ func.func @silu_backward(
   return %0 : tensor<6x10xf32>
 }
 
-// Statistics over a dimension that is spread and padded.
+// Statistics over a dimension that is sharded and padded.
 // CHECK-LABEL: @layer_norm_stats
 // CHECK-COUNT-3: yes
 // CHECK: all_reduce 2
@@ -253,7 +253,7 @@ func.func @cross_entropy_stats(
   return %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// The logsumexp over keys that are spread and padded.
+// The logsumexp over keys that are sharded and padded.
 // CHECK-LABEL: @attention_stats
 // CHECK-COUNT-2: yes
 // CHECK: all_reduce 3

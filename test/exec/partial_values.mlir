@@ -1,4 +1,4 @@
-// Ops behind reductions of a sharded dimension. What does not commute with the
+// Ops after reductions of a sharded dimension. What does not commute with the
 // reduction waits for it: functions that are not defined or not increasing at
 // its neutral element, which a device without rows holds; integers that wrap or
 // have no sign; reductions of another kind.
@@ -185,7 +185,7 @@ func.func @sum_over_zero(%a: tensor<2x6xf32> {dist.sharding = #dist.sharding<@me
   return %i : tensor<6xi1>
 }
 
-// A partial argument that is cut to its true size, and one that is summed over
+// A partial argument that is sliced to its true size, and one that is summed over
 // the rest of the axis that it is partial over.
 // CHECK-LABEL: @partial_arguments
 // CHECK: yes

@@ -3,7 +3,7 @@
 
 dist.mesh @mesh ["x"=4, "y"=2]
 
-// The init of a reduction counts once, not once a device.
+// The init of a reduction counts once, not once per device.
 // CHECK-LABEL: @linalg_init: 8 ranks
 // CHECK: yes
 func.func @linalg_init(%x: tensor<16x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {} ]>}, %i: tensor<4xf32>) -> tensor<4xf32> {
@@ -34,7 +34,7 @@ func.func @causal_keys(%q: tensor<2x16x4x1x8xf32> {dist.sharding = #dist.shardin
   return %o : tensor<2x16x4x1x8xf32>
 }
 
-// A constant that is no splat is cut by position.
+// A constant that is no splat is sliced by position.
 // CHECK-LABEL: @dense_constant: 8 ranks
 // CHECK: yes
 func.func @dense_constant(%x: tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<4x2xf32> {

@@ -127,7 +127,7 @@ func.func @pad(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {
   return %r : tensor<6x8xf32>
 }
 
-// The one that is padded is gathered; what stands there counts positions of the
+// The one that is padded is gathered; what is there counts positions of the
 // other, which is uneven.
 // CHECK-LABEL: @pad_positions
 // CHECK: yes

@@ -20,7 +20,7 @@ func.func @elementwise(
   return %5 : tensor<7x6xf32>
 }
 
-// Operands spread differently.
+// Operands sharded differently.
 // CHECK-LABEL: @elementwise_conflict
 // CHECK: yes
 func.func @elementwise_conflict(
@@ -77,7 +77,7 @@ func.func @split_into_sub_axes(
   return %0 : tensor<2x4xf32>
 }
 
-// The minor dimension of a merged pair is spread.
+// The minor dimension of a merged pair is sharded.
 // CHECK-LABEL: @merge_minor
 // CHECK: yes
 func.func @merge_minor(%a: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"y"}]>})
@@ -96,7 +96,7 @@ func.func @slice_other_dimension(
   return %0 : tensor<8x2xf32>
 }
 
-// A slice of the dimension that is spread.
+// A slice of the dimension that is sharded.
 // CHECK-LABEL: @slice_split_dimension
 // CHECK: yes
 func.func @slice_split_dimension(
@@ -142,7 +142,7 @@ func.func @linalg_matmul(
   return %0 : tensor<6x5xf32>
 }
 
-// The init of a product is no fill: it counts once.
+// The init of a matmul is no fill: it counts once.
 // CHECK-LABEL: @linalg_matmul_with_init
 // CHECK: yes
 // CHECK: all_reduce 1
@@ -174,7 +174,7 @@ func.func @linalg_generic(
   return %0 : tensor<6x8xf32>
 }
 
-// A body that reads its position may not be cut unless it is told where it is.
+// A body that reads its position may not be sharded unless it is given its position.
 // CHECK-LABEL: @linalg_index
 // CHECK: yes
 func.func @linalg_index(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"y"}]>})

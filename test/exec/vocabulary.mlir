@@ -99,7 +99,7 @@ func.func @rope_sequence(
   return %0 : tensor<2x7x3x4xf32>
 }
 
-// Pairs of elements lie half the last dimension apart.
+// Pairs of elements are half the last dimension apart.
 // CHECK-LABEL: @rope_head_dim
 // CHECK: yes
 func.func @rope_head_dim(

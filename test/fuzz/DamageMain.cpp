@@ -108,7 +108,7 @@ static void readDamaged(const Subject &subject, uint64_t seed, int64_t count) {
   bool survives = false;
   for (const std::string &example : examples)
     survives |= subject.read(example);
-  require(survives, "no example is sound");
+  require(survives, "no example is valid");
   require(count < 1000 || accepted < count, "no input is damaged");
 }
 

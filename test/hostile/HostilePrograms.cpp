@@ -7,7 +7,7 @@
 // passes, phases or the interpreter, in a process of its own. A program is
 // refused with an error or accepted; a crash, ten seconds of silence, or a
 // failure without an error is a defect. Crashes of MLIR's own reader are
-// counted apart: those with no function of ours between it and the place.
+// counted apart: those with no function of ours between it and the crash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +80,7 @@ static volatile int *crashStage = nullptr;
 static int numOuterFrames = 0;
 static void *frames[512];
 
-/// Whether an address lies in this program. The dialects do, MLIR's parser does
+/// Whether an address is in this program. The dialects do, MLIR's parser does
 /// not: it is in a library.
 static bool isInProgram(void *address) {
   Dl_info here, info;

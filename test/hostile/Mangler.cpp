@@ -58,7 +58,7 @@ static bool isNumber(StringRef text) {
   return !text.empty() && llvm::all_of(text, llvm::isDigit);
 }
 
-/// `8x16xf32`: what stands between the brackets of a tensor.
+/// `8x16xf32`: what is between the brackets of a tensor.
 static bool isShape(StringRef text) {
   return !text.empty() && (llvm::isDigit(text[0]) || text[0] == 'x') &&
          text.contains('x') && !text.starts_with("0x");

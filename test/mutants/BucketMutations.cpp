@@ -39,7 +39,7 @@ Operation *leaveOut(Operation *op, unsigned i) {
   return value == input ? user : value.getDefiningOp();
 }
 
-/// Results of two members change places.
+/// Results of two members are exchanged.
 Operation *exchangeResults(Operation *op, unsigned i, unsigned j) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getResult(i).getUses())

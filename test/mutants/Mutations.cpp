@@ -331,14 +331,14 @@ private:
     });
   }
 
-  /// A reduction behind a user of its result, or before what gave its operand.
+  /// A reduction after a user of its result, or before what gave its operand.
   void addPlacements(dist::CollectiveOpInterface) {
     if (!isa<dist::AllReduceOp>(op))
       return;
     unsigned numUses =
         std::distance(op->getResult(0).use_begin(), op->getResult(0).use_end());
     for (unsigned i = 0; i < numUses; ++i)
-      add("behind use " + Twine(i), [i](Operation *op) -> Operation * {
+      add("after use " + Twine(i), [i](Operation *op) -> Operation * {
         OpOperand &use = *std::next(op->getResult(0).use_begin(), i);
         Operation *user = use.getOwner();
         if (user->getNumResults() != 1 || user->getBlock() != op->getBlock() ||

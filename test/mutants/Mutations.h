@@ -34,7 +34,7 @@ struct Mutation {
 };
 
 /// Something local of a type in the place of a collective's result: the
-/// elements of `value` where there are any, zeros behind them.
+/// elements of `value` where there are any, zeros after them.
 mlir::Value cutAndPad(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                       mlir::RankedTensorType type);
 /// The elements of `value` in row-major order under another shape; null if

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands, attributes, constants and bodies of ops that do not communicate,
-// and what takes the place of which argument.
+// and which argument is donated to what.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,7 +129,7 @@ public:
       });
   }
 
-  /// Results take other arguments' places, or none.
+  /// Other arguments are donated to results, or none.
   void addDonations(func::FuncOp func) {
     StringRef name = dist::DistDialect::kDonateAttr;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {

@@ -70,7 +70,7 @@ private:
 
   void tryMutation(unsigned index, const Mutation &mutation);
   Effect getEffect(func::FuncOp mutant, unsigned steps);
-  void countPlace(Operation *changed, Operation *named, const Twine &what);
+  void countMutant(Operation *changed, Operation *named, const Twine &what);
 
   func::FuncOp reference, local;
   Mesh mesh;
@@ -127,9 +127,9 @@ Mutants::Effect Mutants::getEffect(func::FuncOp mutant, unsigned steps) {
 }
 
 /// How far from the changed op the named one is, along uses.
-void Mutants::countPlace(Operation *changed, Operation *named,
-                         const Twine &what) {
-  // What stands in it is changed as well.
+void Mutants::countMutant(Operation *changed, Operation *named,
+                          const Twine &what) {
+  // What is in it is changed as well.
   if (changed->isProperAncestor(named) && !isa<func::FuncOp>(changed))
     named = changed;
   llvm::DenseMap<Operation *, unsigned> distance{{changed, 0}};
@@ -202,7 +202,7 @@ void Mutants::tryMutation(unsigned index, const Mutation &mutation) {
     llvm::outs() << (proven ? "MISSED: " : "not provable: ") << what
                  << (proven ? "" : ": " + verdict.why) << "\n";
   if (!proven)
-    countPlace(changed, verdict.op, what + ": " + verdict.why);
+    countMutant(changed, verdict.op, what + ": " + verdict.why);
 }
 
 void Mutants::run() {

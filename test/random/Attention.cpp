@@ -66,20 +66,21 @@ static bool addAttention(Generator &g) {
             std::vector<Number> powers;
             if (!scores.empty())
               powers = exponentials(scores, q.elem, total);
-            Shape place = query;
-            for (place[4] = 0; place[4] < result.shape[4]; ++place[4]) {
+            Shape position = query;
+            for (position[4] = 0; position[4] < result.shape[4];
+                 ++position[4]) {
               std::vector<Number> products;
               // A key that is not seen may hold what is not finite.
               bool isFinite = plain;
               for (int64_t key = 0; key < k.shape[1]; ++key) {
                 const Number &x =
-                    inputs[2]->at({query[0], key, query[2], place[4]});
+                    inputs[2]->at({query[0], key, query[2], position[4]});
                 isFinite &= isFiniteNumber(x);
                 if (key < static_cast<int64_t>(powers.size()))
                   products.push_back(multiply(powers[key], x, q.elem));
               }
               // Divided at the end: before it the sum may be infinite.
-              made[0].at(place) =
+              made[0].at(position) =
                   isFinite ? divide(sum(products, q.elem), total, q.elem)
                            : makeUnknown();
             }

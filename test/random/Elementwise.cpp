@@ -62,10 +62,10 @@ static bool addOp(Generator &g, bool isTensor,
   std::vector<int> operands;
   if (op.form == Form::Select)
     operands.push_back(g.get(withElem(type, Elem::I1)));
-  size_t place = g.random.below(op.arity - operands.size());
+  size_t position = g.random.below(op.arity - operands.size());
   size_t first = operands.size();
   for (size_t i = first; i < static_cast<size_t>(op.arity); ++i)
-    operands.push_back(i - first == place ? value : g.get(type));
+    operands.push_back(i - first == position ? value : g.get(type));
   if (op.guard != Guard::None) {
     GuardOp guard = getGuardOp(op.guard, type.elem);
     std::vector<Number> numbers(type.size(),

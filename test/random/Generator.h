@@ -44,7 +44,7 @@ public:
   /// A scalar.
   int addIndex(int64_t value);
 
-  /// An op with one result; `$A` stands in front of the types.
+  /// An op with one result; `$A` is in front of the types.
   int add(const std::string &text, std::vector<int> operands, Type result,
           Meaning meaning);
   std::vector<int> add(const std::string &text, std::vector<int> operands,

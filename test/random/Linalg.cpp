@@ -25,18 +25,18 @@ static std::string printOperands(const Generator &g,
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Contractions
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct Product {
+struct Contraction {
   const char *name;
   Map lhs, rhs, result;
   int numLoops;
 };
 } // namespace
 
-static const std::vector<Product> kProducts = {
+static const std::vector<Contraction> kContractions = {
     {"linalg.matmul", {0, 2}, {2, 1}, {0, 1}, 3},
     {"linalg.batch_matmul", {0, 1, 3}, {0, 3, 2}, {0, 1, 2}, 4},
     {"linalg.matvec", {0, 1}, {1}, {0}, 2},
@@ -50,10 +50,10 @@ static Type makeType(Elem elem, const Shape &sizes, const Map &map) {
   return type;
 }
 
-static bool addProduct(Generator &g) {
-  const Product &product = g.random.pick(kProducts);
+static bool addContraction(Generator &g) {
+  const Contraction &contraction = g.random.pick(kContractions);
   bool asRight = g.random.oneIn(2);
-  const Map &known = asRight ? product.rhs : product.lhs;
+  const Map &known = asRight ? contraction.rhs : contraction.lhs;
   int value = g.pickTensor([&](const Type &type) {
     return type.rank() == static_cast<int64_t>(known.size()) &&
            type.elem != Elem::I1 && type.elem != Elem::Index;
@@ -62,23 +62,23 @@ static bool addProduct(Generator &g) {
     return false;
   Elem elem = g.typeOf(value).elem;
   Loops loops;
-  for (int d = 0; d < product.numLoops; ++d)
+  for (int d = 0; d < contraction.numLoops; ++d)
     loops.sizes.push_back(g.drawSize());
   for (size_t i = 0; i < known.size(); ++i)
     loops.sizes[known[i]] = g.typeOf(value).shape[i];
-  int other =
-      g.get(makeType(elem, loops.sizes, asRight ? product.lhs : product.rhs));
-  Type result = makeType(elem, loops.sizes, product.result);
+  int other = g.get(
+      makeType(elem, loops.sizes, asRight ? contraction.lhs : contraction.rhs));
+  Type result = makeType(elem, loops.sizes, contraction.result);
   int start =
       g.random.oneIn(4)
           ? g.get(result)
           : addFill(g, result, isFloat(elem) ? makeFloat(0) : makeInt(0, elem));
   std::vector<int> operands{asRight ? other : value, asRight ? value : other,
                             start};
-  loops.maps = {product.lhs, product.rhs, product.result};
+  loops.maps = {contraction.lhs, contraction.rhs, contraction.result};
   loops.numInputs = 2;
-  loops.isReduction.assign(product.numLoops, true);
-  for (int dim : product.result)
+  loops.isReduction.assign(contraction.numLoops, true);
+  for (int dim : contraction.result)
     loops.isReduction[dim] = false;
   Body body("");
   for (int i = 0; i < 3; ++i)
@@ -88,8 +88,8 @@ static bool addProduct(Generator &g) {
                        g.random);
   loops.yields = {body.add(findScalarOp(real ? "arith.addf" : "arith.addi"),
                            {2, times}, g.random)};
-  g.add(std::string(product.name) + "$A" + printOperands(g, operands) + " -> " +
-            result.print(),
+  g.add(std::string(contraction.name) + "$A" + printOperands(g, operands) +
+            " -> " + result.print(),
         operands, result,
         [loops, body](const Inputs &inputs, std::vector<Data> &made) {
           return runLoops(loops, body, inputs, made);
@@ -250,7 +250,7 @@ static bool addNamed(Generator &g) {
 }
 
 std::vector<Weighted> tessera::test::getLinalgFamilies() {
-  return {{addProduct, 6},
+  return {{addContraction, 6},
           {addTranspose, 4},
           {addBroadcast, 4},
           {addReduce, 6},

@@ -53,9 +53,9 @@ struct Slice {
 /// Mostly whole along all dimensions but one.
 static Slice drawSlice(Generator &g, const Shape &shape) {
   Slice slice;
-  size_t cut = g.random.below(shape.size());
+  size_t sliced = g.random.below(shape.size());
   for (size_t d = 0; d < shape.size(); ++d) {
-    bool whole = d != cut && !g.random.oneIn(3);
+    bool whole = d != sliced && !g.random.oneIn(3);
     int64_t stride = !whole && g.random.oneIn(6) ? 2 : 1;
     int64_t size = whole
                        ? shape[d]
@@ -81,11 +81,11 @@ static bool addExtractSlice(Generator &g) {
   Slice slice = drawSlice(g, type.shape);
   result.shape.clear();
   // Dimensions of one element may be dropped.
-  std::vector<int> place;
+  std::vector<int> position;
   bool drops = g.random.oneIn(4);
   for (size_t d = 0; d < type.shape.size(); ++d) {
     bool dropped = drops && slice.sizes[d] == 1;
-    place.push_back(dropped ? -1 : static_cast<int>(result.shape.size()));
+    position.push_back(dropped ? -1 : static_cast<int>(result.shape.size()));
     if (!dropped)
       result.shape.push_back(slice.sizes[d]);
   }
@@ -95,7 +95,8 @@ static bool addExtractSlice(Generator &g) {
           {value}, result, [=](const Shape &index) {
             Shape from = slice.offsets;
             for (size_t d = 0; d < from.size(); ++d)
-              from[d] += place[d] < 0 ? 0 : index[place[d]] * slice.strides[d];
+              from[d] +=
+                  position[d] < 0 ? 0 : index[position[d]] * slice.strides[d];
             return from;
           });
   return true;
@@ -250,20 +251,20 @@ static bool addExpand(Generator &g) {
   if (value < 0)
     return false;
   Type type = g.typeOf(value), result = type;
-  size_t cut = g.random.below(type.shape.size());
+  size_t sliced = g.random.below(type.shape.size());
   std::vector<int64_t> divisors;
-  for (int64_t n = 1; n <= type.shape[cut]; ++n)
-    if (type.shape[cut] % n == 0)
+  for (int64_t n = 1; n <= type.shape[sliced]; ++n)
+    if (type.shape[sliced] % n == 0)
       divisors.push_back(n);
   int64_t divisor = g.random.pick(divisors);
-  result.shape[cut] = divisor;
-  result.shape.insert(result.shape.begin() + cut + 1,
-                      type.shape[cut] / divisor);
+  result.shape[sliced] = divisor;
+  result.shape.insert(result.shape.begin() + sliced + 1,
+                      type.shape[sliced] / divisor);
   std::vector<Shape> groups;
   int64_t next = 0;
   for (size_t d = 0; d < type.shape.size(); ++d) {
     groups.push_back({next++});
-    if (d == cut)
+    if (d == sliced)
       groups.back().push_back(next++);
   }
   addReshape(g,
@@ -284,16 +285,16 @@ static bool addExtract(Generator &g) {
     return false;
   Type type = g.typeOf(value);
   std::vector<int> operands{value};
-  Shape place;
+  Shape position;
   std::string text = "tensor.extract $0[";
   for (int64_t d = 0; d < type.rank(); ++d) {
-    place.push_back(g.random.between(0, type.shape[d] - 1));
-    operands.push_back(g.addIndex(place.back()));
+    position.push_back(g.random.between(0, type.shape[d] - 1));
+    operands.push_back(g.addIndex(position.back()));
     text += (d ? ", $" : "$") + std::to_string(d + 1);
   }
   Type scalar{type.elem, false, {}};
   addMove(g, text + "] : " + type.print(), operands, scalar,
-          [place](const Shape &) { return place; });
+          [position](const Shape &) { return position; });
   return true;
 }
 

@@ -168,7 +168,7 @@ Number tessera::test::multiply(const Number &a, const Number &b, Elem elem) {
   }
   double error =
       std::fabs(a.v) * b.error + std::fabs(b.v) * a.error + a.error * b.error;
-  // Either may lie in parts, not both.
+  // Either may be in parts, not both.
   double mass = std::max(a.mass * reach(b), b.mass * reach(a));
   return finish(a.v * b.v, error, mass, a.integral && b.integral, elem);
 }

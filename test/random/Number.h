@@ -6,7 +6,7 @@
 // The arithmetic of the judge. A float is computed in long double, never
 // rounded, together with a bound on how far a right implementation may be from
 // it. The bound counts roundings: each op rounds once to its element type, a
-// value may lie in parts whose sum it is (partial values), and each part is
+// value may be in parts whose sum it is (partial values), and each part is
 // rounded; so the magnitudes of the parts are followed too. What no right
 // implementation is bound to (a comparison of two numbers that rounding may
 // exchange, a sum whose parts overflow) is unknown, and judges nothing.
@@ -49,7 +49,7 @@ struct Number {
   long double v = 0;
   /// How far from `v` a right result may be.
   double error = 0;
-  /// Bound on the sum of magnitudes of the parts that `v` may lie in.
+  /// Bound on the sum of magnitudes of the parts that `v` may be in.
   double mass = 0;
   /// Of an integer type, sign-extended; i1 is 0 or 1.
   int64_t i = 0;

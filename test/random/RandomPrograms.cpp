@@ -121,10 +121,10 @@ TrialResult Runner::tryProgram(uint64_t number) {
     return result;
   for (const char *target : {"host", "cuda-emulated"}) {
     alarm(timeout + 200);
-    std::string place = folder + "/" + std::to_string(number) + "." + target;
-    TrialResult made = runExecutable(program, number, target, place, context);
+    std::string path = folder + "/" + std::to_string(number) + "." + target;
+    TrialResult made = runExecutable(program, number, target, path, context);
     if (made.outcome == Outcome::Right) {
-      llvm::sys::fs::remove_directories(place);
+      llvm::sys::fs::remove_directories(path);
       ++*numExecutables;
       continue;
     }
@@ -198,8 +198,8 @@ void Runner::finish() {
   llvm::StringRef rest = text;
   while (!rest.empty()) {
     auto [line, next] = rest.split('\n');
-    auto [outcome, behind] = line.split(' ');
-    auto [number, message] = behind.split(' ');
+    auto [outcome, tail] = line.split(' ');
+    auto [number, message] = tail.split(' ');
     note(static_cast<Outcome>(std::stoi(outcome.str())),
          std::stoull(number.str()), message.str());
     rest = next;

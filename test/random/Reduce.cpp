@@ -101,7 +101,7 @@ private:
       else
         ++i;
     }
-    // An op in front of its result's place: the operands are results.
+    // An op in front of its result: the operands are results.
     for (size_t i = 0; i < program.block.results.size(); ++i)
       changed |= moveResult(i);
     return changed;

@@ -19,9 +19,9 @@ void tessera::test::forEachRow(
   firsts[dim] = 1;
   forEachIndex(firsts, [&](const Shape &index) {
     std::vector<Number> row;
-    Shape place = index;
-    for (; place[dim] < x.type.shape[dim]; ++place[dim])
-      row.push_back(x.at(place));
+    Shape position = index;
+    for (; position[dim] < x.type.shape[dim]; ++position[dim])
+      row.push_back(x.at(position));
     fn(std::move(row), index);
   });
 }

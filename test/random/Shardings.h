@@ -14,7 +14,7 @@
 namespace tessera::test {
 
 /// Gives a program a mesh, and shardings to some of its arguments, results and
-/// ops: open and closed, uneven, with parts of axes, priorities and axes that
+/// ops: open and closed, uneven, with sub-axes, priorities and axes that
 /// must not be used.
 void drawShardings(Random &random, Program &program);
 

@@ -118,16 +118,16 @@ static bool addArgReduce(Generator &g) {
   });
   if (value < 0)
     return false;
-  Type type = g.typeOf(value), least = type, place;
+  Type type = g.typeOf(value), least = type, index;
   size_t dim = g.random.below(type.shape.size());
   bool isMax = g.random.oneIn(2);
   least.shape.erase(least.shape.begin() + dim);
-  place = least;
-  place.elem = Elem::I32;
+  index = least;
+  index.elem = Elem::I32;
   g.add(std::string("nn.arg_reduce <") + (isMax ? "max" : "min") + "> $0 dim " +
             std::to_string(dim) + "$A : " + type.print() + " -> " +
-            least.print() + ", " + place.print(),
-        {value}, {least, place},
+            least.print() + ", " + index.print(),
+        {value}, {least, index},
         [=](const Inputs &inputs, std::vector<Data> &made) {
           forEachRow(*inputs[0], dim, [&](auto row, const Shape &index) {
             Number best = row[0], at = makeInt(0, Elem::I32);

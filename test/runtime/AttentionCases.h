@@ -91,7 +91,7 @@ struct AttentionOperand {
       exact.push_back(bf16 ? bf16ToFloat(half.back()) : x);
     }
   }
-  /// A place for a result, of values that no result has, and one element more.
+  /// Memory for a result, of values that no result has, and one element more.
   AttentionOperand(int64_t count, bool bf16)
       : exact(bf16 ? 0 : size_t(count) + 1, 99.0f),
         half(bf16 ? size_t(count) + 1 : 0, 0x4242) {}
@@ -102,7 +102,7 @@ struct AttentionOperand {
   float at(int64_t i) const {
     return half.empty() ? exact[size_t(i)] : bf16ToFloat(half[size_t(i)]);
   }
-  /// Whether the element behind the result is as it was.
+  /// Whether the element after the result is as it was.
   bool endIsIntact() const {
     return half.empty() ? exact.back() == 99.0f : half.back() == 0x4242;
   }

@@ -26,7 +26,7 @@ TEST(blocks, what_is_forgotten_is_no_number) {
   EXPECT_TRUE(std::isnan(block[0]) && std::isnan(block[9]));
 }
 
-TEST(blocks, a_write_behind_a_block_is_found) {
+TEST(blocks, a_write_after_a_block_is_found) {
   for (int64_t beyond : {0, 1, 63}) {
     SingleRank rank(1, 4096);
     ASSERT_EQ(tessera_rt_block_begin(rank, 64, 100, 0), 0);

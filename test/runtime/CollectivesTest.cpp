@@ -112,7 +112,7 @@ struct Case {
     for (int64_t i = 0; i < count; ++i)
       put(ctx->arena() + sourceAt, dtype, i, valueOf(ctx->rank, i));
   }
-  /// A sentinel behind the destination must survive.
+  /// A sentinel after the destination must survive.
   void fillGuard(int64_t count) const {
     for (int64_t i = 0; i < count + 1; ++i)
       put(destination(), dtype, i, guard);
@@ -151,7 +151,7 @@ struct Case {
 
 const int64_t counts[] = {0, 1, 3, 255, 6001};
 
-/// Groups over 8 ranks: all, axes of 2x4 and 2x2x2, parts of an axis, digits in
+/// Groups over 8 ranks: all, axes of 2x4 and 2x2x2, parts of an axis, axes in
 /// another order, the rank alone.
 const Axes groups8[] = {{1, 8},       {4, 2},       {1, 4}, {2, 2},
                         {4, 2, 1, 2}, {1, 2, 4, 2}, {1, 2}, {}};
@@ -254,9 +254,9 @@ std::string allToAll(tessera_rt_context *ctx) {
           int64_t n = c.group.size();
           std::vector<int64_t> shape = {3, 5, 7};
           shape[split] *= n;
-          std::vector<int64_t> piece = shape, result;
-          piece[split] /= n;
-          result = piece;
+          std::vector<int64_t> chunk = shape, result;
+          chunk[split] /= n;
+          result = chunk;
           result[concat] *= n;
           int64_t total = shape[0] * shape[1] * shape[2];
           c.fillSource(total);
@@ -267,9 +267,9 @@ std::string allToAll(tessera_rt_context *ctx) {
                                    destinationAt));
           TRY(c.check(total, [&](int64_t i) {
             std::vector<int64_t> index = unravel(i, result);
-            int64_t j = index[concat] / piece[concat];
-            index[concat] %= piece[concat];
-            index[split] += c.group.index * piece[split];
+            int64_t j = index[concat] / chunk[concat];
+            index[concat] %= chunk[concat];
+            index[split] += c.group.index * chunk[split];
             return valueOf(c.group.members[size_t(j)], ravel(index, shape));
           }));
         }

@@ -17,7 +17,7 @@
 using namespace tessera::rt;
 
 namespace {
-constexpr int64_t places = 200, rows = 37, width = 19, offset = 5;
+constexpr int64_t positions = 200, rows = 37, width = 19, offset = 5;
 
 float widen(float x) { return x; }
 double widen(double x) { return x; }
@@ -32,16 +32,16 @@ void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
            int threads) {
   std::vector<In> grad;
   std::vector<Id> ids;
-  for (int64_t i = 0; i < places * width; ++i)
+  for (int64_t i = 0; i < positions * width; ++i)
     grad.push_back(narrow<In>(double((i * 7919) % 1000) / 999 - 0.5));
-  for (int64_t i = 0; i < places; ++i)
+  for (int64_t i = 0; i < positions; ++i)
     ids.push_back(Id((i * i) % 61 - 6));
   std::vector<Out> got(size_t(rows * width) + 1, narrow<Out>(3.0)), wanted;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t x = 0; x < width; ++x) {
       decltype(widen(Out())) sum = 0;
       bool first = true;
-      for (int64_t p = 0; p < places; ++p)
+      for (int64_t p = 0; p < positions; ++p)
         if (int64_t(ids[size_t(p)]) - offset == r) {
           auto value = widen(grad[size_t(p * width + x)]);
           sum = first ? value : sum + value;
@@ -55,7 +55,7 @@ void check(int64_t dtype, int64_t resultType, int64_t idType, bool accumulate,
     }
   wanted.push_back(narrow<Out>(3.0));
   SingleRank rank(threads, 4096);
-  tessera_rt_embedding_desc d{dtype, resultType, idType,    places,
+  tessera_rt_embedding_desc d{dtype, resultType, idType,    positions,
                               rows,  width,      accumulate};
   ASSERT_EQ(tessera_rt_embedding_backward(rank, &d, grad.data(), ids.data(),
                                           got.data(), offset),

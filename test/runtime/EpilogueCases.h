@@ -1,4 +1,4 @@
-//===- EpilogueCases.h - Products with what follows them --------*- C++ -*-===//
+//===- EpilogueCases.h - Matmuls with what follows them ---------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +56,7 @@ public:
       static_cast<float *>(base)[i] = float(value);
   }
   int64_t size() const { return rows * columns; }
-  /// Takes the numbers of another one, at its own place.
+  /// Takes the numbers of another one, at its own address.
   void take(const FloatTensor &other) {
     std::copy(other.lines.begin(), other.lines.end(), lines.begin());
   }
@@ -183,7 +183,7 @@ inline double worstEpilogueError(const EpilogueCase &t,
     worst = std::isfinite(error) ? std::max(worst, error) : 1e30;
   };
   for (int64_t i = 0; i < o.c.size(); ++i) {
-    // A product that was rounded before is off by as much of itself.
+    // A result that was rounded before is off by as much of itself.
     double size =
         2 + std::fabs(o.wantedC[size_t(i)]) + std::fabs(o.wantedAux[size_t(i)]);
     compare(o.c.get(i), o.wantedC[size_t(i)], accuracy * size);

@@ -183,15 +183,17 @@ TEST(npy, truncated_or_strange_files) {
   std::ifstream in(path, std::ios::binary);
   std::string whole((std::istreambuf_iterator<char>(in)),
                     std::istreambuf_iterator<char>());
-  // Cut at every length: an error, never a crash.
+  // Truncated at every length: an error, never a crash.
   for (size_t length = 0; length < whole.size();
        length += length < 140 ? 1 : 23) {
     NpyArray array;
-    EXPECT_NE(array.open(writeFile("cut.npy", whole.substr(0, length))), "");
+    EXPECT_NE(array.open(writeFile("truncated.npy", whole.substr(0, length))),
+              "");
   }
-  NpyArray cut;
-  EXPECT_TRUE(has(cut.open(writeFile("cut.npy", whole.substr(0, 300))),
-                  "the file is cut"));
+  NpyArray truncated;
+  EXPECT_TRUE(
+      has(truncated.open(writeFile("truncated.npy", whole.substr(0, 300))),
+          "the file is truncated"));
   NpyArray missing;
   EXPECT_TRUE(has(missing.open("/nonexistent/x.npy"), "cannot open"));
   auto replaced = [&](const char *from, const char *to) {

@@ -1,4 +1,4 @@
-//===- MatmulTest.cpp - Matrix products against a naive reference ---------===//
+//===- MatmulTest.cpp - Matmuls against a naive reference -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // All layouts, odd sizes, batches, types and the epilogue. The reference sums
-// in double; a product of depth k may differ by the rounding of k additions.
+// in double; a matmul of depth k may differ by the rounding of k additions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ bool isHalf(int32_t dtype) {
   return dtype == TESSERA_RT_BF16 || dtype == TESSERA_RT_F16;
 }
 
-/// A matrix as it lies in memory, in f32 and, for a type of 16 bits, rounded to
+/// A matrix as it is in memory, in f32 and, for a type of 16 bits, rounded to
 /// it.
 struct Operand {
   std::vector<float> exact;
@@ -69,9 +69,9 @@ struct Shape {
 };
 
 /// Epilogue of the tests: counts how often each row is called.
-void countRows(const int64_t *words, int64_t begin, int64_t end) {
+void countRows(const int64_t *args, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
-    ++reinterpret_cast<int32_t *>(words[0])[i];
+    ++reinterpret_cast<int32_t *>(args[0])[i];
 }
 
 void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
@@ -102,11 +102,11 @@ void check(tessera_rt_context *ctx, Shape s, bool transA, bool transB,
   Operand c(size_t(d.stride_c * s.batch), typeC, 3);
   std::vector<float> before = c.exact;
   std::vector<int32_t> rows(size_t(s.batch * s.m), 0);
-  int64_t words[1] = {int64_t(rows.data())};
+  int64_t args[1] = {int64_t(rows.data())};
   void *target = isHalf(typeC) ? static_cast<void *>(c.half.data())
                                : static_cast<void *>(c.exact.data());
   ASSERT_EQ(tessera_rt_matmul(ctx, &d, a.data(), b.data(), target,
-                              epilogue ? countRows : nullptr, words),
+                              epilogue ? countRows : nullptr, args),
             0);
   for (int32_t calls : rows)
     ASSERT_EQ(calls, epilogue ? 1 : 0);
@@ -196,7 +196,7 @@ TEST(matmul, codes_of_8_bits_are_numbers_of_bf16) {
     }
 }
 
-/// A product of operands in 8 bits, small enough that all sums are exact.
+/// A matmul of operands in 8 bits, small enough that all sums are exact.
 static void checkScaled(tessera_rt_context *ctx, Shape s, int bits,
                         int32_t typeA, int32_t typeB, int32_t typeC) {
   SCOPED_TRACE(format("%lld x [%lld, %lld, %lld] %d %s by %s to %s",
@@ -370,7 +370,7 @@ TEST(matmul, f64) {
   EXPECT_EQ(c[3], 24);
 }
 
-TEST(matmul, unsound_descriptor_is_refused) {
+TEST(matmul, invalid_descriptor_is_refused) {
   SingleRank rank(1, 4096);
   tessera_rt_matmul_desc d = {};
   d.batch = d.m = d.n = d.k = 4;

@@ -89,7 +89,7 @@ TEST(program, inputs_replace_initialisers) {
       "");
   expectError(run(arguments), "expects f32[5, 6], but got i32[5, 6]");
   ASSERT_EQ(system(("truncate -s 150 " + directory + "/w.npy").c_str()), 0);
-  expectError(run(arguments), "the file is cut");
+  expectError(run(arguments), "the file is truncated");
 }
 
 TEST(program, json_report) {

@@ -84,7 +84,7 @@ TEST(random, keys_differ) {
 namespace {
 /// A value sharded over dp=2 (stride 4), tp=4 (stride 1) in all sorts of ways.
 Value makeValue(std::vector<int64_t> shape, std::vector<int64_t> padded,
-                std::vector<std::vector<Digit>> sharding) {
+                std::vector<std::vector<StridedAxis>> sharding) {
   Value value;
   value.name = "v";
   value.shape = std::move(shape);
@@ -93,11 +93,11 @@ Value makeValue(std::vector<int64_t> shape, std::vector<int64_t> padded,
   value.localShape = value.paddedShape;
   for (size_t d = 0; d < value.localShape.size(); ++d)
     value.localShape[d] /=
-        digitsProduct(value.sharding[d].data(), value.sharding[d].size());
+        getAxesSize(value.sharding[d].data(), value.sharding[d].size());
   return value;
 }
 
-/// The place in the stored shape of an element of the logical one.
+/// The position in the stored shape of an element of the logical one.
 int64_t toStored(const Value &value, int64_t logical) {
   int64_t tile = 0, within = 0, tiles = 1, extents = 1;
   for (size_t d = value.tiles.size(); d-- > 0;) {
@@ -124,14 +124,14 @@ void checkCover(const Value &value) {
       for (int64_t x = 0; x < run.length; ++x) {
         ASSERT_LT(run.global + x, value.elements());
         ++seen[size_t(run.global + x)];
-        // The element's place in the block follows from its global index.
+        // The element's position in the block follows from its global index.
         int64_t global = toStored(value, run.global + x), local = 0, stride = 1;
         for (size_t d = value.shape.size(); d-- > 0;) {
           int64_t at = global % value.shape[d];
           global /= value.shape[d];
-          at -= value.localShape[d] * digitsIndex(value.sharding[d].data(),
-                                                  value.sharding[d].size(),
-                                                  owner);
+          at -= value.localShape[d] * getBlockIndex(value.sharding[d].data(),
+                                                    value.sharding[d].size(),
+                                                    owner);
           local += at * stride;
           stride *= value.localShape[d];
         }
@@ -145,7 +145,7 @@ void checkCover(const Value &value) {
 } // namespace
 
 TEST(blocks, owners_cover_each_element_once) {
-  Digit dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
+  StridedAxis dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
   checkCover(makeValue({5, 7}, {5, 7}, {{}, {}}));
   checkCover(makeValue({5, 7}, {6, 8}, {{dp}, {tp}}));
   checkCover(makeValue({5, 7}, {8, 8}, {{tp, dp}, {}}));
@@ -158,7 +158,7 @@ TEST(blocks, owners_cover_each_element_once) {
 }
 
 TEST(blocks, owners_cover_each_element_of_tiles_once) {
-  Digit dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
+  StridedAxis dp{4, 2}, tp{1, 4}, tpMajor{2, 2}, tpMinor{1, 2};
   auto check = [](std::vector<int64_t> logical, std::vector<int64_t> tiles,
                   Value value) {
     value.logicalShape = std::move(logical);

@@ -33,7 +33,7 @@ Outcome run(const std::string &arguments, const std::string &before = "") {
       "--quiet --data " + writeText("train", text) + " " + arguments, before);
 }
 
-/// An empty place for a test.
+/// An empty folder for a test.
 std::string freshFolder(const std::string &name) {
   std::string path = temporary(name);
   fs::remove_all(path);

@@ -33,9 +33,9 @@ TEST(threads, every_task_runs_once) {
     }
 }
 
-static void addRange(const int64_t *words, int64_t begin, int64_t end) {
-  auto *calls = reinterpret_cast<std::atomic<int> *>(words[0]);
-  EXPECT_EQ(begin % words[1], 0);
+static void addRange(const int64_t *args, int64_t begin, int64_t end) {
+  auto *calls = reinterpret_cast<std::atomic<int> *>(args[0]);
+  EXPECT_EQ(begin % args[1], 0);
   for (int64_t i = begin; i < end; ++i)
     ++calls[i];
 }
@@ -46,9 +46,8 @@ TEST(threads, launch_covers_the_extent_by_grains) {
     for (int64_t extent : {0, 1, 7, 64, 1001})
       for (int64_t grain : {1, 8, 5000}) {
         std::vector<std::atomic<int>> calls(static_cast<size_t>(extent));
-        int64_t words[2] = {int64_t(calls.data()), grain};
-        ASSERT_EQ(tessera_rt_launch(rank, addRange, words, 2, extent, grain),
-                  0);
+        int64_t args[2] = {int64_t(calls.data()), grain};
+        ASSERT_EQ(tessera_rt_launch(rank, addRange, args, 2, extent, grain), 0);
         for (std::atomic<int> &n : calls)
           ASSERT_EQ(n.load(), 1);
       }
@@ -58,7 +57,7 @@ TEST(threads, launch_covers_the_extent_by_grains) {
 TEST(threads, axis_offset) {
   SingleRank rank(1, 4096);
   tessera_rt_context *ctx = rank;
-  ctx->rank = 5; // of 8: digits 1, 0, 1
+  ctx->rank = 5; // of 8: coordinates 1, 0, 1
   const int64_t axes[4] = {1, 2, 4, 2}, middle[2] = {2, 2};
   EXPECT_EQ(tessera_rt_axis_offset(ctx, axes, 2, 10), 30);
   EXPECT_EQ(tessera_rt_axis_offset(ctx, middle, 1, 10), 0);

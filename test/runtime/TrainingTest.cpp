@@ -289,7 +289,7 @@ TEST(training, memory_is_limited) {
   int64_t start = memory->getInteger("private_bytes_at_start", 0);
   EXPECT_GT(start, 0);
   // One megabyte more than what an empty program has is enough, but not for the
-  // working memory of a product.
+  // working memory of a matmul.
   std::string limit = "--steps 4 --quiet --threads 1 --memory-limit " +
                       std::to_string(start + 1000000);
   EXPECT_EQ(run(limit).status, 0);

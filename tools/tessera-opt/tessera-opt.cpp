@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "Tessera's optimizer: spreads tensor programs over a mesh\n",
+      argc, argv,
+      "Tessera's optimizer: partitions tensor programs over a mesh\n",
       registry));
 }

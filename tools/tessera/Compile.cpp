@@ -74,11 +74,11 @@ constexpr OptionSpec kOwnOptions[] = {
      "../lib/libtessera_rt_host.a seen from this tool, or\n"
      "libtessera_rt_cuda.a"},
     {"--collective-matmul", "WHAT",
-     "off (default), auto or on: products run in pieces beside\n"
-     "the all-gather before or the reduce-scatter behind them,\n"
+     "off (default), auto or on: matmuls run in chunks beside\n"
+     "the all-gather before or the reduce-scatter after them,\n"
      "where that takes less time on the mesh's links; or always"},
     {"--epilogues", "WHAT",
-     "on (default): products for CUDA take biases, GELU and what\n"
+     "on (default): matmuls for CUDA take biases, GELU and what\n"
      "is added; off: kernels do that"},
     {"--overlap", "WHAT",
      "on (default): collectives run beside work; off: each is\n"
@@ -97,7 +97,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "keep up to N bytes of gathered parameters for a later\n"
      "use rather than gather them again; default: 0"},
     {"--pad-to-multiple-of", "N",
-     "pad the minor dimensions of products, such as a\n"
+     "pad the minor dimensions of matmuls, such as a\n"
      "vocabulary of 50257, to a multiple of N on each device;\n"
      "auto (default): for CUDA, 64 where that adds at most 1 %,\n"
      "else 8, of 8 bits 16, where it adds at most an eighth; off"},
@@ -218,7 +218,7 @@ llvm::Error readBudget(const ParsedOptions &parsed, PipelineOptions &pipeline) {
   return llvm::Error::success();
 }
 
-/// The first architecture with units for products in 8 bits.
+/// The first architecture with units for matmuls in 8 bits.
 constexpr int kFirstF8Arch = 89;
 
 /// What the kernels of a GPU are made for, and with.
@@ -239,7 +239,7 @@ llvm::Error readImageOptions(const ParsedOptions &parsed, Job &job) {
     if (job.pipeline.widenF8 &&
         job.pipeline.plan.plan.precision == Precision::FP8)
       llvm::errs() << "tessera compile: warning: sm_" << archs->back()
-                   << " does not multiply in 8 bits: products are done in bf16 "
+                   << " does not multiply in 8 bits: matmuls are done in bf16 "
                       "from operands in 8 bits\n";
   }
   job.kernelReport = parsed.get("--kernel-report").str();
@@ -321,7 +321,7 @@ llvm::Expected<Job> readJob(const ParsedOptions &parsed) {
   return job;
 }
 
-/// A program of local functions is spread, and trained, already.
+/// A program of local functions is partitioned, and trained, already.
 bool isLocal(mlir::ModuleOp module) {
   return llvm::any_of(module.getOps<mlir::func::FuncOp>(),
                       [](mlir::func::FuncOp func) {
@@ -330,7 +330,7 @@ bool isLocal(mlir::ModuleOp module) {
 }
 
 /// Whether a phase has something to do: without a mesh the program is that of
-/// one rank, which is not spread; a training step still chooses what it
+/// one rank, which is not partitioned; a training step still chooses what it
 /// repeats, and sizes may be padded.
 bool isNeeded(Phase phase, mlir::ModuleOp module, const Job &job) {
   if (phase == Phase::Input || phase >= Phase::Kernels)

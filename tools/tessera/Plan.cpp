@@ -44,7 +44,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "the plan of a training step, as tessera compile\n"
      "--compile-to prints it; the options below change it"},
     {"--capacity-factor", "X",
-     "places of each expert over an even spread of tokens; the\n"
+     "slots of each expert over an even distribution of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
     {"--imbalance", "X",
      "tokens of the busiest experts over an even spread, where\n"
@@ -108,7 +108,7 @@ llvm::Expected<double> readNumber(const ParsedOptions &parsed, StringRef name) {
 /// The exit status of a plan that does not fit into memory.
 constexpr int kDoesNotFit = 3;
 
-/// True if the options say how the model is to be spread.
+/// True if the options say how the model is to be partitioned.
 bool hasLayout(const ParsedOptions &parsed) {
   for (StringRef name :
        {"--layout", "--from-program", "--dp", "--tp", "--pp", "--cp"})
@@ -248,23 +248,24 @@ llvm::Error writeReport(const ParsedOptions &parsed, const ReportT &report) {
 }
 
 /// Options that mean something without a plan.
-constexpr StringRef kWallOptions[] = {
+constexpr StringRef kMinimumMemoryOptions[] = {
     "--cluster",   "--seq",  "--micro-batch",    "--precision",  "--grad-dtype",
     "--optimizer", "--json", "--f32-parameters", "--ignore-key", "-o"};
 
 /// An error if an option was given that only a plan gives a meaning.
-llvm::Error checkWallOptions(const ParsedOptions &parsed) {
+llvm::Error checkMinimumMemoryOptions(const ParsedOptions &parsed) {
   for (const OptionSpec &option : kCommand.options)
     if (parsed.has(option.name) &&
-        !llvm::is_contained(kWallOptions, option.name))
+        !llvm::is_contained(kMinimumMemoryOptions, option.name))
       return llvm::createStringError(
           option.name + " expects a layout: at least one of --dp, --tp, --pp, "
                         "--cp or --layout, with --global-batch and --cluster");
   return llvm::Error::success();
 }
 
-llvm::Error runWall(const ParsedOptions &parsed, const Subject &subject) {
-  if (llvm::Error error = checkWallOptions(parsed))
+llvm::Error runMinimumMemory(const ParsedOptions &parsed,
+                             const Subject &subject) {
+  if (llvm::Error error = checkMinimumMemoryOptions(parsed))
     return error;
   auto plan = readPlan(parsed, subject.maxPositions());
   if (!plan)
@@ -403,7 +404,7 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
   if (!subject)
     return subject.takeError();
   return hasLayout(parsed) ? runPlan(parsed, *subject)
-                           : status(runWall(parsed, *subject));
+                           : status(runMinimumMemory(parsed, *subject));
 }
 
 } // namespace

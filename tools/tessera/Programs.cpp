@@ -20,10 +20,10 @@ char Reported::ID = 0;
 
 void tessera::printDiagnostic(mlir::Diagnostic &diagnostic) {
   llvm::outs().flush();
-  if (auto place =
+  if (auto start =
           diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
-    llvm::errs() << place.getFilename().getValue() << ":" << place.getLine()
-                 << ":" << place.getColumn() << ": ";
+    llvm::errs() << start.getFilename().getValue() << ":" << start.getLine()
+                 << ":" << start.getColumn() << ": ";
   constexpr StringRef kSeverities[] = {"note", "warning", "error", "remark"};
   llvm::errs() << kSeverities[static_cast<unsigned>(diagnostic.getSeverity())]
                << ": " << diagnostic << "\n";

@@ -32,7 +32,7 @@ struct Reported : llvm::ErrorInfo<Reported> {
 void printDiagnostic(mlir::Diagnostic &diagnostic);
 
 /// Reads a module in text or bytecode ("-": from stdin). Its errors have been
-/// printed by the context's handler where they have a place.
+/// printed by the context's handler where they have a location.
 llvm::Expected<Module> readModule(llvm::StringRef path,
                                   mlir::MLIRContext &context);
 

@@ -80,7 +80,7 @@ llvm::Error checkProgram(StringRef path) {
 } // namespace
 
 int tessera::runRun(Arguments arguments) {
-  // Only what stands before the program is ours.
+  // Only what is before the program is ours.
   if (!arguments.empty() && wantsHelp(arguments.take_front()))
     return showHelp(kCommand);
   if (arguments.empty())

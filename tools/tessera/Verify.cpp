@@ -39,7 +39,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "mesh, strategy and training as a plan says, in JSON as\n"
      "tessera plan --json writes it"},
     {"--pad-to-multiple-of", "N",
-     "pad the minor dimensions of products to a multiple of N\n"
+     "pad the minor dimensions of matmuls to a multiple of N\n"
      "on each device; off (default)"},
     {"--pipeline", "PASSES",
      "verify the program before and after these passes, in\n"
@@ -64,7 +64,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "default: 1e-5 for f32, two roundings of a narrower type,\n"
      "and more where the program's roundings make more of it"},
     {"--no-proof", "",
-     "only compare outputs; of passes behind phase partition,\n"
+     "only compare outputs; of passes after phase partition,\n"
      "which leave other ops than the original's"},
     {"--dump", "DIR",
      "write the data to DIR/NAME.npy and what the original\n"
@@ -291,7 +291,7 @@ llvm::Error prepare(mlir::ModuleOp module, const ParsedOptions &options) {
 }
 
 /// What outputs of a program that computes in a narrower type than theirs may
-/// differ at least: as outputs of that type. Products in 8 bits have results of
+/// differ at least: as outputs of that type. Matmuls in 8 bits have results of
 /// 16.
 double getPlannedTolerance(mlir::ModuleOp module) {
   auto plan =

@@ -123,18 +123,18 @@ llvm::Error tessera::writeData(mlir::func::FuncOp original,
             (folder + "/" + getArgumentName(original, i) + ".npy").str(),
             toLogical(original, i, *tensor)))
       return error;
-  llvm::DenseMap<int64_t, unsigned> places;
+  llvm::DenseMap<int64_t, unsigned> donors;
   for (unsigned i = 0; i < original.getNumArguments(); ++i)
     if (auto donated = original.getArgAttrOfType<mlir::IntegerAttr>(
             i, dist::DistDialect::kDonateAttr))
-      places[donated.getInt()] = i;
+      donors[donated.getInt()] = i;
   for (auto [i, tensor] : llvm::enumerate(report.expected)) {
-    auto place = places.find(i);
+    auto donor = donors.find(i);
     if (llvm::Error error =
             writeNpy(expected + "/" + getResultName(original, i) + ".npy",
-                     place == places.end()
+                     donor == donors.end()
                          ? *tensor
-                         : toLogical(original, place->second, *tensor)))
+                         : toLogical(original, donor->second, *tensor)))
       return error;
   }
   return llvm::Error::success();

@@ -44,7 +44,7 @@ struct DeviceSpec {
   std::vector<std::pair<std::string, Quantity>> peakFlops;
   Quantity memoryBytes;
   Quantity memoryBandwidth;
-  /// Streaming multiprocessors: how many tiles of a product run at once.
+  /// Streaming multiprocessors: how many tiles of a matmul run at once.
   Quantity multiprocessors;
   /// The model's constants of this device, by name; Constants.h of the cost
   /// model says which there are and what they mean.
@@ -73,7 +73,7 @@ struct LevelSpec {
   std::vector<std::string> algorithms;
 };
 
-/// What stands around the devices, for one device.
+/// What is around the devices, for one device.
 struct HostSpec {
   Quantity memoryBytes;
   /// Device to host memory, one direction.

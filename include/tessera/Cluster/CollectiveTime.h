@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one price of communication: shardings, reshards, places of reductions,
+// The one price of communication: shardings, reshards, positions of reductions,
 // buckets, overlap and the seconds of a plan all use it. It is the best of ring
 // and tree, each with a low-latency and a bulk protocol, over the links that a
 // group spans. With N groups of g devices on the outer level, n = N g, and

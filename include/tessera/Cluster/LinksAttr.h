@@ -5,8 +5,8 @@
 //
 // `dist.links` on a dist.mesh says which links its axes span: an array a mesh
 // axis, from the innermost level outwards, of array<f64: devices, seconds a
-// step, bytes a second>. The devices of an axis multiply to its size; spans
-// with the same latency and bandwidth lie on one level. A last entry
+// step, bytes per second>. The devices of an axis multiply to its size; spans
+// with the same latency and bandwidth are on one level. A last entry
 // array<f64: baseLow, baseBulk, bulkStep, lowShare> may follow the axes: the
 // constants of the collective library (CollectiveConstants), where they are not
 // the fitted ones.

@@ -19,7 +19,7 @@ namespace tessera {
 
 struct ClusterSpec;
 
-/// The part of an axis, or of a group of devices, that lies on one level.
+/// The part of an axis, or of a group of devices, that is on one level.
 struct LinkSpan {
   /// Parts of the level below that are joined here; devices at the innermost.
   int64_t size = 1;
@@ -76,7 +76,7 @@ struct MeshLinks {
                            double bandwidth = 100e9);
 
   /// The spans of a group of devices that differ in `group`, a list of axes or
-  /// parts of axes. Parts that cut a span at no border of it count as wholly on
+  /// sub-axes. Those that split a span at no boundary of it count as wholly on
   /// the outer level that they touch.
   LinkSpans spansOf(const Mesh &mesh, llvm::ArrayRef<AxisRef> group) const;
 
@@ -87,8 +87,9 @@ struct MeshLinks {
 
 /// The links of a mesh on a cluster: device numbers are row-major over the mesh
 /// (last axis innermost), and neighbouring numbers fill the cluster's levels
-/// from the inside out. A group that cuts a level at no border of it is counted
-/// on the outer level. The constants of the library are the fitted ones.
+/// from the inside out. A group that splits a level at no boundary of it is
+/// counted on the outer level. The constants of the library are the fitted
+/// ones.
 MeshLinks makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh);
 
 } // namespace tessera

@@ -1,4 +1,4 @@
-//===- ColumnReductions.h - Sums of columns beside their rows ---*- C++ -*-===//
+//===- ColumnReductions.h - Column reductions beside their rows -*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,21 +13,21 @@
 
 namespace tessera {
 
-/// A sum of columns by parts: the first `rowLoops` loops count `rows` rows, and
-/// `steps` of them that follow each other add to one row of the result, whose
-/// map divides the last of these loops, the only reduction:
+/// A column reduction by chunks: the first `rowLoops` loops count `rows` rows,
+/// and `rowsPerSum` of them that follow each other add to one row of the
+/// result, whose map divides the last of these loops, the only reduction:
 ///   (b, s, c) -> (b, s floordiv 32, c).
 struct FusedColumnReduction {
   unsigned rowLoops = 0;
-  int64_t rows = 1, steps = 0;
+  int64_t rows = 1, rowsPerSum = 0;
 };
 
-/// None if `op` is no such sum.
+/// None if `op` is no such reduction.
 std::optional<FusedColumnReduction>
 getFusedColumnReduction(mlir::linalg::GenericOp op);
 
 /// The map of the result that makes such a sum of a sum over leading loops;
-/// none where no op works on the same rows, or parts would be too few, too
+/// none where no op works on the same rows, or chunks would be too few, too
 /// short or too wide. The loops before the one that the map divides become
 /// parallel.
 std::optional<mlir::AffineMap>

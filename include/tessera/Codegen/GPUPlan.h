@@ -4,14 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel runs row by row. Where no op of it reduces, each thread does a few
-// neighbouring elements of a row: the grid is flat. Otherwise a team of threads
-// does a row: part of a warp, a warp or a block, as wide as the row. Values
-// that ops of a kernel exchange stay in the registers of the thread that made
-// them where every op goes through the row alike; else they lie in the block's
-// shared memory, or in memory if they are results.
+// neighbouring elements of a row: the grid is flat. Otherwise a row
+// has threads of its own: part of a warp, a warp or a block, as wide as the
+// row. Values that ops of a kernel exchange stay in the registers of the thread
+// that made them where every op goes through the row alike; else they are in
+// the block's shared memory, or in memory if they are results.
 //
-// A team of a kernel that carries sums along (ColumnReductions.h) does several
-// rows, one after the other, and keeps the sums of its columns in registers.
+// With a fused column reduction (ColumnReductions.h) the threads of a row do
+// several rows, one after the other, and keep the sums of their columns in
+// registers.
 //
 // The plan is made from shapes and maps alone; LowerGPUKernels writes code.
 //
@@ -62,18 +63,19 @@ struct LoopGroup {
 
 /// What an op does in a row.
 enum class RowWork {
-  /// One element: every thread of the team computes it.
+  /// One element: every thread of the row computes it.
   Scalar,
   /// Elements apart from each other.
   Elements,
-  /// One sum: each thread's part, then all of them.
+  /// One sum: each thread's partial sum, then the sum of these.
   Reduction,
   /// A sum for each element, whole by one thread.
   Sums,
-  /// Sums of columns: threads share columns and, where these are few, rows.
-  Columns,
-  /// Sums of columns of the rows that a team does one after the other.
-  Carried,
+  /// Column reductions: threads share columns and, where these are few, rows.
+  ColumnReduction,
+  /// Column reductions of the rows that the same threads do one after the
+  /// other.
+  FusedColumnReduction,
 };
 
 /// How one op is done.
@@ -86,10 +88,10 @@ struct OpPlan {
   /// Threads take chunks of so many neighbouring elements.
   int64_t vector = 1, chunks = 1;
   /// Chunks a thread takes at most.
-  int64_t rounds = 1;
+  int64_t chunksPerThread = 1;
   /// Columns: threads that share the rows of one chunk.
   int64_t splits = 1;
-  /// Where the parts of sums lie in shared memory.
+  /// Where partial sums are in shared memory.
   int64_t scratch = 0;
   /// Threads wait for each other before it.
   bool waits = false;
@@ -101,7 +103,7 @@ struct OpPlan {
 };
 
 /// Where a value that an op of the kernel makes can be read by later ones.
-enum class ValuePlace { Scalar, Registers, Shared, Memory };
+enum class ValueStorage { Scalar, Registers, Shared, Memory };
 
 /// How the threads of a GPU kernel share its rows and elements, and where the
 /// values between its ops are kept.
@@ -109,17 +111,17 @@ struct KernelPlan {
   /// A thread is at one chunk of one row, and rows are counted anew.
   bool flat = false;
   int64_t rows = 1;
-  /// Rows that a team does one after the other, and adds up on the way.
-  int64_t steps = 1;
+  /// Rows that the same threads do one after the other, and add up on the way.
+  int64_t rowsPerSum = 1;
   /// Threads of a row, rows of a block.
-  int64_t team = 1, teams = 1;
+  int64_t threadsPerRow = 1, rowsPerBlock = 1;
   int64_t grid = 1, block = 1, sharedBytes = 0;
   /// Chunks of a row are code one after the other, not a loop.
   bool unrolled = true;
   /// Tensors that are read several times are kept in registers.
   bool keepsLoads = false;
   llvm::SmallVector<OpPlan, 0> ops;
-  llvm::DenseMap<mlir::Value, ValuePlace> places;
+  llvm::DenseMap<mlir::Value, ValueStorage> valueStorage;
   /// Of a value in shared memory.
   llvm::DenseMap<mlir::Value, int64_t> sharedOffsets;
 };
@@ -134,8 +136,8 @@ KernelPlan planGPUKernel(mlir::func::FuncOp kernel,
 bool readsAlike(const OpPlan &plan, const LoopGroup &group,
                 const LinearAccess &access, int64_t rowElements);
 
-/// Whether `vector` neighbours of the loops that threads share lie together in
-/// memory, on a place that is a multiple of it.
+/// Whether `vector` neighbours of the loops that threads share are contiguous
+/// in memory, at an offset that is a multiple of it.
 bool isAligned(const OpPlan &plan, const LinearAccess &access, int64_t vector);
 
 } // namespace tessera

@@ -25,7 +25,7 @@ mlir::Type getWideType(mlir::Type element);
 /// What combines the elements of a reduction.
 enum class Combiner { Sum, Max, Min };
 
-/// Scalars and generics at one place in the program.
+/// Scalars and generics at one insertion point.
 struct GenericBuilder : mlir::ImplicitLocOpBuilder {
   using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;
   using Body = llvm::function_ref<mlir::Value(mlir::ValueRange)>;

@@ -20,12 +20,12 @@
 namespace tessera {
 
 /// Number of leading loops of `op` that make `rows` rows, the fewest; none if
-/// the op cannot be cut so. A fused column reduction (ColumnReductions.h) has
+/// the op cannot be split so. A fused column reduction (ColumnReductions.h) has
 /// the rows that it adds, and no other number.
 std::optional<unsigned> getRowLoops(mlir::linalg::GenericOp op, int64_t rows);
 
-/// All numbers of rows that `op` can be cut into, ascending; 1 among them, but
-/// for a fused column reduction.
+/// All numbers of rows that `op` can be split into, ascending; 1 among them,
+/// but for a fused column reduction.
 llvm::SmallVector<int64_t> getRowCounts(mlir::linalg::GenericOp op);
 
 /// The number of rows that suits `op` best: all its parallel work but the last
@@ -37,7 +37,7 @@ int64_t getPreferredRows(mlir::linalg::GenericOp op, bool onGPU);
 /// other result uses one of them: an access stays in its row.
 bool staysInRow(mlir::AffineMap map, unsigned rowLoops);
 
-/// True if the body of `op` reads `tensor` at computed places.
+/// True if the body of `op` reads `tensor` at computed positions.
 bool readsByIndex(mlir::linalg::GenericOp op, mlir::Value tensor);
 
 /// Whether each element of a result belongs to one iteration of the parallel

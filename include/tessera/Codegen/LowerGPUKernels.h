@@ -20,7 +20,7 @@ struct GPUKernel {
 };
 
 /// The kernel as a function of
-///   tensor operands, results that lie over none, index operands
+///   tensor operands, results that overwrite none, index operands
 /// at the end of `module`, where tensors are flat memrefs.
 GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
                          mlir::func::FuncOp kernel,
@@ -30,7 +30,7 @@ GPUKernel lowerGPUKernel(mlir::gpu::GPUModuleOp module,
 struct BatchMember {
   mlir::func::FuncOp kernel;
   llvm::SmallVector<InPlace> inPlace;
-  /// Where its arguments, in the order of lowerGPUKernel, stand among those of
+  /// Where its arguments, in the order of lowerGPUKernel, are among those of
   /// the batch.
   llvm::SmallVector<unsigned> arguments;
 };

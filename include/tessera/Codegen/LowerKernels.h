@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// A result of a kernel that lies over an operand of it.
+/// A result of a kernel that overwrites an operand of it.
 struct InPlace {
   unsigned result, operand;
   bool operator==(const InPlace &o) const {
@@ -21,9 +21,9 @@ struct InPlace {
 };
 
 /// The kernel as a function of
-///   tensor operands, results that lie over none, index operands, begin, end
+///   tensor operands, results that overwrite none, index operands, begin, end
 /// where tensors are flat memrefs: it does rows [begin, end). Values inside the
-/// kernel live in buffers of one row. The new function stands before `kernel`.
+/// kernel live in buffers of one row. The new function is before `kernel`.
 mlir::func::FuncOp lowerKernel(mlir::func::FuncOp kernel,
                                llvm::ArrayRef<InPlace> inPlace,
                                llvm::StringRef name);

@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the ways to spread a reduction share: the same op over split or
-// reordered loops, and the sum over its parts.
+// What the ways to split a reduction share: the same op over split or
+// reordered loops, and the sum over its chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ mlir::linalg::FillOp getStart(mlir::linalg::GenericOp op, unsigned result);
 mlir::Value fillLike(GenericBuilder &b, mlir::linalg::FillOp start,
                      llvm::ArrayRef<int64_t> shape);
 
-/// A constant of the same elements as the constant `value`, which has no place
+/// A constant with the elements of the constant `value`, which has no address
 /// in memory that could be seen as another shape; null if it is no constant.
 mlir::Value reshapeConstant(mlir::OpBuilder &b, mlir::Value value,
                             mlir::RankedTensorType type);
@@ -50,9 +50,9 @@ mlir::linalg::GenericOp reorder(GenericBuilder &b, mlir::linalg::GenericOp op,
 /// where the element is computed from what another result has so far.
 mlir::Operation *getCombiner(mlir::linalg::GenericOp op, unsigned result);
 
-/// Sums of `parts` over their first `count` loops, as `op` adds.
-mlir::linalg::GenericOp sumParts(GenericBuilder &b, mlir::linalg::GenericOp op,
-                                 mlir::Value parts, unsigned count);
+/// Sums of `chunks` over their first `count` loops, as `op` adds.
+mlir::linalg::GenericOp sumChunks(GenericBuilder &b, mlir::linalg::GenericOp op,
+                                  mlir::Value chunks, unsigned count);
 
 } // namespace tessera
 

@@ -32,9 +32,9 @@ struct Rows {
   int64_t size() const { return shape.back(); }
 };
 
-/// `value` where the last loop, counted from `offset`, stands before `end`;
-/// behind it is padding, which counts as `other`. `value` itself where there is
-/// no end, or where a whole row of `r` stands before it. Positions are below
+/// `value` where the last loop, counted from `offset`, is before `end`;
+/// after it is padding, which counts as `other`. `value` itself where there is
+/// no end, or where a whole row of `r` is before it. Positions are below
 /// 2^31.
 inline mlir::Value selectTrue(GenericBuilder &b, const Rows &r,
                               std::optional<uint64_t> end, mlir::Value offset,

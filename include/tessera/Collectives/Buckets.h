@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Collectives of one kind over the same axes, in the order in which what they
-// move is ready, are cut into buckets of neighbours. A bucket has one latency
+// move is ready, are split into buckets of neighbours. A bucket has one latency
 // but begins only when its last member is ready, and members may have to be
 // copied side by side. Buckets run one after the other beside the computation;
-// the best cut is done first, and of those that are done equally early, the one
-// that keeps the links busy for the shortest time.
+// the best split is done first, and of those that are done equally early, the
+// one that keeps the links busy for the shortest time.
 //
 // Plain C++: no IR.
 //
@@ -67,7 +67,7 @@ struct BucketPlan {
 };
 
 /// The best plan of a problem that passes check(). Exact, unless more than 64
-/// cuts of some first members are each better than every other in one of the
+/// splits of some first members are each better than every other in one of the
 /// two times.
 BucketPlan planBuckets(const BucketProblem &problem);
 

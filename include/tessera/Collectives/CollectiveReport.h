@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Counts the collectives of a partitioned function by kind and axes. What
-// stands in a `dist.accumulate` counts once for each micro-batch.
+// is in a `dist.accumulate` counts once for each micro-batch.
 //
 //===----------------------------------------------------------------------===//
 

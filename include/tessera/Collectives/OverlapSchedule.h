@@ -5,17 +5,18 @@
 //
 // The order in which one device runs its ops, starts its collectives and waits
 // for them. A device computes one op after the other; a collective runs beside
-// that, from its start on, one after the other on each channel (the links of
-// one set of mesh axes). What waits for a collective that is not over stalls.
+// that, from its start on, one after the other on each communicator (the links
+// of one set of mesh axes). What waits for a collective that is not over
+// stalls.
 //
 // The order is found by list scheduling: ops stay in the order of the program
 // unless the next one would stall and a later one need not; a collective starts
-// as soon as its operands are there, its channel is free and memory allows, the
-// one first that is needed first; it is waited for where its result is needed,
-// or, where that frees memory, some time after it is over.
+// as soon as its operands are there, its communicator is free and memory
+// allows, the one first that is needed first; it is waited for where its result
+// is needed, or, where that frees memory, some time after it is over.
 //
 // All devices of a mesh run one program and so one order, which is a total
-// order of the collectives of each channel.
+// order of the collectives of each communicator.
 //
 // Plain C++: no IR.
 //
@@ -38,8 +39,8 @@ struct OverlapTask {
   static constexpr int kComputes = -1;
 
   double seconds = 0;
-  /// kComputes, or the number of the channel that a collective takes.
-  int channel = kComputes;
+  /// kComputes, or the number of the communicator that a collective takes.
+  int communicator = kComputes;
   /// Tasks that are over before this one begins: a collective is when it has
   /// been waited for.
   llvm::SmallVector<unsigned, 4> after;
@@ -52,7 +53,7 @@ struct OverlapTask {
   /// makes.
   int64_t insideBytes = 0;
 
-  bool isTransfer() const { return channel != kComputes; }
+  bool isTransfer() const { return communicator != kComputes; }
 };
 
 /// Memory that lives from the begin of the first of its tasks to the end of the
@@ -62,7 +63,7 @@ struct OverlapBlock {
   llvm::SmallVector<unsigned, 4> tasks;
 };
 
-/// Tasks in an order that is right: each behind those it is `after`.
+/// Tasks in an order that is right: each after those it is `after`.
 struct OverlapProblem {
   std::vector<OverlapTask> tasks;
   std::vector<OverlapBlock> blocks;

@@ -112,7 +112,7 @@ def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
     waiting for the last one, and copies side by side where the parts of several
     devices are mixed. The choice is the one with which all are done first, and
     then that which keeps the links busy for the shortest time. Each bucket gives
-    a remark, and so does each border between two. Parameters are gathered where
+    a remark, and so does each boundary between two. Parameters are gathered where
     they are used; of those of one layer the ones become a bucket for which a
     copy takes less time than a collective, where the first is used. The bucket's
     buffer and what is copied out of it take no more than the largest parameter
@@ -139,14 +139,14 @@ def BucketCollectivesPass : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
 }
 
 def FormCollectiveMatmulPass : Pass<"dist-form-collective-matmul", "::mlir::ModuleOp"> {
-  let summary = "products run in pieces beside their all-gather or reduce-scatter";
+  let summary = "matmuls run in chunks beside their all-gather or reduce-scatter";
   let description = [{
-    Where a product's operand is gathered along a dimension that stays in the
+    Where a matmul's operand is gathered along a dimension that stays in the
     result, or its result reduce-scattered along one that is not summed over,
     both become one `dist.collective_matmul`, if that takes less time: a ring of
-    n devices multiplies n pieces and sends n - 1 of them meanwhile, but reads the
-    other operand n times and copies each piece once more. All products of a
-    gathered value are taken that can stand before anything that they make is
+    n devices multiplies n chunks and sends n - 1 of them meanwhile, but reads the
+    other operand n times and copies each chunk once more. All matmuls of a
+    gathered value are taken that can be before anything that they make is
     used. With `always` no time is asked for. A remark says by how much either way
     is shorter.
 
@@ -162,7 +162,7 @@ def FormCollectiveMatmulPass : Pass<"dist-form-collective-matmul", "::mlir::Modu
 }
 
 def ExpandCollectiveMatmulPass : Pass<"dist-expand-collective-matmul", "::mlir::ModuleOp"> {
-  let summary = "dist.collective_matmul becomes permutes and pieces of products";
+  let summary = "dist.collective_matmul becomes permutes and chunks of matmuls";
   let description = [{
     ```mlir
     %r = dist.collective_matmul (%x, %w) : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32> {...}
@@ -174,7 +174,7 @@ def ExpandCollectiveMatmulPass : Pass<"dist-expand-collective-matmul", "::mlir::
     %2 = nn.einsum "bsd,de->bse" %1, %w : tensor<2x4x8xf32>, tensor<8x6xf32> -> tensor<2x4x6xf32>
     %r = dist.assemble %0, %2 dim 1 over <{"tp"}> on @mesh : tensor<2x4x6xf32>, tensor<2x4x6xf32> -> tensor<2x8x6xf32>
     ```
-    A reduce-scatter's sums travel instead, each step adding a product of a slice
+    A reduce-scatter's sums travel instead, each step adding a matmul of a slice
     of the operand.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -192,7 +192,7 @@ def OverlapCollectivesPass : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"
     An op that would stall lets a later op go first. What gathers parameters
     starts when the work on the layer before begins, no earlier. Neither ops nor
     starts move across a loop, a send or a receive. A gather of what stays the
-    same in a loop, for which each iteration waits, stands before the loop if the
+    same in a loop, for which each iteration waits, is before the loop if the
     step is shorter then.
 
     The arena of the step is at most that of the program whose collectives are
@@ -245,7 +245,7 @@ def ReportCollectivesPass : Pass<"dist-report", "::mlir::ModuleOp"> {
     many, the bytes that one device receives, the share of them that is exposed
     (what of the time between start and wait passes while nothing else runs, by
     the times that `dist-overlap-collectives` orders by), and the time on the
-    mesh's links. What stands in a `dist.accumulate` or a loop counts as often as
+    mesh's links. What is in a `dist.accumulate` or a loop counts as often as
     it runs. Changes nothing.
 
     ```mlir

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// Replaces a collective in the local form by a dist.start and, right behind
+/// Replaces a collective in the local form by a dist.start and, right after
 /// it, a dist.wait.
 dist::StartOp startCollective(dist::CollectiveOpInterface op);
 

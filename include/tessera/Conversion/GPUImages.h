@@ -41,7 +41,7 @@ struct KernelUse {
 };
 
 /// The toolkit with ptxas and libdevice: of TESSERA_CUDA_PATH, CUDA_HOME,
-/// /usr/local/cuda and where ptxas lies on PATH, the first that is one. An
+/// /usr/local/cuda and where ptxas is on PATH, the first that is one. An
 /// error that says where was looked.
 llvm::Expected<std::string> findCUDAToolkit();
 

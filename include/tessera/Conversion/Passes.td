@@ -14,7 +14,7 @@ def LowerToRTPass : Pass<"rt-lower-to-rt", "::mlir::ModuleOp"> {
   let summary = "the step becomes calls on offsets, kernels become loops";
   let description = [{
     After `rt-plan-arena`. The step function loses its arguments and results;
-    what they are stands in the module's manifest. Kernels become loops over
+    what they are is in the module's manifest. Kernels become loops over
     rows [begin, end) on memory; one that writes over an operand of it becomes
     a variant of its own.
 
@@ -43,7 +43,7 @@ def ConvertRTToLLVMPass : Pass<"rt-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes LLVM dialect";
   let description = [{
     `tessera_program_step` with one call and a check of its status for each op,
-    kernels with an entry that unpacks words, constant descriptor tables, the
+    kernels with an entry that unpacks arguments, constant descriptor tables, the
     manifest as a string. Transcendental functions become polynomials.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",

@@ -22,8 +22,8 @@ namespace tessera::cost {
 ///   waves * (2 tm tn (k / splits + fill)) / (rate of one multiprocessor),
 ///   waves = ceil(tiles / multiprocessors) (wave quantisation).
 /// A small tile reuses each element less and runs at a lower rate. An operand
-/// or result whose rows are no multiple of 16 bytes is read in pieces, at a
-/// third of the rate.
+/// or result whose rows are no multiple of 16 bytes is read in narrower
+/// accesses, at a third of the rate.
 double matmulSeconds(const DeviceModel &device, const MatmulDims &dims,
                      DType type);
 

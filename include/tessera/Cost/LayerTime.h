@@ -22,12 +22,12 @@ namespace tessera::cost {
 /// A cluster as a plan uses it.
 class Machine {
 public:
-  /// The axes lie on the cluster in the order pp, dp, cp, tp, the last one
+  /// The axes are on the cluster in the order pp, dp, cp, tp, the last one
   /// innermost.
   Machine(const ClusterSpec &cluster, const Plan &plan);
 
   /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
-  /// to minor. "ep" is the minor part of dp over which experts are spread,
+  /// to minor. "ep" is the minor sub-axis of dp over which experts are sharded,
   /// "edp" the rest of it.
   LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
   double seconds(const CommWork &comm) const;

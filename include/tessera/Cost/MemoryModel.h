@@ -22,7 +22,7 @@
 
 namespace tessera::cost {
 
-/// Bytes that training keeps of each parameter, before ZeRO cuts them.
+/// Bytes that training keeps of each parameter, before ZeRO shards them.
 struct StateBytes {
   double parameter = 0, gradient = 0, optimizer = 0;
   double sum() const { return parameter + gradient + optimizer; }
@@ -37,8 +37,8 @@ struct StateBytes {
 StateBytes stateBytes(const Plan &plan);
 
 /// Bytes of the state of `parameters` on one of `ranks` devices that share
-/// them: ZeRO 1 cuts the optimizer state, 2 the gradients too, 3 the parameters
-/// too.
+/// them: ZeRO 1 shards the optimizer state, 2 the gradients too, 3 the
+/// parameters too.
 StateBytes shardedState(double parameters, const StateBytes &each, int zero,
                         double ranks);
 
@@ -86,13 +86,13 @@ struct StageMemory {
   double offloaded = 0;
   /// Layers of one kind in one chunk, and their micro-batches alive at the
   /// peak.
-  struct Part {
+  struct ChunkRun {
     ModelWork::Run run;
     double live;
     /// Of the rank.
     int chunk = 0;
   };
-  llvm::SmallVector<Part, 4> parts;
+  llvm::SmallVector<ChunkRun, 4> chunkRuns;
   /// Micro-batches alive at the peak, in whole stages.
   double liveMicroBatches = 0;
 };
@@ -140,7 +140,7 @@ private:
 
   std::vector<LayerMemory> kinds;
   /// Bytes that go from stage to stage.
-  double border = 0;
+  double boundaryBytes = 0;
   /// Part of a block's activations that its weight gradients need: all but the
   /// core of attention, where that is kept.
   double keptForWeightGrad = 1;

@@ -22,8 +22,8 @@ struct PricedModel {
   /// One kind of layer, on one device.
   struct Kind {
     LayerTime time;
-    /// Elements of parameters on a device, before ZeRO cuts them; of these, the
-    /// ones that not all of the data axis shares (experts).
+    /// Elements of parameters on a device, before ZeRO shards them; of these,
+    /// the ones that not all of the data axis shares (experts).
     double parameters = 0, experts = 0;
     double outputBytes = 0;
     double savedBytes = 0;

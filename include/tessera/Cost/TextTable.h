@@ -16,7 +16,7 @@
 namespace tessera::cost {
 
 /// Rows of text. The first column is aligned to the left, the others to the
-/// right; two spaces stand between columns and before the first.
+/// right; two spaces are between columns and before the first.
 class TextTable {
 public:
   /// Adds a row; columns are as wide as their widest cell, and rows may differ

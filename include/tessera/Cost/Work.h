@@ -138,12 +138,13 @@ struct SavedTensor {
   bool attentionCore = false;
 };
 
-/// A parameter, one device's part of it.
+/// A parameter, one device's shard of it.
 struct ParameterWork {
   std::string name;
-  /// Elements after all axes but the data axes have cut it.
+  /// Elements after all axes but the data axes have sharded it.
   double elements = 0;
-  /// Devices that hold the same part and share gradients and, with ZeRO, state.
+  /// Devices that hold the same shard and share gradients and, with ZeRO,
+  /// state.
   int64_t dataRanks = 1;
 };
 
@@ -178,7 +179,7 @@ struct LayerWork {
   double flops(Pass pass) const;
 };
 
-/// A model: kinds of layers and how many of each stand in a row.
+/// A model: kinds of layers and how many of each are in a row.
 struct ModelWork {
   /// `count` layers of one kind, one after the other.
   struct Run {

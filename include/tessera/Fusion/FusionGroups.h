@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Greedy, in program order: an op joins the group of one of its producers if
-// both can be cut into equally many rows, every value between them stays in its
-// row, the group keeps its parallelism, and no path leaves the group and comes
-// back to it through the op.
+// both can be split into equally many rows, every value between them stays in
+// its row, the group keeps its parallelism, and no path leaves the group and
+// comes back to it through the op.
 //
 //===----------------------------------------------------------------------===//
 

@@ -28,11 +28,11 @@ def FuseElementwisePass : Pass<"rt-fuse-elementwise", "::mlir::func::FuncOp"> {
 }
 
 def FuseEpiloguesPass : Pass<"rt-fuse-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "products of a GPU take a part of what follows";
+  let summary = "matmuls of a GPU take a part of what follows";
   let description = [{
-    Where the target is a GPU. A product takes the bias that is added to it, GELU
+    Where the target is a GPU. A matmul takes the bias that is added to it, GELU
     by tanh (whose argument it writes, if others read it), GELU's gradient, and
-    a tensor that is added; the product of a weight's gradient takes the sums of
+    a tensor that is added; the matmul of a weight's gradient takes the sums of
     its operand's columns, which are a bias's gradient. Forms are found by the
     arithmetic of bodies and by strides. Not if the result is read only within
     the kernel that would make it.

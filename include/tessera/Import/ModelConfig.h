@@ -30,7 +30,7 @@ enum class ModelFamily { GPT2, Llama };
 /// "gpt2" or "llama".
 llvm::StringRef stringify(ModelFamily family);
 
-/// What stands between the two halves of an MLP.
+/// What is between the two halves of an MLP.
 enum class Activation { GeluErf, GeluTanh, Silu };
 
 /// Llama 3's stretching of rotary frequencies: see #nn.rope_scaling.

@@ -3,9 +3,9 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The values that every sharding algorithm computes with: a mesh, a part of a
-// mesh axis, a list of such parts, and the sharding of a tensor. They know no
-// IR; `dist` has the attributes that print them.
+// The values that every sharding algorithm computes with: a mesh, a sub-axis of
+// a mesh axis, a list of such sub-axes, and the sharding of a tensor. They know
+// no IR; `dist` has the attributes that print them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +29,16 @@ enum class ReductionKind : uint32_t { Sum = 0, Max = 1, Min = 2 };
 /// "sum", "max" or "min".
 llvm::StringRef stringifyReduction(ReductionKind kind);
 
-/// A mesh axis, or a sub-axis of it: the part of `size` that has `preSize`
+/// A mesh axis, or a sub-axis of it: that of `size` that has `preSize`
 /// groups on its major side. The full axis of size n is {axis, 1, n}.
-/// Written `"x"` for a full axis and `"x":(preSize)size` for a part.
+/// Written `"x"` for a full axis and `"x":(preSize)size` for a sub-axis.
 struct AxisRef {
   /// Position of the axis in the mesh.
   unsigned axis = 0;
   int64_t preSize = 1;
   int64_t size = 1;
 
-  /// First size to the right of this part: preSize * size.
+  /// First size to the right of this sub-axis: preSize * size.
   int64_t end() const { return preSize * size; }
   bool operator==(const AxisRef &o) const {
     return axis == o.axis && preSize == o.preSize && size == o.size;
@@ -47,7 +47,7 @@ struct AxisRef {
   bool operator<(const AxisRef &o) const {
     return std::tie(axis, preSize, size) < std::tie(o.axis, o.preSize, o.size);
   }
-  /// True if both are parts of one axis and cannot stand side by side: they
+  /// True if both are sub-axes of one axis and cannot be side by side: they
   /// share some of it, or no way to split the axis has both (of an axis of 6,
   /// (1)2 belongs to 2 x 3 and (3)2 to 3 x 2).
   bool overlaps(const AxisRef &o) const {
@@ -56,7 +56,7 @@ struct AxisRef {
                      : o.end() <= preSize && preSize % o.end() == 0;
     return axis == o.axis && !apart;
   }
-  /// True if `o` lies wholly inside this part.
+  /// True if `o` is wholly inside this sub-axis.
   bool contains(const AxisRef &o) const {
     return axis == o.axis && preSize <= o.preSize && o.end() <= end() &&
            o.preSize % preSize == 0 && end() % o.end() == 0;
@@ -108,10 +108,10 @@ struct Mesh {
 
 /// Product of the sizes: the number of shards.
 int64_t numShards(llvm::ArrayRef<AxisRef> axes);
-/// True if some part of `ref` is used by `axes`.
+/// True if some sub-axis of `ref` is used by `axes`.
 bool overlapsAny(llvm::ArrayRef<AxisRef> axes, const AxisRef &ref);
 bool overlapsAny(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
-/// Merges neighbours that are adjacent parts of one axis: x:(1)2, x:(2)2 is
+/// Merges neighbours that are adjacent sub-axes of one axis: x:(1)2, x:(2)2 is
 /// x:(1)4.
 AxisList mergeAdjacent(llvm::ArrayRef<AxisRef> axes);
 /// The longest list that is a prefix of both, splitting an axis where only a
@@ -134,11 +134,11 @@ std::optional<AxisList> subtractAxes(llvm::ArrayRef<AxisRef> axes,
 std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> axes,
                                    llvm::ArrayRef<AxisRef> suffix);
 /// Splits `axes` into a major part of exactly `count` shards and the rest.
-/// None if no (sub-)axis border lies there.
+/// None if no (sub-)axis boundary is there.
 std::optional<std::pair<AxisList, AxisList>>
 splitAt(llvm::ArrayRef<AxisRef> axes, int64_t count);
 
-/// How one dimension is spread.
+/// How one dimension is sharded.
 struct DimSharding {
   AxisList axes;
   /// Propagation may add axes.
@@ -150,7 +150,7 @@ struct DimSharding {
   }
 };
 
-/// How a tensor is spread over a mesh.
+/// How a tensor is sharded over a mesh.
 struct Sharding {
   llvm::SmallVector<DimSharding, 4> dims;
   /// Axes that may not shard this tensor further.

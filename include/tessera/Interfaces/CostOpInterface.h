@@ -43,7 +43,7 @@ struct OpCost {
   CostKind kind = CostKind::None;
   /// Floating-point operations, a multiply-add counted as two.
   double flops = 0;
-  /// Of a product: `batch` times [m, k] x [k, n]. Of attention: batch x heads,
+  /// Of a matmul: `batch` times [m, k] x [k, n]. Of attention: batch x heads,
   /// queries, keys, dim.
   int64_t batch = 0, m = 0, n = 0, k = 0;
   /// Bytes of operands that are read; negative: all of them.
@@ -63,16 +63,16 @@ double getTensorElements(mlir::Type type);
 OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 
 /// The cost of attention of q [batch, query, group, head of the group, dim]
-/// over k [batch, key, group, dim]: `products` of the size of the scores, 2
+/// over k [batch, key, group, dim]: `matmuls` of the size of the scores, 2
 /// forward and 5 backward, half of each under a causal mask where queries and
 /// keys are the same positions.
 OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
-                        double products);
+                        double matmuls);
 
 /// The cost of any op: its own, or by what else is known of it. Elementwise ops
 /// (by trait) compute one operation an element; structured ops (linalg) as many
 /// as their body has for each point of their iteration space, a contraction as
-/// a product; reshapes and constants are free; what else has tensors passes
+/// a matmul; reshapes and constants are free; what else has tensors passes
 /// over them once.
 OpCost getOpCost(mlir::Operation *op);
 

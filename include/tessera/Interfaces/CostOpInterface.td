@@ -20,7 +20,7 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       The kind of kernel, its floating-point operations, and the dimensions of a
-      product.
+      matmul.
     }], "::tessera::OpCost", "getOpCost", (ins)>,
   ];
 }

@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// Builds elementwise ops at one place.
+/// Builds elementwise ops at one insertion point.
 struct ElementwiseBuilder {
   mlir::OpBuilder &b;
   mlir::Location loc;

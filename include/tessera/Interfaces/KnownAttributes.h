@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each of our dialects has one table of the attributes that other ops may carry
-// in its name. An attribute that is not in the table, or not for the place
+// in its name. An attribute that is not in the table, or not for the position
 // where it is, is an error: a misspelt one would be ignored otherwise.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ enum AttributeHolder : unsigned {
 
 /// Where an attribute is: on an op, or on an argument or a result of a
 /// function.
-struct AttributePlace {
+struct AttributePosition {
   mlir::Operation *op;
   AttributeHolder holder;
   /// Number of the argument or result.
@@ -38,12 +38,12 @@ struct AttributePlace {
   mlir::Type type;
 
   /// The op itself: a module, a function or any other op.
-  static AttributePlace onOp(mlir::Operation *op);
+  static AttributePosition onOp(mlir::Operation *op);
   /// None where `op` is no function.
-  static std::optional<AttributePlace> onArgument(mlir::Operation *op,
-                                                  unsigned index);
-  static std::optional<AttributePlace> onResult(mlir::Operation *op,
-                                                unsigned index);
+  static std::optional<AttributePosition> onArgument(mlir::Operation *op,
+                                                     unsigned index);
+  static std::optional<AttributePosition> onResult(mlir::Operation *op,
+                                                   unsigned index);
 };
 
 /// An attribute of a dialect, with its prefix.
@@ -52,28 +52,28 @@ struct KnownAttribute {
   /// Bits of AttributeHolder.
   unsigned holders;
   /// Checks the value and reports what is wrong with it.
-  mlir::LogicalResult (*verify)(const AttributePlace &place,
+  mlir::LogicalResult (*verify)(const AttributePosition &position,
                                 mlir::NamedAttribute attr);
 };
 
-/// Reports an attribute that no entry of `known` allows at `place`, with the
+/// Reports an attribute that no entry of `known` allows at `position`, with the
 /// name that it is nearest to; checks the value of one that an entry allows.
 mlir::LogicalResult
 verifyKnownAttribute(llvm::ArrayRef<KnownAttribute> known,
-                     const std::optional<AttributePlace> &place,
+                     const std::optional<AttributePosition> &position,
                      mlir::NamedAttribute attr);
 
 /// True for an argument (or result) before which no other has one of these
 /// attributes: there a fact of all arguments is checked, once.
-bool isFirstWith(const AttributePlace &place,
+bool isFirstWith(const AttributePosition &position,
                  llvm::ArrayRef<llvm::StringRef> names);
 
 /// For tables: values of one kind, "<name>: expects <kind> but got <value>".
-mlir::LogicalResult expectUnit(const AttributePlace &place,
+mlir::LogicalResult expectUnit(const AttributePosition &position,
                                mlir::NamedAttribute attr);
-mlir::LogicalResult expectString(const AttributePlace &place,
+mlir::LogicalResult expectString(const AttributePosition &position,
                                  mlir::NamedAttribute attr);
-mlir::LogicalResult expectInteger(const AttributePlace &place,
+mlir::LogicalResult expectInteger(const AttributePosition &position,
                                   mlir::NamedAttribute attr);
 
 } // namespace tessera

@@ -25,7 +25,7 @@ def PrintShardingRulesPass : Pass<"dist-print-sharding-rules"> {
 }
 
 def VerifyInputPass : Pass<"dist-verify-input"> {
-  let summary = "Checks the border behind the phase input";
+  let summary = "Checks the boundary after the phase input";
   let description = [{
     Every shape is static: what a program needs of memory and of communication
     is known before it runs. Values are tensors without an encoding, of at most

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entries `operands` of getShardingRule(op) stand for the operands of the
-// op and, behind them, for the tensors that its regions use from outside, of
+// op and, after them, for the tensors that its regions use from outside, of
 // which every device needs the whole.
 //
 //===----------------------------------------------------------------------===//

@@ -58,7 +58,7 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       A copy of the op for other shapes of the same ranks: padded ones or one
       device's. `operands` have the new types already. Ops that carry shapes in
       attributes or regions override this. Failure: these shapes cannot be (a
-      slice that does not fall on a border); the caller reports it.
+      slice that does not fall on a boundary); the caller reports it.
     }], "::llvm::FailureOr<::mlir::Operation *>", "cloneWithShapes",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::mlir::TypeRange":$resultTypes), "",

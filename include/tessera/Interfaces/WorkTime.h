@@ -22,7 +22,7 @@ inline constexpr double kWorkBytesPerSecond = 1e12;
 
 /// The time of an op that computes, in bytes moved through memory at the same
 /// time: those that it reads and writes, and its operations, of which a device
-/// does a hundred of a product and ten others in the time of a byte. 0 for
+/// does a hundred of a matmul and ten others in the time of a byte. 0 for
 /// views and constants; what moves between devices is not counted.
 double getWorkBytes(mlir::Operation *op);
 

@@ -26,7 +26,7 @@ Cell combine(const ElementType &type, ReductionKind kind, Cell a, Cell b);
 Tensor reduceTensors(llvm::ArrayRef<TensorRef> tensors, ReductionKind kind);
 
 /// The block of each device: `global` is padded at the ends with zeros to
-/// `localShape` times the number of shards of each dimension, and cut. Over
+/// `localShape` times the number of shards of each dimension, and split. Over
 /// unreduced axes coordinate 0 has the value, the others the neutral element.
 /// Devices that hold one block share one tensor.
 RankTensors shardTensor(const TensorRef &global, const Sharding &sharding,

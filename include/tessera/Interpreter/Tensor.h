@@ -141,10 +141,10 @@ public:
   void fill(Cell value);
   /// The same elements under another shape of as many.
   Tensor reshaped(llvm::ArrayRef<int64_t> newShape) const;
-  /// The block of `sizes` at `offsets`, which must lie inside.
+  /// The block of `sizes` at `offsets`, which must be inside.
   Tensor slice(llvm::ArrayRef<int64_t> offsets,
                llvm::ArrayRef<int64_t> sizes) const;
-  /// Writes `block` at `offsets`; it must lie inside and have this rank.
+  /// Writes `block` at `offsets`; it must be inside and have this rank.
   void insert(const Tensor &block, llvm::ArrayRef<int64_t> offsets);
 
   /// Same type, shape and bits; any two NaNs are equal, and so are 0 and -0.

@@ -22,12 +22,12 @@ namespace tessera::interp {
 mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
 
 /// Runs a function on global arguments and gives its global results. One with
-/// `dist.local` runs on all devices of the mesh: its arguments are cut and its
-/// results assembled by their `dist.sharding` and `dist.global_shape`; those
-/// without are copies. Any other runs on one rank. With several steps it runs
-/// as often, what is donated (`dist.donate`) with what took its place on each
-/// rank; the results are the last. Failure, with an error: see `interpret` and
-/// `assembleTensor`.
+/// `dist.local` runs on all devices of the mesh: its arguments are sharded and
+/// its results assembled by their `dist.sharding` and `dist.global_shape`;
+/// those without are copies. Any other runs on one rank. With several steps it
+/// runs as often, what is donated (`dist.donate`) with what took its place on
+/// each rank; the results are the last. Failure, with an error: see `interpret`
+/// and `assembleTensor`.
 mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              llvm::ArrayRef<TensorRef> inputs,
                                              Statistics *statistics = nullptr,

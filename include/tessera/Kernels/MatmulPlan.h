@@ -7,7 +7,7 @@
 // rows or by columns. An einsum has letters in any order. Each letter is of one
 // of four groups: batch (in both operands and the result), rows (left and
 // result), columns (right and result), contracted (both operands). Where the
-// letters of a group lie together and in one order in every tensor, the group
+// letters of a group are contiguous and in one order in every tensor, the group
 // is one dimension with one stride; a tensor where that fails, or where neither
 // matrix dimension is contiguous, is copied into another order of letters.
 //
@@ -40,14 +40,14 @@ struct Einsum {
 };
 
 /// How the einsum is done. A tensor with an order is copied: operands into it
-/// before the product, the result from it after.
+/// before the matmul, the result from it after.
 struct MatmulPlan {
-  /// The product is of rhs and lhs, in this order (the result is stored by
+  /// The matmul is of rhs and lhs, in this order (the result is stored by
   /// columns).
   bool swapped = false;
   std::optional<Einsum::Letters> lhsOrder, rhsOrder, resultOrder;
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  /// Of the product's operands a and b, after the swap.
+  /// Of the matmul's operands a and b, after the swap.
   int64_t lda = 1, ldb = 1, ldc = 1;
   int64_t strideA = 0, strideB = 0, strideC = 0;
   bool transA = false, transB = false;

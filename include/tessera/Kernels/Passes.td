@@ -73,7 +73,7 @@ def LowerControlFlowPass
 def SetTargetPass : Pass<"rt-set-target", "::mlir::ModuleOp"> {
   let summary = "says what a program is compiled for";
   let description = [{
-    Kernels are cut, and lowered, for this target.
+    Kernels are outlined, and lowered, for this target.
 
     ```mlir
     module { ... }
@@ -91,7 +91,7 @@ def SetTargetPass : Pass<"rt-set-target", "::mlir::ModuleOp"> {
 def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
   let summary = "nn ops become library-call records or linalg";
   let description = [{
-    On a local program, or on one without a mesh. Matrix products (`nn.einsum`,
+    On a local program, or on one without a mesh. Matmuls (`nn.einsum`,
     `linalg` contractions) become `rt.matmul`, with a transposing copy only
     where dimensions cannot be collapsed; attention becomes `rt.attention`;
     everything else `linalg.generic` on tensors.
@@ -106,14 +106,14 @@ def ConvertNNPass : Pass<"rt-convert-nn", "::mlir::func::FuncOp"> {
         : tensor<2x4x16xf32>, tensor<16x8xf32> -> tensor<2x4x8xf32>
     ```
 
-    Products of f8 become `rt.scaled_matmul`. For a GPU that is done where sizes
+    Matmuls of f8 become `rt.scaled_matmul`. For a GPU that is done where sizes
     are multiples of 16, on operands whose contracted dimension is contiguous:
     others are copied. What does not fit, and with `widen-f8` all, is multiplied
     in bf16, which holds each number of the operands.
   }];
   let options = [
     Option<"widenF8", "widen-f8", "bool", "false",
-           "products of f8 are done in bf16">
+           "matmuls of f8 are done in bf16">
   ];
   let dependentDialects = ["::tessera::rt::RTDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
@@ -242,7 +242,7 @@ def IsolateGenericsPass
 }
 
 def FuseMatmulBetaPass : Pass<"rt-fuse-matmul-beta", "::mlir::func::FuncOp"> {
-  let summary = "products that are only added to a value begin with it";
+  let summary = "matmuls that are only added to a value begin with it";
   let description = [{
     Where the value ends there, and is no argument of the function, the call
     adds to it in its place.
@@ -285,7 +285,7 @@ def FuseHorizontallyPass : Pass<"rt-fuse-horizontally", "::mlir::ModuleOp"> {
     Where the target is a GPU. Kernels that do not depend on each other, and that
     either make the step's results (optimizers) or little from what stays in
     memory anyway (norms of gradients), become one kernel that calls them. It
-    stands where the first result is read. Small ones that follow each other do
+    is where the first result is read. Small ones that follow each other do
     so too. The body of a loop has batches of its own.
 
     ```mlir

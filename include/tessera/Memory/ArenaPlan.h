@@ -1,4 +1,4 @@
-//===- ArenaPlan.h - Places for blocks with lifetimes -----------*- C++ -*-===//
+//===- ArenaPlan.h - Offsets for blocks with lifetimes ----------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Passes.td - Places of tensors -----------------------*- tablegen -*-===//
+//===- Passes.td - Offsets of tensors ----------------------*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,16 +13,16 @@ include "mlir/Pass/PassBase.td"
 def PlanArenaPass : Pass<"rt-plan-arena", "::mlir::func::FuncOp"> {
   let summary = "gives every tensor of a step function an offset in one arena";
   let description = [{
-    By liveness. Arguments keep their places for the whole step, results from
-    where they are made to its end; views lie where their source lies; a result
-    takes the place of an operand that dies there, where the op allows it. Both
-    sides of a collective keep their places until its wait. What a loop carries
-    has one place, and a result that an argument is donated to (`dist.donate`)
+    By liveness. Arguments keep their offsets for the whole step, results from
+    where they are made to its end; views are stored in their source; a result
+    overwrites an operand that dies there, where the op allows it. Both
+    sides of a collective keep their offsets until its wait. What a loop carries
+    has one offset, and a result that an argument is donated to (`dist.donate`)
     is written into the argument's: a read of the argument after that is an
     error.
 
-    Without `reuse` no place is used twice, but by these. With `check` there are
-    64 bytes behind each block that nothing may write, and `rt.begins` and
+    Without `reuse` no offset is used twice, but by these. With `check` there are
+    64 bytes after each block that nothing may write, and `rt.begins` and
     `rt.ends` say on each op which blocks begin before it and end after it, so
     that the program looks after them.
 
@@ -39,7 +39,7 @@ def PlanArenaPass : Pass<"rt-plan-arena", "::mlir::func::FuncOp"> {
     Option<"reuse", "reuse", "bool", "true",
            "let tensors that do not live at one time share memory">,
     Option<"check", "check", "bool", "false",
-           "watch the bytes behind each block, forget what a block held">];
+           "watch the bytes after each block, forget what a block held">];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 

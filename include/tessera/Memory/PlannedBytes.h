@@ -13,7 +13,7 @@
 namespace tessera {
 
 /// Bytes of the arena that rt-plan-arena would give a step function whose
-/// collectives are started and waited for, as it stands. Leaves it as it is.
+/// collectives are started and waited for. The function is not changed.
 /// Fails, with no error, where the pass would fail.
 mlir::FailureOr<int64_t> getPlannedBytes(mlir::func::FuncOp func);
 

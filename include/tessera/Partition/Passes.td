@@ -40,13 +40,13 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
     An op that cannot take padding along a dimension (a slice of it, a reshape
     that has it on the minor side, an op without a rule) gets the true elements
     of its operands by `tensor.extract_slice`, which needs them whole on each
-    device, and zeros are put behind those that it makes by `tensor.concat`. A
+    device, and zeros are put after those that it makes by `tensor.concat`. A
     remark names each.
 
-    With `multiple` the minor dimension of a product's operand or result becomes a
+    With `multiple` the minor dimension of a matmul's operand or result becomes a
     multiple of it on each device, where all ops that share the dimension can be
-    told of padding or need not be: a vocabulary of 50257 becomes 50304, and the
-    loss is told that there are 50257 classes. That also is done for a module
+    informed of padding or need not be: a vocabulary of 50257 becomes 50304, and the
+    loss is informed that there are 50257 classes. That also is done for a module
     without a mesh. Remarks name what was padded for that, and why what was not.
 
     ```mlir
@@ -57,8 +57,8 @@ def PadFactorsPass : Pass<"dist-pad-factors", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"multiple", "multiple", "int64_t", "0",
-           "what minor dimensions of products become a multiple of; -1: 64 where "
-           "that adds 1 % at most, else 8, or 16 where a product reads 8 bits, "
+           "what minor dimensions of matmuls become a multiple of; -1: 64 where "
+           "that adds 1 % at most, else 8, or 16 where a matmul reads 8 bits, "
            "where that adds an eighth at most; 0: they stay">
   ];
   let dependentDialects = [
@@ -72,7 +72,7 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "::mlir::ModuleOp"> {
   let description = [{
     Chooses for each op what its factors are sharded over, by bytes moved
     (ReshardCost.h), and puts a `dist.reshard`, on global types, before operands
-    and behind results that differ: one for each value and target. A reduction
+    and after results that differ: one for each value and target. A reduction
     over a sharded factor gives a partial result and a reshard of it. An init
     operand of such a reduction goes through `dist.to_partial` unless it is a
     fill with the neutral element. A `dist.constraint` becomes a reshard or
@@ -95,7 +95,7 @@ def PlaceReductionsPass : Pass<"dist-place-reductions", "::mlir::ModuleOp"> {
   let description = [{
     Where an op is linear in operands that have just been reduced over the same
     axes, the op runs on the partial values and its result is reduced, if that
-    moves no more bytes. A sum of two row-parallel products is reduced once.
+    moves no more bytes. A sum of two row-parallel matmuls is reduced once.
 
     ```mlir
     %a = dist.reshard %p from <@mesh, [{}, {} ], unreduced={"tp"}> to <@mesh, [{}, {} ]> : ...
@@ -104,7 +104,7 @@ def PlaceReductionsPass : Pass<"dist-place-reductions", "::mlir::ModuleOp"> {
     ```
     becomes the sum of `%p` and `%q` and one reshard.
 
-    A reduction with several uses moves behind all that is linear in it, up to
+    A reduction with several uses moves after all that is linear in it, up to
     16 ops, where that takes less time in all: where, further on, something else
     is reduced over the same axes.
   }];
@@ -137,7 +137,7 @@ def ReshardToCollectivesPass
     : Pass<"dist-reshard-to-collectives", "::mlir::ModuleOp"> {
   let summary = "turns each dist.reshard into collectives";
   let description = [{
-    Collectives still stand on global types, with the shardings before and
+    Collectives still are on global types, with the shardings before and
     after. Each gives a remark with its axes and bytes. ReshardPlanner.h says
     which are chosen.
 
@@ -175,10 +175,10 @@ def GlobalToLocalPass : Pass<"dist-global-to-local", "::mlir::ModuleOp"> {
 }
 
 def VerifyLocalPass : Pass<"dist-verify-local", "::mlir::ModuleOp"> {
-  let summary = "checks the border behind partition";
+  let summary = "checks the boundary after partition";
   let description = [{
     Every function with a body is local; no `dist.reshard`, `dist.constraint` or
-    `dist.group` is left, every collective stands in the local form, every
+    `dist.group` is left, every collective is in the local form, every
     tensor is static, no op carries `dist.shardings`. Changes nothing.
 
     ```mlir

@@ -77,7 +77,7 @@ struct FactorChoice {
 ///
 /// Each factor may take the axes, or a prefix of them, that some operand or
 /// result has on it. The time of a choice is that of the reshards of operands
-/// and results. The shortest time wins among the choices that spread the work
+/// and results. The shortest time wins among the choices that shard the work
 /// equally; a choice that repeats work on more devices must take less than a
 /// quarter of the time. Ties: the result's axes, then the operands' in order.
 ///

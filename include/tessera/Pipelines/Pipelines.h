@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The phases that a program goes through on its way to an executable. The IR
-// at each border is legal, printable and re-parsable. Each phase is also a
+// at each boundary is legal, printable and re-parsable. Each phase is also a
 // named pipeline of tessera-opt and the plugin.
 //
 //===----------------------------------------------------------------------===//
@@ -57,12 +57,12 @@ enum class MemoryUse {
   Shared,
   /// Every tensor has memory of its own.
   Apart,
-  /// Shared, and the program watches it: what lies behind a tensor must not
+  /// Shared, and the program watches it: what is after a tensor must not
   /// change, what a tensor held is forgotten when it ends.
   Watched,
 };
 
-/// Whether products run in pieces beside their all-gather or reduce-scatter.
+/// Whether matmuls run in chunks beside their all-gather or reduce-scatter.
 enum class CollectiveMatmul {
   Off,
   /// Where it takes less time.
@@ -95,21 +95,21 @@ struct PipelineOptions {
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
   /// says, or host.
   std::string target;
-  /// Behind which phase it is made: partition, where every collective is
+  /// After which phase it is made: partition, where every collective is
   /// exposed still, or schedule.
-  /// Products of f8 are done in bf16: the GPU has no units for them.
+  /// Matmuls of f8 are done in bf16: the GPU has no units for them.
   bool widenF8 = false;
-  /// Behind which phase it is made: partition, where every collective is
+  /// After which phase it is made: partition, where every collective is
   /// exposed still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
-  /// Products of a GPU take a part of what follows; else kernels have it.
+  /// Matmuls of a GPU take a part of what follows; else kernels have it.
   bool epilogues = true;
   /// Collectives run beside work; else each is waited for at once.
   bool overlap = true;
   /// Bytes that a rank's memory may grow by for that; negative: a tenth of it.
   int64_t overlapBytes = -1;
-  /// What the minor dimensions of products are padded to a multiple of; 0: they
+  /// What the minor dimensions of matmuls are padded to a multiple of; 0: they
   /// are not; negative: chosen by their sizes for a GPU, not for the host.
   int64_t padMultiple = -1;
   /// Whether sizes are padded though no mesh asks for it.
@@ -117,7 +117,7 @@ struct PipelineOptions {
     return padMultiple > 0 ||
            (padMultiple < 0 && !target.empty() && target != "host");
   }
-  /// Behind phase partition the functions before it stand beside those that
+  /// After phase partition the functions before it are beside those that
   /// were made of them, named by dist.reference, until phase kernels.
   bool keepReference = false;
   /// Name of the program in its manifest.

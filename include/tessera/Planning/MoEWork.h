@@ -69,8 +69,8 @@ llvm::Expected<MoEConfig> parseMoEConfig(llvm::StringRef text,
 
 /// How tokens meet experts.
 struct MoEOptions {
-  /// Places of each expert relative to an even spread of tokens; what is beyond
-  /// is dropped. 0: nothing is dropped.
+  /// Capacity slots of each expert relative to an even distribution of tokens;
+  /// what is beyond is dropped. 0: nothing is dropped.
   double capacityFactor = 0;
   /// Without capacity: tokens of the busiest device's experts relative to an
   /// even spread.

@@ -19,7 +19,7 @@
 namespace tessera {
 
 /// The layers of a forward function in local form, as the importer names them
-/// (ModelBuilder.h): what stands before the blocks, each block, what stands
+/// (ModelBuilder.h): what is before the blocks, each block, what is
 /// after; in this order, with the work of the forward pass, the tensors that a
 /// backward pass would need, and the parameters.
 ///

@@ -21,7 +21,7 @@ namespace tessera {
 struct DimProjection {
   /// Parallel to the factors of the dimension.
   llvm::SmallVector<AxisList, 2> factors;
-  /// Axes behind what the factors can take: no factor sharding stands for
+  /// Axes after what the factors can take: no factor sharding stands for
   /// them.
   AxisList rest;
 };
@@ -34,13 +34,13 @@ struct DimProjection {
 DimProjection projectDim(llvm::ArrayRef<AxisRef> axes,
                          llvm::ArrayRef<int64_t> sizes);
 
-/// True if `axes` cut a factor of `size` into single elements (after padding),
-/// so that a factor on its minor side may be sharded too.
+/// True if `axes` split a factor of `size` into single elements (after
+/// padding), so that a factor on its minor side may be sharded too.
 bool isFullyCut(llvm::ArrayRef<AxisRef> axes, int64_t size);
 
 /// The axes of a dimension whose factors have these axes: as many of them, from
 /// the major side, as a dimension can hold. A factor's axes count only if every
-/// factor on its major side is cut fully.
+/// factor on its major side is split fully.
 AxisList unprojectDim(llvm::ArrayRef<AxisList> factorAxes,
                       llvm::ArrayRef<int64_t> sizes);
 

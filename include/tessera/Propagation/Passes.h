@@ -22,7 +22,7 @@ namespace tessera {
 struct PropagationOptions {
   /// Attach where each axis came from.
   bool explain = false;
-  /// Cost by which conflicts are settled; where it is empty, the time on the
+  /// Cost by which conflicts are resolved; where it is empty, the time on the
   /// links of the mesh (CollectiveTime.h).
   TransferCost transferCost;
 };

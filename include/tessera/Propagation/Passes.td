@@ -14,7 +14,7 @@ def PropagateShardingsPass
     : Pass<"dist-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "gives every tensor a sharding";
   let description = [{
-    Spreads the seed shardings of arguments, results, ops and
+    Propagates the seed shardings of arguments, results, ops and
     `dist.constraint`s over the factors of the ops between them
     (PropagationProblem.h says how). Afterwards every tensor argument and result
     of a function has a closed `dist.sharding` and every op with tensor results

@@ -8,7 +8,7 @@
 // (ShardingRule.h). A solution gives each tensor a closed sharding:
 //
 //  * A seed's axes stay where they are. A closed dimension gets no others, an
-//    open one may get more behind them.
+//    open one may get more after them.
 //  * An op hands the axes of a factor to every tensor that has the factor.
 //    Where tensors disagree, or one axis is wanted by two factors, the longest
 //    common part goes on; once nothing more moves, an aggressive round lets the

@@ -20,7 +20,7 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
     or the option:
 
     * `none`: all is kept;
-    * `selective`: the fewest bytes that need no product, attention or sum over
+    * `selective`: the fewest bytes that need no matmul, attention or sum over
       devices again: norms, activations and other elementwise ops are repeated,
       and what one device holds a part of is gathered again;
     * `full`: of each block of the model (its parameters have a common number in

@@ -41,12 +41,12 @@ public:
   /// status, the signal or the limit as the message, unless it exits with 0.
   llvm::Error wait(std::optional<unsigned> seconds = std::nullopt);
 
-  bool isRunning() const { return place >= 0; }
+  bool isRunning() const { return slot >= 0; }
 
 private:
   pid_t pid = 0;
   /// Where the handler of signals finds `pid`; -1 if it does not run.
-  int place = -1;
+  int slot = -1;
 };
 
 /// Starts a program and waits for it.

@@ -18,10 +18,10 @@
 
 namespace tessera {
 
-/// Levels of lists and objects in each other that are read.
+/// Levels of nested lists and objects that are read.
 inline constexpr int kMaxJsonNesting = 100;
 
-/// Whether lists and objects lie in each other more than `limit` deep. Brackets
+/// Whether lists and objects nest more than `limit` deep. Brackets
 /// in strings do not count.
 inline bool isJsonNestedDeeper(llvm::StringRef text, int limit) {
   int depth = 0;

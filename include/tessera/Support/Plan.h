@@ -51,7 +51,7 @@ enum class Scatter {
   /// round are the pp micro-batches that the interleaved schedule sends through
   /// a chunk one after the other, and all micro-batches otherwise.
   Round,
-  /// Once a step, with ZeRO-1's memory.
+  /// Once per step, with ZeRO-1's memory.
   Last,
 };
 /// Element type of parameters and activations. FP8 is BF16 with the matmuls of
@@ -85,15 +85,15 @@ enum class AttentionKind {
 /// Course of the learning rate after warm-up.
 enum class LearningRateKind { Constant, Cosine };
 /// The order of the forwards and backwards of micro-batches on pipeline stages,
-/// of p ranks, m micro-batches, v chunks of layers a rank.
+/// of p ranks, m micro-batches, v chunks of layers per rank.
 enum class ScheduleKind {
   /// All forwards, then all backwards (Huang et al. 2019).
   GPipe,
   /// One forward, one backward in turn; at most p - r micro-batches are alive
   /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
   OneFOneB,
-  /// 1F1B with v chunks a rank, round robin (Narayanan et al. 2021). Expects m
-  /// to be a multiple of p.
+  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021); m must
+  /// be a multiple of p.
   Interleaved,
   /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;
   /// at most p, and 2p - 1, micro-batches alive.
@@ -103,7 +103,7 @@ enum class ScheduleKind {
   /// micro-batches.
   ZeroBubble1P,
   ZeroBubble2P,
-  /// Two chunks a rank in the form of a V, at most p alive (Qi et al. 2024,
+  /// Two chunks per rank in the form of a V, at most p alive (Qi et al. 2024,
   /// "Pipeline Parallelism with Controllable Memory"). Expects m >= 2p.
   ZeroBubbleV,
   /// Two streams of micro-batches from both ends, the forward of one beside the
@@ -150,7 +150,7 @@ struct Plan {
   // Devices
   //===--------------------------------------------------------------------===//
   int64_t dp = 1, tp = 1, pp = 1, cp = 1;
-  /// Expert axis, a part of dp: it does not multiply.
+  /// Expert axis, a sub-axis of dp: it does not multiply.
   int64_t ep = 1;
   /// Sequence sharding of the residual stream over tp.
   bool sp = false;
@@ -178,7 +178,7 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::OneFOneB;
   /// Chunks of layers a stage (virtual pipeline).
   int64_t vpp = 1;
-  /// Blocks of each chunk in order; empty: spread evenly.
+  /// Blocks of each chunk in order; empty: distributed evenly.
   std::vector<int64_t> stageLayers;
   /// Without sp, devices of tp send a stage's output in shards that are
   /// gathered on the other side; otherwise each sends the whole of it.

@@ -74,7 +74,7 @@ public:
     kAttribute = 8,
     /// Compiled programs have its default only.
     kOnlyPriced = 16,
-    /// Says how a program is spread over devices, and nothing of training.
+    /// Says how a program is partitioned over devices, and nothing of training.
     kDevices = 32,
   };
 

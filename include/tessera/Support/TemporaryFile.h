@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// An empty file in a folder of this process, which lies in the system's folder
+/// An empty file in a folder of this process, which is in the system's folder
 /// for temporary ones (TMPDIR). The file is removed with the object, the folder
 /// with the last file, and both by SIGTERM, SIGHUP and SIGINT.
 class TemporaryFile {

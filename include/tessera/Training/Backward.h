@@ -17,10 +17,10 @@
 
 namespace tessera {
 
-/// Appends, at the builder's place, the ops that compute the gradients of
-/// sum_i <outputs[i], seeds[i]> with respect to `wrt`.
+/// Appends, at the builder's insertion point, the ops that compute the
+/// gradients of sum_i <outputs[i], seeds[i]> with respect to `wrt`.
 ///
-/// All ops to differentiate stand in the builder's block, before its place.
+/// All ops to differentiate are in the builder's block, before that.
 /// `outputs` are values of that block or from outside it, each with a seed of
 /// its shape (null: no part in the sum; another element type is cast). `wrt`
 /// are float values that the differentiation starts from: block arguments,

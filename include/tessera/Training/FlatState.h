@@ -43,8 +43,8 @@ public:
   /// sharded over `axis` as well. None if the axis divides its dimensions, or
   /// is in use, or tensor parallelism leaves no dimension to merge.
   ///
-  /// A dimension of d elements that is cut in p parts becomes p x d/p, the p go
-  /// before all others, and all others are merged. Where p does not divide d
+  /// A dimension of d elements that is split in p shards becomes p x d/p, the p
+  /// go before all others, and all others are merged. Where p does not divide d
   /// that dimension stays as it is and all stay in their order: what merges are
   /// neighbours, of which the one with the least padding is sharded.
   static std::optional<FlatState> get(llvm::ArrayRef<int64_t> shape,
@@ -65,7 +65,7 @@ public:
   llvm::SmallVector<mlir::NamedAttribute> getAttributes(mlir::Builder &b) const;
 
   /// A tensor of the parameter's shape as one of this shape, and back: views, a
-  /// transposition that moves nothing within a device's part, and zeros joined
+  /// transposition that moves nothing within a device's shard, and zeros joined
   /// or cut off.
   mlir::Value flatten(mlir::OpBuilder &b, mlir::Location loc,
                       mlir::Value value) const;

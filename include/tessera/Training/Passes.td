@@ -20,10 +20,10 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     * `tp`: of parameters, "ffn" and "vocab" over axis tp, and "kv_heads" and
       "q_per_kv" as `splitHeads` shares it between them.
     * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
-      weights decide first how a block is spread.
+      weights decide first how a block is sharded.
     * `zero=3`: parameters rest sharded over dp as well, on the first dimension
       that divides or else in another shape (`FlatState.h`), which is what their
-      arguments then have; before the first op that uses one stands a
+      arguments then have; before the first op that uses one is a
       `dist.constraint` without dp. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
       `dist-shard-training-state` does all of `zero` later.
@@ -89,7 +89,7 @@ def BuildTrainStepPass
     (`dist.donate`), and `loss`, `grad_norm`, `lr`, `tokens` (and `skipped`).
 
     A `dist.accumulate` holds forward and backward of one micro-batch and sums up
-    losses, labels and gradients, unscaled; behind it stand the global norm, the
+    losses, labels and gradients, unscaled; after it are the global norm, the
     learning rate of the step, and one optimizer op a parameter.
 
     ```mlir

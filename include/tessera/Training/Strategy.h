@@ -28,7 +28,7 @@ llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 /// "dp=2,tp=4".
 std::string print(const Mesh &mesh);
 
-/// What is spread over the axes `dp` and `tp`. All off: the seeds of the
+/// What is sharded over the axes `dp` and `tp`. All off: the seeds of the
 /// program are used as they are.
 struct Strategy {
   /// Batch over dp.
@@ -60,9 +60,9 @@ llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
 /// How `size` devices share attention heads that come in `groups` (KV heads) of
 /// `perGroup` query heads: the devices that share the groups and those that
 /// share the heads of a group, of product `size`. Of all ways that with the
-/// fewest heads on a device; of those, one that cuts the groups without
+/// fewest heads on a device; of those, one that splits the groups without
 /// padding; of those, the one with the most parts of the groups. Groups of one
-/// head are not cut.
+/// head are not split.
 std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
                                        int64_t perGroup);
 

@@ -171,7 +171,7 @@ public:
     return std::string("no kernel is named ") + name;
   }
   std::string launch(Stream stream, Kernel kernel, const LaunchShape &shape,
-                     const int64_t *words, int32_t numWords,
+                     const int64_t *args, int32_t numArgs,
                      Parameters) override {
     const auto *k = static_cast<const EmulatedKernel *>(kernel.handle);
     if (shape.sharedBytes > info.sharedBytesPerBlock)
@@ -179,13 +179,13 @@ public:
              std::to_string(info.sharedBytesPerBlock) +
              " bytes of shared memory but got " +
              std::to_string(shape.sharedBytes);
-    std::vector<int64_t> held(words, words + numWords);
+    std::vector<int64_t> held(args, args + numArgs);
     uint64_t order = seed ? seed + uint64_t(++launches) : 0;
     return enqueue(stream, [=] {
       emu::Launch run;
       run.name = k->name.c_str();
       run.function = k->function;
-      run.words = held.data();
+      run.args = held.data();
       run.grid = shape.grid;
       run.block = shape.block;
       run.sharedBytes = shape.sharedBytes;

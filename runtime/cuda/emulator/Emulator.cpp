@@ -78,7 +78,7 @@ public:
   Thread &thread() { return threads[size_t(current)]; }
   bool drawEarly() { return launch.seed && draw.next() % 2; }
   void barrier();
-  void meet(const WarpOperation &operation, uint32_t mask, void *slot);
+  void synchronize(const WarpOperation &operation, uint32_t mask, void *slot);
   [[noreturn]] void finish();
   /// Ends the launch with a fault of the current thread.
   [[noreturn]] void fault(const std::string &text);
@@ -114,7 +114,7 @@ static std::vector<FiberStack> &stacks() {
 }
 
 static void fiberMain() {
-  running->launch.function(running->launch.words);
+  running->launch.function(running->launch.args);
   running->finish();
 }
 
@@ -204,7 +204,8 @@ void Runner::barrier() {
   suspend();
 }
 
-void Runner::meet(const WarpOperation &operation, uint32_t mask, void *slot) {
+void Runner::synchronize(const WarpOperation &operation, uint32_t mask,
+                         void *slot) {
   Thread &self = thread();
   int32_t warp = current / warpSize;
   mask &= lanesOf(warp);
@@ -393,7 +394,7 @@ void tessera::emu::kernelFault(const std::string &text) {
 
 void tessera::emu::warpOperation(const WarpOperation &operation, uint32_t mask,
                                  void *slot) {
-  running->meet(operation, mask, slot);
+  running->synchronize(operation, mask, slot);
 }
 
 /// With a seed a copy is done at once or as late as can be.

@@ -27,15 +27,15 @@
 
 namespace tessera::emu {
 
-/// A kernel: run once per thread. `words` are its parameters.
-using KernelFn = void (*)(const int64_t *words);
+/// A kernel: run once per thread. `args` are its packed 64-bit arguments.
+using KernelFn = void (*)(const int64_t *args);
 
 constexpr int warpSize = 32;
 
 struct Launch {
   const char *name = "kernel";
   KernelFn function = nullptr;
-  const int64_t *words = nullptr;
+  const int64_t *args = nullptr;
   /// Blocks.
   int64_t grid = 1;
   /// Threads of a block, 1 to TESSERA_RT_MAX_BLOCK.

@@ -25,7 +25,7 @@ void tessera_emu_barrier(void) { blockBarrier(); }
 void *tessera_emu_shared(void) { return sharedMemory(); }
 
 /// The value of a lane of the same segment of `width` lanes; the thread's own
-/// where `within`, the lane's place in the segment, is outside of it.
+/// where `within`, the lane's position in the segment, is outside of it.
 static int32_t shuffleWithin(int32_t value, int32_t within, int32_t width) {
   int lane = threadIndex() % warpSize;
   int source =

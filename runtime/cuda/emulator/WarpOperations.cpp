@@ -142,7 +142,7 @@ static float widen(uint32_t word, int half) {
 }
 
 static const WarpOperation multiplyOperation{
-    "a matrix product", [](void *const *slots) {
+    "a matrix multiply", [](void *const *slots) {
       float a[16][16], b[16][8];
       for (int i = 0; i < warpSize; ++i) {
         const auto *slot = static_cast<MultiplySlot *>(slots[i]);

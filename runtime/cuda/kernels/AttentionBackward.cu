@@ -8,7 +8,7 @@
 // Two kernels over the same weights, which are made again from the saved
 // logsumexp: one has keys and walks over queries (dk and dv), one has queries
 // and walks over keys (dq). Every sum belongs to one thread and has one order,
-// so results do not depend on timing; the price is seven products in place of
+// so results do not depend on timing; the price is seven matmuls in place of
 // five. The first kernel works on transposed scores: its results have the shape
 // of left operands, and weights never pass through shared memory.
 //

@@ -71,7 +71,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     });
   }
 
-  /// The product of two rows.
+  /// The dot product of two rows.
   static TESSERA_DEVICE float dot(const Matrix &a, int i, const Matrix &b,
                                   int j, int64_t dim) {
     float sum = 0;

@@ -1,4 +1,4 @@
-//===- AttentionRows.h - Where rows of attention lie ------------*- C++ -*-===//
+//===- AttentionRows.h - Where rows of attention are ------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What all attention kernels share: the head that a block works on, which keys
-// a row sees, and where rows lie. A row is one query of one head of a group:
+// a row sees, and where rows are. A row is one query of one head of a group:
 // row s * R + r, so that the query heads of a group share its keys.
 //
 //===----------------------------------------------------------------------===//

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile is [rows][D] of bf16 in shared memory. The 16-byte pieces of a row are
-// permuted by the row's number, so that the eight rows that a matrix load reads
-// at once lie in different banks. Columns from the head's size on are zero.
+// A tile is [rows][D] of bf16 in shared memory. The 16-byte vectors of a row
+// are permuted by the row's number, so that the eight rows that a matrix load
+// reads at once are in different banks. Columns from the head's size on are
+// zero.
 //
 // Fragments are those of mma.m16n8k16 (PTX ISA): lane l has rows l/4 and l/4+8
 // of the left operand and of the result, and columns 2*(l%4) and the next.
@@ -22,13 +23,13 @@
 namespace tessera::rt::cuda::device {
 
 template <int D> struct Tile {
-  static constexpr int pieces = D / 8;
+  static constexpr int vectors = D / 8;
   char *memory;
 
   static TESSERA_DEVICE constexpr int bytes(int rows) { return rows * D * 2; }
 
-  TESSERA_DEVICE char *at(int row, int piece) const {
-    return memory + row * (D * 2) + ((piece ^ (row & 7)) << 4);
+  TESSERA_DEVICE char *at(int row, int vector) const {
+    return memory + row * (D * 2) + ((vector ^ (row & 7)) << 4);
   }
 
   /// Begins to load `rows` rows of `dim` elements, 8 | dim <= D, with all
@@ -37,14 +38,14 @@ template <int D> struct Tile {
   template <int rows, typename Source>
   TESSERA_DEVICE void load(int dim, int64_t tensor, Source source) const {
     TESSERA_UNROLL
-    for (int i = 0; i < rows * pieces / tileThreads; ++i) {
+    for (int i = 0; i < rows * vectors / tileThreads; ++i) {
       int at = i * tileThreads + threadIndex();
-      int row = at / pieces, piece = at % pieces;
+      int row = at / vectors, vector = at % vectors;
       int64_t address = source(row);
-      bool valid = address != 0 && piece * 8 < dim;
-      address = valid ? address + piece * 16 : tensor;
-      copyAsync16(this->at(row, piece), reinterpret_cast<const void *>(address),
-                  valid);
+      bool valid = address != 0 && vector * 8 < dim;
+      address = valid ? address + vector * 16 : tensor;
+      copyAsync16(this->at(row, vector),
+                  reinterpret_cast<const void *>(address), valid);
     }
   }
 
@@ -54,7 +55,7 @@ template <int D> struct Tile {
     loadMatrices<false>(a, at(row + (lane & 15), step * 2 + (lane >> 4)));
   }
 
-  /// The right operand of a product with this tile's transpose: columns of the
+  /// The right operand of a matmul with this tile's transpose: columns of the
   /// result are rows [row, row + 16), summed are columns [16 * step, ...).
   /// b[0], b[1] are of the first 8 columns, b[2], b[3] of the others.
   TESSERA_DEVICE void rightOfTransposed(uint32_t b[4], int row,
@@ -64,7 +65,7 @@ template <int D> struct Tile {
         b, at(row + (lane & 7) + (lane >> 4 << 3), step * 2 + (lane >> 3 & 1)));
   }
 
-  /// The right operand of a product with this tile: columns of the result are
+  /// The right operand of a matmul with this tile: columns of the result are
   /// columns [16 * pair, ...), summed are rows [row, row + 16).
   TESSERA_DEVICE void right(uint32_t b[4], int row, int pair) const {
     int lane = threadIndex() % 32;
@@ -98,7 +99,7 @@ TESSERA_DEVICE void multiplyTransposed(float (&result)[columns8][4],
 }
 
 /// result[16][D] += weights[16][8 * depth8] times the first rows of `b`; the
-/// weights are a result of an earlier product, rounded here.
+/// weights are a result of an earlier matmul, rounded here.
 template <int D, int depth8>
 TESSERA_DEVICE void multiplyWeights(float (&result)[D / 8][4],
                                     const float (&weights)[depth8][4],

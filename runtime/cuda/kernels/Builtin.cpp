@@ -15,7 +15,7 @@
 
 using namespace tessera::rt::cuda;
 
-#define TESSERA_BUILTIN(name) extern "C" void name(const int64_t *words);
+#define TESSERA_BUILTIN(name) extern "C" void name(const int64_t *args);
 #include "Kernels.def"
 #undef TESSERA_BUILTIN
 
@@ -73,16 +73,15 @@ int64_t BuiltinKernels::gridFor(int64_t count, int64_t perBlock) const {
   return std::clamp<int64_t>(blocks, 1, most);
 }
 
-std::string BuiltinKernels::launchWords(Stream stream, const char *name,
-                                        const LaunchShape &shape,
-                                        const int64_t *words,
-                                        int32_t numWords) {
+std::string BuiltinKernels::launchPacked(Stream stream, const char *name,
+                                         const LaunchShape &shape,
+                                         const int64_t *args, int32_t numArgs) {
   Kernel &kernel = kernels[name];
   if (!kernel.handle) {
     std::string error = device.getKernel(module, name, kernel);
     if (!error.empty())
       return error;
   }
-  return device.launch(stream, kernel, shape, words, numWords,
+  return device.launch(stream, kernel, shape, args, numArgs,
                        Parameters::Struct);
 }

@@ -34,22 +34,22 @@ public:
   template <typename Params>
   std::string launch(Stream stream, const char *name, const LaunchShape &shape,
                      const Params &params) {
-    static_assert(sizeof(Params) % sizeof(int64_t) == 0, "words of 64 bits");
-    return launchWords(stream, name, shape,
-                       reinterpret_cast<const int64_t *>(&params),
-                       int32_t(sizeof(Params) / sizeof(int64_t)));
+    static_assert(sizeof(Params) % sizeof(int64_t) == 0, "64-bit arguments");
+    return launchPacked(stream, name, shape,
+                        reinterpret_cast<const int64_t *>(&params),
+                        int32_t(sizeof(Params) / sizeof(int64_t)));
   }
 
-  /// Blocks that fill the device for work of `count` pieces, of which a block
+  /// Blocks that fill the device for work of `count` items, of which a block
   /// does `perBlock` at once; each thread then does several.
   int64_t gridFor(int64_t count, int64_t perBlock) const;
 
   Device &device;
 
 private:
-  std::string launchWords(Stream stream, const char *name,
-                          const LaunchShape &shape, const int64_t *words,
-                          int32_t numWords);
+  std::string launchPacked(Stream stream, const char *name,
+                           const LaunchShape &shape, const int64_t *args,
+                           int32_t numArgs);
 
   Module module;
   std::map<std::string, Kernel> kernels;

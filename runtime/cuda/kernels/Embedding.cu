@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Places are sorted by row with a stable radix sort of 8 bits a pass; then a
-// block sums the places of a row in ascending order and writes the row once.
+// Positions are sorted by row with a stable radix sort of 8 bits a pass; then a
+// block sums the positions of a row in ascending order and writes the row once.
 // No sum depends on timing.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ static TESSERA_DEVICE void makeKeys(const EmbeddingKeysParams &p) {
   const Id *ids = reinterpret_cast<const Id *>(p.ids);
   uint32_t *keys = reinterpret_cast<uint32_t *>(p.keys);
   uint32_t *values = reinterpret_cast<uint32_t *>(p.values);
-  for (int64_t i = globalIndex(); i < p.places; i += globalSize()) {
+  for (int64_t i = globalIndex(); i < p.positions; i += globalSize()) {
     int64_t row = int64_t(ids[i]) - p.offset;
     keys[i] = uint32_t(row >= 0 && row < p.rows ? row : p.rows);
     values[i] = uint32_t(i);
@@ -58,9 +58,9 @@ TESSERA_KERNEL(tessera_sort_scan, SortParams, scanThreads, 1) {
   int32_t *sums = reinterpret_cast<int32_t *>(sharedMemory());
   int32_t *counts = reinterpret_cast<int32_t *>(p.counts);
   int64_t all = 256 * p.tiles;
-  int64_t piece = (all + scanThreads - 1) / scanThreads;
-  int64_t begin = piece * threadIndex();
-  int64_t end = begin + piece < all ? begin + piece : all;
+  int64_t chunk = (all + scanThreads - 1) / scanThreads;
+  int64_t begin = chunk * threadIndex();
+  int64_t end = begin + chunk < all ? begin + chunk : all;
   int32_t sum = 0;
   for (int64_t i = begin; i < end; ++i)
     sum += counts[i];
@@ -80,8 +80,8 @@ TESSERA_KERNEL(tessera_sort_scan, SortParams, scanThreads, 1) {
   }
 }
 
-/// Moves the keys of a tile to their places, in order: 256 at a time, of which
-/// each warp takes 32 that follow each other.
+/// Moves the keys of a tile to their positions, in order: 256 at a time, of
+/// which each warp takes 32 that follow each other.
 TESSERA_KERNEL(tessera_sort_scatter, SortParams, sortThreads, 4) {
   constexpr int warps = sortThreads / 32;
   // next[256]: where the next key of a digit goes; counts[warps][256].
@@ -108,13 +108,13 @@ TESSERA_KERNEL(tessera_sort_scatter, SortParams, sortThreads, 4) {
       perWarp[warp * 256 + int(digit)] = countBits(equal);
     syncThreads();
     // Each thread has a digit: where each warp's keys of it begin.
-    int32_t place = next[thread];
+    int32_t position = next[thread];
     for (int w = 0; w < warps; ++w) {
       int32_t count = perWarp[w * 256 + thread];
-      perWarp[w * 256 + thread] = place;
-      place += count;
+      perWarp[w * 256 + thread] = position;
+      position += count;
     }
-    next[thread] = place;
+    next[thread] = position;
     syncThreads();
     if (here) {
       int32_t to = perWarp[warp * 256 + int(digit)] + rank;
@@ -152,7 +152,7 @@ static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
   using Read = Elements<In, count>;
   using Written = Elements<Out, count>;
   const In *grad = reinterpret_cast<const In *>(p.grad) + x;
-  const uint32_t *places = reinterpret_cast<const uint32_t *>(p.places);
+  const uint32_t *positions = reinterpret_cast<const uint32_t *>(p.positions);
   const int32_t *starts = reinterpret_cast<const int32_t *>(p.starts);
   Out *result = reinterpret_cast<Out *>(p.result) + row * p.width + x;
   int32_t begin = starts[row], end = starts[row + 1];
@@ -170,7 +170,7 @@ static TESSERA_DEVICE void sumColumns(const EmbeddingSumParams &p, int64_t row,
     for (int j = 0; j < ahead; ++j)
       if (i + j < end)
         next[j] = *reinterpret_cast<const Read *>(
-            grad + int64_t(places[i + j]) * p.width);
+            grad + int64_t(positions[i + j]) * p.width);
     TESSERA_UNROLL
     for (int j = 0; j < ahead; ++j)
       TESSERA_UNROLL

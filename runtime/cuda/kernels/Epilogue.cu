@@ -1,14 +1,14 @@
-//===- Epilogue.cu - What follows a matrix product, and sums of columns ---===//
+//===- Epilogue.cu - What follows a matmul, and column reductions ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The product lies in C and is finished in its place, 16 bytes at a time where
-// addresses and rows allow. Columns are summed in two launches: parts of the
-// rows, each over all columns, then the parts in ascending order; the parts
-// follow from the sizes alone, so sums do not depend on the device.
+// The matmul has written C, which is finished in place, 16 bytes at a time
+// where addresses and rows allow. Columns are summed in two launches: chunks of
+// the rows, each over all columns, then the chunks in ascending order; the
+// chunks follow from the sizes alone, so sums do not depend on the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +32,11 @@ static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
   for (Index i = Index(globalIndex()); i < all; i += Index(globalSize())) {
     Index row = i / perRow;
     int64_t column = int64_t(i - row * perRow) * count;
-    P *place =
+    P *pack =
         reinterpret_cast<P *>(at<Stored>(p.c, int64_t(row) * p.ldc + column));
     P *argument = reinterpret_cast<P *>(
         at<Stored>(p.aux, int64_t(row) * p.auxLd + column));
-    P value = *place, other = value;
+    P value = *pack, other = value;
     if (p.kind == TESSERA_RT_FUSE_GELU_GRADIENT)
       other = *argument;
     TESSERA_UNROLL
@@ -54,7 +54,7 @@ static TESSERA_DEVICE void finishPacks(const EpilogueParams &p) {
       }
       value.element[e] = Type::write(x);
     }
-    *place = value;
+    *pack = value;
     if (p.kind == TESSERA_RT_FUSE_GELU && p.aux)
       *argument = other;
   }
@@ -70,7 +70,7 @@ static TESSERA_DEVICE void finishRows(const EpilogueParams &p) {
 }
 
 template <typename Type>
-static TESSERA_DEVICE void finishProduct(const EpilogueParams &p) {
+static TESSERA_DEVICE void finishMatmul(const EpilogueParams &p) {
   constexpr int64_t size = int64_t(sizeof(typename Type::Stored));
   int64_t all = p.c | p.aux | p.n * size | p.ldc * size | p.auxLd * size;
   if (all % 16 == 0)
@@ -80,31 +80,31 @@ static TESSERA_DEVICE void finishProduct(const EpilogueParams &p) {
 }
 
 TESSERA_KERNEL(tessera_epilogue_bf16, EpilogueParams, 256, 2) {
-  finishProduct<BFloat>(p);
+  finishMatmul<BFloat>(p);
 }
 TESSERA_KERNEL(tessera_epilogue_f16, EpilogueParams, 256, 2) {
-  finishProduct<Half>(p);
+  finishMatmul<Half>(p);
 }
 TESSERA_KERNEL(tessera_epilogue_f32, EpilogueParams, 256, 2) {
-  finishProduct<Number<float>>(p);
+  finishMatmul<Number<float>>(p);
 }
 TESSERA_KERNEL(tessera_epilogue_f64, EpilogueParams, 256, 2) {
-  finishProduct<Number<double>>(p);
+  finishMatmul<Number<double>>(p);
 }
 
 //===----------------------------------------------------------------------===//
-// Sums of columns
+// Column reductions
 //===----------------------------------------------------------------------===//
 
-/// Sums of the rows of a part, for `count` columns a thread.
+/// Sums of the rows of a chunk, for `count` columns a thread.
 template <typename Type, int count>
-static TESSERA_DEVICE void sumPacks(const ColumnSumsParams &p) {
+static TESSERA_DEVICE void sumPacks(const ColumnReductionParams &p) {
   using Wide = typename Type::Wide;
   using P = Pack<Type, count>;
   int64_t perRow = p.columns / count;
-  for (int64_t i = globalIndex(); i < p.parts * perRow; i += globalSize()) {
-    int64_t part = i / perRow, column = (i - part * perRow) * count;
-    int64_t begin = part * p.rowsPerPart, end = begin + p.rowsPerPart;
+  for (int64_t i = globalIndex(); i < p.chunks * perRow; i += globalSize()) {
+    int64_t chunk = i / perRow, column = (i - chunk * perRow) * count;
+    int64_t begin = chunk * p.rowsPerChunk, end = begin + p.rowsPerChunk;
     end = end < p.rows ? end : p.rows;
     Wide sum[count];
     TESSERA_UNROLL
@@ -119,12 +119,12 @@ static TESSERA_DEVICE void sumPacks(const ColumnSumsParams &p) {
     }
     TESSERA_UNROLL
     for (int e = 0; e < count; ++e)
-      *at<Wide>(p.sums, part * p.columns + column + e) = sum[e];
+      *at<Wide>(p.sums, chunk * p.columns + column + e) = sum[e];
   }
 }
 
 template <typename Type>
-static TESSERA_DEVICE void sumRows(const ColumnSumsParams &p) {
+static TESSERA_DEVICE void sumRows(const ColumnReductionParams &p) {
   constexpr int64_t size = int64_t(sizeof(typename Type::Stored));
   if ((p.from | p.columns * size | p.ld * size) % 16 == 0)
     sumPacks<Type, int(16 / size)>(p);
@@ -132,23 +132,23 @@ static TESSERA_DEVICE void sumRows(const ColumnSumsParams &p) {
     sumPacks<Type, 1>(p);
 }
 
-TESSERA_KERNEL(tessera_column_parts_bf16, ColumnSumsParams, 128, 4) {
+TESSERA_KERNEL(tessera_column_partials_bf16, ColumnReductionParams, 128, 4) {
   sumRows<BFloat>(p);
 }
-TESSERA_KERNEL(tessera_column_parts_f16, ColumnSumsParams, 128, 4) {
+TESSERA_KERNEL(tessera_column_partials_f16, ColumnReductionParams, 128, 4) {
   sumRows<Half>(p);
 }
-TESSERA_KERNEL(tessera_column_parts_f32, ColumnSumsParams, 128, 4) {
+TESSERA_KERNEL(tessera_column_partials_f32, ColumnReductionParams, 128, 4) {
   sumRows<Number<float>>(p);
 }
-TESSERA_KERNEL(tessera_column_parts_f64, ColumnSumsParams, 128, 4) {
+TESSERA_KERNEL(tessera_column_partials_f64, ColumnReductionParams, 128, 4) {
   sumRows<Number<double>>(p);
 }
 
 /// A warp has 32 columns; each of a block's warps adds every totalWarps-th
-/// part, and the first one these sums.
+/// chunk, and the first one these sums.
 template <typename Type>
-static TESSERA_DEVICE void sumParts(const ColumnSumsParams &p) {
+static TESSERA_DEVICE void sumPartials(const ColumnReductionParams &p) {
   using Wide = typename Type::Wide;
   Wide *shared = reinterpret_cast<Wide *>(sharedMemory());
   int warp = threadIndex() / 32, lane = threadIndex() % 32;
@@ -157,8 +157,8 @@ static TESSERA_DEVICE void sumParts(const ColumnSumsParams &p) {
     int64_t column = first + lane;
     Wide sum = 0;
     if (column < p.columns)
-      for (int64_t part = warp; part < p.parts; part += totalWarps)
-        sum = Type::add(sum, *at<Wide>(p.sums, part * p.columns + column));
+      for (int64_t chunk = warp; chunk < p.chunks; chunk += totalWarps)
+        sum = Type::add(sum, *at<Wide>(p.sums, chunk * p.columns + column));
     shared[threadIndex()] = sum;
     syncThreads();
     if (warp == 0 && column < p.columns) {
@@ -170,19 +170,19 @@ static TESSERA_DEVICE void sumParts(const ColumnSumsParams &p) {
   }
 }
 
-TESSERA_KERNEL(tessera_column_totals_bf16, ColumnSumsParams, 32 * totalWarps,
-               4) {
-  sumParts<BFloat>(p);
+TESSERA_KERNEL(tessera_column_totals_bf16, ColumnReductionParams,
+               32 * totalWarps, 4) {
+  sumPartials<BFloat>(p);
 }
-TESSERA_KERNEL(tessera_column_totals_f16, ColumnSumsParams, 32 * totalWarps,
-               4) {
-  sumParts<Half>(p);
+TESSERA_KERNEL(tessera_column_totals_f16, ColumnReductionParams,
+               32 * totalWarps, 4) {
+  sumPartials<Half>(p);
 }
-TESSERA_KERNEL(tessera_column_totals_f32, ColumnSumsParams, 32 * totalWarps,
-               4) {
-  sumParts<Number<float>>(p);
+TESSERA_KERNEL(tessera_column_totals_f32, ColumnReductionParams,
+               32 * totalWarps, 4) {
+  sumPartials<Number<float>>(p);
 }
-TESSERA_KERNEL(tessera_column_totals_f64, ColumnSumsParams, 32 * totalWarps,
-               4) {
-  sumParts<Number<double>>(p);
+TESSERA_KERNEL(tessera_column_totals_f64, ColumnReductionParams,
+               32 * totalWarps, 4) {
+  sumPartials<Number<double>>(p);
 }

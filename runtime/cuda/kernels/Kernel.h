@@ -7,9 +7,9 @@
 //
 // The kernels of this folder are compiled twice: by nvcc for devices, and by
 // the host's compiler for the emulator, which checks what they compute. This
-// header gives both the same words: threads, barriers, warp operations, matrix
-// instructions, asynchronous copies. A kernel takes one struct of 64-bit words
-// by value.
+// header gives both the same names: threads, barriers, warp operations, matrix
+// instructions, asynchronous copies. A kernel takes one struct of 64-bit
+// arguments by value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,9 @@
 #define TESSERA_UNROLL
 #define TESSERA_KERNEL(name, Params, threads, blocks)                          \
   static void name##_body(const Params &p);                                    \
-  extern "C" void name(const int64_t *words) {                                 \
+  extern "C" void name(const int64_t *args) {                                  \
     Params copy;                                                               \
-    memcpy(&copy, words, sizeof(copy));                                        \
+    memcpy(&copy, args, sizeof(copy));                                         \
     name##_body(copy);                                                         \
   }                                                                            \
   static void name##_body(const Params &p)

@@ -36,9 +36,9 @@ std::string launchCopy(BuiltinKernels &kernels, Stream stream,
                        const int64_t *toStrides);
 
 /// Watched blocks: see tessera_rt_block_begin. `offset` is for the message.
-/// `fault` are three words of device memory, 0 at first, which the first fault
-/// fills; describeBlockFault turns them into the host target's message, or
-/// nothing while all is well.
+/// `fault` are three integers of device memory, 0 at first, which the first
+/// fault fills; describeBlockFault turns them into the host target's message,
+/// or nothing while all is well.
 std::string launchBlockBegin(BuiltinKernels &kernels, Stream stream,
                              void *block, int64_t bytes, bool forget);
 std::string launchBlockEnd(BuiltinKernels &kernels, Stream stream, void *block,
@@ -46,8 +46,8 @@ std::string launchBlockEnd(BuiltinKernels &kernels, Stream stream, void *block,
                            int64_t *fault);
 std::string describeBlockFault(const int64_t fault[3]);
 
-/// See tessera_rt_embedding_backward. A call with more than 2^31 - 1 places or
-/// rows is refused.
+/// See tessera_rt_embedding_backward. A call with more than 2^31 - 1 positions
+/// or rows is refused.
 int64_t embeddingWorkspace(const tessera_rt_embedding_desc &desc);
 std::string launchEmbeddingBackward(BuiltinKernels &kernels, Stream stream,
                                     const tessera_rt_embedding_desc &desc,
@@ -89,12 +89,13 @@ std::string launchAttentionBackward(BuiltinKernels &kernels, Stream stream,
                                     const AttentionGradients &gradients,
                                     void *workspace);
 
-/// See Epilogue.h. The workspace of sums holds sums of parts.
+/// See Epilogue.h. The workspace of a column reduction holds the sums of
+/// chunks.
 std::string launchEpilogue(BuiltinKernels &kernels, Stream stream,
                            const Epilogue &epilogue);
-int64_t columnSumsWorkspace(const ColumnSums &sums);
-std::string launchColumnSums(BuiltinKernels &kernels, Stream stream,
-                             const ColumnSums &sums, void *workspace);
+int64_t columnReductionWorkspace(const ColumnReduction &sums);
+std::string launchColumnReduction(BuiltinKernels &kernels, Stream stream,
+                                  const ColumnReduction &sums, void *workspace);
 
 /// A reduction over ranks that one process plays, 1 to 64 of them: for all o <
 /// outer and i < inner, every destination[o][i] = the reduction in ascending s

@@ -52,14 +52,14 @@ tessera::rt::cuda::checkAttention(const tessera_rt_attention_desc &d) {
 }
 
 namespace {
-/// How a call is cut into blocks.
-struct Cut {
+/// How a call is split into blocks.
+struct Tiling {
   bool matrix;
   int64_t size; // 64, 128 or 256
   int64_t perBlock;
   std::string suffix;
 
-  explicit Cut(const tessera_rt_attention_desc &d)
+  explicit Tiling(const tessera_rt_attention_desc &d)
       : matrix(hasMatrixAttention(d)), size(headSize(d) <= 64    ? 64
                                             : headSize(d) <= 128 ? 128
                                                                  : 256),
@@ -81,7 +81,8 @@ static int64_t plainBytes(int64_t rows, int64_t columns) {
   return rows * (columns | 1) * 4;
 }
 
-static int32_t forwardShared(const tessera_rt_attention_desc &d, const Cut &k) {
+static int32_t forwardShared(const tessera_rt_attention_desc &d,
+                             const Tiling &k) {
   if (k.matrix)
     return int32_t(4 * tileKeys * k.size * 2);
   return int32_t(
@@ -92,7 +93,7 @@ static int32_t forwardShared(const tessera_rt_attention_desc &d, const Cut &k) {
 /// Of either kernel of the backward: both have rows of their own and walk over
 /// the others.
 static int32_t backwardShared(const tessera_rt_attention_desc &d,
-                              const Cut &k) {
+                              const Tiling &k) {
   if (k.matrix) {
     int64_t walked = k.size == 64 ? 64 : 32;
     int64_t perQuery = 12;
@@ -136,7 +137,7 @@ tessera::rt::cuda::launchAttention(BuiltinKernels &kernels, Stream stream,
   std::string error = checkAttention(d);
   if (!error.empty() || heads == 0 || rows == 0 || d.v_head_dim == 0)
     return error;
-  Cut k(d);
+  Tiling k(d);
   AttentionParams params = paramsOf(d, operands);
   params.out = addressOf(out);
   params.logsumexp = addressOf(logsumexp);
@@ -160,7 +161,7 @@ std::string tessera::rt::cuda::launchAttentionBackward(
   std::string error = checkAttention(d);
   if (!error.empty() || heads == 0 || rows == 0 || d.kv_len == 0)
     return error;
-  Cut k(d);
+  Tiling k(d);
   AttentionParams params = paramsOf(d, operands);
   params.grad = addressOf(gradients.grad);
   params.out = addressOf(gradients.out);

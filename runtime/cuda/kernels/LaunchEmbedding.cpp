@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The launches of Embedding.cu: keys, a sort of as many passes as rows have
-// bytes, where each row's places begin, and the sums.
+// bytes, where each row's positions begin, and the sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,15 +36,15 @@ struct Workspace {
       return part;
     };
     for (int i = 0; i < 2; ++i) {
-      keys[i] = take(d.places);
-      values[i] = take(d.places);
+      keys[i] = take(d.positions);
+      values[i] = take(d.positions);
     }
     counts = take(256 * tilesOf(d));
     starts = take(d.rows + 1);
     bytes = at - base;
   }
   static int64_t tilesOf(const tessera_rt_embedding_desc &d) {
-    return (d.places + sortTile - 1) / sortTile;
+    return (d.positions + sortTile - 1) / sortTile;
   }
 };
 } // namespace
@@ -65,7 +65,7 @@ static std::string sortByRow(BuiltinKernels &kernels, Stream stream,
   for (int64_t shift = 0; d.rows >> shift > 0 && error.empty(); shift += 8) {
     int from = result, to = 1 - result;
     SortParams params{w.keys[from], w.values[from], w.keys[to], w.values[to],
-                      d.places,     shift,          w.counts,   tiles};
+                      d.positions,  shift,          w.counts,   tiles};
     error = kernels.launch(stream, "tessera_sort_count",
                            {tiles, sortThreads, 256 * 4}, params);
     if (error.empty())
@@ -94,19 +94,19 @@ std::string tessera::rt::cuda::launchEmbeddingBackward(
     const tessera_rt_embedding_desc &desc, const void *grad, const void *ids,
     void *result, int64_t offset, void *workspace) {
   const tessera_rt_embedding_desc &d = desc;
-  if (std::max(d.places, d.rows) >= (int64_t(1) << 31) - 1)
+  if (std::max(d.positions, d.rows) >= (int64_t(1) << 31) - 1)
     return format(
-        "embedding backward on a device expects less than 2^31 places "
+        "embedding backward on a device expects less than 2^31 positions "
         "and rows but got %lld and %lld",
-        (long long)d.places, (long long)d.rows);
+        (long long)d.positions, (long long)d.rows);
   if (d.rows == 0 || d.width == 0)
     return "";
   Workspace w(d, int64_t(reinterpret_cast<uintptr_t>(workspace)));
   int sorted = 0;
   std::string error;
-  if (d.places > 0) {
+  if (d.positions > 0) {
     EmbeddingKeysParams params{int64_t(reinterpret_cast<uintptr_t>(ids)),
-                               d.places,
+                               d.positions,
                                d.rows,
                                offset,
                                w.keys[0],
@@ -115,15 +115,15 @@ std::string tessera::rt::cuda::launchEmbeddingBackward(
                            d.id_dtype == TESSERA_RT_I32
                                ? "tessera_embedding_keys_i32"
                                : "tessera_embedding_keys_i64",
-                           {kernels.gridFor(d.places, 256), 256, 0}, params);
+                           {kernels.gridFor(d.positions, 256), 256, 0}, params);
     if (error.empty())
       error = sortByRow(kernels, stream, d, w, sorted);
   }
-  StartsParams starts{w.keys[sorted], d.places, d.rows, w.starts};
+  StartsParams starts{w.keys[sorted], d.positions, d.rows, w.starts};
   if (error.empty())
     error =
         kernels.launch(stream, "tessera_embedding_starts",
-                       {kernels.gridFor(d.places + 1, 256), 256, 0}, starts);
+                       {kernels.gridFor(d.positions + 1, 256), 256, 0}, starts);
   EmbeddingSumParams sums{int64_t(reinterpret_cast<uintptr_t>(grad)),
                           w.values[sorted],
                           w.starts,

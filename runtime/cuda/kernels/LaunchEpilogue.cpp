@@ -1,4 +1,4 @@
-//===- LaunchEpilogue.cpp - What follows a matrix product -----------------===//
+//===- LaunchEpilogue.cpp - What follows a matmul -------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ std::string tessera::rt::cuda::launchEpilogue(BuiltinKernels &kernels,
       "tessera_epilogue_f32", "tessera_epilogue_bf16", "tessera_epilogue_f16",
       "tessera_epilogue_f64"};
   if (indexOf(e.dtype) < 0 || indexOf(e.biasDtype) < 0)
-    return refuse("what follows a product", e.dtype, e.biasDtype);
+    return refuse("what follows a matmul", e.dtype, e.biasDtype);
   if (e.m * e.n == 0)
     return "";
   EpilogueParams params{addressOf(e.c),
@@ -60,52 +60,53 @@ std::string tessera::rt::cuda::launchEpilogue(BuiltinKernels &kernels,
                         {kernels.gridFor(work, threads), threads, 0}, params);
 }
 
-/// Rows of a part, at least, and bytes of all parts, at most.
-static constexpr int64_t leastPart = 16, mostParts = 1024,
-                         mostPartBytes = int64_t(16) << 20;
+/// Rows of a chunk, at least, and bytes of all partial sums, at most.
+static constexpr int64_t leastRows = 16, mostChunks = 1024,
+                         mostPartialBytes = int64_t(16) << 20;
 
-static int64_t wideSize(const ColumnSums &sums) {
+static int64_t wideSize(const ColumnReduction &sums) {
   return sums.dtype == TESSERA_RT_F64 ? 8 : 4;
 }
 
-static int64_t partsOf(const ColumnSums &sums) {
+static int64_t chunksOf(const ColumnReduction &sums) {
   int64_t fitting =
-      mostPartBytes / std::max<int64_t>(1, sums.columns * wideSize(sums));
-  return std::max<int64_t>(1, std::min({(sums.rows + leastPart - 1) / leastPart,
-                                        mostParts, fitting}));
+      mostPartialBytes / std::max<int64_t>(1, sums.columns * wideSize(sums));
+  return std::max<int64_t>(1, std::min({(sums.rows + leastRows - 1) / leastRows,
+                                        mostChunks, fitting}));
 }
 
-int64_t tessera::rt::cuda::columnSumsWorkspace(const ColumnSums &sums) {
-  return partsOf(sums) * sums.columns * wideSize(sums);
+int64_t
+tessera::rt::cuda::columnReductionWorkspace(const ColumnReduction &sums) {
+  return chunksOf(sums) * sums.columns * wideSize(sums);
 }
 
-std::string tessera::rt::cuda::launchColumnSums(BuiltinKernels &kernels,
-                                                Stream stream,
-                                                const ColumnSums &sums,
-                                                void *workspace) {
+std::string
+tessera::rt::cuda::launchColumnReduction(BuiltinKernels &kernels, Stream stream,
+                                         const ColumnReduction &sums,
+                                         void *workspace) {
   static const char *const partNames[] = {
-      "tessera_column_parts_f32", "tessera_column_parts_bf16",
-      "tessera_column_parts_f16", "tessera_column_parts_f64"};
+      "tessera_column_partials_f32", "tessera_column_partials_bf16",
+      "tessera_column_partials_f16", "tessera_column_partials_f64"};
   static const char *const totalNames[] = {
       "tessera_column_totals_f32", "tessera_column_totals_bf16",
       "tessera_column_totals_f16", "tessera_column_totals_f64"};
   bool isWide = sums.dtype == TESSERA_RT_F64;
   if (indexOf(sums.dtype) < 0 || indexOf(sums.resultDtype) < 0 ||
       isWide != (sums.resultDtype == TESSERA_RT_F64))
-    return refuse("sums of columns", sums.dtype, sums.resultDtype);
+    return refuse("column reductions", sums.dtype, sums.resultDtype);
   if (sums.columns == 0)
     return "";
-  int64_t parts = partsOf(sums);
-  ColumnSumsParams params{addressOf(sums.from),
-                          addressOf(workspace),
-                          addressOf(sums.result),
-                          sums.rows,
-                          sums.columns,
-                          sums.ld,
-                          parts,
-                          (sums.rows + parts - 1) / parts};
+  int64_t chunks = chunksOf(sums);
+  ColumnReductionParams params{addressOf(sums.from),
+                               addressOf(workspace),
+                               addressOf(sums.result),
+                               sums.rows,
+                               sums.columns,
+                               sums.ld,
+                               chunks,
+                               (sums.rows + chunks - 1) / chunks};
   int64_t work =
-      parts * std::max<int64_t>(1, sums.columns * dtypeSize(sums.dtype) / 16);
+      chunks * std::max<int64_t>(1, sums.columns * dtypeSize(sums.dtype) / 16);
   std::string error =
       kernels.launch(stream, partNames[sums.dtype],
                      {kernels.gridFor(work, 128), 128, 0}, params);

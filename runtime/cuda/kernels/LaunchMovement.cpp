@@ -212,7 +212,7 @@ std::string tessera::rt::cuda::launchBlockEnd(BuiltinKernels &kernels,
 std::string tessera::rt::cuda::describeBlockFault(const int64_t fault[3]) {
   if (fault[0] == 0)
     return "";
-  return format("memory behind the block of %lld bytes at offset %lld was "
+  return format("memory after the block of %lld bytes at offset %lld was "
                 "written, at byte %lld of it",
                 (long long)fault[2], (long long)fault[1],
                 (long long)(fault[0] - 1));
@@ -229,13 +229,13 @@ std::string tessera::rt::cuda::launchLocalReduce(BuiltinKernels &kernels,
       "tessera_reduce_f32", "tessera_reduce_bf16", "tessera_reduce_f16",
       "tessera_reduce_f64", "tessera_reduce_i1",   "tessera_reduce_i8",
       "tessera_reduce_i32", "tessera_reduce_i64"};
-  size_t sources = reduce.sources.size(), places = reduce.destinations.size();
+  size_t sources = reduce.sources.size(), targets = reduce.destinations.size();
   if (sources == 0 || sources > size_t(maxLocalRanks) ||
-      places > size_t(maxLocalRanks) || reduce.dtype < 0 || reduce.dtype > 7)
+      targets > size_t(maxLocalRanks) || reduce.dtype < 0 || reduce.dtype > 7)
     return format("a local reduction expects 1 to %d sources of a known type "
                   "but got %d of %s",
                   maxLocalRanks, int(sources), dtypeName(reduce.dtype));
-  if (reduce.outer * reduce.inner == 0 || places == 0)
+  if (reduce.outer * reduce.inner == 0 || targets == 0)
     return "";
   ReduceParams params = {};
   params.outer = reduce.outer;
@@ -244,10 +244,10 @@ std::string tessera::rt::cuda::launchLocalReduce(BuiltinKernels &kernels,
   params.destinationStride = reduce.destinationStride;
   params.reduction = reduce.reduction;
   params.numSources = int64_t(sources);
-  params.numDestinations = int64_t(places);
+  params.numDestinations = int64_t(targets);
   for (size_t i = 0; i < sources; ++i)
     params.source[i] = addressOf(reduce.sources[i]);
-  for (size_t i = 0; i < places; ++i)
+  for (size_t i = 0; i < targets; ++i)
     params.destination[i] = addressOf(reduce.destinations[i]);
   int64_t perThread = std::max<int64_t>(1, 16 / dtypeSize(reduce.dtype));
   int64_t work = reduce.outer * reduce.inner / perThread;

@@ -19,7 +19,7 @@ TESSERA_KERNEL(tessera_fill, FillParams, 256, 4) {
   for (int64_t at = first + 16 * globalIndex(); at < last;
        at += 16 * globalSize())
     *reinterpret_cast<Quad *>(at) = Quad{{low, high, low, high}};
-  // What is before the first and behind the last 16 bytes: 15 bytes each.
+  // What is before the first and after the last 16 bytes: 15 bytes each.
   if (globalIndex() >= 32)
     return;
   int64_t near = globalIndex() % 16;
@@ -120,9 +120,9 @@ TESSERA_KERNEL(tessera_block_end, GuardParams, 32, 1) {
   int64_t *fault = reinterpret_cast<int64_t *>(p.fault);
   if (threadIndex() != 0 || fault[0] != 0)
     return;
-  const uint8_t *behind = reinterpret_cast<const uint8_t *>(p.block + p.bytes);
+  const uint8_t *guard = reinterpret_cast<const uint8_t *>(p.block + p.bytes);
   for (int i = 0; i < TESSERA_RT_CANARY_BYTES; ++i)
-    if (behind[i] != TESSERA_RT_CANARY) {
+    if (guard[i] != TESSERA_RT_CANARY) {
       fault[0] = 1 + p.bytes + i;
       fault[1] = p.offset;
       fault[2] = p.bytes;

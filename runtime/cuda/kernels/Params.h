@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the kernels take, as Launch.cpp fills it in. All words have 64 bits;
+// What the kernels take, as Launch.cpp fills it in. All fields have 64 bits;
 // addresses are those of the device. Counts, extents and strides are in
 // elements unless their names say bytes.
 //
@@ -43,8 +43,8 @@ struct TransposeParams {
 };
 
 /// A block of `bytes` at `block`, which is `offset` in the arena. `fault` are
-/// three words: 0, or 1 + the first byte changed behind a block, that block's
-/// offset and its bytes; the first fault stays.
+/// three 64-bit integers: 0, or 1 + the first byte changed after a block, that
+/// block's offset and its bytes; the first fault stays.
 struct GuardParams {
   int64_t block, bytes, offset, fault;
 };
@@ -60,27 +60,27 @@ struct ReduceParams {
   int64_t source[maxLocalRanks], destination[maxLocalRanks];
 };
 
-/// A product at `c` and what follows it, in its place; see Epilogue.h. `bias`
+/// A matmul at `c` and what follows it, in its place; see Epilogue.h. `bias`
 /// and `aux` may be 0.
 struct EpilogueParams {
   int64_t c, bias, aux, kind, isBiasF32, m, n, ldc, auxLd;
 };
 
-/// sums[part][j] = the sum of rows [part * rowsPerPart, ...) of column j of
+/// sums[chunk][j] = the sum of rows [chunk * rowsPerChunk, ...) of column j of
 /// `from`, as wide numbers; result[j] = the sum of these.
-struct ColumnSumsParams {
-  int64_t from, sums, result, rows, columns, ld, parts, rowsPerPart;
+struct ColumnReductionParams {
+  int64_t from, sums, result, rows, columns, ld, chunks, rowsPerChunk;
 };
-/// Warps of a block that adds parts.
+/// Warps of a block that adds partial sums.
 constexpr int totalWarps = 8;
 
-/// Keys for the sort of places by the row of the table.
+/// Keys for the sort of positions by the row of the table.
 struct EmbeddingKeysParams {
-  int64_t ids, places, rows, offset, keys, values;
+  int64_t ids, positions, rows, offset, keys, values;
 };
 
 /// One pass of a sort by the 8 bits of the keys from `shift` on. `counts` are
-/// 256 * tiles words of 32 bits, by digit and then by tile.
+/// 256 * tiles integers of 32 bits, by the key's 8 bits and then by tile.
 struct SortParams {
   int64_t keys, values, sortedKeys, sortedValues, count, shift, counts, tiles;
 };
@@ -95,7 +95,7 @@ struct StartsParams {
 };
 
 struct EmbeddingSumParams {
-  int64_t grad, places, starts, result, rows, width, accumulate;
+  int64_t grad, positions, starts, result, rows, width, accumulate;
 };
 
 /// Forward and backward; tensors as in tessera_rt_attention_desc.

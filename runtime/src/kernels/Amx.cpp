@@ -1,4 +1,4 @@
-//===- Amx.cpp - bf16 products on matrix units ----------------------------===//
+//===- Amx.cpp - bf16 matmuls on matrix units -----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,7 +73,7 @@ void packPanelB(const uint16_t *source, int64_t strideDepth,
         packWords(even, even + strideDepth, out + word * side + j);
       }
   } else if (columns == side && strideDepth == 1) {
-    // Pairs lie in the right order already: transpose words.
+    // Pairs are in the right order already: transpose words.
     for (; 2 * (word + lanes) <= depth; word += lanes)
       for (int64_t j = 0; j < side; j += lanes) {
         VecF square[lanes];

@@ -29,7 +29,7 @@ constexpr int64_t queryBlock = 4 * tileRows;
 constexpr int64_t keyBlock = 256;
 constexpr float noScore = -1e30f;
 
-/// The scratch of a task, cut into its parts.
+/// The scratch of a task, split into its buffers.
 struct Buffers {
   float *keys;    // [T / tileColumns][K][tileColumns]
   float *values;  // [Kv / tileColumns][T][tileColumns]
@@ -41,7 +41,7 @@ struct Buffers {
   float *sums;    // [queryBlock][lanes], one partial sum per lane
 
   /// Returns the number of floats in all; null only counts.
-  int64_t cut(float *scratch, const tessera_rt_attention_desc &d) {
+  int64_t split(float *scratch, const tessera_rt_attention_desc &d) {
     ScratchCutter cutter{scratch};
     keys = cutter.take(padColumns(d.kv_len) * d.head_dim);
     values = cutter.take(d.kv_len * padColumns(d.v_head_dim));
@@ -67,7 +67,7 @@ struct Worker {
       : task(task),
         head{*task.desc, task.batch, task.group, task.qOffset, task.kOffset},
         d(*task.desc) {
-    buffers.cut(task.scratch, d);
+    buffers.split(task.scratch, d);
     width = padColumns(d.v_head_dim);
   }
 
@@ -201,7 +201,7 @@ struct Worker {
 } // namespace
 
 int64_t attentionScratch(const tessera_rt_attention_desc &desc) {
-  return Buffers().cut(nullptr, desc);
+  return Buffers().split(nullptr, desc);
 }
 
 void attention(const AttentionTask &task) {

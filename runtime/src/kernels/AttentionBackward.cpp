@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Blocks of queries meet blocks of keys: the weights are made again from the
-// saved logsumexp, and five products give what the block adds to dq, dk and dv
+// saved logsumexp, and five matmuls give what the block adds to dq, dk and dv
 // (Dao et al., "FlashAttention", 2022, algorithm 4, with queries in the outer
 // loop). The sums of dk and dv stay in scratch memory for all keys of the task.
 // All arithmetic is f32. Tasks are made in ../AttentionBackward.cpp.
@@ -43,7 +43,7 @@ struct Buffers {
   float *delta;     // [queryBlock]: sum of grad * out
   float *shift;     // [queryBlock]: logsumexp in units of log2 e
 
-  int64_t cut(float *scratch, const tessera_rt_attention_desc &d) {
+  int64_t split(float *scratch, const tessera_rt_attention_desc &d) {
     ScratchCutter cutter{scratch};
     int64_t width = padColumns(d.head_dim), wide = padColumns(d.v_head_dim);
     keys = cutter.take(padColumns(d.kv_len) * d.head_dim);
@@ -80,7 +80,7 @@ struct Worker {
       : task(task),
         head{*task.desc, task.batch, task.group, task.qOffset, task.kOffset},
         d(*task.desc) {
-    buffers.cut(task.scratch, d);
+    buffers.split(task.scratch, d);
     width = padColumns(d.head_dim);
     wide = padColumns(d.v_head_dim);
   }
@@ -234,7 +234,7 @@ struct Worker {
 } // namespace
 
 int64_t attentionBackwardScratch(const tessera_rt_attention_desc &desc) {
-  return Buffers().cut(nullptr, desc);
+  return Buffers().split(nullptr, desc);
 }
 
 void attentionBackward(const AttentionBackwardTask &task) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the forward and the backward kernel share: which keys a row sees, where
-// rows lie, and their conversion from and to f32. A row is one query of one
+// rows are, and their conversion from and to f32. A row is one query of one
 // head of the group: row s * R + r.
 //
 //===----------------------------------------------------------------------===//
@@ -33,16 +33,17 @@ inline int64_t padColumns(int64_t columns) {
   return (columns + width - 1) / width * width;
 }
 
-/// Cuts one block of scratch memory into parts; only counts where it is null.
+/// Splits one block of scratch memory into buffers; only counts where it is
+/// null.
 struct ScratchCutter {
   float *scratch;
   int64_t used = 0;
 
   float *take(int64_t count) {
-    float *part = scratch ? scratch + used : nullptr;
+    float *buffer = scratch ? scratch + used : nullptr;
     // Room beyond the end for prefetches and whole-vector reads.
     used += (count + 2 * lanes + 15) / 16 * 16;
-    return part;
+    return buffer;
   }
 };
 

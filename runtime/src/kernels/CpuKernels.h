@@ -64,12 +64,12 @@ struct AttentionBackwardTask {
 };
 
 /// Rows and keys at which a backward task may begin, so that sums are made of
-/// the same parts however a call is cut into tasks.
+/// the same parts however a call is split into tasks.
 struct AttentionBackwardBlock {
   int64_t rows, keys;
 };
 
-/// Packing and multiplying for matrix products. A packed panel holds, for each
+/// Packing and multiplying for matmuls. A packed panel holds, for each
 /// of its tileRows rows (or tileColumns columns), packedDepth(k) floats' worth
 /// of elements, whatever these are.
 struct GemmKernels {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Packs blocks of matrices into panels and multiplies panels. How a product is
-// cut into blocks, and over which threads, is in Matmul.cpp.
+// Packs blocks of matrices into panels and multiplies panels. How a matmul is
+// split into blocks, and over which threads, is in Matmul.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +95,7 @@ void packPanels(const MatrixView &view, int64_t strideItem, int64_t strideDepth,
                 int64_t items, int64_t depth, float *out) {
   auto *source = static_cast<const typename Read::Element *>(view.data);
   if constexpr (Width % lanes == 0) {
-    // Items lie side by side: whole rows are read, since a row may be a page.
+    // Items are side by side: whole rows are read, since a row may be a page.
     int64_t whole = strideItem == 1 ? items / Width * Width : 0;
     for (int64_t d = 0; whole > 0 && d < depth; ++d)
       for (int64_t i = 0; i < whole; i += Width)

@@ -1,11 +1,11 @@
-//===- Tile.h - The register tile of matrix products ------------*- C++ -*-===//
+//===- Tile.h - The register tile of matmuls --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The innermost loop of all matrix products: a tile of C, `rows` x two vectors,
+// The innermost loop of all matmuls: a tile of C, `rows` x two vectors,
 // is kept in registers while it runs over the depth. Operands are packed so
 // that both are read in order.
 //

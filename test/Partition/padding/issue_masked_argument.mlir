@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-pad-factors | FileCheck %s
 
-// The mask before a reduction stands on a padded argument, whose sharding it
+// The mask before a reduction is on a padded argument, whose sharding it
 // has.
 
 dist.mesh @mesh ["x"=4]

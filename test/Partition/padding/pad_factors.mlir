@@ -1,4 +1,4 @@
-// Types grow, true shapes are kept, masks stand where padding would count.
+// Types grow, true shapes are kept, masks are where padding would count.
 // RUN: tessera-opt %s --dist-propagate-shardings --dist-pad-factors | FileCheck %s
 
 dist.mesh @mesh ["x"=8]

@@ -1,4 +1,4 @@
-// Minor dimensions of products become multiples, with a mesh and without one.
+// Minor dimensions of matmuls become multiples, with a mesh and without one.
 // RUN: split-file %s %t
 // RUN: tessera-opt %t/loss.mlir --dist-pad-factors=multiple=64 | FileCheck %t/loss.mlir
 // RUN: tessera-opt %t/auto.mlir --dist-pad-factors=multiple=-1 | FileCheck %t/auto.mlir
@@ -8,7 +8,7 @@
 // RUN: FileCheck %t/fixed.mlir < %t.mlir
 
 //--- loss.mlir
-// The loss is told of its classes, and so is its gradient: no mask, and nothing
+// The loss is informed of its classes, and so is its gradient: no mask, and nothing
 // of the padding reaches a gradient or a parameter.
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<64x64xf32> {dist.donate = 0 : i64, dist.global_shape = array<i64: 50, 64>
@@ -72,7 +72,7 @@ func.func @fits(%x: tensor<8x16xbf16>, %t: tensor<24x16xbf16>) -> tensor<8x24xbf
   return %y : tensor<8x24xbf16>
 }
 
-// One product that reads 8 bits makes that 16 elements, whatever others read: 88
+// One matmul that reads 8 bits makes that 16 elements, whatever others read: 88
 // is a multiple of 8 alone.
 // CHECK-LABEL: func.func @narrow(
 // CHECK-SAME: tensor<272x16xbf16> {{.*}} tensor<8x96xf8E4M3FN> {{.*}} tensor<96x16xf8E4M3FN> {{.*}} tensor<272x16xf8E4M3FN>
@@ -100,10 +100,10 @@ func.func @sharded(%x: tensor<8x16xf32>, %t: tensor<50x16xf32> {dist.sharding = 
 
 //--- fixed.mlir
 // What would have to change by more than its size stays, with the reason.
-// REMARK-DAG: stays 50: an op with a reduction of its own cannot be told of padding
+// REMARK-DAG: stays 50: an op with a reduction of its own cannot be informed of padding
 // REMARK-DAG: stays 51: an op needs its true size
-// REMARK-DAG: product's minor dimension 53 is padded to 56 (5.66 %)
-// REMARK-DAG: product's minor dimension 54 is padded to 56 (3.70 %)
+// REMARK-DAG: matmul's minor dimension 53 is padded to 56 (5.66 %)
+// REMARK-DAG: matmul's minor dimension 54 is padded to 56 (3.70 %)
 // CHECK-LABEL: func.func @softmax(
 // CHECK-SAME: tensor<50x16xf32>
 func.func @softmax(%x: tensor<8x16xf32>, %t: tensor<50x16xf32>) -> tensor<8x50xf32> {
@@ -125,7 +125,7 @@ func.func @parts(%x: tensor<8x16xf32>, %t: tensor<52x16xf32>) -> tensor<8x4x13xf
   %p = tensor.expand_shape %y [[0], [1, 2]] output_shape [8, 4, 13] : tensor<8x52xf32> into tensor<8x4x13xf32>
   return %p : tensor<8x4x13xf32>
 }
-// A result has the size of the argument whose place it takes, and zeros in its
+// A result has the size of the argument that is donated to it, and zeros in its
 // padding.
 // CHECK-LABEL: func.func @donated(
 // CHECK-SAME: tensor<56x16xf32> {{.*}} tensor<8x56xf32>
@@ -135,7 +135,7 @@ func.func @donated(%x: tensor<8x16xf32>, %t: tensor<53x16xf32>, %o: tensor<8x53x
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xf32>, tensor<53x16xf32> -> tensor<8x53xf32>
   return %y : tensor<8x53xf32>
 }
-// gelu(0) is 0: nothing is masked where the second product sums.
+// gelu(0) is 0: nothing is masked where the second matmul sums.
 // CHECK-LABEL: func.func @gelu(
 // CHECK-SAME: tensor<56x16xf32>
 // CHECK-NOT: nn.mask_padding

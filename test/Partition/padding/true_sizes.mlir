@@ -1,5 +1,5 @@
 // Ops that cannot take padding, between others that have it: they get true
-// elements, whole on each device along what is padded, and zeros are put behind
+// elements, whole on each device along what is padded, and zeros are put after
 // those that they make.
 // RUN: tessera-opt %s --split-input-file --pass-pipeline='builtin.module(tessera-propagate,tessera-partition)' --remarks-filter=partition 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks

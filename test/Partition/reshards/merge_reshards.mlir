@@ -107,7 +107,7 @@ func.func @reshaped(%a: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %2 : tensor<4x16x8xf32>
 }
 
-// A broadcast enlarges what is gathered: it stays behind the gather.
+// A broadcast enlarges what is gathered: it stays after the gather.
 // CHECK-LABEL: func.func @broadcast
 // CHECK-NEXT: %[[R:.*]] = dist.reshard %{{.*}} from <@mesh, [{"x"}]> to <@mesh, [{}]>
 // CHECK-NEXT: nn.broadcast %[[R]]

@@ -7,8 +7,8 @@ import sys
 name, path, value = sys.argv[1:]
 data = json.load(open(name))
 *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
-place = data
+target = data
 for step in steps:
-    place = place[step]
-place[last] = json.loads(value)
+    target = target[step]
+target[last] = json.loads(value)
 print(json.dumps(data, indent=1))

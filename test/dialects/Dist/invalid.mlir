@@ -20,10 +20,10 @@ dist.mesh @mesh ["x"=4294967296]
 // expected-error @+1 {{dist.links: expects an array of 2 axes but got [[]]}}
 dist.mesh @mesh ["x"=4, "y"=2] {dist.links = [[]]}
 // -----
-// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes a second> for each level of "x" but got [array<f64: 4.000000e+00, 5.000000e-01>]}}
+// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes per second> for each level of "x" but got [array<f64: 4.000000e+00, 5.000000e-01>]}}
 dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 0.5>]]}
 // -----
-// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes a second> for each level of "x" but got}}
+// expected-error @+1 {{dist.links: expects array<f64: devices, seconds, bytes per second> for each level of "x" but got}}
 dist.mesh @mesh ["x"=4] {dist.links = [[array<f64: 4.0, 1.0e-6, -1.0>]]}
 // -----
 // expected-error @+1 {{dist.links: expects 4 devices along "x" but got 2}}
@@ -53,23 +53,23 @@ func.func @f() attributes {dist.budget = {no_full_gather = 1}} { return }
 // -----
 // Sub-axes.
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C1) expects a part of axis "x" with m >= 1 and k >= 2 but got (2)1}}
+// expected-error @+1 {{(C1) expects a sub-axis of axis "x" with m >= 1 and k >= 2 but got (2)1}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(2)1}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (9223372036854775807)2}}
+// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (9223372036854775807)2}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(9223372036854775807)2}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (4611686018427387904)4}}
+// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (4611686018427387904)4}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(4611686018427387904)4}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (1)3}}
+// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (1)3}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)3}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper part that divides axis "x" of size 4 but got (1)4}}
+// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (1)4}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)4}]>}) { return }
 // -----
 // Shardings.
@@ -97,7 +97,7 @@ dist.mesh @mesh ["x"=6]
 func.func @f(%a: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2}, {"x":(3)2}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=8]
-// expected-error @+1 {{(C2) expects adjacent parts of one axis merged but got "x":(1)2 and "x":(2)2}}
+// expected-error @+1 {{(C2) expects adjacent sub-axes of one axis merged but got "x":(1)2 and "x":(2)2}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1)2, "x":(2)2}]>}) { return }
 // -----
 // expected-error @+1 {{sharding of argument 0: (C3) expects a sharding on a known mesh but got @mesh}}
@@ -135,11 +135,11 @@ dist.mesh @mesh ["x"=4]
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{}p1]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{expects a priority such as p1 behind a dimension's axes}}
+// expected-error @+1 {{expects a priority such as p1 after a dimension's axes}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}first]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{expects no axis behind '?'}}
+// expected-error @+1 {{expects no axis after '?'}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{?, "x"}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
@@ -568,7 +568,7 @@ module attributes {dist.plan = #dist.plan<micro_batchs = 2>} {}
 // expected-error @+1 {{expects each field of a plan once, and a known one, but got 'zero'}}
 module attributes {dist.plan = #dist.plan<zero = 1, zero = 2>} {}
 // -----
-// Products beside a collective.
+// Matmuls beside a collective.
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
   // expected-error @+1 {{(C1) expects a region that takes the operands and yields the results' types}}
@@ -629,14 +629,14 @@ func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) {
 // -----
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4x8xf32>) {
-  // expected-error @+1 {{(C1) expects 2 pieces but got 1}}
+  // expected-error @+1 {{(C1) expects 2 chunks but got 1}}
   %0 = dist.assemble %a dim 0 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
 // -----
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4x8xf32>) {
-  // expected-error @+1 {{(C2) expects pieces of one type and a result that has 2 times their size in dimension 1 but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
+  // expected-error @+1 {{(C2) expects chunks of one type and a result that has 2 times their size in dimension 1 but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
   %0 = dist.assemble %a, %a dim 1 over <{"x"}> on @mesh : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }

@@ -9,7 +9,7 @@ func.func @constraint(%a: tensor<8x16xf32>) {
   return
 }
 
-// What comes after InsertReshards is no longer spread, so it has no rule.
+// What comes after InsertReshards is no longer sharded, so it has no rule.
 func.func @collective(%a: tensor<8x16xf32>) {
   // expected-remark @+1 {{no rule: replicated}}
   %0 = dist.all_reduce <sum> %a over <{"y"}> on @mesh : tensor<8x16xf32> -> tensor<8x16xf32>

@@ -145,7 +145,7 @@ func.func @kernel_types(%x: tensor<4xf32>) {
 
 // rt.launch
 func.func private @k(%x: memref<8xf32>, %b: index, %e: index) attributes {rt.kernel}
-func.func @launch_words() {
+func.func @launch_arguments() {
   // expected-error @+1 {{(C1) expects 1 offsets and scalars for @k but got 2}}
   rt.launch @k rows 8 grain 1 at [0, 64]
   return
@@ -366,7 +366,7 @@ func.func @device_number() {
 gpu.module @kernels {
   gpu.func @a(%x: memref<8xf32>) kernel { gpu.return }
 }
-func.func @device_words() {
+func.func @device_arguments() {
   // expected-error @below {{'rt.launch_device' op (C1) expects 1 offsets and scalars for @kernels::@a but got 2}}
   rt.launch_device @kernels::@a number 0 grid 1 block 32 shared 0 at [0, 64]
   return
@@ -389,7 +389,7 @@ module attributes {rt.target = "rocm"} {}
 
 // rt.assemble
 func.func @C1_starts(%x: tensor<2x4xf32>, %o: index) {
-  // expected-error @+1 {{(C1) expects a start for each piece but got 1 for 2}}
+  // expected-error @+1 {{(C1) expects a start for each chunk but got 1 for 2}}
   %r = rt.assemble %x, %x at %o dim 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
   return
 }
@@ -397,7 +397,7 @@ func.func @C1_starts(%x: tensor<2x4xf32>, %o: index) {
 // -----
 
 func.func @C2_assembled(%x: tensor<2x4xf32>, %o: index) {
-  // expected-error @+1 {{(C2) expects pieces of one type and a result of all of them along dimension 1 but got 'tensor<2x4xf32>' and 'tensor<4x4xf32>'}}
+  // expected-error @+1 {{(C2) expects chunks of one type and a result of all of them along dimension 1 but got 'tensor<2x4xf32>' and 'tensor<4x4xf32>'}}
   %r = rt.assemble %x, %x at %o, %o dim 1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
   return
 }

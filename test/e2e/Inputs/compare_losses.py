@@ -4,7 +4,7 @@
 
 Each file is what a program wrote with --log=jsonl, or a JSON file of golden
 values with "loss" and "grad_norm" lists. Every loss (with --norms also every
-gradient norm) of the others must lie within X, relatively, of FIRST's; with a
+gradient norm) of the others must be within X, relatively, of FIRST's; with a
 tolerance of 0 they must be equal. Prints the first and last loss and the largest
 difference of each; exit status 1 on a mismatch.
 """

@@ -54,7 +54,7 @@ E5M2 = Format(2, 15, 0x7C, math.inf)
 
 
 def sweep():
-    """Every bf16 number, and one f32 number behind each."""
+    """Every bf16 number, and one f32 number after each."""
     source = random.Random(8)
     x = [struct.unpack("<f", struct.pack("<I", i << 16))[0] for i in range(1 << 16)]
     return x + [struct.unpack("<f", struct.pack("<I", (i << 16) | source.choice((1, 0x7FFF, 0x8000, 0xFFFF))))[0]

@@ -12,7 +12,7 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
     tensor<2x5x3x2x8xH> {nn.output = "dq"}, tensor<2x5x3x8xH> {nn.output = "dk"}, tensor<2x5x3x16xH> {nn.output = "dv"},
     tensor<2x5x3x2x8xH> {nn.output = "dq_padded"}, tensor<2x5x3x8xH> {nn.output = "dk_padded"}, tensor<2x5x3x16xH> {nn.output = "dv_padded"},
     tensor<9x24xH> {nn.output = "embedding_backward"}, tensor<9x24xW> {nn.output = "embedding_backward_wide"},
-    tensor<24x24xW> {nn.output = "product"}, tensor<24xH> {nn.output = "sum_rows"}) attributes {dist.local} {
+    tensor<24x24xW> {nn.output = "matmul"}, tensor<24xH> {nn.output = "sum_rows"}) attributes {dist.local} {
   %0:3 = nn.layer_norm %x, %g, %b eps 1.0e-5 : tensor<6x10x24xH>, tensor<24xH>, tensor<24xH> stats tensor<6x10xW>, tensor<6x10xW>
   %1 = nn.layer_norm_backward %y, %x, %g, %0#1, %0#2 : tensor<6x10x24xH>, tensor<24xH>, tensor<6x10xW>
   %2:2 = nn.rms_norm %x, %g eps 1.0e-5 : tensor<6x10x24xH>, tensor<24xH> stats tensor<6x10xW>

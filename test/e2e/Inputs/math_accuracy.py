@@ -178,7 +178,7 @@ def main():
                    check=True, stdout=subprocess.DEVNULL)
     for name in FUNCTIONS:
         function = REFERENCE[name]
-        worst, place, wrong = 0.0, 0.0, []
+        worst, at, wrong = 0.0, 0.0, []
         for x, y in zip(values, npy.read(folder / "out" / f"{name}.npy")):
             exact = function(x)
             if not same_kind(y, exact):
@@ -193,9 +193,9 @@ def main():
             ulp = math.ldexp(1, max(math.frexp(exact)[1] - 1, 1 - bias) - fractions)
             error = abs(y - exact) / ulp
             if error > worst:
-                worst, place = error, x
+                worst, at = error, x
         where = "".join(f", {x!r} gives {y!r}" for x, y in wrong[:2])
-        print(f"{name}: {worst:.2f} ulp at {place:.9g}, {len(wrong)} wrong{where}")
+        print(f"{name}: {worst:.2f} ulp at {at:.9g}, {len(wrong)} wrong{where}")
 
 
 if __name__ == "__main__":

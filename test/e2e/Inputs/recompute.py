@@ -56,49 +56,49 @@ def is_true_zero(name, tensors):
     return own is not None and norm(own) <= 1e-6 * scale
 
 
-def plan(place, policy):
-    """The arena's bytes and the number of kernels and products of a step."""
-    text = run("tessera", "compile", place / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
+def plan(model_folder, policy):
+    """The arena's bytes and the number of kernels and matmuls of a step."""
+    text = run("tessera", "compile", model_folder / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
                "--quiet", "--compile-to=schedule")
     return (int(re.search(r"rt\.arena_bytes = (\d+)", text).group(1)),
             len(re.findall(r"= rt\.(?:kernel|matmul|attention)\b", text)))
 
 
-def check_auto(place):
-    most, ops = plan(place, "none")
-    least, _ = plan(place, "selective")
+def check_auto(model_folder):
+    most, ops = plan(model_folder, "none")
+    least, _ = plan(model_folder, "selective")
     for share in (0.2, 0.6):
         limit = int(least + share * (most - least))
-        arena, repeated = plan(place, f"auto={limit}")
-        print(f"{place.name} auto={limit}: plans {arena} of {most}, {repeated - ops} ops more")
+        arena, repeated = plan(model_folder, f"auto={limit}")
+        print(f"{model_folder.name} auto={limit}: plans {arena} of {most}, {repeated - ops} ops more")
         if not least - 0.1 * most < arena <= limit or repeated <= ops:
-            sys.exit(f"{place.name}: expects a plan within {limit} bytes, and near, but got {arena}")
-    if plan(place, f"auto={most}") != (most, ops):
-        sys.exit(f"{place.name}: expects nothing repeated where all fits")
-    refused = subprocess.run(["tessera", "compile", str(place / "g.mlir"), "--mesh", "dp=1",
+            sys.exit(f"{model_folder.name}: expects a plan within {limit} bytes, and near, but got {arena}")
+    if plan(model_folder, f"auto={most}") != (most, ops):
+        sys.exit(f"{model_folder.name}: expects nothing repeated where all fits")
+    refused = subprocess.run(["tessera", "compile", str(model_folder / "g.mlir"), "--mesh", "dp=1",
                               "--recompute", "auto=1000", "--compile-to=schedule"],
                              capture_output=True, text=True)
     if refused.returncode == 0 or "at least, the bytes of a device's arena" not in refused.stderr:
-        sys.exit(f"{place.name}: expects 1000 bytes to be too few but got {refused.stderr}")
+        sys.exit(f"{model_folder.name}: expects 1000 bytes to be too few but got {refused.stderr}")
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     for config in map(pathlib.Path, sys.argv[2:]):
-        place = folder / config.stem
-        place.mkdir(parents=True, exist_ok=True)
+        model_folder = folder / config.stem
+        model_folder.mkdir(parents=True, exist_ok=True)
         run("tessera", "model", config, "--batch", 8, "--seq", 64, "--train", "--quiet",
-            "-o", place / "g.mlir")
+            "-o", model_folder / "g.mlir")
         for policy in POLICIES:
-            run("tessera", "compile", place / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
-                *SGD, "--quiet", "-o", place / policy)
-        check_auto(place)
+            run("tessera", "compile", model_folder / "g.mlir", "--mesh", "dp=1", "--recompute", policy,
+                *SGD, "--quiet", "-o", model_folder / policy)
+        check_auto(model_folder)
         worst = {policy: (0.0, 0.0, "") for policy in POLICIES[1:]}
         compared = 0
         for seed in SEEDS:
-            numbers, tensors = train(place / "none", place / f"none.{seed}", seed)
+            numbers, tensors = train(model_folder / "none", model_folder / f"none.{seed}", seed)
             for policy in POLICIES[1:]:
-                others, theirs = train(place / policy, place / f"{policy}.{seed}", seed)
+                others, theirs = train(model_folder / policy, model_folder / f"{policy}.{seed}", seed)
                 if len(others) != 2 * STEPS or set(theirs) != set(tensors):
                     sys.exit(f"{config.stem} {policy}: expects the same outputs")
                 step = max(abs(a - b) / abs(a) for a, b in zip(numbers, others, strict=True))

@@ -11,7 +11,7 @@ are, with P the bytes of all parameters (tied ones once), n = 2 and m micro-batc
   embedding and one for the head, three of batch x seq in the loss; with sp as many
   reduce-scatters and gathers, and the gradients of norms and biases.
 With GROUPED on four ranks two share each key and value head: over those two go the
-gradients of these heads' weights, once a step, and nothing else. There small
+gradients of these heads' weights, once per step, and nothing else. There small
 reductions (the loss) are read whole from all ranks.
 """
 
@@ -92,7 +92,7 @@ def check_tp(folder, text, micro, model):
     expect(f"tp,sp, {micro} micro-batches, reduce-scatters", found["reduce_scatter"][1], sums // 2,
            sums // 2)
     expect(f"tp,sp, {micro} micro-batches, gathers", found["all_gather"][1], sums // 2, sums // 2)
-    # Norms, the biases that tp does not cut, the table of positions, and the loss.
+    # Norms, the biases that tp does not shard, the table of positions, and the loss.
     small = (2 * (2 * layers + 1) + 2 * layers + model["n_positions"]) * hidden * 4
     expect(f"tp,sp, {micro} micro-batches, all-reduces", found["all_reduce"][1], 3 * tokens,
            3 * tokens + small + SCALARS)
@@ -102,7 +102,7 @@ def check_heads(folder, text, micro, model):
     entries, _ = measure(folder / "grouped.mlir", text, "tp=4", "tp", micro)
     found = {(e["op"], e["axes"]): e["bytes_received_per_rank"] // STEPS for e in entries}
     hidden, layers = model["hidden_size"], model["num_hidden_layers"]
-    # Of the tensors with 4 bytes an element 2 (n-1)/n are received; n-1 of small ones.
+    # Of the tensors with 4 bytes per element 2 (n-1)/n are received; n-1 of small ones.
     sums = (4 * layers + 2) * BATCH * SEQ * hidden * 4 * 3 // 2
     loss = 3 * BATCH * SEQ * 4 * 3
     weights = 2 * layers * hidden * (hidden // model["num_attention_heads"]) * 4

@@ -6,7 +6,7 @@ A GPT-2 of 3.3 million parameters, bf16, on dp=4 with zero=0 to 3. Of each:
 * parameters and state of a rank, from the manifest, are to the byte the sum over
   tensors of ceil(elements / shards) x bytes, and so are the sums of gradients that
   the loop over micro-batches carries; UNEVEN too, on dp=3, which divides none of
-  its matrices, alone and with tp=2, which divides what it cuts;
+  its matrices, alone and with tp=2, which divides what it shards;
 * what a rank really has, above a program that does nothing, is at most the plan,
   2 % and the library's buffers;
 * zero=2 plans no more than zero=1, zero=3 no more than zero=2, also of the small
@@ -45,14 +45,14 @@ def expect(name, ours, wanted):
         sys.exit(f"{name}: expects {wanted} bytes but got {ours}")
 
 
-def check_plan(manifest, sums, zero, ranks=RANKS, name="", cut={}, precision="bf16"):
-    """Bytes of a rank by what they hold. `ranks` are those of dp; `cut` has by name in how
-    many parts tp cuts a parameter."""
+def check_plan(manifest, sums, zero, ranks=RANKS, name="", shards={}, precision="bf16"):
+    """Bytes of a rank by what they hold. `ranks` are those of dp; `shards` has by name into how
+    many tp splits a parameter."""
     # Of an element; bf16 has a master copy beside two moments.
     bytes_of, copies = {"bf16": (2, 3), "f32": (4, 2)}[precision]
     name += f"zero={zero}"
     shards = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
-                                  * cut.get(value["name"], 1))
+                                  * shards.get(value["name"], 1))
     part = lambda value, what: -(-elements(value) // shards(value, what))
     arguments = manifest["arguments"]
     params = [a for a in arguments if a["role"] == "param"]
@@ -82,8 +82,8 @@ def sum_bytes(text):
 
 
 def check_uneven(graph, mesh, name, precision="bf16"):
-    """Three ranks that divide no matrix: what rests is cut elsewhere."""
-    cut = {}
+    """Three ranks that divide no matrix: flat state is split elsewhere."""
+    shards = {}
     strategy = "dp,tp" if "tp" in mesh else "dp"
     for zero in range(4):
         program = graph.parent / "uneven"
@@ -94,13 +94,13 @@ def check_uneven(graph, mesh, name, precision="bf16"):
         run(*command, "-o", program)
         manifest = json.loads(run(program, "--manifest").stdout)
         if zero == 0:
-            cut = {a["name"]: elements(a) // math.prod(a["local_shape"])
+            shards = {a["name"]: elements(a) // math.prod(a["local_shape"])
                    for a in manifest["arguments"] if a["role"] == "param"}
-            if set(cut.values()) != ({1, 2} if "tp" in mesh else {1}):
-                sys.exit(f"expects parts of two ranks over tp but got {cut}")
+            if set(shards.values()) != ({1, 2} if "tp" in mesh else {1}):
+                sys.exit(f"expects parts of two ranks over tp but got {shards}")
         elif not any("logical_shape" in a for a in manifest["arguments"]):
             sys.exit("expects sizes that three ranks do not divide")
-        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name=name, cut=cut,
+        check_plan(manifest, sum_bytes(scheduled), zero, ranks=3, name=name, shards=shards,
                    precision=precision)
 
 

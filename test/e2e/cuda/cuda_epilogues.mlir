@@ -1,4 +1,4 @@
-// Products of a GPU with all that they may do besides, on an emulated one,
+// Matmuls of a GPU with all that they may do besides, on an emulated one,
 // against the interpreter: by the host's code, by the runtime's kernels, and by a
 // library with cuBLASLt's rules; odd sizes, which it does not take, and even ones.
 
@@ -31,7 +31,7 @@
 // BF16: {{^}}10 results within 0.01
 
 dist.mesh @mesh ["x"=1]
-func.func @products(%x: tensor<33x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>, %g: tensor<33x9xf32>, %v: tensor<40x9xf32>,
+func.func @matmuls(%x: tensor<33x24xf32>, %w: tensor<24x40xf32>, %b: tensor<40xf32>, %g: tensor<33x9xf32>, %v: tensor<40x9xf32>,
                     %odd: tensor<24x25xf32>, %oddbias: tensor<25xf32>, %r: tensor<33x25xf32>, %h: tensor<33x7xf32>, %u: tensor<7x25xf32>) -> (
     tensor<33x40xf32> {nn.output = "kept_gelu"}, tensor<33x40xf32> {nn.output = "its_gradient"}, tensor<40xf32> {nn.output = "its_bias"},
     tensor<33x25xf32> {nn.output = "odd_gelu"}, tensor<33x25xf32> {nn.output = "residual"}, tensor<33x25xf32> {nn.output = "added"},

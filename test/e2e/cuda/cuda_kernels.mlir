@@ -1,6 +1,6 @@
 // Kernels of a GPU of every kind, on an emulated one, against the interpreter:
 // rows in part of a warp, a warp, a block's registers and a block's loops; odd
-// lengths; sums of columns in parts; values that threads of a row exchange
+// lengths; column reductions in parts; values that threads of a row exchange
 // through shared memory. The order in which threads run is another in each run.
 
 // RUN: rm -rf %t && mkdir %t

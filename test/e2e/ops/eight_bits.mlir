@@ -1,5 +1,5 @@
 // Numbers of 8 bits in kernels: casts of every bf16 number, of f32 numbers between
-// them, of ties, infinities and NaN; scales and products; on the host and with the
+// them, of ties, infinities and NaN; scales and matmuls; on the host and with the
 // kernels of a GPU. The reference is made from what the types are.
 
 // RUN: rm -rf %t && mkdir %t

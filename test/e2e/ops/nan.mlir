@@ -1,5 +1,5 @@
 // NaN (logarithms of negative numbers) in maxima, minima and searches, and rows
-// that leave a tail behind their vectors, compiled: as the interpreter has it.
+// that leave a tail after their vectors, compiled: as the interpreter has it.
 
 // RUN: rm -rf %t && mkdir %t
 // RUN: tessera verify %s --dump %t/data
@@ -17,8 +17,8 @@ dist.mesh @mesh ["x"=2]
 #all = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 func.func @f(%x: tensor<6x10xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"x"}]>}, %y: tensor<4x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %z: tensor<6xf32>) -> (
-    tensor<6xf32> {nn.output = "value"}, tensor<6xi32> {nn.output = "place"},
-    tensor<6xf32> {nn.output = "least"}, tensor<6xi32> {nn.output = "place_of_least"},
+    tensor<6xf32> {nn.output = "value"}, tensor<6xi32> {nn.output = "index"},
+    tensor<6xf32> {nn.output = "least"}, tensor<6xi32> {nn.output = "index_of_least"},
     tensor<6xf32> {nn.output = "rows_max_of_numbers"}, tensor<6xf32> {nn.output = "rows_min_of_numbers"}, tensor<6xf32> {nn.output = "rows_max"},
     tensor<6xf32> {nn.output = "max_of_max"}, tensor<f32> {nn.output = "all"}) {
   %low = arith.constant 0xFF800000 : f32

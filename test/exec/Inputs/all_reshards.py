@@ -16,10 +16,10 @@ def shardings(atoms, rank):
     """Each as a tuple of tuples of atoms, one a dimension."""
     found = set()
     for order in itertools.permutations(atoms):
-        for places in itertools.product(range(rank + 1), repeat=len(atoms)):
+        for dims_of in itertools.product(range(rank + 1), repeat=len(atoms)):
             dims = [[] for _ in range(rank + 1)]
-            for atom, place in zip(order, places):
-                dims[place].append(atom)
+            for atom, dim in zip(order, dims_of):
+                dims[dim].append(atom)
             found.add(tuple(map(tuple, dims[:rank])))
     return sorted(found)
 
@@ -32,7 +32,7 @@ def part(atom):
 
 
 def written(dim, sizes):
-    """The axes of a dimension, adjacent parts merged as the attribute wants."""
+    """The axes of a dimension, adjacent sub-axes merged as the attribute wants."""
     parts = []
     for axis, pre, size in map(part, dim):
         if parts and size and parts[-1][0] == axis:

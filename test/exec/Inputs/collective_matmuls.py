@@ -1,10 +1,10 @@
-"""Prints a program of products whose operand is gathered or whose result is
+"""Prints a program of matmuls whose operand is gathered or whose result is
 reduce-scattered, over one mesh: all small sizes of a ring.
 
     collective_matmuls.py AXES > PROGRAM.mlir
 
 AXES as `tp=4` or `x=2,y=2`; the ring is over all of them together. Each function is a
-product on global types with shardings that ask for the collective; `mlp` has both.
+matmul on global types with shardings that ask for the collective; `mlp` has both.
 """
 
 import sys
@@ -28,14 +28,14 @@ def tensor(letters, size):
 
 
 def function(name, spec, size, lhs, rhs, result):
-    """A product; `lhs`, `rhs` and `result` are the letters that lie over the ring."""
+    """A matmul; `lhs`, `rhs` and `result` are the letters that are sharded over the ring."""
     operands, out = spec.split("->")
     left, right = operands.split(",")
     types = [tensor(t, size) for t in (left, right, out)]
-    places = [sharding(t, t.find(c) if c else -1)
+    shardings = [sharding(t, t.find(c) if c else -1)
               for t, c in ((left, lhs), (right, rhs), (out, result))]
-    print(f"func.func @{name}(%x: {types[0]} {places[0]}, %w: {types[1]} {places[1]})"
-          f" -> ({types[2]} {places[2]}) {{")
+    print(f"func.func @{name}(%x: {types[0]} {shardings[0]}, %w: {types[1]} {shardings[1]})"
+          f" -> ({types[2]} {shardings[2]}) {{")
     print(f'  %r = nn.einsum "{spec}" %x, %w : {types[0]}, {types[1]} -> {types[2]}')
     print(f"  return %r : {types[2]}\n}}")
 
@@ -53,7 +53,7 @@ for rows in (1, 2, 3):
             function(f"scatter_{number}", spec, size, "e", "e", "s")
             number += 1
 
-# Column parallel, then row parallel, between shards of the sequence: three products
+# Column parallel, then row parallel, between shards of the sequence: three matmuls
 # of one gathered value.
 size = {"b": 2, "s": 2 * count, "d": 3, "e": 2 * count}
 x, w, v = (tensor(t, size) for t in ("bsd", "de", "ed"))

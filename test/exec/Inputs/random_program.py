@@ -185,9 +185,9 @@ class Program:
         fresh = [c for c in sorted(SIZES) if c not in l]
         if len(l) > 2:
             return
-        place = self.random.randint(0, len(l))
-        result = l[:place] + self.random.choice(fresh) + l[place:]
-        dims = [d for d in range(len(result)) if d != place]
+        position = self.random.randint(0, len(l))
+        result = l[:position] + self.random.choice(fresh) + l[position:]
+        dims = [d for d in range(len(result)) if d != position]
         self.emit(
             f"nn.broadcast {v} dims {dims} : {self.type(l)} -> {self.type(result)}",
             result,

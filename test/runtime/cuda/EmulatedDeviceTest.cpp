@@ -161,8 +161,8 @@ TEST(emulated_device, work_is_put_off_until_somebody_waits) {
 TEST(emulated_device, faults_of_kernels_come_with_the_next_wait) {
   TwoStreams setup(3);
   static const char *const name = "beyond";
-  static const tessera_rt_emulated_fn function = [](const int64_t *words) {
-    reinterpret_cast<char *>(words[0])[64] = 1;
+  static const tessera_rt_emulated_fn function = [](const int64_t *args) {
+    reinterpret_cast<char *>(args[0])[64] = 1;
   };
   KernelImages images;
   images.names = &name;

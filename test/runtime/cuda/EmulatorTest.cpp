@@ -27,12 +27,12 @@
 using namespace tessera::emu;
 
 namespace {
-std::string runKernel(KernelFn function, std::vector<int64_t> words,
+std::string runKernel(KernelFn function, std::vector<int64_t> args,
                       int64_t grid, int32_t block, int32_t shared = 0,
                       uint64_t seed = 0) {
   Launch launch;
   launch.function = function;
-  launch.words = words.data();
+  launch.args = args.data();
   launch.grid = grid;
   launch.block = block;
   launch.sharedBytes = shared;
@@ -42,8 +42,8 @@ std::string runKernel(KernelFn function, std::vector<int64_t> words,
 template <typename T> int64_t address(std::vector<T> &data) {
   return int64_t(reinterpret_cast<uintptr_t>(data.data()));
 }
-template <typename T> T *at(int64_t word) {
-  return reinterpret_cast<T *>(word);
+template <typename T> T *at(int64_t address) {
+  return reinterpret_cast<T *>(address);
 }
 
 bool contains(const std::string &text, const char *part) {
@@ -128,7 +128,7 @@ TEST(emulator, votes_and_matches_are_of_the_named_lanes) {
   }
 }
 
-TEST(emulator, matrix_product_of_loaded_fragments) {
+TEST(emulator, matmul_of_loaded_fragments) {
   // d[16][8] = a[16][16] * b[16][8] with small whole numbers: exact.
   struct Shared {
     uint16_t a[16][16], b[16][8];
@@ -230,15 +230,15 @@ TEST(emulator, lanes_that_meet_at_different_operations) {
 
 TEST(emulator, accesses_out_of_bounds_name_thread_and_allocation) {
   void *memory = allocateGuarded(100 * 4, 4);
-  std::vector<int64_t> words{int64_t(reinterpret_cast<uintptr_t>(memory))};
+  std::vector<int64_t> args{int64_t(reinterpret_cast<uintptr_t>(memory))};
   auto write = [](const int64_t *w) {
     at<float>(w[0])[blockIndex() * 64 + threadIndex()] = 1;
   };
-  EXPECT_EQ(runKernel(write, words, 2, 64),
+  EXPECT_EQ(runKernel(write, args, 2, 64),
             "kernel, block 1, thread 36: access at byte 400 of 400 bytes "
             "allocated");
   EXPECT_EQ(runKernel([](const int64_t *w) { at<float>(w[0])[-1000] = 1; },
-                      words, 1, 1),
+                      args, 1, 1),
             "kernel, block 0, thread 0: access at byte -4000 of 400 bytes "
             "allocated");
   EXPECT_EQ(freeGuarded(memory), "");
@@ -247,7 +247,7 @@ TEST(emulator, accesses_out_of_bounds_name_thread_and_allocation) {
       runKernel([](const int64_t *) { sharedMemory()[16 * threadIndex()] = 1; },
                 {}, 1, 9, 128);
   EXPECT_TRUE(contains(error, "thread 8: access at byte 128 of 128")) << error;
-  // What lies between an allocation's end and its page is looked at later.
+  // What is between an allocation's end and its page is looked at later.
   memory = allocateGuarded(20, 16);
   static_cast<char *>(memory)[21] = 1;
   EXPECT_EQ(freeGuarded(memory), "a write at byte 21 of 20 bytes allocated");
@@ -267,7 +267,7 @@ TEST(emulator, a_stack_that_overflows) {
 }
 
 TEST(emulator, a_race_gives_other_results_in_other_orders) {
-  // Every thread reads its neighbour's place without a barrier in between.
+  // Every thread reads its neighbour's element without a barrier in between.
   auto racy = [](const int64_t *w) {
     auto *shared = reinterpret_cast<int32_t *>(sharedMemory());
     int i = threadIndex();

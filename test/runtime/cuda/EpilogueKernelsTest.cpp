@@ -1,11 +1,11 @@
-//===- EpilogueKernelsTest.cpp - What follows a product, on the emulator --===//
+//===- EpilogueKernelsTest.cpp - What follows a matmul, on the emulator ---===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Epilogues and sums of columns in blocks that end where nothing may be
+// Epilogues and column reductions in blocks that end where nothing may be
 // touched, with odd sizes and addresses, in several orders of threads: sums are
 // the same bits in all of them. Elements are compared with arithmetic in f64.
 //
@@ -57,29 +57,29 @@ template <typename T> std::vector<T> numbers(int64_t count, int seed) {
   return values;
 }
 
-/// C = A product that lies there; rows of C and of the argument are longer than
-/// n by `gap` where they have an end behind.
+/// C = A matmul's result in C; rows of C and of the argument are longer than
+/// n by `gap` in all rows but the last.
 template <typename T, typename B>
 void finish(DeviceKernels &device, int64_t kind, bool hasBias, bool hasAux,
             int64_t m, int64_t n, int64_t gap) {
   using S = Stored<T>;
   int64_t ldc = n + gap, auxLd = n + 2 * gap;
-  std::vector<T> product = numbers<T>((m - 1) * ldc + n, 1);
+  std::vector<T> before = numbers<T>((m - 1) * ldc + n, 1);
   std::vector<T> argument = numbers<T>((m - 1) * auxLd + n, 2);
   std::vector<B> bias = numbers<B>(n, 3);
-  DeviceBlock<T> c(product), aux(argument);
+  DeviceBlock<T> c(before), aux(argument);
   DeviceBlock<B> biasBlock(bias);
   device.finish(launchEpilogue(
       device.kernels, device.stream,
       {kind, S::dtype, Stored<B>::dtype, m, n, ldc, auxLd, c.data(),
        hasBias ? biasBlock.data() : nullptr, hasAux ? aux.data() : nullptr}));
   std::vector<T> result = c.values(), written = aux.values();
-  std::vector<bool> isInside(product.size(), false);
+  std::vector<bool> isInside(before.size(), false);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       size_t at = size_t(i * ldc + j), auxAt = size_t(i * auxLd + j);
       isInside[at] = true;
-      double x = S::read(product[at]);
+      double x = S::read(before[at]);
       if (kind == TESSERA_RT_FUSE_GELU_GRADIENT) {
         x *= device::geluSlope(S::read(argument[auxAt]));
       } else {
@@ -94,9 +94,9 @@ void finish(DeviceKernels &device, int64_t kind, bool hasBias, bool hasAux,
       ASSERT_NEAR(S::read(result[at]), x, S::accuracy * (1 + std::fabs(x)))
           << i << ", " << j;
     }
-  for (size_t i = 0; i < product.size(); ++i)
+  for (size_t i = 0; i < before.size(); ++i)
     if (!isInside[i])
-      ASSERT_EQ(memcmp(&result[i], &product[i], sizeof(T)), 0);
+      ASSERT_EQ(memcmp(&result[i], &before[i], sizeof(T)), 0);
   ASSERT_EQ(
       memcmp(written.data(), argument.data(), argument.size() * sizeof(T)), 0);
 }
@@ -117,7 +117,7 @@ template <typename T, typename B> void finishAll() {
     }
 }
 
-/// Sums of columns, and that no order of threads changes a bit.
+/// Column reductions, and that no order of threads changes a bit.
 template <typename T, typename R> void sumAll() {
   using S = Stored<T>;
   const int64_t sizes[][3] = {
@@ -131,11 +131,12 @@ template <typename T, typename R> void sumAll() {
       DeviceKernels device(seed);
       DeviceBlock<T> block(from);
       DeviceBlock<R> result(numbers<R>(columns, 5));
-      ColumnSums sums{S::dtype, Stored<R>::dtype, rows,         columns,
-                      ld,       block.data(),     result.data()};
-      DeviceBlock<uint8_t> workspace(size_t(columnSumsWorkspace(sums)), 256);
-      device.finish(launchColumnSums(device.kernels, device.stream, sums,
-                                     workspace.data()));
+      ColumnReduction sums{S::dtype, Stored<R>::dtype, rows,         columns,
+                           ld,       block.data(),     result.data()};
+      DeviceBlock<uint8_t> workspace(size_t(columnReductionWorkspace(sums)),
+                                     256);
+      device.finish(launchColumnReduction(device.kernels, device.stream, sums,
+                                          workspace.data()));
       if (first.empty())
         first = result.values();
       ASSERT_EQ(memcmp(first.data(), result.values().data(),
@@ -189,10 +190,10 @@ TEST(epilogue_kernels, types_are_checked) {
       launchEpilogue(device.kernels, device.stream,
                      {TESSERA_RT_FUSE_BIAS, TESSERA_RT_I32, TESSERA_RT_F32, 1,
                       1, 1, 1, nullptr, nullptr, nullptr}),
-      "what follows a product expects floats but got i32 and f32");
-  EXPECT_EQ(launchColumnSums(
+      "what follows a matmul expects floats but got i32 and f32");
+  EXPECT_EQ(launchColumnReduction(
                 device.kernels, device.stream,
                 {TESSERA_RT_F64, TESSERA_RT_F32, 1, 1, 1, nullptr, nullptr},
                 nullptr),
-            "sums of columns expects floats but got f64 and f32");
+            "column reductions expects floats but got f64 and f32");
 }

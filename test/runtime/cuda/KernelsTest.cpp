@@ -40,8 +40,8 @@ TEST(device_kernels, fill_all_sizes_and_alignments) {
         size_t begin = size_t(skip * size);
         size_t end = size_t((skip + count) * size);
         // The pattern ends where the block does, or three bytes earlier.
-        for (size_t behind : {0, 3}) {
-          std::vector<uint8_t> wanted(end + behind, 0x11);
+        for (size_t tail : {0, 3}) {
+          std::vector<uint8_t> wanted(end + tail, 0x11);
           DeviceBlock<uint8_t> block(wanted, 1);
           uint8_t *first = block.data();
           while (reinterpret_cast<uintptr_t>(first + begin) % uintptr_t(size))
@@ -80,7 +80,7 @@ const CopyCase copyCases[] = {
     {{6, 1, 20}, {64, 64, 1}, {20, 20, 1}, 8, 0},
     {{6, 5}, {5, 1}, {17, 1}, 0, 2},
     // Transposes, also of tiles that are not full, and with dimensions before,
-    // between and behind.
+    // between and after.
     {{70, 130}, {1, 70}, {130, 1}},
     {{9, 8}, {1, 9}, {8, 1}},
     {{3, 65, 64}, {65 * 64, 1, 65}, {65 * 64, 64, 1}},
@@ -170,10 +170,10 @@ TEST(device_kernels, watched_blocks) {
   EXPECT_EQ(end(640), "");
   block[100 + 63] = 0;
   block[100 + 5] = 0;
-  EXPECT_EQ(end(640), "memory behind the block of 100 bytes at offset 640 was "
+  EXPECT_EQ(end(640), "memory after the block of 100 bytes at offset 640 was "
                       "written, at byte 105 of it");
   // The first fault stays.
-  EXPECT_EQ(end(9999), "memory behind the block of 100 bytes at offset 640 was "
+  EXPECT_EQ(end(9999), "memory after the block of 100 bytes at offset 640 was "
                        "written, at byte 105 of it");
 }
 
@@ -191,7 +191,7 @@ TEST(device_kernels, faults_of_blocks_are_kept_until_asked_for) {
   EXPECT_EQ(device->fillBytes(stream, memory.data(), 0, 21), "");
   EXPECT_EQ(kernels->endBlock(stream, memory.data(), 8, 20, false), "");
   EXPECT_EQ(kernels->blockFault(stream),
-            "memory behind the block of 20 bytes at offset 8 was written, at "
+            "memory after the block of 20 bytes at offset 8 was written, at "
             "byte 20 of it");
   EXPECT_EQ(device->destroy(stream), "");
 }
@@ -232,7 +232,7 @@ std::vector<uint8_t> operand(int32_t dtype, int64_t count, uint64_t salt) {
 void checkReduce(int32_t dtype, int32_t reduction, int members, int64_t outer,
                  int64_t inner, bool inPlace) {
   int64_t size = dtypeSize(dtype), count = outer * inner;
-  // As a reduce_scatter sees it: rows of `members` pieces, of which it takes
+  // As a reduce_scatter sees it: rows of `members` chunks, of which it takes
   // the second.
   int64_t stride = outer == 1 ? inner : inner * members;
   int64_t first = outer == 1 ? 0 : inner * (members > 1);
@@ -311,11 +311,11 @@ void checkEmbedding(const tessera_rt_embedding_desc &d, int64_t repeats) {
   constexpr int64_t offset = 5;
   std::vector<In> grad;
   std::vector<Id> ids;
-  for (int64_t i = 0; i < d.places * d.width; ++i)
+  for (int64_t i = 0; i < d.positions * d.width; ++i)
     grad.push_back(
         fromDouble<In>(double(hashOf(uint64_t(i)) % 1000) / 999 - 0.5));
   // Some outside of the table on both sides; `repeats` makes few distinct ones.
-  for (int64_t i = 0; i < d.places; ++i)
+  for (int64_t i = 0; i < d.positions; ++i)
     ids.push_back(Id(
         int64_t(hashOf(uint64_t(i)) % uint64_t((d.rows + 12) / repeats + 1)) -
         1));
@@ -328,22 +328,22 @@ void checkEmbedding(const tessera_rt_embedding_desc &d, int64_t repeats) {
   for (uint64_t seed : {1, 2}) {
     DeviceKernels device(seed);
     DeviceBlock<In> grads(grad);
-    DeviceBlock<Id> places(ids);
+    DeviceBlock<Id> positions(ids);
     DeviceBlock<Out> result(before);
     DeviceBlock<uint8_t> workspace(size_t(embeddingWorkspace(d)), 256);
     device.finish(launchEmbeddingBackward(
-        device.kernels, device.stream, d, grads.data(), places.data(),
+        device.kernels, device.stream, d, grads.data(), positions.data(),
         result.data(), offset, workspace.data()));
     ASSERT_EQ(result.values(), wanted);
   }
 }
 
-void checkEmbeddings(int64_t places, int64_t rows, int64_t width,
+void checkEmbeddings(int64_t positions, int64_t rows, int64_t width,
                      int64_t repeats) {
-  SCOPED_TRACE(places);
+  SCOPED_TRACE(positions);
   for (int64_t accumulate : {0, 1}) {
     auto desc = [&](int64_t in, int64_t out, int64_t id) {
-      return tessera_rt_embedding_desc{in,   out,   id,        places,
+      return tessera_rt_embedding_desc{in,   out,   id,        positions,
                                        rows, width, accumulate};
     };
     checkEmbedding<float, float, int32_t>(
@@ -363,7 +363,7 @@ TEST(device_kernels, embedding_gradient_as_the_host) {
   checkEmbeddings(0, 3, 4, 1);
   checkEmbeddings(1, 1, 1, 1);
   // Several tiles of the sort, two bytes of keys, rows of whole packs; few rows
-  // with many places.
+  // with many positions.
   checkEmbeddings(4500, 700, 12, 1);
   checkEmbeddings(2300, 300, 8, 100);
 }

@@ -1,4 +1,4 @@
-//===- CublasLtTest.cpp - Matrix products by cuBLASLt ---------------------===//
+//===- CublasLtTest.cpp - Matmuls by cuBLASLt -----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 //
 // With a library that computes on the host what cuBLASLt's documentation says:
 // that operands are swapped and described rightly, and how ways to compute are
-// chosen and kept. The reference is the host target's product.
+// chosen and kept. The reference is the host target's matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,10 +54,10 @@ protected:
     EXPECT_EQ(error, "");
     return matmul;
   }
-  /// Products the library was asked for by `body`.
-  int64_t productsOf(const std::function<void()> &body) {
+  /// Matmuls the library was asked for by `body`.
+  int64_t matmulsOf(const std::function<void()> &body) {
     auto *count =
-        fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_products");
+        fakeFunction<int64_t()>("libcublasLt.so.13", "tessera_fake_matmuls");
     int64_t before = count();
     body();
     return count() - before;
@@ -113,7 +113,7 @@ static void compare(Matmul &matmul, Device &device, Stream stream,
   EXPECT_TRUE(c == expected) << call.describe();
 }
 
-TEST_F(CublasLtTest, products_are_those_of_the_host) {
+TEST_F(CublasLtTest, matmuls_are_those_of_the_host) {
   options.mode = TuneOptions::Off;
   std::unique_ptr<Matmul> matmul = open();
   ASSERT_TRUE(matmul);
@@ -150,7 +150,7 @@ TEST_F(CublasLtTest, products_are_those_of_the_host) {
   }
 }
 
-TEST_F(CublasLtTest, products_in_8_bits_have_scales) {
+TEST_F(CublasLtTest, matmuls_in_8_bits_have_scales) {
   options.mode = TuneOptions::Off;
   std::unique_ptr<Matmul> matmul = open();
   ASSERT_TRUE(matmul);
@@ -201,7 +201,7 @@ TEST_F(CublasLtTest, products_in_8_bits_have_scales) {
       std::string::npos);
 }
 
-/// One small product.
+/// One small matmul.
 static MatmulCall smallCall(std::vector<float> &memory) {
   memory.assign(48, 1);
   MatmulCall call;
@@ -216,10 +216,9 @@ static MatmulCall smallCall(std::vector<float> &memory) {
 TEST_F(CublasLtTest, the_fastest_way_is_found_and_kept) {
   std::vector<float> memory;
   MatmulCall call = smallCall(memory);
-  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call, call}), ""); }),
+  EXPECT_GT(matmulsOf([&] { EXPECT_EQ(open()->prepare({call, call}), ""); }),
             10);
-  EXPECT_NE(remarks.find("1 matrix products timed"), std::string::npos)
-      << remarks;
+  EXPECT_NE(remarks.find("1 matmuls timed"), std::string::npos) << remarks;
   TuneFile file;
   ASSERT_EQ(file.read(options.path), "");
   ASSERT_EQ(file.entries.size(), 1u);
@@ -227,24 +226,24 @@ TEST_F(CublasLtTest, the_fastest_way_is_found_and_kept) {
   EXPECT_EQ(file.entries.begin()->second.algo.data[0], 0xA162u);
   EXPECT_EQ(file.entries.begin()->second.workspaceBytes, 2048);
 
-  // The next run times nothing, and runs each product once; --tune=on does;
-  // another product does.
+  // The next run times nothing, and runs each matmul once; --tune=on does;
+  // another matmul does.
   remarks.clear();
-  EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
+  EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
   EXPECT_EQ(remarks, "");
   options.mode = TuneOptions::On;
-  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
+  EXPECT_GT(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
   options.mode = TuneOptions::Cache;
   MatmulCall other = call;
   other.desc.accumulate = 1;
-  EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call, other}), ""); }),
+  EXPECT_GT(matmulsOf([&] { EXPECT_EQ(open()->prepare({call, other}), ""); }),
             10);
   ASSERT_EQ(file.read(options.path), "");
   EXPECT_EQ(file.entries.size(), 2u);
   // Off looks at no file and takes the library's first.
   options.mode = TuneOptions::Off;
   unlink(options.path.c_str());
-  EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
+  EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
   EXPECT_NE(access(options.path.c_str(), F_OK), 0);
 }
 
@@ -257,9 +256,9 @@ TEST_F(CublasLtTest, a_file_of_no_use_is_replaced) {
 
   auto expectTuned = [&](const char *why) {
     remarks.clear();
-    EXPECT_GT(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
+    EXPECT_GT(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 10);
     EXPECT_NE(remarks.find(why), std::string::npos) << remarks;
-    EXPECT_EQ(productsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
+    EXPECT_EQ(matmulsOf([&] { EXPECT_EQ(open()->prepare({call}), ""); }), 1);
   };
   // Of another version or device.
   TuneFile other = file;
@@ -277,7 +276,7 @@ TEST_F(CublasLtTest, a_file_of_no_use_is_replaced) {
   other = file;
   other.entries.begin()->second.algo.data[0] = 1;
   ASSERT_EQ(other.write(options.path), "");
-  expectTuned("1 matrix products timed");
+  expectTuned("1 matmuls timed");
 }
 
 TEST_F(CublasLtTest, a_place_that_cannot_be_written_is_a_remark) {
@@ -297,7 +296,7 @@ TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
   // The second rank waits for the first, which tunes meanwhile.
   TuneOptions first = options;
   options.isFirst = false;
-  options.meet = [&]() -> std::string {
+  options.barrier = [&]() -> std::string {
     std::string error;
     std::unique_ptr<Matmul> matmul =
         createCublasLt(*device, *kernels, stream, first, error);
@@ -313,7 +312,7 @@ TEST_F(CublasLtTest, other_ranks_take_the_first_one_s_choices) {
   EXPECT_EQ(heuristics(), before);
 }
 
-TEST_F(CublasLtTest, errors_name_the_product) {
+TEST_F(CublasLtTest, errors_name_the_matmul) {
   options.mode = TuneOptions::Off;
   std::vector<float> memory;
   MatmulCall call = smallCall(memory), wrong = call;
@@ -324,6 +323,6 @@ TEST_F(CublasLtTest, errors_name_the_product) {
       "cuBLASLt 13.1, algorithms: CUBLAS_STATUS_INVALID_VALUE for f32[1 x "
       "4 x 4 x 4]^nn");
   EXPECT_EQ(matmul->run(stream, call),
-            "a product that was not seen before the first step: f32[1 x 4 x 4 "
+            "a matmul that was not seen before the first step: f32[1 x 4 x 4 "
             "x 4]^nn");
 }

@@ -27,13 +27,13 @@ using namespace tessera::rt::cuda;
 
 /// to[i] = (to[i] + from[i] * factor) mod 7 for i < count: whole numbers stay
 /// exact.
-static void addScaled(const int64_t *words) {
-  float *to = reinterpret_cast<float *>(words[0]);
-  const float *from = reinterpret_cast<const float *>(words[1]);
+static void addScaled(const int64_t *args) {
+  float *to = reinterpret_cast<float *>(args[0]);
+  const float *from = reinterpret_cast<const float *>(args[1]);
   int64_t i = tessera_emu_block_id() * tessera_emu_block_dim() +
               tessera_emu_thread_id();
-  if (i < words[2])
-    to[i] = float(int64_t(to[i] + from[i] * float(words[3])) % 7);
+  if (i < args[2])
+    to[i] = float(int64_t(to[i] + from[i] * float(args[3])) % 7);
 }
 
 extern "C" {
@@ -55,9 +55,8 @@ static int32_t calls = 0;
 static int32_t addTo(tessera_rt_context *ctx, int64_t to, int64_t from,
                      int64_t count, int64_t factor) {
   uint8_t *arena = tessera_rt_arena(ctx);
-  int64_t words[4] = {int64_t(arena + to), int64_t(arena + from), count,
-                      factor};
-  return tessera_rt_launch_device(ctx, 0, words, 4, (count + 31) / 32, 32, 0);
+  int64_t args[4] = {int64_t(arena + to), int64_t(arena + from), count, factor};
+  return tessera_rt_launch_device(ctx, 0, args, 4, (count + 31) / 32, 32, 0);
 }
 
 /// y = 1 + 2x; z = y transposed; x += z y; sum = x, by a collective of one
@@ -249,7 +248,7 @@ TEST_F(CudaTargetTest, impossible_launches_are_refused) {
                "blocks of 1 to 1024 threads, but got kernel 1, 8 blocks of 32");
 }
 
-TEST_F(CudaTargetTest, writes_behind_watched_blocks_are_found) {
+TEST_F(CudaTargetTest, writes_after_watched_blocks_are_found) {
   open(0, [](tessera_rt_context *ctx) -> int32_t {
     int32_t status = tessera_rt_block_begin(ctx, xOffset, n * 4, 0);
     if (!status)
@@ -258,7 +257,7 @@ TEST_F(CudaTargetTest, writes_behind_watched_blocks_are_found) {
   });
   ASSERT_EQ(target().step(), 0);
   EXPECT_EQ(target().fetch({}), TESSERA_RT_SYSTEM);
-  EXPECT_STREQ(failure(), "rank 0: memory behind the block of 64 bytes at "
+  EXPECT_STREQ(failure(), "rank 0: memory after the block of 64 bytes at "
                           "offset 0 was written, at byte 64 of it");
 }
 

@@ -1,11 +1,11 @@
-//===- EpilogueTest.cpp - Products with what follows them -----------------===//
+//===- EpilogueTest.cpp - Matmuls with what follows them ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each kind of what follows a product, in each element type and over odd sizes,
+// Each kind of what follows a matmul, in each element type and over odd sizes,
 // against its definition in f64: by the host's code, by the runtime's kernels
 // on the emulator, and by a library as cuBLASLt is. Then which of the ways to
 // divide a call is chosen, and that it is kept.
@@ -68,7 +68,7 @@ protected:
   }
 
   /// Prepares and runs a case; its error, see worstEpilogueError. With a shift
-  /// the first number of the bias and that one change places.
+  /// the first number of the bias and that one are exchanged.
   double run(Matmul &matmul, const EpilogueCase &t, int64_t biasShift = 0) {
     EpilogueOperands operands(t);
     MatmulCall call = operands.call(t);
@@ -110,7 +110,7 @@ TEST_F(EpilogueTest, every_kind_is_as_defined) {
 }
 
 TEST_F(EpilogueTest, an_error_is_seen) {
-  // Two numbers of a bias in the other's place.
+  // Two numbers of a bias exchanged.
   EpilogueCase t{TESSERA_RT_FUSE_GELU,
                  TESSERA_RT_BF16,
                  TESSERA_RT_BF16,
@@ -133,13 +133,15 @@ TEST_F(EpilogueTest, columns_are_summed_in_one_order) {
       FloatTensor from(TESSERA_RT_BF16, rows, columns, 9);
       FloatTensor first(TESSERA_RT_F32, 1, columns, 0), again = first;
       for (FloatTensor *result : {&first, &again}) {
-        ColumnSums sums{TESSERA_RT_BF16, TESSERA_RT_F32, rows,          columns,
-                        columns,         from.data(),    result->data()};
+        ColumnReduction sums{TESSERA_RT_BF16, TESSERA_RT_F32, rows,
+                             columns,         columns,        from.data(),
+                             result->data()};
         void *workspace = nullptr;
-        ASSERT_LE(emulated->sumsWorkspace(sums), int64_t(16) << 20);
-        ASSERT_EQ(device->allocate(emulated->sumsWorkspace(sums), workspace),
-                  "");
-        ASSERT_EQ(emulated->sumColumns(stream, sums, workspace), "");
+        ASSERT_LE(emulated->reductionWorkspace(sums), int64_t(16) << 20);
+        ASSERT_EQ(
+            device->allocate(emulated->reductionWorkspace(sums), workspace),
+            "");
+        ASSERT_EQ(emulated->reduceColumns(stream, sums, workspace), "");
         ASSERT_EQ(device->synchronize(stream), "");
         ASSERT_EQ(device->release(workspace), "");
       }
@@ -153,7 +155,7 @@ TEST_F(EpilogueTest, columns_are_summed_in_one_order) {
     }
 }
 
-/// GELU of a bf16 product with its bias and argument, in rows of n.
+/// GELU of a bf16 matmul with its bias and argument, in rows of n.
 static EpilogueCase geluOf(int64_t n) {
   return {TESSERA_RT_FUSE_GELU,
           TESSERA_RT_BF16,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The functions of cuBLASLt that the runtime calls, with cuBLASLt's meaning of
-// them: column-major matrices, attributes, epilogues. Products are computed on
+// them: column-major matrices, attributes, epilogues. Matmuls are computed on
 // the host, one element after the other. There are four algorithms; number 2 is
 // the only one that does not take its time, and number 3 cannot run.
 //
@@ -28,19 +28,19 @@ using namespace tessera::rt::cuda;
 
 FAKE_STREAM_HOOK
 
-static int64_t numProducts = 0, numHeuristics = 0;
+static int64_t numMatmuls = 0, numHeuristics = 0;
 static std::map<int, int64_t> numByEpilogue;
 static bool areEpiloguesSlow = false, areEpiloguesRefused = false;
-extern "C" int64_t tessera_fake_products() { return numProducts; }
-/// Products with an epilogue so far.
+extern "C" int64_t tessera_fake_matmuls() { return numMatmuls; }
+/// Matmuls with an epilogue so far.
 extern "C" int64_t tessera_fake_epilogue(int epilogue) {
   return numByEpilogue[epilogue];
 }
-/// Whether all products with an epilogue take their time.
+/// Whether all matmuls with an epilogue take their time.
 extern "C" void tessera_fake_slow_epilogues(int areSlow) {
   areEpiloguesSlow = areSlow;
 }
-/// Whether products with an epilogue have algorithms, none of which can run.
+/// Whether matmuls with an epilogue have algorithms, none of which can run.
 extern "C" void tessera_fake_refuse_epilogues(int areRefused) {
   areEpiloguesRefused = areRefused;
 }
@@ -137,7 +137,7 @@ static double geluGradient(double x) {
 
 namespace {
 /// One call, with copies of what is described on the caller's stack.
-struct Product {
+struct Matmul {
   DescT desc;
   LayoutT a, b, c;
   double alpha, beta;
@@ -159,7 +159,7 @@ struct Product {
 };
 } // namespace
 
-double Product::finishElement(double value, int64_t row, int64_t column) const {
+double Matmul::finishElement(double value, int64_t row, int64_t column) const {
   bool isGradient = desc.epilogue == EpilogueDGelu ||
                     desc.epilogue == EpilogueDGeluBiasGradient;
   if (isGradient)
@@ -172,7 +172,7 @@ double Product::finishElement(double value, int64_t row, int64_t column) const {
   return desc.epilogue & EpilogueGelu ? gelu(value) : value;
 }
 
-void Product::run() const {
+void Matmul::run() const {
   int64_t m = int64_t(c.rows), n = int64_t(c.columns);
   int64_t k = int64_t(desc.transA ? a.rows : a.columns);
   for (int32_t i = 0; i < c.batch; ++i)
@@ -232,7 +232,7 @@ int cublasLtMatmulDescSetAttribute(Desc desc, int attribute, const void *value,
                                    size_t bytes) {
   struct {
     int attribute;
-    void *place;
+    void *target;
     size_t bytes;
   } known[] = {{DescTransA, &desc->transA, 4},
                {DescTransB, &desc->transB, 4},
@@ -245,7 +245,7 @@ int cublasLtMatmulDescSetAttribute(Desc desc, int attribute, const void *value,
                {DescScaleB, &desc->scaleB, 8}};
   for (auto &entry : known)
     if (entry.attribute == attribute && entry.bytes == bytes) {
-      memcpy(entry.place, value, bytes);
+      memcpy(entry.target, value, bytes);
       return Success;
     }
   return 7;
@@ -301,7 +301,7 @@ static int checkShapes(Desc desc, Layout a, Layout b, Layout c) {
               b->batch == c->batch;
   if (!fits)
     return 7;
-  // What follows a product has rules of its own.
+  // What follows a matmul has rules of its own.
   bool hasAux = desc->epilogue & 128;
   bool isGradient = desc->epilogue == EpilogueDGeluBiasGradient;
   if (hasAux && desc->auxLd % 8 != 0)
@@ -356,24 +356,24 @@ int cublasLtMatmul(Handle, Desc desc, const void *alpha, const void *a,
   if (algo->data[0] < 0xA160 || algo->data[0] > 0xA162 ||
       (areEpiloguesRefused && desc->epilogue != EpilogueDefault))
     return NotSupported;
-  ++numProducts;
-  Product product{*desc,
-                  *layoutA,
-                  *layoutB,
-                  *layoutC,
-                  load(desc->scale, alpha, 0),
-                  load(desc->scale, beta, 0),
-                  a,
-                  b,
-                  c,
-                  d};
+  ++numMatmuls;
+  Matmul matmul{*desc,
+                *layoutA,
+                *layoutB,
+                *layoutC,
+                load(desc->scale, alpha, 0),
+                load(desc->scale, beta, 0),
+                a,
+                b,
+                c,
+                d};
   ++numByEpilogue[desc->epilogue];
   bool isSlow = algo->data[0] != 0xA162 ||
                 (areEpiloguesSlow && desc->epilogue != EpilogueDefault);
-  enqueueFake(stream, [product, isSlow] {
+  enqueueFake(stream, [matmul, isSlow] {
     if (isSlow)
       usleep(500);
-    product.run();
+    matmul.run();
   });
   return Success;
 }

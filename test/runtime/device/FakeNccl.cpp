@@ -270,14 +270,14 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
 
 #ifndef FAKE_WITHOUT_SPLIT
 int ncclCommSplit(Comm parent, int color, int key, Comm *child, Config *) {
-  // Who has which color: told to all.
+  // Who has which color: sent to all.
   ++parent->splits;
   int mine[2] = {color, key};
   auto all = share(parent, mine, sizeof(mine));
   int ranks = 0, rank = 0;
-  for (auto &told : all) {
+  for (auto &sent : all) {
     int theirs[2];
-    memcpy(theirs, told.data(), sizeof(theirs));
+    memcpy(theirs, sent.data(), sizeof(theirs));
     ranks += theirs[0] == color;
     rank += theirs[0] == color && theirs[1] < key;
   }

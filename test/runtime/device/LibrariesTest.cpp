@@ -47,11 +47,11 @@ TEST(libraries, are_found_in_named_folders) {
     EXPECT_TRUE(api.library.isUsable()) << api.library.error;
     EXPECT_EQ(api.library.path, FAKES "/good/libnccl.so.2");
     EXPECT_EQ(api.library.version, "2.28.9");
-    lt::Api products = {};
-    products.library = findLibrary(LibraryKind::CublasLt);
-    products.bind();
-    EXPECT_TRUE(products.library.isUsable()) << products.library.error;
-    EXPECT_EQ(products.library.version, "13.1");
+    lt::Api matmuls = {};
+    matmuls.library = findLibrary(LibraryKind::CublasLt);
+    matmuls.bind();
+    EXPECT_TRUE(matmuls.library.isUsable()) << matmuls.library.error;
+    EXPECT_EQ(matmuls.library.version, "13.1");
   });
 }
 

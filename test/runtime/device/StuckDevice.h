@@ -87,9 +87,9 @@ public:
     return real->getKernel(module, name, kernel);
   }
   std::string launch(Stream stream, Kernel kernel, const LaunchShape &shape,
-                     const int64_t *words, int32_t numWords,
+                     const int64_t *args, int32_t numArgs,
                      Parameters parameters) override {
-    return real->launch(stream, kernel, shape, words, numWords, parameters);
+    return real->launch(stream, kernel, shape, args, numArgs, parameters);
   }
   std::string call(Stream stream, std::function<void()> function) override {
     return real->call(stream, std::move(function));

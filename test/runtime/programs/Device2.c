@@ -8,9 +8,9 @@
 /*
  * On the mesh dp=2: w [64], the same on both ranks, follows
  *   w' = w - (g_0 + g_1) / 4,  g_r = w * m_r,  m_r = 1 + r
- * with g_r = w times a diagonal matrix, by a matrix product, and the sum by a
- * collective beside which the count of steps goes up. w' lies where w does, the
- * new count does not. loss = w[0] before the step.
+ * with g_r = w times a diagonal matrix, by a matmul, and the sum by a
+ * collective beside which the count of steps goes up. w' is stored where w is,
+ * the new count does not. loss = w[0] before the step.
  *
  * Compiled with EMULATED the kernels are code for the host; otherwise the
  * program is for devices, with an image that none can run.
@@ -56,21 +56,21 @@ const char tessera_program_manifest[] =
 /* clang-format on */
 
 /* 0: diagonal[0] = 1 + rank. */
-static void setDiagonal(const int64_t *words) {
+static void setDiagonal(const int64_t *args) {
   if (tessera_emu_thread_id() == 0)
-    *(float *)words[0] = (float)(1 + words[1]);
+    *(float *)args[0] = (float)(1 + args[1]);
 }
 
 /* 1: new step = step + 1. */
-static void count(const int64_t *words) {
+static void count(const int64_t *args) {
   if (tessera_emu_thread_id() == 0)
-    *(float *)words[0] = *(const float *)words[1] + 1;
+    *(float *)args[0] = *(const float *)args[1] + 1;
 }
 
 /* 2: loss = w[0]; w -= sum / 4, by blocks of 32 threads. */
-static void update(const int64_t *words) {
-  float *w = (float *)words[0], *loss = (float *)words[2];
-  const float *sum = (const float *)words[1];
+static void update(const int64_t *args) {
+  float *w = (float *)args[0], *loss = (float *)args[2];
+  const float *sum = (const float *)args[1];
   int64_t i = tessera_emu_block_id() * tessera_emu_block_dim() +
               tessera_emu_thread_id();
   if (i == 0)
@@ -93,14 +93,14 @@ const int32_t tessera_program_num_kernels = 3;
 /* Launches a kernel on up to three addresses. */
 static int32_t launch(tessera_rt_context *ctx, int32_t kernel, int64_t grid,
                       int64_t a, int64_t b, int64_t c) {
-  int64_t words[3] = {a, b, c};
-  return tessera_rt_launch_device(ctx, kernel, words, 3, grid, 32, 0);
+  int64_t args[3] = {a, b, c};
+  return tessera_rt_launch_device(ctx, kernel, args, 3, grid, 32, 0);
 }
 
 int32_t tessera_program_step(tessera_rt_context *ctx) {
   static const int64_t dp[2] = {1, 2};
   /* [64, 1] = [64, 1] [1, 1] */
-  static const tessera_rt_matmul_desc product = {
+  static const tessera_rt_matmul_desc matmul = {
       TESSERA_RT_F32, TESSERA_RT_F32, 1, N, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
   uint8_t *arena = tessera_rt_arena(ctx);
   int64_t base = (int64_t)arena, rank = tessera_rt_rank(ctx);
@@ -109,7 +109,7 @@ int32_t tessera_program_step(tessera_rt_context *ctx) {
   if (slow && atoi(slow) == rank)
     sleep(30);
   if ((status = launch(ctx, 0, 1, base + DIAGONAL_OFFSET, rank, 0)) ||
-      (status = tessera_rt_matmul(ctx, &product, arena + W_OFFSET,
+      (status = tessera_rt_matmul(ctx, &matmul, arena + W_OFFSET,
                                   arena + DIAGONAL_OFFSET, arena + G_OFFSET, 0,
                                   0)) ||
       (status = tessera_rt_all_reduce_start(ctx, 0, 1, dp, 1, TESSERA_RT_F32,

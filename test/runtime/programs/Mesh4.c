@@ -55,10 +55,10 @@ static const int64_t dp[2] = {2, 2};
 static const int64_t tp[2] = {1, 2};
 static const int64_t all[4] = {2, 2, 1, 2};
 
-/* words: source, destination. */
-static void sumTokens(const int64_t *words, int64_t begin, int64_t end) {
-  const int32_t *tokens = (const int32_t *)words[0];
-  int32_t *sum = (int32_t *)words[1];
+/* args: source, destination. */
+static void sumTokens(const int64_t *args, int64_t begin, int64_t end) {
+  const int32_t *tokens = (const int32_t *)args[0];
+  int32_t *sum = (int32_t *)args[1];
   int32_t total = 0;
   int64_t i;
   for (i = begin; i < end; ++i)
@@ -68,8 +68,8 @@ static void sumTokens(const int64_t *words, int64_t begin, int64_t end) {
 
 int32_t tessera_program_step(tessera_rt_context *ctx) {
   uint8_t *arena = tessera_rt_arena(ctx);
-  int64_t words[2] = {(int64_t)(arena + TOKENS_OFFSET),
-                      (int64_t)(arena + SUM_OFFSET)};
+  int64_t args[2] = {(int64_t)(arena + TOKENS_OFFSET),
+                     (int64_t)(arena + SUM_OFFSET)};
   int64_t shape[1] = {9}, stride[1] = {1};
   int32_t status;
   if ((status = tessera_rt_all_gather(ctx, 0, 1, tp, 1, TESSERA_RT_F32, 3, 3,
@@ -78,8 +78,8 @@ int32_t tessera_program_step(tessera_rt_context *ctx) {
   if ((status = tessera_rt_all_gather_start(ctx, 0, 2, dp, 1, TESSERA_RT_F32, 1,
                                             18, ROWS_OFFSET, WHOLE_OFFSET)))
     return status;
-  /* One piece: the kernel adds up over its range. */
-  if ((status = tessera_rt_launch(ctx, sumTokens, words, 2, 16, 16)))
+  /* One chunk: the kernel adds up over its range. */
+  if ((status = tessera_rt_launch(ctx, sumTokens, args, 2, 16, 16)))
     return status;
   if ((status = tessera_rt_all_reduce_start(ctx, 1, 3, all, 2, TESSERA_RT_I32,
                                             TESSERA_RT_SUM, 1, SUM_OFFSET,

@@ -12,11 +12,11 @@
  * tokens), of which each rank has [2, 1, 8]. A step is that of SGD with
  * momentum 0.5 and lr 1:
  *   m' = 0.5 m + softmax(w) - frequency of the labels,  w' = w - m'.
- * w' lies where w does, m' does not: the runtime brings it back. `master` is a
+ * w' is stored where w is, m' is not: the runtime brings it back. `master` is a
  * copy of w that is never used.
  *
  * Faults for tests: in the run of the step that TRAIN2_NAN counts the loss is
- * NaN and w is spoiled; in that of TRAIN2_MULTIPLY a product takes some memory;
+ * NaN and w is spoiled; in that of TRAIN2_MULTIPLY a matmul takes some memory;
  * rank TRAIN2_SLOW takes 0.4 s longer.
  */
 #include "tessera_rt.h"
@@ -76,7 +76,7 @@ static int64_t number(const char *name, int64_t otherwise) {
   return text ? atoll(text) : otherwise;
 }
 
-/* A product takes working memory of the library's. */
+/* A matmul takes working memory of the library's. */
 static int32_t multiply(tessera_rt_context *ctx) {
   static float a[64 * 64], c[64 * 64];
   tessera_rt_matmul_desc desc = {.dtype = TESSERA_RT_F32,

@@ -349,7 +349,7 @@ public:
         size(rule.factors[factor].size) {
     Sample::Change change = getChange(sample, rule, getShard());
     auto tell = [&](ShardingRuleOpInterface op) {
-      told = op.absorbPadding(factor, size);
+      informed = op.absorbPadding(factor, size);
     };
     if (tells)
       change.before = tell;
@@ -359,7 +359,7 @@ public:
       isPaddable &= !hasFactor(dims, factor) || sample.isArgument(i);
   }
   bool exists() const { return op && isPaddable; }
-  bool wasTold() const { return told; }
+  bool wasInformed() const { return informed; }
 
   /// Padded with what `beyond` gives.
   Contradiction compare(const RankTensors &arguments,
@@ -379,7 +379,7 @@ private:
   ShardingRule rule;
   unsigned factor;
   int64_t size;
-  bool told = false, isPaddable = true;
+  bool informed = false, isPaddable = true;
   std::optional<Sample> op;
 };
 } // namespace
@@ -410,7 +410,7 @@ PaddedSample::compare(const RankTensors &arguments,
   RankTensors padded = pad(arguments, beyond);
   std::optional<RankTensors> results = op->evaluate(padded);
   // What the op is told not to look at may be what it is not defined on.
-  if (!results && told)
+  if (!results && informed)
     return std::nullopt;
   if (!results)
     return "is not defined on padding\n" + show("padded", padded);
@@ -493,20 +493,20 @@ Contradiction claims::checkPadding(const Sample &sample, unsigned factor) {
   PaddedSample padded(sample, factor, /*tells=*/true);
   bool isReduction = info.kind == FactorKind::Reduction;
   if (info.kind == FactorKind::Replicated || !padded.exists() ||
-      (!isReduction && !padded.wasTold()))
+      (!isReduction && !padded.wasInformed()))
     return std::nullopt;
   return forEachDraw(
       sample, [&](DrawPair how, Generator &generator) -> Contradiction {
         RankTensors arguments = drawArguments(sample, how, generator);
         auto beyond = [&](const ElementType &type) {
-          return padded.wasTold()
+          return padded.wasInformed()
                      ? generator.drawCell(type, how.of(type.getType()))
                      : neutralElement(type, info.reduction);
         };
         if (Contradiction found = padded.compare(
-                arguments, beyond, !padded.wasTold() && mayOverflow(how)))
+                arguments, beyond, !padded.wasInformed() && mayOverflow(how)))
           return found;
-        if (padded.wasTold() && isFinite(*arguments.front()))
+        if (padded.wasInformed() && isFinite(*arguments.front()))
           return padded.checkZeros(
               drawFinite(sample, rule, factor, how, generator));
         return std::nullopt;

@@ -44,7 +44,7 @@ private:
 /// A tensor whose elements are all `cell`.
 interp::TensorRef fill(mlir::Type type, interp::Cell cell);
 
-/// The elements from `begin` to `begin + size` along a factor. What lies beyond
+/// The elements from `begin` to `begin + size` along a factor. What is beyond
 /// the factor's true size is what `beyond` gives.
 struct Shard {
   unsigned factor;

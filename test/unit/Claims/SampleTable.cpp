@@ -20,7 +20,7 @@ static std::string tensor(const std::string &shape,
 // nn
 //===----------------------------------------------------------------------===//
 
-static void addProducts(Strings &all) {
+static void addEinsums(Strings &all) {
   auto add = [&](const char *spec, Strings shapes, Strings elements) {
     Strings operands = {tensor(shapes[0], elements[0]),
                         tensor(shapes[1], elements[1])};
@@ -277,7 +277,7 @@ static void addPads(Strings &all) {
 
 Strings tessera::claims::getSampleTable() {
   Strings all;
-  addProducts(all);
+  addEinsums(all);
   addAttention(all);
   addNorms(all);
   addLookups(all);

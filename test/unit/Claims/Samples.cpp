@@ -257,7 +257,7 @@ static std::optional<NamedShape> findShape(MLIRContext &context,
 
 std::vector<Sample> claims::findNamedLinalg(MLIRContext &context,
                                             llvm::StringRef name) {
-  // Inputs and the output; scalars stand behind or before the tensors.
+  // Inputs and the output; scalars are after or before the tensors.
   static const std::pair<std::vector<bool>, std::vector<Strings>> kPatterns[] =
       {{{true, true}, {{"f32", "f32"}, {"i32", "i32"}}},
        {{false, true}, {{"f32", "f32"}}},

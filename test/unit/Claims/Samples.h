@@ -18,7 +18,7 @@
 namespace tessera::claims {
 
 /// The text of a function of one op in generic form. `properties` and `region`
-/// are what stands between the operands and the types.
+/// are what is between the operands and the types.
 std::string getText(llvm::StringRef name, llvm::ArrayRef<std::string> operands,
                     llvm::ArrayRef<std::string> results,
                     llvm::StringRef properties = "",

@@ -53,7 +53,7 @@ TEST(MeshLinks, an_axis_over_nodes_lies_on_far_links) {
   EXPECT_TRUE(links.axes[1].empty());
 }
 
-TEST(MeshLinks, a_group_that_cuts_no_border_is_far) {
+TEST(MeshLinks, a_group_that_cuts_no_boundary_is_far) {
   // 3 x 8 devices: neighbours along the outer axis are 8 apart, the inner axis
   // of 6 crosses nodes of 8 unevenly.
   MeshLinks links = makeMeshLinks(twoLevels(), mesh({4, 6}));
@@ -76,7 +76,7 @@ TEST(MeshLinks, a_mesh_inside_a_node_lies_on_near_links) {
 TEST(MeshLinks, parts_of_axes) {
   Mesh m = mesh({8, 4});
   MeshLinks links = makeMeshLinks(twoLevels(), m);
-  // The major part of 4 of the outer axis spans nodes, the minor part of 2 lies
+  // The major part of 4 of the outer axis spans nodes, the minor part of 2 is
   // inside one.
   EXPECT_EQ(links.spansOf(m, {AxisRef{0, 1, 4}}), LinkSpans({kFar4}));
   EXPECT_EQ(links.spansOf(m, {AxisRef{0, 4, 2}}), LinkSpans({kNear2}));

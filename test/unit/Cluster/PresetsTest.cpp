@@ -28,7 +28,7 @@ std::map<std::string, ClusterSpec> presets() {
   return result;
 }
 
-TEST(Presets, all_are_sound_and_say_where_numbers_are_from) {
+TEST(Presets, all_are_valid_and_say_where_numbers_are_from) {
   std::map<std::string, ClusterSpec> all = presets();
   for (const char *name :
        {"a100-40-sxm-ib", "a100-80-sxm-ib", "h100-sxm-ib", "h200-sxm-ib",

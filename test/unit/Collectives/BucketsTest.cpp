@@ -108,15 +108,15 @@ TEST(Buckets, plans_are_verified) {
             "the times are not those of the buckets");
 }
 
-/// Done first, then shortest, of all ways to cut.
+/// Done first, then shortest, of all ways to split.
 std::pair<double, double> bruteForce(const BucketProblem &problem) {
   size_t count = problem.members.size();
   std::pair<double, double> best{1e9, 1e9};
-  for (unsigned cuts = 0; cuts < 1u << (count - 1); ++cuts) {
+  for (unsigned splits = 0; splits < 1u << (count - 1); ++splits) {
     double finish = 0, busy = 0;
     bool isLegal = true;
     for (size_t begin = 0, end; begin < count && isLegal; begin = end) {
-      for (end = begin + 1; end < count && !(cuts >> (end - 1) & 1); ++end) {
+      for (end = begin + 1; end < count && !(splits >> (end - 1) & 1); ++end) {
       }
       isLegal = !llvm::errorToBool(problem.checkBucket(begin, end));
       double time = problem.getBucketTime(begin, end);

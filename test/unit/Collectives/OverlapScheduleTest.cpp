@@ -26,9 +26,9 @@ OverlapTask work(double seconds, llvm::ArrayRef<unsigned> after = {}) {
 }
 
 OverlapTask transfer(double seconds, llvm::ArrayRef<unsigned> after = {},
-                     int channel = 0) {
+                     int communicator = 0) {
   OverlapTask task = work(seconds, after);
-  task.channel = channel;
+  task.communicator = communicator;
   return task;
 }
 
@@ -96,7 +96,7 @@ TEST(OverlapSchedule, orders_that_are_wrong) {
                                                             {Runs, 3}})));
 }
 
-/// Two collectives of one channel run one after the other; those of two at
+/// Two collectives of one communicator run one after the other; those of two at
 /// once.
 TEST(OverlapSchedule, times_and_exposure) {
   OverlapProblem problem;
@@ -108,7 +108,7 @@ TEST(OverlapSchedule, times_and_exposure) {
   EXPECT_DOUBLE_EQ(times.spans[0].exposed, 0);
   EXPECT_DOUBLE_EQ(times.spans[1].begin, 2);
   EXPECT_DOUBLE_EQ(times.spans[1].exposed, 1);
-  problem.tasks[1].channel = 1;
+  problem.tasks[1].communicator = 1;
   times = timeOverlap(problem, order);
   EXPECT_DOUBLE_EQ(times.seconds, 4);
   EXPECT_DOUBLE_EQ(times.spans[1].exposed, 0);
@@ -126,7 +126,7 @@ TEST(OverlapSchedule, reductions_run_beside_the_backward) {
   EXPECT_DOUBLE_EQ(timeOverlap(problem, order).seconds, 4);
 }
 
-/// Work that stands behind what must wait goes first.
+/// Work that is after what must wait goes first.
 TEST(OverlapSchedule, independent_work_fills_a_stall) {
   OverlapProblem problem;
   problem.tasks = {work(1), transfer(3, {0}), work(1, {1}), work(3, {0}),
@@ -207,7 +207,7 @@ OverlapProblem randomProblem(std::mt19937 &random) {
   for (unsigned i = 0; i < n; ++i) {
     OverlapTask task = work(pick(4) ? pick(9) : 0);
     if (pick(3) == 0)
-      task.channel = int(pick(2));
+      task.communicator = int(pick(2));
     else if (pick(10) == 0)
       task.isBarrier = true;
     if (pick(10) == 0)

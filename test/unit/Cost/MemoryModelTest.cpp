@@ -86,7 +86,7 @@ TEST_F(Memory, one_device) {
   EXPECT_EQ(sum, bytes.total());
 }
 
-/// The gradient of a micro-batch stands beside the sum that it is added to.
+/// The gradient of a micro-batch is beside the sum that it is added to.
 TEST_F(Memory, micro_batches_need_a_gradient_more) {
   addBlocks(3);
   work.kinds[0].parameters.push_back({"larger", 150, 1});
@@ -125,7 +125,7 @@ TEST_F(Memory, zero_cuts_state_over_the_ranks_that_share_it) {
   EXPECT_EQ(stages()[0].bytes.gradients, 3 * 150);
   EXPECT_EQ(stages()[0].bytes.communication, 200);
   plan.gradCopyBytes = 0;
-  // Scattered once a step, they are whole until then.
+  // Scattered once per step, they are whole until then.
   plan.scatter = Scatter::Last;
   EXPECT_EQ(stages()[0].bytes.gradients, 600);
   EXPECT_EQ(stages()[0].bytes.communication, 0);
@@ -240,7 +240,7 @@ TEST_F(Memory, one_round_of_the_interleaved_schedule) {
   EXPECT_EQ(s[3].bytes.logits, 10);
 }
 
-/// Two stages a rank: state twice, p + 1 micro-batches.
+/// Two stages per rank: state twice, p + 1 micro-batches.
 TEST_F(Memory, dualpipe_holds_two_stages) {
   addBlocks(8);
   setPipeline("dualpipe", 4, 16);

@@ -243,7 +243,7 @@ TEST(PlanReport, compares_two) {
   EXPECT_NE(text.find("above all by less of 'matmuls and attention'"),
             std::string::npos)
       << text;
-  EXPECT_NE(comparison(b, b).find("both give as many tokens a second"),
+  EXPECT_NE(comparison(b, b).find("both give as many tokens per second"),
             std::string::npos);
 }
 

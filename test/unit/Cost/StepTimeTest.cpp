@@ -245,8 +245,8 @@ TEST(StepTime, zero_cuts_the_optimizer) {
   llvm::cantFail(l.setGlobalBatch(8));
   StepTime whole = price(l);
   l.zero = 1;
-  StepTime cut = price(l);
-  EXPECT_NEAR(cut.optimizer, whole.optimizer / 8, 1e-12);
+  StepTime sharded = price(l);
+  EXPECT_NEAR(sharded.optimizer, whole.optimizer / 8, 1e-12);
   l.frozen = true;
   EXPECT_EQ(price(l).optimizer, 0);
 }

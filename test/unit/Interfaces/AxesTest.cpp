@@ -74,7 +74,7 @@ TEST(Axes, prefix_without_used_parts) {
             (AxisList{{1, 1, 2}, {0, 1, 2}}));
   EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 1, 2}}), AxisList());
   // Of an axis of 12 whose minor part of 2 is used, 6 are free, and of its
-  // major part of 4 as many as stand beside that: 2.
+  // major part of 4 as many as are beside that: 2.
   EXPECT_EQ(prefixWithout({{0, 1, 12}}, {{0, 6, 2}}), (AxisList{{0, 1, 6}}));
   EXPECT_EQ(prefixWithout({{0, 1, 4}}, {{0, 6, 2}}), (AxisList{{0, 1, 2}}));
 }

@@ -52,7 +52,7 @@ TEST_F(TensorTest, rounds_as_apfloat) {
     int high =
         llvm::APFloat::semanticsMaxExponent(type.getFloatSemantics()) + 1;
     for (int i = 0; i < 20000; ++i) {
-      // Few bits, so that ties and borders are hit.
+      // Few bits, so that ties and boundaries are hit.
       double mantissa = static_cast<double>(random() % 8192) / 4096;
       double x = std::ldexp(mantissa, low + int(random() % (high - low + 1)));
       if (random() & 1)
@@ -105,7 +105,7 @@ TEST_F(TensorTest, shards_pad_and_assemble) {
   EXPECT_TRUE((*whole)->sameAs(*x));
 }
 
-// Blocks that lie wholly in the padding are zero, also where a block is as
+// Blocks that are wholly in the padding are zero, also where a block is as
 // large as the tensor.
 TEST_F(TensorTest, blocks_of_padding_are_zero) {
   Mesh mesh{{"x"}, {3}, std::nullopt};
@@ -129,7 +129,7 @@ TEST_F(TensorTest, replicas_must_agree) {
   ASSERT_FALSE(bool(whole));
   EXPECT_EQ(llvm::toString(whole.takeError()),
             "expects devices 1 and 3 to hold the same block but they differ");
-  // What lies in the padding need not agree.
+  // What is in the padding need not agree.
   whole = assembleTensor(blocks, s, mesh, {3});
   EXPECT_TRUE(bool(whole));
 }

@@ -1,4 +1,4 @@
-//===- ArenaPlanTest.cpp - Places for blocks with lifetimes ---------------===//
+//===- ArenaPlanTest.cpp - Offsets for blocks with lifetimes --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace tessera;
 namespace {
 
 /// The smallest arena that there is: every order of blocks, each at the lowest
-/// place that it fits. Some order gives every left-justified plan, and one of
+/// offset that it fits. Some order gives every left-justified plan, and one of
 /// these is optimal.
 int64_t smallestArena(const ArenaProblem &problem) {
   llvm::SmallVector<unsigned> order(problem.blocks.size());
@@ -112,7 +112,7 @@ TEST(ArenaPlan, no_blocks_need_no_arena) {
   EXPECT_TRUE(plan.offsets.empty());
 }
 
-TEST(ArenaPlan, blocks_of_different_times_share_a_place) {
+TEST(ArenaPlan, blocks_of_different_times_share_an_offset) {
   ArenaProblem problem{{{128, 0, 1}, {128, 2, 3}}, 64};
   ArenaPlan plan = planArena(problem);
   EXPECT_EQ(plan.bytes, 128);
@@ -170,7 +170,7 @@ TEST(ArenaPlan, small_cases_are_near_the_optimum) {
   EXPECT_LT(ratios / cases, 1.01);
 }
 
-TEST(ArenaPlan, places_are_those_of_a_scan_of_all_blocks) {
+TEST(ArenaPlan, offsets_are_those_of_a_scan_of_all_blocks) {
   std::mt19937 random(3);
   for (int i = 0; i < 300; ++i) {
     ArenaProblem problem;
@@ -238,9 +238,9 @@ TEST(ArenaPlan, verify_finds_what_is_wrong) {
   EXPECT_EQ(llvm::toString(ArenaPlan({{0, 64}, 256}).verify(problem)),
             "blocks 0 and 1 overlap");
   EXPECT_EQ(llvm::toString(ArenaPlan({{0, 130}, 512}).verify(problem)),
-            "block 1 lies at 130");
+            "block 1 is at 130");
   EXPECT_EQ(llvm::toString(ArenaPlan({{0, 128}, 192}).verify(problem)),
-            "block 1 lies outside the arena");
+            "block 1 is outside the arena");
   EXPECT_EQ(llvm::toString(ArenaPlan({{0}, 128}).verify(problem)),
             "expects an offset for each block");
 }

@@ -184,7 +184,7 @@ TEST(MoEWork, capacity_and_imbalance_scale_the_experts) {
   EXPECT_EQ(even, 2 * 4096.0 * 2 * mixtral.expertParameters());
   EXPECT_EQ(expertFlops({1.25, 1}), 1.25 * even);
   EXPECT_EQ(expertFlops({0, 1.5}), 1.5 * even);
-  // Places are places, however tokens are spread.
+  // Slots are slots, however tokens are distributed.
   EXPECT_EQ(expertFlops({1.25, 1.5}), 1.25 * even);
 }
 
@@ -241,7 +241,7 @@ TEST(MoEWork, layout_errors) {
 }
 
 /// 37e9 active parameters; the technical report's 180 thousand hours for 1e12
-/// tokens are then 340 model TFLOP/s a device.
+/// tokens are then 340 model TFLOP/s per device.
 TEST(MoEWork, model_flops) {
   MoEConfig deepSeek = parse(deepSeekText());
   double flops = deepSeek.modelFlopsPerToken(4096);

@@ -109,7 +109,7 @@ TEST(ModelPlan, what_a_layer_keeps) {
   double before = savedOfToken(l);
   l.eager = true;
   EXPECT_DOUBLE_EQ(savedOfToken(l) - before, 2 * f);
-  // A norm's result is cut by tp; the matmuls before which it is gathered
+  // A norm's result is sharded by tp; the matmuls before which it is gathered
   // keep the whole of it.
   l = plan(4);
   l.sp = true;

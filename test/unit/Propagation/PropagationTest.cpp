@@ -192,7 +192,7 @@ TEST(Propagation, cheaper_factor_wins) {
 }
 
 TEST(Propagation, cost_is_asked_about_links) {
-  // y is slow: what lies on it stays.
+  // y is slow: what is on it stays.
   TestProblem p("x=4,y=4");
   unsigned a = p.tensor("16", "[{x}]"), b = p.tensor("16", "[{y}]");
   unsigned c = p.tensor("16");
@@ -207,7 +207,7 @@ TEST(Propagation, cost_is_asked_about_links) {
             p.solution.steps[c].front().otherCost);
 }
 
-TEST(Propagation, settled_conflict_flows_on) {
+TEST(Propagation, resolved_conflict_propagates) {
   TestProblem p("x=4,y=4");
   unsigned a = p.tensor("16", "[{x}]"), b = p.tensor("16", "[{y}]");
   unsigned c = p.tensor("16"), d = p.tensor("16");

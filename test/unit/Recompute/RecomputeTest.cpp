@@ -92,7 +92,7 @@ TEST(Recompute, check) {
             "got op 1 and 4");
 }
 
-/// x -> product h -> gelu g: the backward needs all three; g is had from h.
+/// x -> matmul h -> gelu g: the backward needs all three; g is had from h.
 TEST(Recompute, repeats_what_is_made_of_kept_values) {
   RecomputeProblem problem;
   unsigned x = add(problem, 8, 10, {}, true, false);

@@ -16,7 +16,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// The axes of a mesh, each whole or cut once at a border of `cuts`.
+/// The axes of a mesh, each whole or cut once at a boundary of `cuts`.
 AxisList randomParts(const Mesh &mesh, std::mt19937 &rng) {
   AxisList parts;
   for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis) {

@@ -31,7 +31,7 @@ Plan llama405b() {
 /// The errors of a plan, one per line.
 std::string error(const Plan &plan) { return llvm::toString(plan.check()); }
 
-TEST(Plan, sound) {
+TEST(Plan, valid) {
   Plan l = llama405b();
   EXPECT_EQ(llvm::toString(l.check()), "");
   EXPECT_EQ(llvm::toString(l.checkModel(128, 8, 53248, 128)), "");

@@ -24,11 +24,11 @@ struct FlatStateTest : ::testing::Test {
   }
 
   /// "stored -> padded, sharding at rest, tiles" of a shape with tp on
-  /// dimension `cut` (-1: on none); "even" without a layout.
-  std::string rest(ArrayRef<int64_t> shape, int64_t cut = -1) {
+  /// dimension `dim` (-1: on none); "even" without a layout.
+  std::string rest(ArrayRef<int64_t> shape, int64_t dim = -1) {
     Sharding inUse = Sharding::replicatedOf(shape.size());
-    if (cut >= 0)
-      inUse.dims[cut].axes.push_back(mesh.fullAxis(1));
+    if (dim >= 0)
+      inUse.dims[dim].axes.push_back(mesh.fullAxis(1));
     std::optional<FlatState> layout =
         FlatState::get(shape, inUse, mesh.fullAxis(0));
     if (!layout)
@@ -81,7 +81,7 @@ TEST_F(FlatStateTest, tiles_of_what_tp_cuts) {
   EXPECT_EQ(rest({64, 160}, 1),
             "2x5120 -> 2x5121 [{\"tp\"}, {\"dp\"}p2] tiles 1x2");
   EXPECT_EQ(rest({2}, 0), "2x1 -> 2x3 [{\"tp\"}, {\"dp\"}p2]");
-  // A dimension that comes first is cut into tiles as it is.
+  // A dimension that comes first is split into tiles as it is.
   EXPECT_EQ(rest({160, 64}, 0), "2x5120 -> 2x5121 [{\"tp\"}, {\"dp\"}p2]");
   EXPECT_EQ(rest({160}, 0), "2x80 -> 2x81 [{\"tp\"}, {\"dp\"}p2]");
 }

@@ -21,7 +21,7 @@ struct GradientCheckOptions {
   /// Inputs are made positive, at least 1/2: for logarithms and roots.
   bool positive = false;
   /// Elements of each argument that are compared: the one with the largest
-  /// gradient and others evenly spread; 0 for all.
+  /// gradient and others evenly spaced; 0 for all.
   int64_t samples = 0;
 };
 

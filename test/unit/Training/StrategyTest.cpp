@@ -70,9 +70,9 @@ TEST(Strategy, strategy_errors) {
   EXPECT_EQ(strategyError("zero=4"), "expects dp, tp, sp or zero=0 to zero=3 "
                                      "in a strategy but got 'zero=4'");
   EXPECT_EQ(strategyError("dp,dp"),
-            "expects each part of a strategy once but got 'dp' twice");
+            "expects each item of a strategy once but got 'dp' twice");
   EXPECT_EQ(strategyError("zero=1,zero=3"),
-            "expects each part of a strategy once but got 'zero' twice");
+            "expects each item of a strategy once but got 'zero' twice");
 }
 
 TEST(Strategy, strategy_must_match_the_mesh) {
@@ -90,17 +90,17 @@ TEST(Strategy, strategy_must_match_the_mesh) {
 
 TEST(Strategy, heads_over_devices) {
   using Parts = std::pair<int64_t, int64_t>;
-  // Enough KV heads: they alone are cut, padded where they do not divide.
+  // Enough KV heads: they alone are sharded, padded where they do not divide.
   EXPECT_EQ(splitHeads(2, 8, 4), Parts(2, 1));
   EXPECT_EQ(splitHeads(8, 8, 16), Parts(8, 1));
   EXPECT_EQ(splitHeads(8, 12, 1), Parts(8, 1));
-  // Groups of one head are never cut.
+  // Groups of one head are never split.
   EXPECT_EQ(splitHeads(8, 4, 1), Parts(8, 1));
   // More devices than KV heads.
   EXPECT_EQ(splitHeads(16, 8, 16), Parts(8, 2));
   EXPECT_EQ(splitHeads(6, 2, 2), Parts(2, 3));
   EXPECT_EQ(splitHeads(8, 2, 2), Parts(2, 4));
-  // Cutting 8 groups by 6 would leave 2 of 8 heads on a device.
+  // Splitting 8 groups by 6 would leave 2 of 8 heads on a device.
   EXPECT_EQ(splitHeads(6, 8, 8), Parts(2, 3));
 }
 

@@ -1,4 +1,4 @@
-//===- OccupiedPlaces.cpp - Which addresses are taken when ----------------===//
+//===- OccupiedRanges.cpp - Which addresses are taken when ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OccupiedPlaces.h"
+#include "OccupiedRanges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -43,13 +43,13 @@ void AddressSet::insert(AddressRange range) {
   ranges.erase(first + 1, last);
 }
 
-OccupiedPlaces::OccupiedPlaces(unsigned numSteps)
+OccupiedRanges::OccupiedRanges(unsigned numSteps)
     : numLeaves(llvm::PowerOf2Ceil(std::max(numSteps, 1u))),
       throughout(2 * numLeaves), begun(2 * numLeaves) {}
 
 /// Calls `fn` with the fewest nodes whose steps are `first` to `last`, from
 /// both ends upwards: at most two on each level.
-void OccupiedPlaces::forEachNode(unsigned first, unsigned last,
+void OccupiedRanges::forEachNode(unsigned first, unsigned last,
                                  llvm::function_ref<void(unsigned)> fn) const {
   unsigned low = first + numLeaves, high = last + 1 + numLeaves;
   for (; low < high; low /= 2, high /= 2) {
@@ -60,7 +60,7 @@ void OccupiedPlaces::forEachNode(unsigned first, unsigned last,
   }
 }
 
-void OccupiedPlaces::insert(unsigned first, unsigned last, AddressRange range) {
+void OccupiedRanges::insert(unsigned first, unsigned last, AddressRange range) {
   if (range.begin == range.end)
     return;
   forEachNode(first, last,
@@ -92,7 +92,7 @@ static AddressRange *unite(llvm::ArrayRef<AddressRange> a,
 
 /// Merges the sets in `found` pairwise, as merge sort does, until they are one.
 /// The two buffers take turns as input and output.
-void OccupiedPlaces::uniteFound() {
+void OccupiedRanges::uniteFound() {
   size_t total = 0;
   for (llvm::ArrayRef<AddressRange> ranges : found)
     total += ranges.size();
@@ -111,7 +111,7 @@ void OccupiedPlaces::uniteFound() {
   }
 }
 
-int64_t OccupiedPlaces::findGap(unsigned first, unsigned last, int64_t bytes) {
+int64_t OccupiedRanges::findGap(unsigned first, unsigned last, int64_t bytes) {
   found.clear();
   auto collect = [&](const AddressSet &set) {
     if (!set.getRanges().empty())

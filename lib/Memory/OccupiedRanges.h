@@ -1,20 +1,21 @@
-//===- OccupiedPlaces.h - Which addresses are taken when --------*- C++ -*-===//
+//===- OccupiedRanges.h - Which addresses are taken when --------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The places of blocks of an arena, by the time in which they are taken. A tree
-// halves the time again and again; each of its nodes knows what is taken in its
-// part of the time, as ranges of addresses that do not touch. Blocks lie close
-// together, so a node has few of them, however many blocks there are: a place
-// for a block is found in time that grows with the logarithm of their number.
+// The offsets of blocks of an arena, by the time in which they are taken. A
+// tree halves the time again and again; each of its nodes knows what is taken
+// in its share of the time, as ranges of addresses that do not touch. Blocks
+// are close together, so a node has few of them, however many blocks there are:
+// an offset for a block is found in time that grows with the logarithm of their
+// number.
 //
 // Plain C++: no IR.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_MEMORY_OCCUPIEDPLACES_H
-#define TESSERA_LIB_MEMORY_OCCUPIEDPLACES_H
+#ifndef TESSERA_LIB_MEMORY_OCCUPIEDRANGES_H
+#define TESSERA_LIB_MEMORY_OCCUPIEDRANGES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -39,10 +40,10 @@ private:
   llvm::SmallVector<AddressRange, 2> ranges;
 };
 
-class OccupiedPlaces {
+class OccupiedRanges {
 public:
   /// Steps are 0 to `numSteps` - 1.
-  explicit OccupiedPlaces(unsigned numSteps);
+  explicit OccupiedRanges(unsigned numSteps);
 
   /// Takes the range in steps `first` to `last`.
   void insert(unsigned first, unsigned last, AddressRange range);
@@ -69,4 +70,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_MEMORY_OCCUPIEDPLACES_H
+#endif // TESSERA_LIB_MEMORY_OCCUPIEDRANGES_H

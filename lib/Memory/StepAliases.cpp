@@ -1,9 +1,9 @@
-//===- StepPlaces.cpp - Tensors whose place another one says --------------===//
+//===- StepAliases.cpp - Tensors in the memory of others ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a loop carries, what takes an argument's place, parts of what a
+// What a loop carries, what replaces a donated argument, slices of what a
 // collective has made, and what a collective sends side by side.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
-// Values that must lie in a certain place
+// Values that must be stored where another one is
 //===----------------------------------------------------------------------===//
 
 Value StepBlocks::insertCopy(Operation *before, Value value) {
@@ -33,16 +33,16 @@ bool StepBlocks::isMadeIn(Value value, Block *block) const {
          !forced.count(value);
 }
 
-/// An op that reads `place`, or a view of it, when `writer` has begun to write
+/// An op that reads `memory`, or a view of it, when `writer` has begun to write
 /// its result there: null if there is none.
-Operation *StepBlocks::findReader(Value place, OpResult writer) const {
+Operation *StepBlocks::findReader(Value memory, OpResult writer) const {
   Operation *op = writer.getOwner();
   int64_t begin = position.lookup(op);
   if (auto wait = dyn_cast<dist::WaitOp>(op))
     begin = position.lookup(wait.getFuture().getDefiningOp());
-  for (OpOperand &use : place.getUses()) {
+  for (OpOperand &use : memory.getUses()) {
     Operation *user =
-        place.getParentBlock()->findAncestorOpInBlock(*use.getOwner());
+        memory.getParentBlock()->findAncestorOpInBlock(*use.getOwner());
     if (user == op && begin == position.lookup(op)) {
       auto iface = dyn_cast<rt::ReuseOpInterface>(op);
       if (!iface ||
@@ -53,14 +53,14 @@ Operation *StepBlocks::findReader(Value place, OpResult writer) const {
     if (endOf(user) >= begin)
       return user;
     for (Value result : use.getOwner()->getResults())
-      if (getViewed(result) == place)
+      if (getViewed(result) == memory)
         if (Operation *reader = findReader(result, writer))
           return reader;
   }
   return nullptr;
 }
 
-/// Gives each value that the loop carries one place: its start, the region's
+/// Gives each value that the loop carries one offset: its start, the region's
 /// argument, what is yielded, the loop's result.
 void StepBlocks::prepareLoop(scf::ForOp loop) {
   SmallPtrSet<Value, 8> starts;
@@ -73,7 +73,7 @@ void StepBlocks::prepareLoop(scf::ForOp loop) {
   }
   Block *body = loop.getBody();
   Operation *yield = body->getTerminator();
-  // What is passed on from another place first goes to one of its own.
+  // What is passed on from other memory is first copied to its own.
   for (auto [argument, operand] :
        llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands())) {
     Value root = getRoot(operand.get());
@@ -86,7 +86,7 @@ void StepBlocks::prepareLoop(scf::ForOp loop) {
     Value root = getRoot(operand.get());
     if (root == argument)
       continue;
-    if (isPart(operand.get()) || !isMadeIn(root, body) ||
+    if (isSlice(operand.get()) || !isMadeIn(root, body) ||
         findReader(argument, cast<OpResult>(root))) {
       root = insertCopy(yield, operand.get());
       operand.set(root);
@@ -97,23 +97,23 @@ void StepBlocks::prepareLoop(scf::ForOp loop) {
 }
 
 LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
-  BlockArgument place = func.getArgument(argument);
+  BlockArgument donated = func.getArgument(argument);
   OpOperand &operand = func.front().getTerminator()->getOpOperand(result);
   Value root = getRoot(operand.get());
-  if (root == place)
+  if (root == donated)
     return success();
-  if (operand.get().getType() != place.getType())
+  if (operand.get().getType() != donated.getType())
     return func.emitError("expects argument ")
            << argument << " and the result that takes its place to have one "
-           << "type but got " << place.getType() << " and "
+           << "type but got " << donated.getType() << " and "
            << operand.get().getType();
-  if (isPart(operand.get()) || !isMadeIn(root, &func.front())) {
+  if (isSlice(operand.get()) || !isMadeIn(root, &func.front())) {
     root = insertCopy(func.front().getTerminator(), operand.get());
     operand.set(root);
     renumber();
   }
-  forced[root] = place;
-  Operation *reader = findReader(place, cast<OpResult>(root));
+  forced[root] = donated;
+  Operation *reader = findReader(donated, cast<OpResult>(root));
   if (!reader)
     return success();
   InFlightDiagnostic error = reader->emitError("expects argument ")
@@ -141,7 +141,7 @@ static bool isConsecutive(rt::CopyOp copy) {
 
 /// Copies that need not be done: of consecutive elements of what a collective
 /// has made, and values that can be made where a collective wants them.
-void StepBlocks::findParts() {
+void StepBlocks::findSlices() {
   if (!reuses)
     return;
   func.walk([&](rt::CopyOp copy) {
@@ -151,7 +151,7 @@ void StepBlocks::findParts() {
     if (!copy.getStart() && base % problem.alignment == 0 &&
         isConsecutive(copy) &&
         getRoot(copy.getSource()).getDefiningOp<dist::WaitOp>())
-      partViews.insert(copy);
+      sliceViews.insert(copy);
   });
   renumber();
   func.walk([&](rt::ConcatOp concat) { packOperands(concat); });
@@ -212,7 +212,7 @@ void StepBlocks::packOperands(rt::ConcatOp concat) {
     int64_t bytes =
         rt::getTensorBytes(cast<RankedTensorType>(source.getType()));
     Value root = getRoot(source);
-    if (offset % problem.alignment == 0 && !isPart(source) &&
+    if (offset % problem.alignment == 0 && !isSlice(source) &&
         isMadeIn(root, concat->getBlock()) && !packed.count(root) &&
         !root.getDefiningOp<rt::ConcatOp>())
       pack(root, concat, offset);
@@ -230,8 +230,8 @@ bool StepBlocks::isPacked(Value value, int64_t begin) {
   unsigned block = known != blockOf.end()
                        ? known->second
                        : addBlock(concat.getResult(), Activations, begin);
-  ArenaBlock &place = problem.blocks[block];
-  place.end = std::max(place.end, lastUse(value));
+  ArenaBlock &taken = problem.blocks[block];
+  taken.end = std::max(taken.end, lastUse(value));
   setBlock(value, block);
   offsetIn[value] = offset;
   return true;

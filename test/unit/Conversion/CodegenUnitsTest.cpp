@@ -1,11 +1,11 @@
-//===- ProgramPartsTest.cpp - A program as modules compiled apart ---------===//
+//===- CodegenUnitsTest.cpp - A program as modules compiled apart ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/ProgramParts.h"
+#include "lib/Conversion/CodegenUnits.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
@@ -52,8 +52,8 @@ define i32 @step(ptr %p) noinline optnone {
 namespace {
 
 struct Split {
-  std::vector<ProgramPart> parts;
-  /// The part that defines each symbol.
+  std::vector<CodegenUnit> units;
+  /// The unit that defines each symbol.
   std::map<std::string, unsigned> home;
 };
 
@@ -63,10 +63,10 @@ Split split(unsigned maxHot) {
   auto module = llvm::parseAssemblyString(kProgram, error, context);
   EXPECT_TRUE(module) << error.getMessage().str();
   Split result{splitProgram(*module, maxHot), {}};
-  for (auto [number, part] : llvm::enumerate(result.parts)) {
+  for (auto [number, unit] : llvm::enumerate(result.units)) {
     llvm::LLVMContext other;
     auto code = llvm::parseBitcodeFile(
-        {llvm::StringRef(part.bitcode.data(), part.bitcode.size()), "part"},
+        {llvm::StringRef(unit.bitcode.data(), unit.bitcode.size()), "unit"},
         other);
     EXPECT_TRUE(bool(code));
     EXPECT_FALSE(llvm::verifyModule(**code, &llvm::errs()));
@@ -84,32 +84,32 @@ Split split(unsigned maxHot) {
   return result;
 }
 
-TEST(ProgramPartsTest, the_step_and_shared_data_are_apart_from_kernels) {
+TEST(CodegenUnitsTest, the_step_and_shared_data_are_apart_from_kernels) {
   Split s = split(8);
-  ASSERT_EQ(s.parts.size(), 4u);
-  EXPECT_FALSE(s.parts[0].isHot);
-  EXPECT_TRUE(s.parts[1].isHot && s.parts[2].isHot && s.parts[3].isHot);
+  ASSERT_EQ(s.units.size(), 4u);
+  EXPECT_FALSE(s.units[0].isHot);
+  EXPECT_TRUE(s.units[1].isHot && s.units[2].isHot && s.units[3].isHot);
   for (const char *name : {"step", "manifest", "digits", "of_both", "names"})
     EXPECT_EQ(s.home.at(name), 0u) << name;
   EXPECT_EQ(s.home.size(), 10u);
 }
 
-TEST(ProgramPartsTest, functions_that_refer_to_each_other_stay_together) {
+TEST(CodegenUnitsTest, functions_that_refer_to_each_other_stay_together) {
   Split s = split(8);
   EXPECT_EQ(s.home["first"], s.home["first_entry"]);
   EXPECT_EQ(s.home["first"], s.home["of_first"]);
   EXPECT_NE(s.home["first"], s.home["second"]);
 }
 
-TEST(ProgramPartsTest, the_limit_holds) {
-  EXPECT_EQ(split(1).parts.size(), 2u);
-  EXPECT_EQ(split(2).parts.size(), 3u);
+TEST(CodegenUnitsTest, the_limit_holds) {
+  EXPECT_EQ(split(1).units.size(), 2u);
+  EXPECT_EQ(split(2).units.size(), 3u);
 }
 
-TEST(ProgramPartsTest, the_same_module_gives_the_same_parts) {
+TEST(CodegenUnitsTest, the_same_module_gives_the_same_units) {
   Split a = split(2), b = split(2);
-  ASSERT_EQ(a.parts.size(), b.parts.size());
-  for (auto [x, y] : llvm::zip(a.parts, b.parts))
+  ASSERT_EQ(a.units.size(), b.units.size());
+  for (auto [x, y] : llvm::zip(a.units, b.units))
     EXPECT_TRUE(x.bitcode == y.bitcode);
 }
 

@@ -1,13 +1,13 @@
-//===- CompileParts.cpp - Objects of a program's parts --------------------===//
+//===- CompileUnits.cpp - Objects of a program's units --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileParts.h"
+#include "CompileUnits.h"
+#include "CodegenUnits.h"
 #include "Optimize.h"
-#include "ProgramParts.h"
 #include "tessera/Codegen/NarrowFloats.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -23,12 +23,12 @@ using llvm::Error;
 using llvm::Expected;
 
 /// Instructions of a module below which it is compiled as one: the fixed cost
-/// of a part is about that of this many.
+/// of a unit is about that of this many.
 static constexpr unsigned kMinInstructions = 1000;
 
-/// Parts of kernels at most; not the number of processors: an object is the
+/// Units of kernels at most; not the number of processors: an object is the
 /// same on every machine.
-static constexpr unsigned kMaxHotParts = 8;
+static constexpr unsigned kMaxHotUnits = 8;
 
 Expected<std::unique_ptr<llvm::TargetMachine>>
 tessera::createMachine(const ObjectOptions &options) {
@@ -99,23 +99,23 @@ static Expected<ObjectBytes> compile(llvm::Module &code,
   return bytes;
 }
 
-/// Compiles a part, in a context of its own.
-static Expected<ObjectBytes> compile(const ProgramPart &part,
+/// Compiles a unit, in a context of its own.
+static Expected<ObjectBytes> compile(const CodegenUnit &unit,
                                      ObjectOptions options) {
   llvm::LLVMContext context;
   auto code = llvm::parseBitcodeFile(
-      {llvm::StringRef(part.bitcode.data(), part.bitcode.size()),
+      {llvm::StringRef(unit.bitcode.data(), unit.bitcode.size()),
        "tessera_program"},
       context);
   if (!code)
     return code.takeError();
-  if (!part.isHot)
+  if (!unit.isHot)
     options.optLevel = 0;
   return compile(**code, options);
 }
 
 Expected<std::vector<ObjectBytes>>
-tessera::compileParts(std::unique_ptr<llvm::Module> module,
+tessera::compileUnits(std::unique_ptr<llvm::Module> module,
                       const ObjectOptions &options) {
   std::vector<ObjectBytes> objects(1);
   if (module->getInstructionCount() < kMinInstructions) {
@@ -125,12 +125,12 @@ tessera::compileParts(std::unique_ptr<llvm::Module> module,
     objects.front() = std::move(*object);
     return objects;
   }
-  std::vector<ProgramPart> parts = splitProgram(*module, kMaxHotParts);
+  std::vector<CodegenUnit> units = splitProgram(*module, kMaxHotUnits);
   module.reset();
-  objects.resize(parts.size());
-  std::vector<std::string> errors(parts.size());
-  llvm::parallelFor(0, parts.size(), [&](size_t i) {
-    Expected<ObjectBytes> object = compile(parts[i], options);
+  objects.resize(units.size());
+  std::vector<std::string> errors(units.size());
+  llvm::parallelFor(0, units.size(), [&](size_t i) {
+    Expected<ObjectBytes> object = compile(units[i], options);
     if (object)
       objects[i] = std::move(*object);
     else

@@ -1,4 +1,4 @@
-//===- GPUPlaces.cpp - Where values of a GPU kernel lie -------------------===//
+//===- GPUValueStorage.cpp - Where GPU kernels keep values ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ bool GPUPlanner::isReadAlike(Value value) const {
   return true;
 }
 
-void GPUPlanner::placeValues() {
+void GPUPlanner::chooseStorage() {
   Operation *terminator = kernel.front().getTerminator();
   for (const OpPlan &op : plan.ops)
     for (Value value : op.op->getResults()) {
@@ -41,15 +41,15 @@ void GPUPlanner::placeValues() {
       bool isRead = llvm::any_of(value.getUsers(), [&](Operation *user) {
         return user != terminator;
       });
-      ValuePlace &place = plan.places[value];
-      if (op.work == RowWork::Carried)
-        place = ValuePlace::Memory;
+      ValueStorage &kind = plan.valueStorage[value];
+      if (op.work == RowWork::FusedColumnReduction)
+        kind = ValueStorage::Memory;
       else if (rowElements(value) == 1)
-        place = ValuePlace::Scalar;
+        kind = ValueStorage::Scalar;
       else if (isRead && plan.unrolled && isReadAlike(value))
-        place = ValuePlace::Registers;
+        kind = ValueStorage::Registers;
       else
-        place = isResult ? ValuePlace::Memory : ValuePlace::Shared;
+        kind = isResult ? ValueStorage::Memory : ValueStorage::Shared;
     }
 }
 
@@ -68,10 +68,10 @@ void GPUPlanner::findWaits() {
     SmallVector<Value> read;
     for (OpOperand &operand : op.op->getOpOperands()) {
       Value value = operand.get();
-      auto place = plan.places.find(value);
-      bool inMemory =
-          place != plan.places.end() && (place->second == ValuePlace::Shared ||
-                                         place->second == ValuePlace::Memory);
+      auto found = plan.valueStorage.find(value);
+      bool inMemory = found != plan.valueStorage.end() &&
+                      (found->second == ValueStorage::Shared ||
+                       found->second == ValueStorage::Memory);
       if (inMemory && written.contains(value)) {
         auto maker = llvm::find_if(plan.ops, [&](const OpPlan &other) {
           return other.op == value.getDefiningOp();
@@ -94,32 +94,32 @@ void GPUPlanner::findWaits() {
     }
     readByOthers.insert(read.begin(), read.end());
     written.insert(generic->getResults().begin(), generic->getResults().end());
-    needsBlock |= op.work == RowWork::Columns;
+    needsBlock |= op.work == RowWork::ColumnReduction;
   }
 }
 
 void GPUPlanner::layOutShared() {
   int64_t next = 0;
   auto take = [&](int64_t bytes) {
-    int64_t place = next;
+    int64_t offset = next;
     next = llvm::alignTo(next + bytes, TESSERA_RT_SHARED_ALIGNMENT);
-    return place;
+    return offset;
   };
   for (OpPlan &op : plan.ops) {
     for (Value value : op.op->getResults())
-      if (plan.places.lookup(value) == ValuePlace::Shared)
+      if (plan.valueStorage.lookup(value) == ValueStorage::Shared)
         plan.sharedOffsets[value] =
             take(rowElements(value) *
                  rt::getElementBytes(getElementTypeOrSelf(value.getType())));
-    int64_t parts = 0;
-    if (op.work == RowWork::Reduction && plan.team > kWarp)
-      parts = plan.team / kWarp;
-    if (op.work == RowWork::Columns && op.splits > 1)
-      parts = (op.splits - 1) * op.parallel.size;
+    int64_t partials = 0;
+    if (op.work == RowWork::Reduction && plan.threadsPerRow > kWarp)
+      partials = plan.threadsPerRow / kWarp;
+    if (op.work == RowWork::ColumnReduction && op.splits > 1)
+      partials = (op.splits - 1) * op.parallel.size;
     int64_t bytes = 0;
     for (Value value : op.op->getResults())
       bytes += llvm::alignTo(
-          parts * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
+          partials * rt::getElementBytes(getElementTypeOrSelf(value.getType())),
           TESSERA_RT_SHARED_ALIGNMENT);
     op.scratch = take(bytes);
   }

@@ -1,11 +1,11 @@
-//===- ProgramParts.cpp - A program as modules compiled apart -------------===//
+//===- CodegenUnits.cpp - A program as modules compiled apart -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramParts.h"
+#include "CodegenUnits.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,9 +43,9 @@ findReaders(llvm::Module &module) {
   return readers;
 }
 
-/// The part of each defined global that is not in the first.
+/// The unit of each defined global that is not in the first.
 static llvm::DenseMap<const GlobalValue *, unsigned>
-assignParts(llvm::Module &module, unsigned maxHot) {
+assignUnits(llvm::Module &module, unsigned maxHot) {
   auto readers = findReaders(module);
   llvm::SetVector<Function *> hot;
   for (Function &function : module)
@@ -79,23 +79,23 @@ assignParts(llvm::Module &module, unsigned maxHot) {
     *least += groups[number].second;
     partOfGroup[groups[number].first] = 1 + (least - loads.begin());
   }
-  llvm::DenseMap<const GlobalValue *, unsigned> parts;
+  llvm::DenseMap<const GlobalValue *, unsigned> units;
   for (Function *function : hot)
-    parts[function] = partOfGroup[together.getLeaderValue(function)];
+    units[function] = partOfGroup[together.getLeaderValue(function)];
   for (llvm::GlobalVariable &variable : module.globals()) {
     const auto &users = readers[&variable];
     if (!variable.hasLocalLinkage() || users.empty() ||
         !llvm::all_of(users, [&](Function *f) { return hot.contains(f); }))
       continue;
-    unsigned part = parts.lookup(users.front());
+    unsigned unit = units.lookup(users.front());
     if (llvm::all_of(users,
-                     [&](Function *f) { return parts.lookup(f) == part; }))
-      parts[&variable] = part;
+                     [&](Function *f) { return units.lookup(f) == unit; }))
+      units[&variable] = unit;
   }
-  return parts;
+  return units;
 }
 
-/// Lets other parts refer to what only this module knew.
+/// Lets other units refer to what only this module knew.
 static void exportLocals(llvm::Module &module) {
   for (GlobalValue &value : module.global_values())
     if (value.hasLocalLinkage()) {
@@ -104,33 +104,33 @@ static void exportLocals(llvm::Module &module) {
     }
 }
 
-/// Drops declarations that nothing in the part refers to.
-static void dropUnused(llvm::Module &part) {
-  for (Function &function : llvm::make_early_inc_range(part))
+/// Drops declarations that nothing in the unit refers to.
+static void dropUnused(llvm::Module &unit) {
+  for (Function &function : llvm::make_early_inc_range(unit))
     if (function.isDeclaration() && function.use_empty())
       function.eraseFromParent();
-  for (auto &variable : llvm::make_early_inc_range(part.globals()))
+  for (auto &variable : llvm::make_early_inc_range(unit.globals()))
     if (variable.isDeclaration() && variable.use_empty())
       variable.eraseFromParent();
 }
 
-std::vector<ProgramPart> tessera::splitProgram(llvm::Module &module,
+std::vector<CodegenUnit> tessera::splitProgram(llvm::Module &module,
                                                unsigned maxHot) {
-  auto parts = assignParts(module, maxHot);
+  auto units = assignUnits(module, maxHot);
   unsigned count = 1;
-  for (const auto &entry : parts)
+  for (const auto &entry : units)
     count = std::max(count, entry.second + 1);
   exportLocals(module);
-  std::vector<ProgramPart> result(count);
+  std::vector<CodegenUnit> result(count);
   for (unsigned number = 0; number < count; ++number) {
     llvm::ValueToValueMapTy mapping;
-    std::unique_ptr<llvm::Module> part =
+    std::unique_ptr<llvm::Module> unit =
         llvm::CloneModule(module, mapping, [&](const GlobalValue *value) {
-          return parts.lookup(value) == number;
+          return units.lookup(value) == number;
         });
-    dropUnused(*part);
+    dropUnused(*unit);
     llvm::raw_svector_ostream os(result[number].bitcode);
-    llvm::WriteBitcodeToFile(*part, os);
+    llvm::WriteBitcodeToFile(*unit, os);
     result[number].isHot = number > 0;
   }
   return result;
