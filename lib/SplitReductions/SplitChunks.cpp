@@ -99,91 +99,120 @@ static linalg::GenericOp splitLoop(GenericBuilder &b, linalg::GenericOp op,
   return rebuild(b, op, inputs, op.getDpsInits(), maps, iterators);
 }
 
-linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
-  SmallVector<IteratorType> iterators = op.getIteratorTypesArray();
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  unsigned loops = op.getNumLoops();
-  if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
-      iterators.back() != IteratorType::parallel)
-    return nullptr;
-  // Rows that the op has by itself, and the additions of each result element.
+namespace {
+/// Which reduction loops become chunks.
+struct ChunkPlan {
+  /// Loops that index chunks, in their order: whole reduction loops, and the
+  /// outer part of the last one if it is split.
+  SmallVector<unsigned> chunkLoops;
+  /// The loop to split in two and the iterations of its outer part, if any.
+  std::optional<std::pair<unsigned, int64_t>> split;
+};
+} // namespace
+
+/// True if a map uses the loop only as an index by itself: others cannot be
+/// split.
+static bool isPlainIndex(linalg::GenericOp op, unsigned loop) {
+  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+    return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+      return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop);
+    });
+  });
+}
+
+/// Chunks that the op should be split into: as many as a GPU has rows for,
+/// counting the rows that the op has by itself, but no smaller than
+/// kLeastChunk.
+static int64_t countWantedChunks(linalg::GenericOp op) {
   int64_t rows = 1, additions = 1;
-  SmallVector<unsigned> parallel;
-  for (unsigned i = 0; i < loops; ++i) {
-    if (iterators[i] == IteratorType::reduction) {
-      additions *= sizes[i];
-      continue;
-    }
-    parallel.push_back(i);
-    if (i + 1 < loops)
-      rows *= sizes[i];
+  unsigned lastColumn = op.getNumLoops() - 1;
+  for (auto [loop, size, iterator] :
+       llvm::enumerate(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
+    if (iterator == IteratorType::reduction)
+      additions *= size;
+    else if (loop < lastColumn)
+      rows *= size;
   }
+  return std::min(kRowsOfGPU / rows, additions / kLeastChunk);
+}
+
+/// None if the op is no sum over rows whose last loop is a column, has a
+/// transposed result, or is better left whole.
+static std::optional<ChunkPlan> planChunks(linalg::GenericOp op) {
+  if (op.getNumResults() != 1 || !getStart(op, 0) || !getCombiner(op, 0) ||
+      op.getIteratorTypesArray().back() != IteratorType::parallel)
+    return std::nullopt;
+  unsigned loops = op.getNumLoops();
+  SmallVector<unsigned> parallel, reductions;
+  op.getParallelDims(parallel);
+  op.getReductionDims(reductions);
   AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (resultMap != AffineMap::getMultiDimIdentityMap(loops, op.getContext())
                        .getSubMap(parallel))
-    return nullptr;
-  int64_t wanted = std::min(kRowsOfGPU / rows, additions / kLeastChunk);
-  if (wanted < 2)
-    return nullptr;
-  // Whole loops from the first one on, and a part of the next.
-  GenericBuilder b(op.getLoc(), op);
-  linalg::GenericOp split = op;
-  SmallVector<unsigned> chunks;
-  for (unsigned i = 0; i < loops && wanted > 1; ++i) {
-    if (iterators[i] != IteratorType::reduction)
-      continue;
-    chunks.push_back(i);
-    if (sizes[i] <= wanted) {
-      wanted /= sizes[i];
+    return std::nullopt;
+  int64_t wanted = countWantedChunks(op);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  ChunkPlan plan;
+  for (unsigned loop : reductions) {
+    if (wanted < 2)
+      break;
+    if (sizes[loop] <= wanted) {
+      plan.chunkLoops.push_back(loop);
+      wanted /= sizes[loop];
       continue;
     }
-    int64_t outer = largestDivisor(sizes[i], wanted);
-    // A loop can be split in a map only if it is an index by itself.
-    bool isPlain = llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
-      return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-        return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(i);
-      });
-    });
-    if (outer > 1 && isPlain)
-      split = splitLoop(b, op, i, outer);
-    else
-      chunks.pop_back();
+    int64_t outer = largestDivisor(sizes[loop], wanted);
+    if (outer > 1 && isPlainIndex(op, loop)) {
+      plan.chunkLoops.push_back(loop);
+      plan.split = {loop, outer};
+    }
     break;
   }
-  if (chunks.empty())
+  if (plan.chunkLoops.empty())
+    return std::nullopt;
+  return plan;
+}
+
+linalg::GenericOp tessera::splitIntoChunks(linalg::GenericOp op) {
+  std::optional<ChunkPlan> plan = planChunks(op);
+  if (!plan)
     return nullptr;
+  GenericBuilder b(op.getLoc(), op);
+  linalg::GenericOp split =
+      plan->split ? splitLoop(b, op, plan->split->first, plan->split->second)
+                  : op;
   // The loops in order: chunks, columns but the last, additions, last column.
   unsigned all = split.getNumLoops();
-  SmallVector<unsigned> order(chunks), rest;
-  iterators = split.getIteratorTypesArray();
-  for (unsigned i = 0; i + 1 < all; ++i) {
-    if (llvm::is_contained(chunks, i))
-      continue;
-    (iterators[i] == IteratorType::parallel ? order : rest).push_back(i);
-  }
-  llvm::append_range(order, rest);
+  SmallVector<unsigned> order(plan->chunkLoops), additions;
+  SmallVector<IteratorType> iterators = split.getIteratorTypesArray();
+  for (unsigned i = 0; i + 1 < all; ++i)
+    if (!llvm::is_contained(plan->chunkLoops, i))
+      (iterators[i] == IteratorType::parallel ? order : additions).push_back(i);
+  unsigned firstAddition = order.size();
+  llvm::append_range(order, additions);
   order.push_back(all - 1);
   linalg::GenericOp sum = reorder(b, split, order);
   if (split != op)
     split.erase();
   // The partial sums have a dimension for each loop but those of additions.
-  sizes = sum.getStaticLoopRanges();
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> sizes = sum.getStaticLoopRanges(), shape;
   SmallVector<unsigned> stored;
   for (unsigned i = 0; i < all; ++i)
-    if (i < order.size() - rest.size() - 1 || i + 1 == all) {
+    if (i < firstAddition || i + 1 == all) {
       stored.push_back(i);
       shape.push_back(sizes[i]);
     }
   SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
   maps.back() = b.project(all, stored);
   iterators = sum.getIteratorTypesArray();
-  std::fill_n(iterators.begin(), chunks.size(), IteratorType::parallel);
+  std::fill_n(iterators.begin(), plan->chunkLoops.size(),
+              IteratorType::parallel);
   linalg::GenericOp made =
       rebuild(b, sum, sum.getDpsInputs(), fillLike(b, getStart(op, 0), shape),
               maps, iterators);
   sum.erase();
-  linalg::GenericOp whole = sumChunks(b, op, made.getResult(0), chunks.size());
+  linalg::GenericOp whole =
+      sumChunks(b, op, made.getResult(0), plan->chunkLoops.size());
   op.getResult(0).replaceAllUsesWith(whole.getResult(0));
   op.erase();
   return whole;
