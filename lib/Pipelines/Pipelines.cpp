@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Pipelines/Pipelines.h"
-#include "dialects/RT/RT.h"
+#include "FitRecompute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -19,7 +19,6 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
-#include "tessera/Recompute/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Validation/Passes.h"
@@ -70,34 +69,20 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createBucketCollectivesPass(buckets));
 }
 
-/// What a partitioned module needs, by what follows.
-static ArenaMeasure getArenaMeasure(PipelineOptions options) {
+/// Adds what leads from a partitioned module to a planned arena.
+static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
+  addCollectiveMatmuls(pm, options);
+  addBuckets(pm, options);
+  buildKernels(pm, options);
+  buildSchedule(pm, options);
+}
+
+/// What the backward computes again rather than keeps.
+static void addRecompute(OpPassManager &pm, PipelineOptions options) {
+  // Trials report nothing.
   options.collectiveReport.clear();
-  auto build = [options](OpPassManager &pm) {
-    addCollectiveMatmuls(pm, options);
-    addBuckets(pm, options);
-    buildKernels(pm, options);
-    buildSchedule(pm, options);
-  };
-  ArenaMeasure measure;
-  measure.dialects = [build](DialectRegistry &registry) {
-    OpPassManager pm(ModuleOp::getOperationName());
-    build(pm);
-    pm.getDependentDialects(registry);
-  };
-  measure.bytes = [build](ModuleOp module) -> FailureOr<int64_t> {
-    PassManager pm(module.getContext());
-    build(pm);
-    if (failed(pm.run(module)))
-      return failure();
-    int64_t bytes = 0;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (auto arena =
-              func->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr))
-        bytes = std::max(bytes, arena.getInt());
-    return bytes;
-  };
-  return measure;
+  pm.addPass(createFitRecomputePass(
+      [options](OpPassManager &trial) { addUpToArena(trial, options); }));
 }
 
 /// The report of collectives, if it is wanted after this phase.
@@ -134,8 +119,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   FuseCollectivesPassOptions fusion;
   fusion.sharedBytes = options.sharedBytes;
   pm.addPass(createFuseCollectivesPass(fusion));
-  // What the backward computes again rather than keeps.
-  pm.addPass(createSelectRecomputePass(getArenaMeasure(options)));
+  addRecompute(pm, options);
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   pm.addPass(createVerifyLocalPass());

@@ -13,6 +13,8 @@
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Recompute/Passes.h"
@@ -151,6 +153,12 @@ static double getBytes(TypeRange types) {
   return bytes;
 }
 
+/// Bytes, or the time of moving as many, as a whole number. What is more than
+/// any device has counts as 2^48, so that sums do not overflow.
+static int64_t toWhole(double bytes) {
+  return static_cast<int64_t>(std::min(bytes, 0x1p48));
+}
+
 /// True if the op moves bytes between devices.
 static bool communicates(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
@@ -183,15 +191,21 @@ bool BlockRecompute::isRepeatable(Operation *op) const {
                        [&](Value value) { return leavesStage(value); });
 }
 
-/// Time to run an op again, in the time of moving a byte through memory; a
-/// device receives a tenth of a byte in it.
+/// Time of a collective, by the links of its mesh, in bytes as getWorkBytes.
+static double getCollectiveBytes(dist::CollectiveOpInterface op) {
+  dist::MeshOp meshOp = dist::lookupMesh(op, op.getMeshAttr());
+  Mesh mesh = meshOp.getMesh().toMesh();
+  double seconds = getCollectiveTime(
+      getMeshLinks(meshOp), mesh, *op.getCollectiveKind(),
+      getTensorBytes(op->getOperand(0).getType()), op.getAxes().toAxes(mesh));
+  return seconds * kWorkBytesPerSecond;
+}
+
+/// Time to run an op again, in the time of moving a byte through memory.
 static int64_t getTime(Operation *op) {
-  constexpr double kReceived = 0.1;
-  if (communicates(op))
-    return static_cast<int64_t>(std::max(getBytes(op->getOperandTypes()),
-                                         getBytes(op->getResultTypes())) /
-                                kReceived);
-  return static_cast<int64_t>(getWorkBytes(op));
+  return toWhole(communicates(op)
+                     ? getCollectiveBytes(cast<dist::CollectiveOpInterface>(op))
+                     : getWorkBytes(op));
 }
 
 void BlockRecompute::buildProblem() {
@@ -208,7 +222,7 @@ void BlockRecompute::buildProblem() {
       // A constant or a position costs nothing to keep.
       if (isa<RankedTensorType>(result.getType()) &&
           !matchPattern(&op, m_Constant()))
-        value.bytes = static_cast<int64_t>(getTensorBytes(result.getType()));
+        value.bytes = toWhole(getTensorBytes(result.getType()));
       // What the block yields is alive to its end in any case.
       value.isNeeded = llvm::any_of(result.getUsers(), [&](Operation *user) {
         Operation *here = block.findAncestorOpInBlock(*user);
@@ -356,57 +370,22 @@ forEachBackward(ModuleOp module,
   return success();
 }
 
-static LogicalResult recompute(ModuleOp module, const Policy &policy) {
-  return forEachBackward(module, [&](Block &block, Operation *first) {
-    return BlockRecompute(block, first, policy).run();
+std::pair<int64_t, int64_t> tessera::getKeptRange(ModuleOp module) {
+  int64_t least = 0, most = 0;
+  (void)forEachBackward(module, [&](Block &block, Operation *first) {
+    auto [low, high] =
+        BlockRecompute(block, first, Policy{Recompute::Auto}).getRange();
+    least = std::max(least, low);
+    most = std::max(most, high);
+    return success();
   });
+  return {least, most};
 }
 
 namespace {
 struct SelectRecomputePass
     : tessera::impl::SelectRecomputePassBase<SelectRecomputePass> {
   using SelectRecomputePassBase::SelectRecomputePassBase;
-  explicit SelectRecomputePass(ArenaMeasure measure)
-      : measure(std::move(measure)) {}
-
-  void getDependentDialects(DialectRegistry &registry) const override {
-    SelectRecomputePassBase::getDependentDialects(registry);
-    if (measure.dialects)
-      measure.dialects(registry);
-  }
-
-  /// `auto=<bytes of the arena>` as `auto=<bytes to keep>`: by trial.
-  FailureOr<Policy> fitArena(int64_t limit) {
-    ModuleOp module = getOperation();
-    int64_t least = 0, most = 0, needed = 0;
-    (void)forEachBackward(module, [&](Block &block, Operation *first) {
-      auto [low, high] =
-          BlockRecompute(block, first, Policy{Recompute::Auto}).getRange();
-      least = std::max(least, low);
-      most = std::max(most, high);
-      return success();
-    });
-    if (most == 0)
-      return Policy();
-    bool failedOnce = false;
-    auto getBytes = [&](int64_t kept) -> int64_t {
-      OwningOpRef<ModuleOp> copy = module.clone();
-      FailureOr<int64_t> bytes = failure();
-      if (succeeded(recompute(*copy, {Recompute::Auto, kept})))
-        bytes = measure.bytes(*copy);
-      failedOnce |= failed(bytes);
-      return failed(bytes) ? 0 : *bytes;
-    };
-    std::optional<int64_t> kept =
-        fitKeptBytes(least, most, limit, getBytes, needed);
-    if (failedOnce)
-      return failure();
-    if (kept)
-      return Policy{Recompute::Auto, *kept};
-    return module.emitError("recompute: expects auto=")
-           << needed << " at least, the bytes of a device's arena that keeps "
-           << "as little as can be for the backward, but got auto=" << limit;
-  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -422,20 +401,12 @@ struct SelectRecomputePass
       return signalPassFailure();
     }
     Policy chosen{plan.recompute, plan.recomputeBytes};
-    if (measure.bytes && chosen.kind == Recompute::Auto) {
-      FailureOr<Policy> fitting = fitArena(chosen.bytes);
-      if (failed(fitting))
-        return signalPassFailure();
-      chosen = *fitting;
-    }
-    if (chosen.kind != Recompute::None && failed(recompute(module, chosen)))
+    if (chosen.kind == Recompute::None)
+      return;
+    if (failed(forEachBackward(module, [&](Block &block, Operation *first) {
+          return BlockRecompute(block, first, chosen).run();
+        })))
       signalPassFailure();
   }
-
-  ArenaMeasure measure;
 };
 } // namespace
-
-std::unique_ptr<Pass> tessera::createSelectRecomputePass(ArenaMeasure measure) {
-  return std::make_unique<SelectRecomputePass>(std::move(measure));
-}

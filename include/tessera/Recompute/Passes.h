@@ -10,20 +10,14 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
-#include <functional>
+#include <utility>
 
 namespace tessera {
 
-/// How to find out what memory a device's program needs.
-struct ArenaMeasure {
-  /// Bytes of the arena of a partitioned module, a copy that it may change.
-  std::function<mlir::FailureOr<int64_t>(mlir::ModuleOp)> bytes;
-  /// Adds the dialects that this needs.
-  std::function<void(mlir::DialectRegistry &)> dialects;
-};
-
-/// With `auto=<bytes>` the bytes are those of the arena.
-std::unique_ptr<mlir::Pass> createSelectRecomputePass(ArenaMeasure measure);
+/// The fewest and the most bytes of a micro-batch that a device of a
+/// partitioned module can keep for the backward; of several blocks with
+/// gradients the greatest of each. {0, 0} if there is nothing to keep.
+std::pair<int64_t, int64_t> getKeptRange(mlir::ModuleOp module);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -25,9 +25,9 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
       and what one device holds a part of is gathered again;
     * `full`: of each block of the model (its parameters have a common number in
       their names: "blocks.3.") its inputs alone;
-    * `auto=<bytes>`: in the least time what keeps a device's arena within so
-      many bytes, parameters and state included, as planned by trial; where the
-      pass runs alone, what keeps at most so many bytes of a micro-batch.
+    * `auto=<bytes>`: in the least time what keeps at most so many bytes of a
+      micro-batch. (In a plan they are the bytes of a device's arena, parameters
+      and state included: phase partition finds by trial how many may be kept.)
 
     What is kept is a minimum cut between what the backward needs and what is at
     hand. A remark says how much it is.
