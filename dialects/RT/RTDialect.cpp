@@ -197,6 +197,8 @@ Target rt::getTarget(Operation *op) {
 }
 
 int64_t rt::getElementBytes(Type type) {
+  if (type.isIndex())
+    return 8;
   // As LLVM lays them out: 24 bits take 4 bytes.
   return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
 }

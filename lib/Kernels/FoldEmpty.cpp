@@ -100,11 +100,14 @@ struct FoldEmptyPass : tessera::impl::FoldEmptyPassBase<FoldEmptyPass> {
       return;
     SmallVector<Operation *> ops;
     func.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      auto anyEmpty = [](TypeRange types) {
-        return llvm::any_of(types, isEmpty);
-      };
-      if (anyEmpty(op->getOperandTypes()) || anyEmpty(op->getResultTypes()))
-        ops.push_back(op);
+      bool gives = llvm::any_of(op->getResultTypes(), isEmpty);
+      if (!gives && llvm::none_of(op->getOperandTypes(), isEmpty))
+        return WalkResult::advance();
+      ops.push_back(op);
+      // What gives nothing else goes with all that it holds.
+      return gives && llvm::all_of(op->getResultTypes(), isEmpty)
+                 ? WalkResult::skip()
+                 : WalkResult::advance();
     });
     for (Operation *op : ops)
       if (!op->hasTrait<OpTrait::IsTerminator>() && failed(fold(op)))

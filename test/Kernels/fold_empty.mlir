@@ -22,3 +22,20 @@ func.func @unknown(%n: tensor<0x3xf32>, %i: tensor<2xi32>) -> tensor<2x3xf32> {
   %0 = nn.embedding %n, %i : tensor<0x3xf32>, tensor<2xi32> -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// -----
+
+// A loop over empty values goes with its body.
+// CHECK-LABEL: func.func @loop
+// CHECK-NOT: scf.for
+// CHECK: return %{{.*}} : tensor<0xf32>
+func.func @loop(%x: tensor<0xf32>) -> tensor<0xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %0 = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %x) -> tensor<0xf32> {
+    %1 = arith.addf %sum, %x : tensor<0xf32>
+    scf.yield %1 : tensor<0xf32>
+  }
+  return %0 : tensor<0xf32>
+}
