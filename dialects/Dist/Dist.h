@@ -97,6 +97,12 @@ verifyRefs(llvm::ArrayRef<AxisRefAttr> refs, const ::tessera::Mesh &mesh,
            mlir::FlatSymbolRefAttr symbol,
            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// Checks that the mesh of an op is known, the axes as verifyRefs() does, and
+/// that no two of them overlap; `label` is that of the op's constraint.
+mlir::LogicalResult verifyAxes(mlir::Operation *op, AxesAttr axes,
+                               mlir::FlatSymbolRefAttr symbol,
+                               llvm::StringRef label);
+
 /// The sharding of result `index` of a function; null if it has none.
 ShardingAttr getResultSharding(mlir::FunctionOpInterface func, unsigned index);
 void setResultSharding(mlir::FunctionOpInterface func, unsigned index,

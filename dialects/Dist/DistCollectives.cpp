@@ -21,13 +21,9 @@ using namespace tessera::dist;
 
 /// Checks C1 and C2 of every collective, and C3 of those that have one.
 static LogicalResult verifyCollective(CollectiveOpInterface op) {
-  MeshOp meshOp = lookupMesh(op, op.getMeshAttr());
-  if (!meshOp)
-    return op->emitOpError("expects a known mesh but got ") << op.getMeshAttr();
-  Mesh mesh = meshOp.getMesh().toMesh();
-  if (failed(verifyRefs(op.getAxes().getRefs(), mesh, op.getMeshAttr(),
-                        [&] { return op->emitOpError(); })))
+  if (failed(verifyAxes(op, op.getAxes(), op.getMeshAttr(), "(C1)")))
     return failure();
+  Mesh mesh = lookupMesh(op, op.getMeshAttr()).getMesh().toMesh();
   int64_t groupSize = numShards(op.getAxes().toAxes(mesh));
   for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
     if (!getElementTypeOrSelf(type).isIntOrIndexOrFloat())
@@ -252,10 +248,12 @@ llvm::Expected<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
   AxisList axes = getAxes().toAxes(mesh);
   for (int64_t device = 0; device < mesh.numDevices(); ++device) {
     SmallVector<int64_t> group = mesh.group(device, axes);
-    int64_t index = mesh.shardIndex(device, axes);
-    if (index >= static_cast<int64_t>(getTargets().size()))
+    int64_t index = mesh.shardIndex(device, axes), size = group.size();
+    ArrayRef<int64_t> targets = getTargets();
+    if (index >= static_cast<int64_t>(targets.size()) || targets[index] < 0 ||
+        targets[index] >= size)
       break; // C3 reports it
-    int64_t target = group[getTargets()[index]];
+    int64_t target = group[targets[index]];
     for (auto [f, t] : llvm::zip(from.dims, to.dims))
       if (numShards(f.axes) != numShards(t.axes) ||
           mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes))

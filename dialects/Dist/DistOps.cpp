@@ -32,9 +32,8 @@ dist::verifyRefs(ArrayRef<AxisRefAttr> refs, const Mesh &mesh,
   return success();
 }
 
-/// Looks up the mesh of an op and checks a list of axes against it.
-static LogicalResult verifyAxes(Operation *op, AxesAttr axes,
-                                FlatSymbolRefAttr symbol, StringRef label) {
+LogicalResult dist::verifyAxes(Operation *op, AxesAttr axes,
+                               FlatSymbolRefAttr symbol, StringRef label) {
   MeshOp mesh = lookupMesh(op, symbol);
   if (!mesh)
     return op->emitOpError(label) << " expects a known mesh but got " << symbol;

@@ -640,3 +640,21 @@ func.func @f(%a: tensor<4x8xf32>) {
   %0 = dist.assemble %a, %a dim 1 over <{"x"}> on @mesh : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
   return
 }
+// -----
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @twice(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-error @+1 {{(C1) expects each axis once but got #dist.axes<{"y", "y"}>}}
+  %0 = dist.collective_permute %x targets [0, 3, 1, 2] over <{"y", "y"}> on @mesh : tensor<4x2xf32> -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+// -----
+dist.mesh @mesh ["x"=2, "y"=2]
+func.func @target(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{(C3)}}
+  %0 = dist.collective_permute %x targets [31, 1, 2, 3] over <{"x", "y"}> on @mesh from <@mesh, [{"y", "x"}]> to <@mesh, [{"x", "y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// -----
+dist.mesh @mesh ["x"=8]
+// expected-error @+1 {{(C1) expects a part of axis "x" of at most 1048576 devices but got (1099511627776)1099511627776}}
+func.func @part(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1099511627776)1099511627776, "x":(1)2}]>}) { return }
