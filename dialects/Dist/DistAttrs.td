@@ -59,6 +59,14 @@ def Dist_Dialect : Dialect {
     /// Marks an op of the forward that is repeated in the backward: it stays an
     /// op of its own, whatever it equals.
     static constexpr ::llvm::StringLiteral kRecomputeAttr = "dist.recompute";
+    /// On a local function of a pipeline program: its coordinate of the stage
+    /// axis.
+    static constexpr ::llvm::StringLiteral kPPRankAttr = "dist.pp_rank";
+    /// On its arguments and results: the number of the one of the reference that
+    /// each is; the other pp ranks have the rest.
+    static constexpr ::llvm::StringLiteral kNumberAttr = "dist.number";
+    /// On an op of a micro-batch: the pipeline stage that it belongs to.
+    static constexpr ::llvm::StringLiteral kStageAttr = "dist.stage";
     /// On a module: #dist.plan, how the program is to be trained.
     static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
     /// Where the axes of a value's sharding came from: an array of strings, on

@@ -209,6 +209,17 @@ static LogicalResult verifyPlan(const AttributePosition &position,
          << attr.getValue();
 }
 
+/// A number from 0.
+static LogicalResult verifyNumber(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  auto number = dyn_cast<IntegerAttr>(attr.getValue());
+  if (number && number.getType().isInteger(64) && number.getInt() >= 0)
+    return success();
+  return position.op->emitError()
+         << attr.getName().getValue()
+         << ": expects an integer of at least 0 but got " << attr.getValue();
+}
+
 static LogicalResult verifyWhy(const AttributePosition &position,
                                NamedAttribute attr) {
   auto lines = dyn_cast<ArrayAttr>(attr.getValue());
@@ -231,6 +242,9 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
     {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
      verifyLinks},
+    {DistDialect::kPPRankAttr, kOnFunction, verifyNumber},
+    {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
+    {DistDialect::kStageAttr, kOnOperation, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},
 };

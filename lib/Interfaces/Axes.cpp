@@ -29,6 +29,16 @@ llvm::StringRef tessera::stringifyReduction(ReductionKind kind) {
 // Mesh
 //===----------------------------------------------------------------------===//
 
+Mesh Mesh::withoutStages() const {
+  Mesh mesh;
+  for (unsigned axis = 0; axis < names.size(); ++axis)
+    if (axis != stageAxis) {
+      mesh.names.push_back(names[axis]);
+      mesh.sizes.push_back(sizes[axis]);
+    }
+  return mesh;
+}
+
 int64_t Mesh::numDevices() const {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
                          std::multiplies<>());

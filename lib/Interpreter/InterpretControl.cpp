@@ -152,9 +152,9 @@ static LogicalResult runRegion(scf::ExecuteRegionOp op, Machine &m) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
-/// Slice `index` along the first dimension, on every rank; ranks that share a
-/// tensor share its slice.
-static RankTensors sliceFirst(const RankTensors &ranks, int64_t index) {
+/// Ranks that share a tensor share its slice.
+RankTensors tessera::interp::sliceFirst(const RankTensors &ranks,
+                                        int64_t index) {
   std::map<const Tensor *, TensorRef> slices;
   RankTensors result;
   for (const TensorRef &tensor : ranks) {
@@ -172,8 +172,7 @@ static RankTensors sliceFirst(const RankTensors &ranks, int64_t index) {
   return result;
 }
 
-/// Adds `values` to `sums`, each element rounded to the type.
-static void addUp(RankTensors &sums, const RankTensors &values) {
+void tessera::interp::addUp(RankTensors &sums, const RankTensors &values) {
   std::map<std::pair<const Tensor *, const Tensor *>, TensorRef> done;
   // Keeps the operands alive while their addresses are keys.
   RankTensors before = sums;

@@ -243,20 +243,24 @@ void InterpretAction::print(llvm::raw_ostream &os) const {
   }
 }
 
+LogicalResult Machine::run(Operation &op) {
+  LogicalResult result = success();
+  op.getContext()->executeAction<InterpretAction>(
+      [&] { result = evaluate(&op); }, {&op});
+  if (succeeded(result))
+    release(&op);
+  return result;
+}
+
 LogicalResult Machine::runBlock(Block &block,
                                 std::vector<RankTensors> arguments,
                                 std::vector<RankTensors> &yielded) {
   for (auto [argument, tensors] :
        llvm::zip_equal(block.getArguments(), arguments))
     set(argument, std::move(tensors));
-  for (Operation &op : block.without_terminator()) {
-    LogicalResult result = success();
-    op.getContext()->executeAction<InterpretAction>(
-        [&] { result = evaluate(&op); }, {&op});
-    if (failed(result))
+  for (Operation &op : block.without_terminator())
+    if (failed(run(op)))
       return failure();
-    release(&op);
-  }
   yielded.clear();
   for (Value value : block.getTerminator()->getOperands())
     yielded.push_back(get(value));
@@ -298,6 +302,8 @@ FailureOr<Mesh> Machine::getMesh(Operation *op, FlatSymbolRefAttr symbol) {
   if (!meshOp)
     return op->emitError("expects a known mesh but got ") << symbol;
   Mesh mesh = meshOp.getMesh().toMesh();
+  if (isStage)
+    mesh = mesh.withoutStages();
   if (mesh.numDevices() != numRanks)
     return op->emitOpError("expects to be interpreted on the ")
            << mesh.numDevices() << " devices of " << symbol << " but got "

@@ -134,14 +134,20 @@ private:
 /// The state of one interpretation.
 class Machine {
 public:
-  Machine(int64_t numRanks, Statistics *statistics)
-      : numRanks(numRanks), statistics(statistics) {}
+  /// With `isStage` the ranks are the devices of one coordinate of the stage
+  /// axis, in the order of the mesh without it.
+  Machine(int64_t numRanks, Statistics *statistics, bool isStage = false)
+      : numRanks(numRanks), statistics(statistics), isStage(isStage) {}
 
   int64_t getNumRanks() const { return numRanks; }
   /// The value on every rank.
   const RankTensors &get(mlir::Value value) const;
   void set(mlir::Value value, RankTensors tensors);
 
+  /// Runs one op and forgets the values that it used last.
+  mlir::LogicalResult run(mlir::Operation &op);
+  /// Forgets the values that no op after `op` uses.
+  void release(mlir::Operation *op);
   /// Runs the ops of a block, its arguments bound to `arguments`, and gives the
   /// operands of its terminator.
   mlir::LogicalResult runBlock(mlir::Block &block,
@@ -170,7 +176,6 @@ public:
 private:
   mlir::LogicalResult evaluate(mlir::Operation *op);
   mlir::LogicalResult evaluateLocal(mlir::Operation *op, LocalFn fn);
-  void release(mlir::Operation *op);
   /// The values that no op after `op` uses, by op.
   using LastUses =
       llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>>;
@@ -178,12 +183,18 @@ private:
 
   int64_t numRanks;
   Statistics *statistics;
+  bool isStage;
   uint64_t numIterations = 0;
   /// The functions that are being run, each called by the one before it.
   llvm::SmallVector<mlir::func::FuncOp> active;
   llvm::DenseMap<mlir::Value, RankTensors> values;
   llvm::DenseMap<mlir::Block *, LastUses> lastUses;
 };
+
+/// Slice `index` along the first dimension, on every rank.
+RankTensors sliceFirst(const RankTensors &ranks, int64_t index);
+/// Adds `values` to `sums`, each element rounded to the type.
+void addUp(RankTensors &sums, const RankTensors &values);
 
 /// The parts of a group of ranks along the axes of an op, see Mesh::group.
 /// Calls `fn(members)` once a group.

@@ -56,19 +56,61 @@ static SmallVector<int64_t> globalShapeOf(Attribute attr, Type type,
   return shape;
 }
 
-/// Runs a function several times: what took the place of an argument is that
-/// argument of the next run, on each rank with its padding.
+/// The block of a global argument that each device of a mesh has.
+static FailureOr<RankTensors> cutArgument(func::FuncOp function, unsigned i,
+                                          const TensorRef &input,
+                                          const Mesh &mesh) {
+  Type type = function.getArgumentTypes()[i];
+  Sharding sharding =
+      shardingOf(dist::getSharding(function.getArgument(i)), type, mesh);
+  SmallVector<int64_t> shape = globalShapeOf(
+      function.getArgAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
+  if (input->getShape() != ArrayRef(shape))
+    return function.emitError("expects argument ")
+           << i << " of global shape [" << shape << "] but got ["
+           << input->getShape() << "]";
+  return shardTensor(input, sharding, mesh, shapeOf(type));
+}
+
+/// The global result that the devices' blocks of it are.
+static FailureOr<TensorRef> assembleResult(func::FuncOp function, unsigned i,
+                                           ArrayRef<RankTensors> results,
+                                           const Mesh &mesh) {
+  Type type = function.getResultTypes()[i];
+  Sharding sharding =
+      shardingOf(dist::getResultSharding(function, i), type, mesh);
+  SmallVector<int64_t> shape = globalShapeOf(
+      function.getResultAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
+  RankTensors blocks;
+  for (const RankTensors &device : results)
+    blocks.push_back(device[i]);
+  llvm::Expected<TensorRef> whole =
+      assembleTensor(blocks, sharding, mesh, shape);
+  if (whole)
+    return *whole;
+  return function.emitError("result ")
+         << i << ": " << llvm::toString(whole.takeError());
+}
+
+/// Puts results in the place of the arguments that were donated to them, on
+/// each device with its padding.
+static void donate(func::FuncOp function, std::vector<RankTensors> &arguments,
+                   ArrayRef<RankTensors> results) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto result =
+            function.getArgAttrOfType<IntegerAttr>(i, DistDialect::kDonateAttr))
+      for (auto [device, values] : llvm::zip_equal(arguments, results))
+        device[i] = values[result.getInt()];
+}
+
+/// Runs a function several times.
 static FailureOr<std::vector<RankTensors>>
 interpretSteps(func::FuncOp function, std::vector<RankTensors> arguments,
                int64_t steps, Statistics *statistics) {
   FailureOr<std::vector<RankTensors>> results =
       interpret(function, arguments, statistics);
   for (int64_t step = 1; step < steps && succeeded(results); ++step) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto result = function.getArgAttrOfType<IntegerAttr>(
-              i, DistDialect::kDonateAttr))
-        for (auto [rank, values] : llvm::zip_equal(arguments, *results))
-          rank[i] = values[result.getInt()];
+    donate(function, arguments, *results);
     results = interpret(function, arguments, statistics);
   }
   return results;
@@ -82,20 +124,12 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
   FailureOr<Mesh> mesh = getMeshOf(function);
   if (failed(mesh))
     return failure();
-  int64_t numRanks = mesh->numDevices();
-  std::vector<RankTensors> arguments(numRanks);
+  std::vector<RankTensors> arguments(mesh->numDevices());
   for (auto [i, input] : llvm::enumerate(inputs)) {
-    Type type = function.getArgumentTypes()[i];
-    Sharding sharding =
-        shardingOf(dist::getSharding(function.getArgument(i)), type, *mesh);
-    SmallVector<int64_t> shape = globalShapeOf(
-        function.getArgAttr(i, DistDialect::kGlobalShapeAttr), type, sharding);
-    if (input->getShape() != ArrayRef(shape))
-      return function.emitError("expects argument ")
-             << i << " of global shape [" << shape << "] but got ["
-             << input->getShape() << "]";
-    RankTensors blocks = shardTensor(input, sharding, *mesh, shapeOf(type));
-    for (auto [rank, block] : llvm::zip_equal(arguments, blocks))
+    FailureOr<RankTensors> blocks = cutArgument(function, i, input, *mesh);
+    if (failed(blocks))
+      return failure();
+    for (auto [rank, block] : llvm::zip_equal(arguments, *blocks))
       rank.push_back(block);
   }
   FailureOr<std::vector<RankTensors>> results =
@@ -103,29 +137,104 @@ static FailureOr<RankTensors> interpretLocal(func::FuncOp function,
   if (failed(results))
     return failure();
   RankTensors assembled;
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    Sharding sharding =
-        shardingOf(dist::getResultSharding(function, i), type, *mesh);
-    SmallVector<int64_t> shape =
-        globalShapeOf(function.getResultAttr(i, DistDialect::kGlobalShapeAttr),
-                      type, sharding);
-    RankTensors blocks;
-    for (const RankTensors &rank : *results)
-      blocks.push_back(rank[i]);
-    llvm::Expected<TensorRef> whole =
-        assembleTensor(blocks, sharding, *mesh, shape);
-    if (!whole)
-      return function.emitError("result ")
-             << i << ": " << llvm::toString(whole.takeError());
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    FailureOr<TensorRef> whole = assembleResult(function, i, *results, *mesh);
+    if (failed(whole))
+      return failure();
     assembled.push_back(*whole);
   }
   return assembled;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipeline programs
+//===----------------------------------------------------------------------===//
+
+/// The blocks of the arguments of each pp rank's function, by device.
+static FailureOr<std::vector<std::vector<RankTensors>>>
+cutForStages(const PipelineProgram &program, ArrayRef<TensorRef> inputs,
+             const Mesh &mesh) {
+  std::vector<std::vector<RankTensors>> arguments;
+  for (func::FuncOp function : program.functions) {
+    std::vector<RankTensors> &byDevice =
+        arguments.emplace_back(mesh.numDevices());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      int64_t number = getArgumentNumber(function, i);
+      if (number >= static_cast<int64_t>(inputs.size()))
+        return function.emitError("expects argument ")
+               << i << " to be one of " << inputs.size()
+               << " of the reference but got dist.number " << number;
+      FailureOr<RankTensors> blocks =
+          cutArgument(function, i, inputs[number], mesh);
+      if (failed(blocks))
+        return failure();
+      for (auto [device, block] : llvm::zip_equal(byDevice, *blocks))
+        device.push_back(block);
+    }
+  }
+  return arguments;
+}
+
+/// The results by their number in the reference. Where several pp ranks have
+/// one, all of them must have the same.
+static FailureOr<RankTensors>
+assembleStages(const PipelineProgram &program,
+               ArrayRef<std::vector<RankTensors>> results, const Mesh &mesh) {
+  RankTensors assembled;
+  for (auto [rank, byDevice] : llvm::enumerate(results)) {
+    func::FuncOp function = program.functions[rank];
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto number = static_cast<size_t>(getResultNumber(function, i));
+      FailureOr<TensorRef> whole = assembleResult(function, i, byDevice, mesh);
+      if (failed(whole))
+        return failure();
+      if (assembled.size() <= number)
+        assembled.resize(number + 1);
+      if (assembled[number] && !assembled[number]->sameAs(**whole))
+        return function.emitError("expects the same result ")
+               << number << " of all pp ranks that have it, but it differs";
+      assembled[number] = *whole;
+    }
+  }
+  for (auto [number, tensor] : llvm::enumerate(assembled))
+    if (!tensor)
+      return func::FuncOp(program.functions.front())
+                 .emitError("expects some pp rank to have result ")
+             << number << " but none has";
+  return assembled;
+}
+
+/// Runs all functions of a pipeline program.
+static FailureOr<RankTensors> interpretStages(func::FuncOp function,
+                                              ArrayRef<TensorRef> inputs,
+                                              Statistics *statistics,
+                                              int64_t steps) {
+  FailureOr<Mesh> whole = getMeshOf(function);
+  FailureOr<PipelineProgram> program = readPipelineProgram(function);
+  if (failed(whole) || failed(program))
+    return failure();
+  Mesh mesh = whole->withoutStages();
+  auto arguments = cutForStages(*program, inputs, mesh);
+  if (failed(arguments))
+    return failure();
+  auto results = interpretPipeline(*program, *arguments, statistics);
+  for (int64_t step = 1; step < steps && succeeded(results); ++step) {
+    for (auto [stage, before, after] :
+         llvm::zip_equal(program->functions, *arguments, *results))
+      donate(stage, before, after);
+    results = interpretPipeline(*program, *arguments, statistics);
+  }
+  if (failed(results))
+    return failure();
+  return assembleStages(*program, *results, mesh);
 }
 
 FailureOr<RankTensors> interp::interpretGlobal(func::FuncOp function,
                                                ArrayRef<TensorRef> inputs,
                                                Statistics *statistics,
                                                int64_t steps) {
+  if (isPipelineFunction(function))
+    return interpretStages(function, inputs, statistics, steps);
   if (inputs.size() != function.getNumArguments())
     return function.emitError("expects ")
            << inputs.size() << " arguments but got "

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Action.h"
 #include "tessera/Interpreter/Tensor.h"
+#include "tessera/Stages/PipelineProgram.h"
 #include "llvm/ADT/MapVector.h"
 #include <string>
 
@@ -56,6 +57,17 @@ public:
 mlir::FailureOr<std::vector<RankTensors>>
 interpret(mlir::func::FuncOp function, llvm::ArrayRef<RankTensors> arguments,
           Statistics *statistics = nullptr);
+
+/// Runs a pipeline program on all pp ranks, in turns: each goes on until it
+/// needs a value that another one has not sent. `arguments[p][r][i]` is
+/// argument i of pp rank p's function on its device r, numbered on the mesh
+/// without the stage axis; results come alike. Of statistics the pp rank with
+/// the most bytes counts, by kind; values that cross pp ranks are "send" and
+/// "exchange". Failure, with an error, as for interpret().
+mlir::FailureOr<std::vector<std::vector<RankTensors>>>
+interpretPipeline(const PipelineProgram &program,
+                  llvm::ArrayRef<std::vector<RankTensors>> arguments,
+                  Statistics *statistics = nullptr);
 
 } // namespace tessera::interp
 

@@ -26,8 +26,10 @@ mlir::FailureOr<Mesh> getMeshOf(mlir::func::FuncOp function);
 /// its results assembled by their `dist.sharding` and `dist.global_shape`;
 /// those without are copies. Any other runs on one rank. With several steps it
 /// runs as often, what is donated (`dist.donate`) with what took its place on
-/// each rank; the results are the last. Failure, with an error: see `interpret`
-/// and `assembleTensor`.
+/// each rank; the results are the last. Of a function with `dist.pp_rank` all
+/// functions of its program run; a result that several pp ranks have must be
+/// the same on all. Failure, with an error: see `interpret`,
+/// `readPipelineProgram` and `assembleTensor`.
 mlir::FailureOr<RankTensors> interpretGlobal(mlir::func::FuncOp function,
                                              llvm::ArrayRef<TensorRef> inputs,
                                              Statistics *statistics = nullptr,

@@ -648,6 +648,108 @@ func.func @twice(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   return %0 : tensor<4x2xf32>
 }
 // -----
+// Pipelines.
+func.func @paths() {
+  // expected-error @+1 {{(C1) expects paths of one length over pp ranks that are numbered from 0 but got}}
+  dist.pipeline paths [[0, 2]] micro_batches 2 batch() list "" : () -> () {}
+  return
+}
+// -----
+func.func @paths() {
+  // expected-error @+1 {{(C1) expects micro-batches that 2 paths divide but got 3}}
+  dist.pipeline paths [[0, 1], [1, 0]] micro_batches 3 batch() list "" : () -> () {}
+  return
+}
+// -----
+func.func @batch(%t: tensor<3x4xi32>) {
+  // expected-error @+1 {{(C3) expects batch operand 0 to have 2 micro-batches in its first dimension but got 'tensor<3x4xi32>'}}
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "" : (tensor<3x4xi32>) -> () {}
+  return
+}
+// -----
+func.func @tasks() {
+  // expected-error @+1 {{(C2) expects tasks F, F and BW, or F, B and W of chunk 0}}
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
+    dist.task BW 0 () { dist.task_yield }
+  }
+  return
+}
+// -----
+func.func @twice() {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
+    dist.task F 0 () { dist.task_yield }
+    // expected-error @+1 {{(C2) expects one task of a kind and chunk but got another F 0}}
+    dist.task F 0 () { dist.task_yield }
+  }
+  return
+}
+// -----
+func.func @source(%t: tensor<2x4xf32>) {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "" : (tensor<2x4xf32>) -> () {
+    // expected-error @+1 {{(C2) expects no argument of F 0 in a task F}}
+    dist.task F 0 (%x = F 0 : tensor<4xf32>) { dist.task_yield keep(%x : tensor<4xf32>) }
+  }
+  return
+}
+// -----
+func.func @source(%t: tensor<2x4xf32>) {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "" : (tensor<2x4xf32>) -> () {
+    // expected-error @+1 {{(C3) expects argument 0 of type 'tensor<4xf32>', that of batch 0, but got 'tensor<2xf32>'}}
+    dist.task F 0 (%x = batch 0 : tensor<2xf32>) { dist.task_yield keep(%x : tensor<2xf32>) }
+  }
+  return
+}
+// -----
+func.func @source() {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
+    dist.task F 0 (%x = recv 0 : tensor<2xf32>) { dist.task_yield keep(%x : tensor<2xf32>) }
+    // expected-error @+1 {{(C3) expects argument 0 to be one of 1 values but got F 1}}
+    dist.task BW 0 (%x = F 1 : tensor<2xf32>) { dist.task_yield }
+  }
+  return
+}
+// -----
+func.func @results() {
+  // expected-error @+1 {{(C4) expects result 0 to be added to or stored to but got neither}}
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> tensor<f32> {
+    dist.task F 0 () { dist.task_yield }
+  }
+  return
+}
+// -----
+func.func @results(%x: tensor<f32>) {
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> tensor<2xf32> {
+    // expected-error @+1 {{(C4) expects a value of type 'tensor<2xf32>' for result 0 but got 'tensor<f32>'}}
+    dist.task F 0 () { dist.task_yield add [0](%x : tensor<f32>) }
+  }
+  return
+}
+// -----
+func.func @weights(%x: tensor<f32>) {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
+    dist.task F 0 () { dist.task_yield }
+    dist.task B 0 () { dist.task_yield }
+    // expected-error @+1 {{(C2) expects a task W to send nothing but got 1 values}}
+    dist.task W 0 () { dist.task_yield send(%x : tensor<f32>) }
+  }
+  return
+}
+// -----
+func.func @exchange(%x: tensor<f32>) {
+  // expected-error @+1 {{(C1) expects two or more ascending pp ranks among which those of 'from' are but got from [0, 2] among [0, 1]}}
+  %0:2 = dist.exchange (%x) from [0, 2] among [0, 1] : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+// -----
+func.func @exchange(%x: tensor<f32>) {
+  // expected-error @+1 {{(C2) expects a result for each of 2 values but got 1}}
+  %0 = dist.exchange (%x) from [0, 1] among [0, 1] : (tensor<f32>) -> tensor<f32>
+  return
+}
+// -----
+// expected-error @+1 {{dist.pp_rank: expects an integer of at least 0 but got -1 : i64}}
+func.func @rank() attributes {dist.local, dist.pp_rank = -1 : i64} { return }
+// -----
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @target(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{(C3)}}

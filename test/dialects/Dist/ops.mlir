@@ -136,3 +136,26 @@ module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batch
     groups = "*.gamma:decay=0;w?:lr=0.5">} {}
 // CHECK: module @defaults attributes {dist.plan = #dist.plan<>}
 module @defaults attributes {dist.plan = #dist.plan<>} {}
+
+// One pp rank's share of a pipeline of two stages.
+// CHECK-LABEL: func.func @first_stage
+// CHECK: dist.pipeline paths {{\[\[}}0, 1]] micro_batches 2 batch(%{{.*}}) list "F0.0 sA0.0 F0.1 sA0.1 rG0.0 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>) {
+// CHECK:   dist.task F 0 (%[[X:.*]] = batch 0 : tensor<4xf32>) {
+// CHECK:     dist.task_yield send(%{{.*}} : tensor<4xf32>) keep(%[[X]] : tensor<4xf32>) store [1](%{{.*}} : tensor<4xf32>)
+// CHECK:   dist.task BW 0 (%{{.*}} = recv 0 : tensor<4xf32>, %{{.*}} = F 0 : tensor<4xf32>) {
+// CHECK:     dist.task_yield add [0](%{{.*}} : tensor<4xf32>)
+// CHECK: dist.exchange(%{{.*}}) from [0, 1] among [0, 1] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+func.func @first_stage(%t: tensor<2x4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>) {
+  %r:2 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 sA0.1 rG0.0 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>) {
+    dist.task F 0 (%x = batch 0 : tensor<4xf32>) {
+      %y = arith.mulf %x, %w : tensor<4xf32>
+      dist.task_yield send(%y : tensor<4xf32>) keep(%x : tensor<4xf32>) store [1](%y : tensor<4xf32>)
+    }
+    dist.task BW 0 (%g = recv 0 : tensor<4xf32>, %x = F 0 : tensor<4xf32>) {
+      %dw = arith.mulf %g, %x : tensor<4xf32>
+      dist.task_yield add [0](%dw : tensor<4xf32>)
+    }
+  }
+  %e:2 = dist.exchange (%r#0) from [0, 1] among [0, 1] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %e#0, %r#1 : tensor<4xf32>, tensor<2x4xf32>
+}

@@ -1,0 +1,72 @@
+//===- PipelineProgram.h - The functions of all pp ranks --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A pipeline program has a function for each coordinate of the stage axis, a pp
+// rank, with one dist.pipeline each. Here they are read as one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_STAGES_PIPELINEPROGRAM_H
+#define TESSERA_STAGES_PIPELINEPROGRAM_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Schedule/Schedule.h"
+
+namespace tessera {
+
+/// The functions of one program, and the schedule that they run.
+struct PipelineProgram {
+  /// By pp rank.
+  llvm::SmallVector<mlir::func::FuncOp> functions;
+  /// The dist.pipeline of each.
+  llvm::SmallVector<dist::PipelineOp> pipelines;
+  schedule::ScheduleProblem problem;
+  schedule::Schedule schedule;
+
+  int64_t getNumRanks() const { return functions.size(); }
+  /// The task that a stage runs, for a path of its micro-batches; null if the
+  /// chunk has none of the kind.
+  dist::TaskOp getTask(dist::TaskKind kind, schedule::Slot slot) const {
+    dist::PipelineOp pipeline = pipelines[slot.rank];
+    return pipeline.getTask(kind, slot.chunk);
+  }
+};
+
+/// True if the function is that of one pp rank.
+bool isPipelineFunction(mlir::func::FuncOp function);
+
+/// The program that a function with `dist.pp_rank` belongs to: those of its
+/// module with the same `dist.reference`. Failure, with an error that names pp
+/// rank, task or value, unless
+///  * there is a function for each coordinate of the stage axis, with one
+///    dist.pipeline of equal paths and micro-batches in its body;
+///  * their lists are a schedule that verify() accepts, and each action has its
+///    task;
+///  * what a task receives is what the neighbouring stage sends, type by type;
+///  * exchanges meet, with equal members and fitting types;
+///  * each argument and result has a `dist.number`, with one type on all ranks.
+mlir::FailureOr<PipelineProgram>
+readPipelineProgram(mlir::func::FuncOp function);
+
+/// The ops of a pipeline function's body in which pp ranks meet, in order:
+/// dist.pipeline and dist.exchange.
+llvm::SmallVector<mlir::Operation *> getMeetings(mlir::func::FuncOp function);
+
+/// The pp ranks that meet in such an op.
+llvm::SmallVector<int64_t> getMembers(mlir::Operation *meeting);
+
+/// True if the ops that the members have come to, by pp rank, are one meeting:
+/// pipelines, or exchanges with the same values of the same members.
+bool isOneMeeting(llvm::ArrayRef<mlir::Operation *> byRank,
+                  llvm::ArrayRef<int64_t> members);
+
+/// The number of an argument or result in the reference.
+int64_t getArgumentNumber(mlir::func::FuncOp function, unsigned argument);
+int64_t getResultNumber(mlir::func::FuncOp function, unsigned result);
+
+} // namespace tessera
+
+#endif // TESSERA_STAGES_PIPELINEPROGRAM_H
