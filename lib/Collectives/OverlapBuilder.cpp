@@ -40,6 +40,8 @@ dist::WaitOp tessera::findWait(dist::StartOp start) {
 int64_t tessera::getNumRuns(Operation *op) {
   if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
     return accumulate.getCount();
+  if (auto pipeline = dyn_cast<dist::PipelineOp>(op))
+    return pipeline.getMicroBatches() / pipeline.getPaths().size();
   auto loop = dyn_cast<scf::ForOp>(op);
   APInt low, high, step;
   if (!loop || loop->hasAttr(rt::RTDialect::kWhileAttr) ||

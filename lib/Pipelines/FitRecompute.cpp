@@ -102,6 +102,12 @@ void FitRecomputePass::runOnOperation() {
       dist::DistDialect::kPlanAttr);
   SelectRecomputePassOptions options;
   if (plan && plan.getPlan().recompute == Recompute::Auto) {
+    if (plan.getPlan().pp > 1) {
+      getOperation().emitError(
+          "recompute: expects none, selective or full with "
+          "pipeline stages but got auto");
+      return signalPassFailure();
+    }
     FailureOr<int64_t> kept = findKeptBytes(plan.getPlan().recomputeBytes);
     if (failed(kept))
       return signalPassFailure();

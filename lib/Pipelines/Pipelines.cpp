@@ -20,6 +20,7 @@
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
+#include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Validation/Passes.h"
 #include "tessera/Validation/VerifyPartition.h"
@@ -120,10 +121,12 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   fusion.sharedBytes = options.sharedBytes;
   pm.addPass(createFuseCollectivesPass(fusion));
   addRecompute(pm, options);
+  pm.addPass(createSplitStagesPass());
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   pm.addPass(createVerifyLocalPass());
   pm.addPass(createVerifyPartitionPass(reference));
+  pm.addPass(createCheckPipelinesPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
   reportAt(Phase::Partition, pm, options);
   if (options.keepReference)

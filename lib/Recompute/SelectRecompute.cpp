@@ -17,6 +17,7 @@
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
 #include "tessera/Interfaces/WorkTime.h"
+#include "tessera/Recompute/ModelBlocks.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
 #include "tessera/Support/PlanFields.h"
@@ -56,7 +57,6 @@ public:
 
 private:
   void buildProblem();
-  void findStages();
   bool isRepeatable(Operation *op) const;
   bool leavesStage(Value value) const;
   FailureOr<RecomputeChoice> choose() const;
@@ -83,54 +83,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Stages of the model
 //===----------------------------------------------------------------------===//
-
-/// The parameter that a value is, or was made of by ops of one operand.
-static StringRef getParameterName(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (def->getNumOperands() != 1)
-      return "";
-    value = def->getOperand(0);
-  }
-  auto argument = cast<BlockArgument>(value);
-  auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  if (!func)
-    return "";
-  auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                nn::NNDialect::kParamAttr);
-  return name ? name.getValue() : "";
-}
-
-/// Of "blocks.3.attn.wq" the part "blocks.3", up to the first number; empty if
-/// there is none.
-static StringRef getStageName(StringRef parameter) {
-  size_t end = 0;
-  while (end < parameter.size()) {
-    size_t dot = std::min(parameter.find('.', end), parameter.size());
-    unsigned number;
-    if (!parameter.slice(end, dot).getAsInteger(10, number))
-      return parameter.take_front(dot);
-    end = dot + 1;
-  }
-  return "";
-}
-
-/// A stage begins with the first op that uses a parameter of another one.
-void BlockRecompute::findStages() {
-  StringRef current;
-  unsigned stage = 0, last = 0;
-  for (Operation &op : block) {
-    if (&op == firstBackward)
-      break;
-    for (Value operand : op.getOperands()) {
-      StringRef parameter = getParameterName(operand);
-      if (parameter.empty() || getStageName(parameter) == current)
-        continue;
-      current = getStageName(parameter);
-      stage = current.empty() ? 0 : ++last;
-    }
-    stages.push_back(stage);
-  }
-}
 
 /// True if another stage of the forward uses the value.
 bool BlockRecompute::leavesStage(Value value) const {
@@ -209,7 +161,7 @@ static int64_t getTime(Operation *op) {
 }
 
 void BlockRecompute::buildProblem() {
-  findStages();
+  stages = numberModelBlocks(block, firstBackward);
   for (Operation &op : block) {
     if (&op == firstBackward)
       break;
@@ -345,14 +297,6 @@ std::pair<int64_t, int64_t> BlockRecompute::getRange() {
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
-
-/// The first op of a block that was built for gradients.
-static Operation *findBackward(Block &block) {
-  for (Operation &op : block)
-    if (op.hasAttr(dist::DistDialect::kBackwardAttr))
-      return &op;
-  return nullptr;
-}
 
 /// Calls `visit` for each block with gradients and the first op of its
 /// backward.

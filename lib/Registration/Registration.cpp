@@ -29,6 +29,7 @@
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Recompute/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
+#include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Validation/Passes.h"
 
@@ -51,6 +52,7 @@ void tessera::registerPasses() {
   registerCollectivesPasses();
   registerValidationPasses();
   registerRecomputePasses();
+  registerStagesPasses();
   registerCodegenPasses();
   registerSplitReductionsPasses();
   registerFusionPasses();

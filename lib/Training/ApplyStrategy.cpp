@@ -313,6 +313,8 @@ struct ApplyStrategyPass
       return module.emitError() << "strategy '" << print(plan)
                                 << "' expects a mesh, given as mesh=dp=2,tp=2 "
                                    "or as a dist.mesh in the program";
+    if (givenMesh && plan.pp)
+      givenMesh->stageAxis = givenMesh->find("pp");
     FailureOr<dist::MeshOp> meshOp = givenMesh
                                          ? getOrCreateMesh(module, *givenMesh)
                                          : dist::getOnlyMesh(module);
@@ -321,6 +323,10 @@ struct ApplyStrategyPass
     Mesh plain = meshOp->getMesh().toMesh();
     if (llvm::Error error = checkStrategy(plan, plain))
       return module.emitError(llvm::toString(std::move(error)));
+    if (plan.pp && !plain.stageAxis)
+      return module.emitError("strategy 'pp' expects a mesh with stage \"pp\" "
+                              "but got ")
+             << meshOp->getMesh();
     if (plan.isNone())
       return success();
 

@@ -68,7 +68,9 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       return createStringError("expects each item of a strategy once but got " +
                                quoted(name) + " twice");
     seen.push_back(name);
-    if (part == "dp")
+    if (part == "pp")
+      strategy.pp = true;
+    else if (part == "dp")
       strategy.dp = true;
     else if (part == "tp")
       strategy.tp = true;
@@ -79,7 +81,7 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.zero = part[5] - '0';
     else
       return createStringError(
-          "expects dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
+          "expects pp, dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
           quoted(part));
   }
   return strategy;
@@ -99,6 +101,7 @@ std::string tessera::print(const Strategy &strategy) {
     if (isUsed)
       text += (text.empty() ? "" : ",") + part;
   };
+  add(strategy.pp, "pp");
   add(strategy.dp, "dp");
   add(strategy.tp, "tp");
   add(strategy.sp, "sp");
@@ -110,6 +113,7 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
   if (strategy.isNone())
     return Error::success();
   const std::tuple<std::string, bool, StringRef> needs[] = {
+      {"pp", strategy.pp, "pp"},
       {"dp", strategy.dp, "dp"},
       {"tp", strategy.tp, "tp"},
       {"sp", strategy.sp, "tp"},
@@ -121,6 +125,7 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
                                " but got mesh " + quoted(print(mesh)));
   for (size_t i = 0; i < mesh.names.size(); ++i) {
     bool used =
+        (mesh.names[i] == "pp" && strategy.pp) ||
         (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
         (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
     if (!used && mesh.sizes[i] > 1)

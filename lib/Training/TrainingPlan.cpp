@@ -27,6 +27,7 @@ std::optional<Mesh> tessera::getMesh(const Plan &plan) {
 
 Strategy tessera::getStrategy(const Plan &plan) {
   Strategy strategy;
+  strategy.pp = plan.pp > 1;
   strategy.dp = plan.dp > 1;
   strategy.tp = plan.tp > 1;
   strategy.sp = plan.sp && plan.tp > 1;
@@ -40,6 +41,7 @@ void tessera::setLayout(Plan &plan, const Strategy &strategy,
     std::optional<unsigned> axis = mesh.find(name);
     return axis ? mesh.sizes[*axis] : 1;
   };
+  plan.pp = strategy.pp ? size("pp") : 1;
   plan.dp = strategy.dp ? size("dp") : 1;
   plan.tp = strategy.tp ? size("tp") : 1;
   plan.sp = strategy.tp && strategy.sp;
@@ -47,11 +49,6 @@ void tessera::setLayout(Plan &plan, const Strategy &strategy,
 }
 
 llvm::Error tessera::checkCompiled(const Plan &plan) {
-  if (plan.pp > 1)
-    return llvm::createStringError(
-        llvm::formatv("pp: expects 1 to be compiled, as programs have no "
-                      "pipeline stages yet, but got {0}",
-                      plan.pp));
   auto expects = [](llvm::StringRef name, llvm::StringRef what,
                     llvm::StringRef got) {
     return llvm::createStringError(name + ": expects " + what +

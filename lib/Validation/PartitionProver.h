@@ -145,6 +145,8 @@ private:
   /// Of the result, if `op` does nothing but change padding.
   std::optional<ShardState> resize(mlir::Operation *op);
   bool visitAccumulate(dist::AccumulateOp op);
+  std::optional<unsigned> findYielded(dist::AccumulateOp target, int value,
+                                      unsigned first) const;
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
   bool visitAsSome(mlir::Operation *op,
                    llvm::function_ref<bool(mlir::Operation *)> visit);

@@ -114,6 +114,22 @@ bool PartitionProver::visitOffset(dist::AxisOffsetOp op) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
+/// The sum of the reference that adds up a value of its micro-batch: number
+/// `first` if that does, else the first that does. Their order does not matter.
+std::optional<unsigned> PartitionProver::findYielded(dist::AccumulateOp target,
+                                                     int value,
+                                                     unsigned first) const {
+  OperandRange yielded =
+      target.getBody().front().getTerminator()->getOperands();
+  auto isIt = [&](Value operand) { return reference.lookup(operand) == value; };
+  if (first < yielded.size() && isIt(yielded[first]))
+    return first;
+  auto it = llvm::find_if(yielded, isIt);
+  if (it == yielded.end())
+    return std::nullopt;
+  return std::distance(yielded.begin(), it);
+}
+
 /// The region on slices of the operands; sums of what it yields. `target` is
 /// null without a reference.
 bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
@@ -143,11 +159,12 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     if (!states.contains(value))
       return giveUp(yield, "an operand of unknown origin");
     ShardState state = states.find(value)->second;
-    Value wanted = target
-                       ? target.getBody().front().getTerminator()->getOperand(i)
-                       : Value();
-    if (wanted && state.value != reference.lookup(wanted)) {
-      verdict.reference = wanted.getLoc();
+    std::optional<unsigned> sum =
+        target ? findYielded(target, state.value, i) : std::nullopt;
+    if (target && !sum) {
+      if (i < target.getNumResults())
+        verdict.reference =
+            target.getBody().front().getTerminator()->getOperand(i).getLoc();
       return refute(yield, "operand " + Twine(i) +
                                " is another value than in the reference");
     }
@@ -160,7 +177,7 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
       if (dim.padding != PadContent::Zero)
         dim.padding = PadContent::Any;
     state.value = target
-                      ? reference.lookup(target.getResult(i))
+                      ? reference.lookup(target.getResult(*sum))
                       : reference.addValue(reference.getValue(state.value).type,
                                            op.getLoc());
     states[op.getResult(i)] = std::move(state);
@@ -179,7 +196,6 @@ bool PartitionProver::visitAccumulate(dist::AccumulateOp op) {
        reference.find(op->getName(), op->getOperands(), numbers)) {
     auto target = dyn_cast<dist::AccumulateOp>(reference.getOp(index).op);
     if (!target || target.getCount() != op.getCount() ||
-        target.getNumResults() != op.getNumResults() ||
         !active.insert(target).second)
       continue;
     llvm::scope_exit leave([&] { active.erase(target); });

@@ -19,6 +19,7 @@
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Stages/VerifyPipeline.h"
 #include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -342,11 +343,31 @@ bool prove(mlir::func::FuncOp original, mlir::func::FuncOp compiled,
            const Mesh &mesh, Progress &progress) {
   progress.at(
       [&](llvm::raw_ostream &os) { os << "proving @" << compiled.getName(); });
+  if (isPipelineFunction(compiled)) {
+    auto program = readPipelineProgram(compiled);
+    if (failed(program) || failed(verifyPipeline(*program, original)))
+      return false;
+    llvm::outs() << "  pipeline proven\n";
+    return true;
+  }
   PartitionVerdict verdict = verifyPartition(compiled, mesh, original);
   if (failed(verdict.report()))
     return false;
   llvm::outs() << "  partition proven\n";
   return true;
+}
+
+/// The function that `original` became; of a pipeline program that of pp rank
+/// 0. Null if there is none.
+mlir::func::FuncOp findCompiled(mlir::ModuleOp module,
+                                mlir::func::FuncOp original) {
+  auto reference =
+      mlir::FlatSymbolRefAttr::get(original.getContext(), original.getName());
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (isPipelineFunction(function) &&
+        function->getAttr(dist::DistDialect::kReferenceAttr) == reference)
+      return function;
+  return module.lookupSymbol<mlir::func::FuncOp>(original.getName());
 }
 
 /// Verifies one function with every seed and prints the worst of each output.
@@ -444,8 +465,7 @@ llvm::Expected<bool> compare(mlir::ModuleOp original,
     return compiled.takeError();
   bool good = true;
   for (mlir::func::FuncOp function : *functions) {
-    auto other =
-        (*compiled)->lookupSymbol<mlir::func::FuncOp>(function.getName());
+    mlir::func::FuncOp other = findCompiled(**compiled, function);
     if (!other)
       return llvm::createStringError("expects a function @" +
                                      function.getName() +

@@ -10,8 +10,14 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tessera/Validation/VerifyPartition.h"
 
 namespace tessera {
+
+/// `dist-check-pipelines` that proves against the functions in `reference`, by
+/// name.
+std::unique_ptr<mlir::Pass>
+createCheckPipelinesPass(std::shared_ptr<ReferenceProgram> reference);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -15,7 +15,8 @@ def CheckPipelinesPass : Pass<"dist-check-pipelines", "::mlir::ModuleOp"> {
   let description = [{
     Of each pipeline program: its functions are those of all pp ranks, their
     lists are a schedule that is complete and ends, boundaries have one type on
-    both sides, and exchanges meet. Changes nothing.
+    both sides, and exchanges meet. Where the reference is at hand, its functions
+    together are proven to compute it. Changes nothing.
 
     ```mlir
     // On pp rank 0: two backwards are received, but one is run.
@@ -23,6 +24,32 @@ def CheckPipelinesPass : Pass<"dist-check-pipelines", "::mlir::ModuleOp"> {
     ```
     is an error that names the rank and the action that is missing.
   }];
+}
+
+def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
+  let summary = "makes a pipeline program of a local one";
+  let description = [{
+    With a `dist.plan` of pp > 1. The micro-batch of each local function's
+    `dist.accumulate` is cut into stages at the blocks of the model; each pp rank
+    gets a function of its own, in which a `dist.pipeline` runs the tasks of its
+    stages by the plan's schedule. An op of the backward belongs to the last
+    stage that has all its operands; where the schedule has B and W apart,
+    matmuls and table gradients that reach only sums are W. What comes after the
+    micro-batches stays with its pp rank; scalars that all need are exchanged.
+
+    ```mlir
+    func.func @train_step(...) attributes {dist.local} {
+      %g:2 = dist.accumulate 8 (%tokens) : ...
+    ```
+    becomes, with pp = 2,
+    ```mlir
+    func.func @train_step_0(...) attributes {dist.local, dist.pp_rank = 0, dist.reference = @train_step} {
+      %g = dist.pipeline paths [[0, 1]] micro_batches 8 batch(%tokens) list "F0.0 sA0.0 ..." : ...
+    ```
+    and a `@train_step_1`.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect",
+                           "::mlir::arith::ArithDialect"];
 }
 
 #endif // TESSERA_STAGES_PASSES_TD

@@ -31,6 +31,8 @@ std::string print(const Mesh &mesh);
 /// What is sharded over the axes `dp` and `tp`. All off: the seeds of the
 /// program are used as they are.
 struct Strategy {
+  /// The layers over pp, in stages of a pipeline.
+  bool pp = false;
   /// Batch over dp.
   bool dp = false;
   /// Heads, ffn and vocabulary over tp.
@@ -40,13 +42,14 @@ struct Strategy {
   /// 1: optimizer state, 2: gradients too, 3: parameters too, over dp.
   int zero = 0;
 
-  bool isNone() const { return !dp && !tp && !sp && zero == 0; }
+  bool isNone() const { return !pp && !dp && !tp && !sp && zero == 0; }
   bool operator==(const Strategy &o) const {
-    return dp == o.dp && tp == o.tp && sp == o.sp && zero == o.zero;
+    return pp == o.pp && dp == o.dp && tp == o.tp && sp == o.sp &&
+           zero == o.zero;
   }
 };
 
-/// Parses a list of `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`, `none` or
+/// Parses a list of `pp`, `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`, `none` or
 /// the empty text stand for no strategy. Anything else is an error.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 

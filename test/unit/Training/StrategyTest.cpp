@@ -65,10 +65,12 @@ TEST(Strategy, strategy) {
 }
 
 TEST(Strategy, strategy_errors) {
-  EXPECT_EQ(strategyError("dp,ep"), "expects dp, tp, sp or zero=0 to zero=3 in "
-                                    "a strategy but got 'ep'");
-  EXPECT_EQ(strategyError("zero=4"), "expects dp, tp, sp or zero=0 to zero=3 "
-                                     "in a strategy but got 'zero=4'");
+  EXPECT_EQ(strategyError("dp,ep"),
+            "expects pp, dp, tp, sp or zero=0 to zero=3 in "
+            "a strategy but got 'ep'");
+  EXPECT_EQ(strategyError("zero=4"),
+            "expects pp, dp, tp, sp or zero=0 to zero=3 "
+            "in a strategy but got 'zero=4'");
   EXPECT_EQ(strategyError("dp,dp"),
             "expects each item of a strategy once but got 'dp' twice");
   EXPECT_EQ(strategyError("zero=1,zero=3"),

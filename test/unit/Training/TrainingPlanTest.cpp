@@ -71,8 +71,7 @@ TEST(TrainingPlan, what_is_not_compiled) {
   EXPECT_EQ(error("dp=2,tp=4,sp=true,zero=3,recompute=auto=10,optimizer=sgd,"
                   "precision=fp8,zero2-reduce=last,schedule=zb-h1"),
             "");
-  EXPECT_EQ(error("pp=4"), "pp: expects 1 to be compiled, as programs have no "
-                           "pipeline stages yet, but got 4");
+  EXPECT_EQ(error("pp=4,schedule=interleaved,vpp=2"), "");
   EXPECT_EQ(error("cp=2"), "cp: expects 1 to be compiled but got 2");
   EXPECT_EQ(error("offload=host"),
             "offload: expects none to be compiled but got host");

@@ -1,0 +1,280 @@
+//===- StageAssignment.cpp - Which stage each op belongs to ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The forward is cut at blocks of the model. An op of the backward belongs to
+// the last stage that has all its operands: gradients come down from later
+// stages, a value of the forward is in the stages from the one that makes it to
+// the last one that uses it, and a parameter in those that use it.
+//
+//     stage        0              1
+//     forward      x = f(t)       y = g(x, w), z = h(y, x)
+//     backward     dt = f'(dx)    dy, dx = h'(dz, y, x), dw = g'(dy, x)
+//
+// dw needs dy and x, which both stages have; stage 1 is the last one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageAssignment.h"
+#include "dialects/NN/NN.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/CostOpInterface.h"
+#include "tessera/Recompute/ModelBlocks.h"
+
+using namespace mlir;
+using namespace tessera;
+
+StageAssignment::StageAssignment(dist::AccumulateOp op,
+                                 ArrayRef<int64_t> layers)
+    : body(op.getBody().front()), numStages(static_cast<int>(layers.size())) {
+  classify();
+  assignForward(layers);
+  assignBackward();
+  findWeightGrads();
+}
+
+int64_t StageAssignment::countBlocks(dist::AccumulateOp op) {
+  Block &body = op.getBody().front();
+  int64_t blocks = 0;
+  for (unsigned number : numberModelBlocks(body, findBackward(body)))
+    blocks = std::max<int64_t>(blocks, number);
+  return blocks;
+}
+
+/// The values of the body, or from outside, that an op uses, in its regions
+/// too.
+static void forEachUsed(Operation *op, llvm::function_ref<void(Value)> visit) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (inner == op ||
+          !op->isAncestor(operand.getParentBlock()->getParentOp()))
+        visit(operand);
+  });
+}
+
+void StageAssignment::classify() {
+  Operation *firstBackward = findBackward(body);
+  bool isBackward = false;
+  for (Operation &op : body.without_terminator()) {
+    isBackward |= &op == firstBackward;
+    bool usesInput = false, usesParameter = false, usesOps = false;
+    forEachUsed(&op, [&](Value value) {
+      Operation *def = value.getDefiningOp();
+      if (value.getParentBlock() != &body) {
+        usesParameter = true;
+        return;
+      }
+      OpClass kind = def ? getClass(def) : OpClass::Input;
+      // A constant is made of nothing, and goes with either.
+      bool isConstant = def && def->getNumOperands() == 0;
+      usesInput |= kind == OpClass::Input && !isConstant;
+      usesParameter |= kind == OpClass::Parameter;
+      usesOps |= kind == OpClass::Forward || kind == OpClass::Backward;
+    });
+    Entry &entry = entries[&op];
+    if (usesOps || (usesInput && usesParameter))
+      entry.kind = isBackward ? OpClass::Backward : OpClass::Forward;
+    else
+      entry.kind = usesParameter ? OpClass::Parameter : OpClass::Input;
+  }
+}
+
+void StageAssignment::assignForward(ArrayRef<int64_t> layers) {
+  std::vector<unsigned> numbers = numberModelBlocks(body, findBackward(body));
+  // The stage of each block.
+  SmallVector<int> stageOf;
+  for (auto [stage, count] : llvm::enumerate(layers))
+    stageOf.append(count, static_cast<int>(stage));
+  unsigned seen = 0;
+  for (auto [op, number] : llvm::zip(body, numbers)) {
+    seen = std::max(seen, number);
+    int stage = seen == 0 ? 0 : stageOf[seen - 1];
+    // What follows the last block.
+    if (number == 0 && seen == stageOf.size() && seen > 0)
+      stage = numStages - 1;
+    entries[&op].stage = stage;
+  }
+}
+
+/// The argument that a value is, or was made of by ops of one operand.
+static BlockArgument getRoot(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (def->getNumOperands() != 1)
+      return {};
+    value = def->getOperand(0);
+  }
+  return cast<BlockArgument>(value);
+}
+
+/// The parameter that a sum of gradients updates: the first that an op uses
+/// together with what tensors were made of the sum. Null for other sums.
+static BlockArgument findUpdated(Value sum) {
+  SmallVector<Value> open{sum};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  for (size_t i = 0; i < open.size(); ++i)
+    for (Operation *user : open[i].getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      for (Value operand : user->getOperands()) {
+        BlockArgument root = getRoot(operand);
+        auto func = dyn_cast_if_present<FunctionOpInterface>(
+            root ? root.getOwner()->getParentOp() : nullptr);
+        if (func &&
+            func.getArgAttr(root.getArgNumber(), nn::NNDialect::kParamAttr))
+          return root;
+      }
+      for (Value result : user->getResults())
+        if (auto type = dyn_cast<RankedTensorType>(result.getType());
+            type && type.getRank() > 0)
+          open.push_back(result);
+    }
+  return {};
+}
+
+/// The latest stage of ops whose results reach only sums: a parameter's
+/// gradients belong to its last stage, even where another one has their
+/// operands.
+llvm::DenseMap<Operation *, int>
+StageAssignment::findLimits(const llvm::DenseMap<Value, int> &last) const {
+  llvm::DenseMap<Value, int> stageOf;
+  for (auto [value, stage] : last)
+    if (value.getParentBlock() != &body)
+      if (BlockArgument root = getRoot(value)) {
+        int &latest = stageOf[root];
+        latest = std::max(latest, stage);
+      }
+  llvm::DenseMap<Operation *, int> limits;
+  auto limit = [&](Value value, int stage) {
+    Operation *def = value.getDefiningOp();
+    if (!def || getClass(def) != OpClass::Backward || !isTermOnly(def))
+      return;
+    auto [it, isNew] = limits.try_emplace(def, stage);
+    it->second = std::min(it->second, stage);
+  };
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (BlockArgument updated = findUpdated(body.getParentOp()->getResult(i)))
+      if (auto it = stageOf.find(updated); it != stageOf.end())
+        limit(value, it->second);
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (auto it = limits.find(&op); it != limits.end()) {
+      int stage = it->second;
+      for (Value operand : op.getOperands())
+        limit(operand, stage);
+    }
+  return limits;
+}
+
+void StageAssignment::assignBackward() {
+  // The last stage whose forward uses a value; of parameters also what it is
+  // made of.
+  llvm::DenseMap<Value, int> last;
+  auto use = [&](auto &self, Value value, int stage) -> void {
+    int &latest = last[value];
+    latest = std::max(latest, stage);
+    Operation *def = value.getDefiningOp();
+    if (def && def->getBlock() == &body && getClass(def) == OpClass::Parameter)
+      forEachUsed(def, [&](Value inner) { self(self, inner, stage); });
+  };
+  for (Operation &op : body.without_terminator())
+    if (getClass(&op) == OpClass::Forward)
+      forEachUsed(&op, [&](Value value) { use(use, value, getStage(&op)); });
+  // The last stage that has a value.
+  auto find = [&](auto &self, Value value) -> int {
+    int stage = numStages - 1;
+    if (auto it = last.find(value); it != last.end())
+      stage = it->second;
+    Operation *def = value.getDefiningOp();
+    if (!def || def->getBlock() != &body)
+      return stage;
+    switch (getClass(def)) {
+    case OpClass::Backward:
+      return getStage(def);
+    case OpClass::Forward:
+      return last.count(value) ? std::max(stage, getStage(def)) : getStage(def);
+    case OpClass::Parameter:
+      forEachUsed(def, [&](Value inner) {
+        stage = std::min(stage, self(self, inner));
+      });
+      return stage;
+    case OpClass::Input:
+      return numStages - 1;
+    }
+    return stage;
+  };
+  llvm::DenseMap<Operation *, int> limits = findLimits(last);
+  for (Operation &op : body.without_terminator()) {
+    if (getClass(&op) != OpClass::Backward)
+      continue;
+    int stage = numStages - 1;
+    if (auto it = limits.find(&op); it != limits.end())
+      stage = it->second;
+    forEachUsed(
+        &op, [&](Value value) { stage = std::min(stage, find(find, value)); });
+    entries[&op].stage = stage;
+  }
+}
+
+/// An addition of the body.
+static bool isAddition(Operation *op, Block &body) {
+  return isa_and_present<arith::AddFOp, arith::AddIOp>(op) &&
+         op->getBlock() == &body;
+}
+
+SmallVector<Value>
+StageAssignment::getTerms(Value yielded,
+                          llvm::SmallPtrSetImpl<Operation *> &additions) const {
+  auto isApart = [&](Operation *op) {
+    Operation *left = op->getOperand(0).getDefiningOp();
+    Operation *right = op->getOperand(1).getDefiningOp();
+    return left && right && getClass(left) == OpClass::Backward &&
+           getClass(right) == OpClass::Backward &&
+           getStage(left) != getStage(right);
+  };
+  SmallVector<Value> terms, open{yielded};
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *def = value.getDefiningOp();
+    if (!isAddition(def, body) || !value.hasOneUse() || !isApart(def)) {
+      terms.push_back(value);
+      continue;
+    }
+    additions.insert(def);
+    open.push_back(def->getOperand(1));
+    open.push_back(def->getOperand(0));
+  }
+  return terms;
+}
+
+/// True if the op's results reach only sums, by additions and by ops of one
+/// operand, as casts and scatters.
+bool StageAssignment::isTermOnly(Operation *op) const {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    bool passesOn = isAddition(user, body) || user->getNumOperands() == 1;
+    return isa<dist::YieldOp>(user) || (passesOn && isTermOnly(user));
+  });
+}
+
+void StageAssignment::findWeightGrads() {
+  auto mayBe = [&](Operation *op) {
+    return getClass(op) == OpClass::Backward && !op->use_empty();
+  };
+  for (Operation &op : body.without_terminator()) {
+    if (!mayBe(&op) || !isTermOnly(&op))
+      continue;
+    CostKind cost = getOpCost(&op).kind;
+    bool isProduct = cost == CostKind::Matmul || cost == CostKind::Embedding;
+    // What follows one, of the same stage.
+    bool follows = llvm::any_of(op.getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return def && isWeightGrad(def) && getStage(def) == getStage(&op);
+    });
+    entries[&op].isWeightGrad = isProduct || follows;
+  }
+  // What only they need.
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (mayBe(&op) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return isWeightGrad(user) && getStage(user) == getStage(&op);
+        }))
+      entries[&op].isWeightGrad = true;
+}
