@@ -73,7 +73,7 @@ LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << "\" with m >= 1 and k >= 2 but got (" << preSize
                        << ")" << size;
   if (preSize > kMaxDevices / size)
-    return emitError() << "(C1) expects a part of axis \"" << name
+    return emitError() << "(C1) expects a sub-axis of axis \"" << name
                        << "\" of at most " << kMaxDevices
                        << " devices but got (" << preSize << ")" << size;
   return success();

@@ -4,7 +4,7 @@
 dist.mesh @mesh ["pp"=2, "dp"=2] stage "pp"
 func.func @first(%t: tensor<2x4xf32> {dist.number = 0 : i64}) -> (tensor<4xf32> {dist.number = 0 : i64})
     attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
-  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 sA0.1 rG0.0 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> tensor<4xf32> {
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 rG0.0 sA0.1 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> tensor<4xf32> {
     dist.task F 0 (%x = batch 0 : tensor<4xf32>) {
       dist.task_yield send(%x : tensor<4xf32>)
     }
@@ -90,7 +90,7 @@ func.func @f() attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = 
 
 dist.mesh @mesh ["pp"=1] stage "pp"
 func.func @f() attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
-  // expected-error @+1 {{pp rank 0: expects a task BW 0 for the actions of its list but got none}}
+  // expected-error @+1 {{pp rank 0: expects a task B 0 to be in its list but it is not}}
   dist.pipeline paths [[0]] micro_batches 1 batch() list "F0.0 BW0.0" : () -> () {
     dist.task F 0 () { dist.task_yield }
     dist.task B 0 () { dist.task_yield }

@@ -57,11 +57,11 @@ dist.mesh @mesh ["x"=4]
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(2)1}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (9223372036854775807)2}}
+// expected-error @+1 {{(C1) expects a sub-axis of axis "x" of at most 1048576 devices but got (9223372036854775807)2}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(9223372036854775807)2}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
-// expected-error @+1 {{(C4) expects a proper sub-axis that divides axis "x" of size 4 but got (4611686018427387904)4}}
+// expected-error @+1 {{(C1) expects a sub-axis of axis "x" of at most 1048576 devices but got (4611686018427387904)4}}
 func.func @f(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(4611686018427387904)4}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=4]
@@ -758,5 +758,5 @@ func.func @target(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 // -----
 dist.mesh @mesh ["x"=8]
-// expected-error @+1 {{(C1) expects a part of axis "x" of at most 1048576 devices but got (1099511627776)1099511627776}}
+// expected-error @+1 {{(C1) expects a sub-axis of axis "x" of at most 1048576 devices but got (1099511627776)1099511627776}}
 func.func @part(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1099511627776)1099511627776, "x":(1)2}]>}) { return }
