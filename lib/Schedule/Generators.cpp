@@ -27,6 +27,15 @@ bool tessera::schedule::splitsBackward(ScheduleKind kind) {
   return kind >= ScheduleKind::ZeroBubbleH1;
 }
 
+std::vector<int> tessera::schedule::interleavedRounds(int ranks,
+                                                      int microBatches) {
+  int rounds = std::max(1, microBatches / ranks);
+  std::vector<int> sizes(rounds, microBatches / rounds);
+  for (int i = 0; i < microBatches % rounds; ++i)
+    ++sizes[i];
+  return sizes;
+}
+
 /// What a kind asks of the numbers beyond ScheduleProblem::check().
 static llvm::Error checkKind(ScheduleKind kind,
                              const ScheduleProblem &problem) {
@@ -37,8 +46,6 @@ static llvm::Error checkKind(ScheduleKind kind,
                                    std::to_string(m) + " micro-batches on " +
                                    std::to_string(p) + " stages");
   };
-  if (kind == ScheduleKind::Interleaved && m % p)
-    return micro("micro-batches to be a multiple of the stages");
   if (kind == ScheduleKind::ZeroBubbleV && m < 2 * p)
     return micro("at least two micro-batches a stage");
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
@@ -104,28 +111,35 @@ Schedule makeOneFOneB(const ScheduleProblem &problem) {
   return schedule;
 }
 
-/// The k-th forward of a rank is of group k / (p v): p micro-batches, which go
-/// through the first chunk, then all through the second, and so on. Backwards
-/// go through the chunks from the last to the first.
+/// The micro-batches of a round go through the first chunk, then all through
+/// the second, and so on; backwards go through the chunks from the last to the
+/// first. A rank begins with as many forwards as let the first backward come
+/// back to it without waiting, then does a forward and a backward in turn.
+/// Larger rounds come first: a larger round later would need more forwards
+/// ahead than the first one left, and deadlock.
 Schedule makeInterleaved(const ScheduleProblem &problem) {
   int p = problem.ranks, v = problem.chunks, m = problem.microBatches;
-  int total = m * v;
-  auto action = [&](ActionKind kind, int k) {
-    int chunk = k % (p * v) / p;
-    if (kind == ActionKind::Backward)
-      chunk = v - 1 - chunk;
-    return Action{kind, chunk, k / (p * v) * p + k % p};
-  };
+  std::vector<int> rounds = interleavedRounds(p, m);
+  std::vector<Action> forwards, backwards;
+  int firstOfRound = 0;
+  for (int size : rounds) {
+    for (int chunk = 0; chunk < v; ++chunk)
+      for (int i = firstOfRound; i < firstOfRound + size; ++i) {
+        forwards.push_back({ActionKind::Forward, chunk, i});
+        backwards.push_back({ActionKind::Backward, v - 1 - chunk, i});
+      }
+    firstOfRound += size;
+  }
+  size_t total = forwards.size();
   Schedule schedule;
   for (int rank = 0; rank < p; ++rank) {
-    int warmUp = std::min(total, 2 * (p - rank - 1) + (v - 1) * p);
-    std::vector<Action> actions;
-    for (int k = 0; k < warmUp; ++k)
-      actions.push_back(action(ActionKind::Forward, k));
-    for (int k = 0; k < total; ++k) {
+    size_t warmUp =
+        std::min<size_t>(total, 2 * (p - rank - 1) + (v - 1) * rounds.front());
+    std::vector<Action> actions(forwards.begin(), forwards.begin() + warmUp);
+    for (size_t k = 0; k < total; ++k) {
       if (k + warmUp < total)
-        actions.push_back(action(ActionKind::Forward, k + warmUp));
-      actions.push_back(action(ActionKind::Backward, k));
+        actions.push_back(forwards[k + warmUp]);
+      actions.push_back(backwards[k]);
     }
     schedule.ranks.push_back(std::move(actions));
   }

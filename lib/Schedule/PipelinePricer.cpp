@@ -159,6 +159,9 @@ Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
   if (maxSteps == 0 || steps(m) <= maxSteps)
     return at(m);
 
+  if (kind == ScheduleKind::Interleaved && m % p)
+    return priceRounds(problem, times);
+
   // A line through two numbers of micro-batches, as far apart as time allows.
   int step = period(kind, p), start = steadyFrom(kind, p);
   int fewer = start + (m % step - start % step + step) % step;
@@ -171,6 +174,30 @@ Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
   if (more >= m)
     return at(m);
   return extrapolate(at(fewer), at(more), double(m - fewer) / (more - fewer));
+}
+
+/// Rounds of two sizes, as micro-batches that are no multiple of the ranks give
+/// them: a larger one hides more of the way from the last rank to the first, so
+/// the time is linear in the rounds of each size. Few rounds are run whole; of
+/// more, two smaller numbers give the slope, with the same mean size.
+Ends PipelinePricer::priceRounds(const ScheduleProblem &problem,
+                                 const PipelineTimes &times) {
+  constexpr int kFewer = 4, kMore = 8;
+  int p = problem.ranks, rounds = problem.microBatches / p;
+  auto at = [&](int microBatches) {
+    return simulate(ScheduleKind::Interleaved,
+                    withSizes(problem, p, microBatches), times, 1.0);
+  };
+  if (rounds <= kMore)
+    return at(problem.microBatches);
+  auto withRounds = [&](int count) {
+    double rest = double(problem.microBatches % p) * count / rounds;
+    int low = int(rest);
+    return extrapolate(at(count * p + low), at(count * p + low + 1),
+                       rest - low);
+  };
+  return extrapolate(withRounds(kFewer), withRounds(kMore),
+                     double(rounds - kFewer) / (kMore - kFewer));
 }
 
 /// Shorter pipelines with as many micro-batches a rank. What a schedule does is
@@ -244,15 +271,24 @@ liveAtLimit(ScheduleKind kind, const ScheduleProblem &problem, double kept) {
   return live;
 }
 
+/// A number of micro-batches with which the peak is that of `m`. It is reached
+/// at the latest when the steady state is; only all forwards before all
+/// backwards keeps every micro-batch.
+static int fewestWithPeak(ScheduleKind kind, int p, int m) {
+  if (kind == ScheduleKind::GPipe || m <= 4 * p)
+    return m;
+  if (kind != ScheduleKind::Interleaved)
+    return 4 * p + m % period(kind, p);
+  // Two rounds, the first as large: it is what the warm-up depends on.
+  int extra = interleavedRounds(p, m).front() - p;
+  return 2 * p + std::max(0, 2 * extra - 1);
+}
+
 const std::vector<std::vector<double>> &
 PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
                            double keptForWeightGrad) {
   int p = problem.ranks;
-  // The peak is reached at the latest when the steady state is; only all
-  // forwards before all backwards keeps every micro-batch.
-  int m = problem.microBatches, most = 4 * p + m % period(kind, p);
-  if (kind != ScheduleKind::GPipe && m > most)
-    m = most;
+  int m = fewestWithPeak(kind, p, problem.microBatches);
   int rounded = int(std::lround(keptForWeightGrad * kRatioSteps));
   auto [it, isNew] =
       live.try_emplace(Key{int(kind), p, problem.chunks, m, rounded});

@@ -133,10 +133,6 @@ static void checkSchedule(Error &errors, const Plan &l) {
   if (interleaved && l.pp == 1 && l.vpp > 1)
     addError(errors,
              formatv("vpp: expects 1 with one stage but got {0}", l.vpp));
-  if (interleaved && l.microBatches % l.pp)
-    addError(errors, formatv("schedule: interleaved expects a multiple of pp = "
-                             "{0} micro-batches but got {1}",
-                             l.pp, l.microBatches));
   if (l.schedule == ScheduleKind::DualPipe &&
       (l.pp % 2 || l.microBatches % 2 || l.microBatches < 2 * l.pp))
     addError(errors, formatv("schedule: dualpipe expects an even pp and an "
@@ -213,7 +209,7 @@ int64_t Plan::scatters() const {
   case Scatter::Each:
     return microBatches;
   case Scatter::Round:
-    return hasRounds() ? microBatches / pp : 1;
+    return hasRounds() ? std::max<int64_t>(1, microBatches / pp) : 1;
   case Scatter::Last:
     return 1;
   }

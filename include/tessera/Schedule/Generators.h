@@ -33,6 +33,11 @@ bool splitsBackward(ScheduleKind kind);
 llvm::Expected<ScheduleProblem> makeProblem(ScheduleKind kind, int ranks,
                                             int chunks, int microBatches);
 
+/// Micro-batches of each round of Interleaved: as many rounds as have at least
+/// `ranks` micro-batches, or one, of sizes that differ by at most one, the
+/// larger first.
+std::vector<int> interleavedRounds(int ranks, int microBatches);
+
 /// What the automatic schedulers know.
 struct AutoOptions {
   /// Seconds of one stage, the same on all ranks or, with several entries, of

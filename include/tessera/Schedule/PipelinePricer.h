@@ -47,6 +47,8 @@ private:
   CompiledSchedule::Ends priceScaled(ScheduleKind kind,
                                      const ScheduleProblem &problem,
                                      const PipelineTimes &times, double kept);
+  CompiledSchedule::Ends priceRounds(const ScheduleProblem &problem,
+                                     const PipelineTimes &times);
   bool canScale(ScheduleKind kind, const ScheduleProblem &problem,
                 const PipelineTimes &times) const;
   using Key = std::vector<int>;

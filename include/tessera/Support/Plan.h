@@ -48,8 +48,9 @@ enum class Scatter {
   Each,
   /// When all micro-batches of a round have gone back through a chunk of
   /// layers: one chunk's gradients are whole, and another's on their way. A
-  /// round are the pp micro-batches that the interleaved schedule sends through
-  /// a chunk one after the other, and all micro-batches otherwise.
+  /// round is the pp micro-batches (or a few more, if their number is no
+  /// multiple of pp) that the interleaved schedule sends through a chunk one
+  /// after the other, and all micro-batches otherwise.
   Round,
   /// Once per step, with ZeRO-1's memory.
   Last,
@@ -92,8 +93,8 @@ enum class ScheduleKind {
   /// One forward, one backward in turn; at most p - r micro-batches are alive
   /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
   OneFOneB,
-  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021); m must
-  /// be a multiple of p.
+  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021), in rounds
+  /// of at least p micro-batches where there are so many.
   Interleaved,
   /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;
   /// at most p, and 2p - 1, micro-batches alive.
@@ -261,8 +262,8 @@ struct Plan {
   /// Chunks of layers that the stages have together: pp x vpp, and two for each
   /// stage of a pipeline in the form of a V.
   int64_t chunks() const;
-  /// True if pp micro-batches go through a chunk one after the other, and then
-  /// through another: with chunks in the interleaved schedule.
+  /// True if a round of micro-batches goes through a chunk one after the other,
+  /// and then through another: with chunks in the interleaved schedule.
   bool hasRounds() const;
   /// Scatters of the gradients of a chunk in a step, under ZeRO-2.
   int64_t scatters() const;

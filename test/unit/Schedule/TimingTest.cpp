@@ -88,6 +88,21 @@ TEST(ClosedForm, interleaved) {
       }
 }
 
+TEST(ClosedForm, interleaved_with_any_number_of_micro_batches) {
+  for (int p = 2; p <= 8; ++p)
+    for (int v = 1; v <= 4; ++v)
+      for (int m = 1; m <= 3 * p + 3; ++m) {
+        SCOPED_TRACE(testing::Message() << p << " ranks, " << v << " chunks, "
+                                        << m << " micro-batches");
+        Outcome outcome = price(ScheduleKind::Interleaved, p, v, m, kUneven);
+        if (m >= p)
+          EXPECT_NEAR(outcome.timing.bubble(), (p - 1) * kTotal / v, 1e-9);
+        int rounds = std::max(1, m / p), first = (m + rounds - 1) / rounds;
+        EXPECT_NEAR(outcome.peaks[0] * v,
+                    std::min(m * v, 2 * (p - 1) + (v - 1) * first + 1), 1e-9);
+      }
+}
+
 TEST(ClosedForm, zero_bubble_h1) {
   for (int p : {2, 4, 8})
     for (int m : {2 * p, 3 * p + 1, 40}) {

@@ -62,8 +62,18 @@ TEST(Plan, batches_divide) {
       "global-batch: expects a multiple of dp x micro-batch = 128 x 1 but "
       "got 2000");
   EXPECT_EQ(llvm::toString(l.setGlobalBatch(1024)), "");
-  EXPECT_EQ(error(l), "schedule: interleaved expects a multiple of pp = 16 "
-                      "micro-batches but got 8");
+  EXPECT_EQ(error(l), "");
+}
+
+/// A round of the interleaved schedule has at least pp micro-batches.
+TEST(Plan, gradients_are_scattered_after_each_round) {
+  Plan l = llama405b();
+  l.scatter = Scatter::Round;
+  for (auto [microBatches, rounds] :
+       {std::pair(8, 1), {16, 1}, {31, 1}, {32, 2}, {100, 6}}) {
+    l.microBatches = microBatches;
+    EXPECT_EQ(l.scatters(), rounds) << microBatches;
+  }
 }
 
 TEST(Plan, sizes) {
