@@ -243,10 +243,11 @@ std::string tessera::cost::judgeConfidence(const Plan &plan,
     ++uncovered;
   };
   uncoveredIf(plan.ep > 1, "an expert axis");
-  uncoveredIf(plan.pp > 1 && plan.schedule == ScheduleKind::DualPipe,
-              "dualpipe");
-  uncoveredIf(plan.pp > 1 && plan.schedule == ScheduleKind::ZeroBubbleV,
-              "zb-v");
+  static constexpr ScheduleKind kUnmeasured[] = {ScheduleKind::ZeroBubbleV,
+                                                 ScheduleKind::DualPipe,
+                                                 ScheduleKind::DualPipeV};
+  uncoveredIf(plan.pp > 1 && is_contained(kUnmeasured, plan.schedule),
+              stringify(plan.schedule).data());
   uncoveredIf(plan.offload != Offload::None, "offload of optimizer state");
   uncoveredIf(plan.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
   uncoveredIf(plan.precision == Precision::F32,

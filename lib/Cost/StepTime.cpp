@@ -219,8 +219,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
 
 static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
                                              const schedule::ScheduleProblem &p,
-                                             double link, double share) {
-  bool pairs = p.placement == schedule::Placement::Bidirectional;
+                                             double link, double share,
+                                             bool pairs) {
   // A transfer takes time of its rank: all of it, or, beside kernels, the share
   // by which it slows them.
   double wait = share * link;
@@ -324,13 +324,14 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   std::vector<ChunkSum> chunks, stages(plan.pp);
   for (const auto &list : runs)
     chunks.push_back(sumChunk(model, list, machine.device));
+  bool pairs = plan.pp > 1 && schedule::overlapsPairs(plan.schedule);
   // Each direction of a bidirectional pipeline has half of the micro-batches.
-  bool pairs = problem.placement == schedule::Placement::Bidirectional;
+  double share = double(problem.microBatchesOf()) / problem.microBatches;
   std::vector<std::vector<ModelWork::Run>> stageRuns(plan.pp);
   for (int rank = 0; rank < problem.ranks; ++rank)
     for (int chunk = 0; chunk < problem.chunks; ++chunk) {
       int stage = problem.stageOf({rank, chunk});
-      stages[rank].add(chunks[stage], pairs ? 0.5 : 1);
+      stages[rank].add(chunks[stage], share);
       stageRuns[rank].insert(stageRuns[rank].end(), runs[stage].begin(),
                              runs[stage].end());
     }
@@ -356,7 +357,8 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
             .price(plan.schedule, problem,
                    pipelineTimes(chunks, problem, link,
                                  plan.overlap ? machine.device.overlapSlowdown
-                                              : 1.0))
+                                              : 1.0,
+                                 pairs))
             .makespan;
   }
   step.compute = micro * stage.compute;

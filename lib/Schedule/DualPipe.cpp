@@ -8,6 +8,11 @@
 // goes up. In the steady state the forward of one stream runs beside the
 // backward of the other, so that each hides the other's communication.
 //
+// Both halves of its ranks do the same. Cut in the middle, where a stream goes
+// from one half to the other, it turns around within a rank instead: the half
+// is a schedule of its own, with one stream through 2p stages in a V (Qi et al.
+// 2025; DeepSeek's DualPipeV).
+//
 //===----------------------------------------------------------------------===//
 
 #include "Kinds.h"
@@ -15,13 +20,12 @@
 using namespace tessera;
 using namespace tessera::schedule;
 
-/// The two ranks at distance `edge` from either end do the same with the
-/// streams exchanged; `near` is the chunk of the stream that begins closer.
-static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank) {
-  int p = problem.ranks, half = p / 2;
-  int edge = std::min(rank, p - 1 - rank);
-  int near = rank < half ? 0 : 1, far = 1 - near;
-  int inner = half - 1 - edge;
+/// The rank at distance `edge` from its end, of `half` ranks between the end
+/// and the middle. `near` is the chunk that micro-batches from this end come to
+/// first.
+static std::vector<Action> makeRank(const ScheduleProblem &problem, int half,
+                                    int edge, int near) {
+  int far = 1 - near, inner = half - 1 - edge;
   RankBuilder builder(problem);
 
   // Warm-up: the near stream comes first, then forwards of both in turn, then
@@ -39,7 +43,7 @@ static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank) {
 
   // Steady state. On the innermost ranks nothing is gained by overlapping the
   // first pair: the next stage waits for the forward.
-  int steady = problem.microBatchesOf() - p + edge + 1;
+  int steady = problem.microBatchesOf() - 2 * half + edge + 1;
   for (int i = 0; i < steady; ++i) {
     if (i == 0 && inner == 0) {
       builder.forward(near);
@@ -73,7 +77,18 @@ static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank) {
 
 Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem) {
   Schedule schedule;
+  int p = problem.ranks, half = p / 2;
+  for (int rank = 0; rank < p; ++rank)
+    schedule.ranks.push_back(makeRank(problem, half,
+                                      std::min(rank, p - 1 - rank),
+                                      /*near=*/rank < half ? 0 : 1));
+  return schedule;
+}
+
+Schedule tessera::schedule::makeDualPipeV(const ScheduleProblem &problem) {
+  Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank)
-    schedule.ranks.push_back(makeRank(problem, rank));
+    schedule.ranks.push_back(
+        makeRank(problem, problem.ranks, rank, /*near=*/0));
   return schedule;
 }

@@ -18,13 +18,17 @@ static constexpr ScheduleKind kKinds[] = {
     ScheduleKind::Interleaved,  ScheduleKind::ZeroBubbleH1,
     ScheduleKind::ZeroBubbleH2, ScheduleKind::ZeroBubble1P,
     ScheduleKind::ZeroBubble2P, ScheduleKind::ZeroBubbleV,
-    ScheduleKind::DualPipe};
+    ScheduleKind::DualPipe,     ScheduleKind::DualPipeV};
 llvm::ArrayRef<ScheduleKind> tessera::schedule::allScheduleKinds() {
   return kKinds;
 }
 
 bool tessera::schedule::splitsBackward(ScheduleKind kind) {
   return kind >= ScheduleKind::ZeroBubbleH1;
+}
+
+bool tessera::schedule::overlapsPairs(ScheduleKind kind) {
+  return kind == ScheduleKind::DualPipe || kind == ScheduleKind::DualPipeV;
 }
 
 std::vector<int> tessera::schedule::interleavedRounds(int ranks,
@@ -46,7 +50,9 @@ static llvm::Error checkKind(ScheduleKind kind,
                                    std::to_string(m) + " micro-batches on " +
                                    std::to_string(p) + " stages");
   };
-  if (kind == ScheduleKind::ZeroBubbleV && m < 2 * p)
+  bool isVee =
+      kind == ScheduleKind::ZeroBubbleV || kind == ScheduleKind::DualPipeV;
+  if (isVee && m < 2 * p)
     return micro("at least two micro-batches a stage");
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
     return micro("even numbers of stages and micro-batches, at least two "
@@ -65,6 +71,7 @@ tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
     problem.chunks = chunks;
     break;
   case ScheduleKind::ZeroBubbleV:
+  case ScheduleKind::DualPipeV:
     problem.chunks = 2;
     problem.placement = Placement::Vee;
     break;
@@ -173,6 +180,8 @@ Schedule tessera::schedule::generate(ScheduleKind kind,
     return makeZeroBubbleV(problem);
   case ScheduleKind::DualPipe:
     return makeDualPipe(problem);
+  case ScheduleKind::DualPipeV:
+    return makeDualPipeV(problem);
   }
   return {};
 }

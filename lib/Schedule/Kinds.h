@@ -86,6 +86,7 @@ private:
 Schedule makeZeroBubbleH(const ScheduleProblem &problem, int depth);
 Schedule makeZeroBubbleV(const ScheduleProblem &problem);
 Schedule makeDualPipe(const ScheduleProblem &problem);
+Schedule makeDualPipeV(const ScheduleProblem &problem);
 
 } // namespace tessera::schedule
 

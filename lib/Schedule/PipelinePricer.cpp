@@ -36,6 +36,7 @@ int steadyFrom(ScheduleKind kind, int ranks) {
   case ScheduleKind::ZeroBubbleH1:
     return 2 * ranks;
   case ScheduleKind::DualPipe:
+  case ScheduleKind::DualPipeV:
   case ScheduleKind::ZeroBubbleH2:
   case ScheduleKind::ZeroBubbleV:
     return 3 * ranks;

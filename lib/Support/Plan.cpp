@@ -139,11 +139,10 @@ static void checkSchedule(Error &errors, const Plan &l) {
                              "even number of at least 2 pp micro-batches but "
                              "got pp = {0} and {1} micro-batches",
                              l.pp, l.microBatches));
-  if (l.schedule == ScheduleKind::ZeroBubbleV && l.pp > 1 &&
-      l.microBatches < 2 * l.pp)
-    addError(errors, formatv("schedule: zb-v expects at least 2 pp = {0} "
-                             "micro-batches but got {1}",
-                             2 * l.pp, l.microBatches));
+  if (l.isVee() && l.pp > 1 && l.microBatches < 2 * l.pp)
+    addError(errors, formatv("schedule: {0} expects at least 2 pp = {1} "
+                             "micro-batches but got {2}",
+                             stringify(l.schedule), 2 * l.pp, l.microBatches));
   if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
     addError(errors, formatv("stage-layers: expects {0} numbers, one for each "
                              "chunk of a stage, but got {1}",
@@ -197,7 +196,12 @@ Error Plan::check() const {
 int64_t Plan::chunks() const {
   if (pp == 1)
     return 1;
-  return pp * (schedule == ScheduleKind::ZeroBubbleV ? 2 : vpp);
+  return pp * (isVee() ? 2 : vpp);
+}
+
+bool Plan::isVee() const {
+  return schedule == ScheduleKind::ZeroBubbleV ||
+         schedule == ScheduleKind::DualPipeV;
 }
 
 bool Plan::hasRounds() const {

@@ -61,9 +61,9 @@ template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
   return names;
 }
 template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
-  static constexpr StringRef names[] = {"gpipe", "1f1b",  "interleaved",
-                                        "zb-h1", "zb-h2", "zb-1p",
-                                        "zb-2p", "zb-v",  "dualpipe"};
+  static constexpr StringRef names[] = {
+      "gpipe", "1f1b",  "interleaved", "zb-h1",    "zb-h2",
+      "zb-1p", "zb-2p", "zb-v",        "dualpipe", "dualpipe-v"};
   return names;
 }
 } // namespace tessera

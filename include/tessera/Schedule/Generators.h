@@ -33,6 +33,9 @@ bool splitsBackward(ScheduleKind kind);
 llvm::Expected<ScheduleProblem> makeProblem(ScheduleKind kind, int ranks,
                                             int chunks, int microBatches);
 
+/// True if forwards of one chunk run beside backwards of another.
+bool overlapsPairs(ScheduleKind kind);
+
 /// Micro-batches of each round of Interleaved: as many rounds as have at least
 /// `ranks` micro-batches, or one, of sizes that differ by at most one, the
 /// larger first.

@@ -111,6 +111,10 @@ enum class ScheduleKind {
   /// backward of the other (DeepSeek-V3 report, 2024). Expects p and m even and
   /// m >= 2p; each rank holds two stages.
   DualPipe,
+  /// The half of it that begins at one end, with the stages of the other half
+  /// on the way back: 2p stages in the form of a V, one copy of the model
+  /// (Qi et al. 2025, "cut-in-half"; DeepSeek's DualPipeV). Expects m >= 2p.
+  DualPipeV,
 };
 
 /// The names of the values of one of the enums above, in their order.
@@ -262,6 +266,8 @@ struct Plan {
   /// Chunks of layers that the stages have together: pp x vpp, and two for each
   /// stage of a pipeline in the form of a V.
   int64_t chunks() const;
+  /// True if the schedule has two chunks on each stage, in the form of a V.
+  bool isVee() const;
   /// True if a round of micro-batches goes through a chunk one after the other,
   /// and then through another: with chunks in the interleaved schedule.
   bool hasRounds() const;

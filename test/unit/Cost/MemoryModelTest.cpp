@@ -253,6 +253,19 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
 }
 
+/// Two chunks a rank, one copy of the state, p + 1/2 micro-batches.
+TEST_F(Memory, dualpipe_v_holds_one_copy) {
+  addBlocks(8);
+  setPipeline("dualpipe-v", 4, 9);
+  for (const StageMemory &stage : stages()) {
+    EXPECT_EQ(stage.bytes.parameters, 2 * 200);
+    EXPECT_EQ(stage.bytes.activations, 4.5 * 20);
+    EXPECT_EQ(stage.liveMicroBatches, 4.5);
+  }
+  plan.zero = 1;
+  EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 1200);
+}
+
 TEST_F(Memory, ends_of_the_pipeline) {
   work.kinds.push_back(makeLayer("embedding", 1000, 1));
   work.layers.push_back({0, 1});

@@ -123,6 +123,9 @@ TEST(Schedule, numbers_that_do_not_fit_are_errors) {
   EXPECT_EQ(errorOf(ScheduleKind::ZeroBubbleV, 4, 2, 7),
             "schedule zb-v expects at least two micro-batches a stage but got "
             "7 micro-batches on 4 stages");
+  EXPECT_EQ(errorOf(ScheduleKind::DualPipeV, 3, 2, 5),
+            "schedule dualpipe-v expects at least two micro-batches a stage "
+            "but got 5 micro-batches on 3 stages");
   EXPECT_EQ(errorOf(ScheduleKind::DualPipe, 3, 2, 8),
             "schedule dualpipe expects even numbers of stages and "
             "micro-batches, at least two micro-batches a stage, but got 8 "
@@ -133,6 +136,22 @@ TEST(Schedule, numbers_that_do_not_fit_are_errors) {
             "expects chunks a rank to be at least 1 but got 0");
   EXPECT_EQ(errorOf(ScheduleKind::GPipe, 4, 1, 0),
             "expects micro-batches to be at least 1 but got 0");
+}
+
+/// Each half of DualPipe's ranks with one of its streams on both chunks.
+TEST(DualPipeV, is_half_of_dualpipe) {
+  ScheduleProblem whole = problemOf(ScheduleKind::DualPipe, 8, 2, 24);
+  ScheduleProblem half = problemOf(ScheduleKind::DualPipeV, 4, 2, 12);
+  Schedule dual = generate(ScheduleKind::DualPipe, whole);
+  Schedule vee = generate(ScheduleKind::DualPipeV, half);
+  dual.ranks.resize(4);
+  for (std::vector<Action> &actions : dual.ranks)
+    for (Action &action : actions) {
+      action.microBatch %= 12;
+      if (action.kind == Kind::Overlapped)
+        action.backwardMicroBatch %= 12;
+    }
+  EXPECT_EQ(vee, dual);
 }
 
 /// Rounds of p micro-batches, as the schedule was published.

@@ -167,6 +167,41 @@ TEST(ClosedForm, dualpipe_bound) {
   }
 }
 
+/// (p - 1)(FB + B - 2W) of chunk times where F = B >= W and a pair takes as
+/// long as its parts; p + 1/2 micro-batches of a p-th of the model.
+TEST(ClosedForm, dualpipe_v) {
+  for (int p = 2; p <= 8; ++p)
+    for (int m : {2 * p, 2 * p + 1, 3 * p + 2, 5 * p})
+      for (double w : {1.0, 3.0, 4.0}) {
+        SCOPED_TRACE(testing::Message() << p << " ranks, " << m << " batches");
+        // Of a stage of two chunks.
+        Outcome outcome =
+            price(ScheduleKind::DualPipeV, p, 2, m, {8, 8, 2 * w, -1});
+        EXPECT_NEAR(outcome.timing.bubble(), (p - 1) * (8 + w + 4 - 2 * w),
+                    1e-9);
+        EXPECT_EQ(outcome.maxPeak(), p + 0.5);
+      }
+}
+
+TEST(ClosedForm, dualpipe_v_bound) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> part(0.2, 1.0);
+  for (int i = 0; i < 400; ++i) {
+    ChunkTimes chunk{part(random), part(random), part(random), 0};
+    double sum = chunk.forward + chunk.inputGrad + chunk.weightGrad;
+    chunk.overlapped = (0.8 + 0.2 * part(random)) * sum;
+    int p = 1 + i % 8, m = 2 * p + i % 13;
+    Outcome outcome = price(ScheduleKind::DualPipeV, p, 2, m,
+                            {2 * chunk.forward, 2 * chunk.inputGrad,
+                             2 * chunk.weightGrad, 2 * chunk.overlapped});
+    double longer = std::max(chunk.forward, chunk.inputGrad);
+    double shortest =
+        std::min({chunk.forward, chunk.inputGrad, chunk.weightGrad});
+    EXPECT_LE(outcome.timing.bubble(),
+              (p - 1) * (chunk.overlapped + longer - 2 * shortest) + 1e-9);
+  }
+}
+
 /// One rank needs no pipeline: no bubble, whatever the schedule.
 TEST(ClosedForm, one_rank_has_no_bubble) {
   for (ScheduleKind kind : allScheduleKinds()) {

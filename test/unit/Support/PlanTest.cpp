@@ -113,6 +113,13 @@ TEST(Plan, schedules) {
   l.microBatches *= 2;
   EXPECT_EQ(llvm::toString(l.check()), "");
   EXPECT_EQ(l.chunks(), 32);
+  l.schedule = ScheduleKind::DualPipeV;
+  EXPECT_EQ(llvm::toString(l.check()), "");
+  EXPECT_EQ(l.chunks(), 32);
+  l.microBatches = 31;
+  EXPECT_EQ(error(l), "schedule: dualpipe-v expects at least 2 pp = 32 "
+                      "micro-batches but got 31");
+  l.microBatches = 32;
   l.stageLayers.assign(16, 8);
   EXPECT_EQ(error(l), "stage-layers: expects 32 numbers, one for each chunk of "
                       "a stage, but got 16");
@@ -226,10 +233,11 @@ TEST(PlanFields, errors_name_the_field) {
                                      "X, separated by ';' but got 'w'");
   EXPECT_EQ(setError("beta1", "1"),
             "beta1: expects a number of at least 0 and below 1 but got '1'");
-  EXPECT_EQ(setError("schedule", "interleave"),
-            "schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, "
-            "zb-1p, zb-2p, zb-v, dualpipe but got 'interleave'; did you mean "
-            "'interleaved'?");
+  EXPECT_EQ(
+      setError("schedule", "interleave"),
+      "schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, "
+      "zb-1p, zb-2p, zb-v, dualpipe, dualpipe-v but got 'interleave'; did "
+      "you mean 'interleaved'?");
   EXPECT_EQ(setError("speed", "1"), "speed: expects a known field");
 }
 
