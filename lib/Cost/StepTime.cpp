@@ -233,7 +233,7 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
           sum.forward + wait, sum.inputGrad + wait, sum.weightGrad,
           pairs ? sum.pair + 2 * wait : -1};
     }
-  times.links.assign(p.ranks, link);
+  times.links.assign(p.numLinks(), link);
   return times;
 }
 

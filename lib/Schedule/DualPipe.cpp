@@ -23,10 +23,10 @@ using namespace tessera::schedule;
 /// The rank at distance `edge` from its end, of `half` ranks between the end
 /// and the middle. `near` is the chunk that micro-batches from this end come to
 /// first.
-static std::vector<Action> makeRank(const ScheduleProblem &problem, int half,
-                                    int edge, int near) {
+static std::vector<Action> makeRank(const ScheduleProblem &problem, int rank,
+                                    int half, int edge, int near) {
   int far = 1 - near, inner = half - 1 - edge;
-  RankBuilder builder(problem);
+  RankBuilder builder(problem, rank);
 
   // Warm-up: the near stream comes first, then forwards of both in turn, then
   // the far stream's first backwards come by.
@@ -79,7 +79,7 @@ Schedule tessera::schedule::makeDualPipe(const ScheduleProblem &problem) {
   Schedule schedule;
   int p = problem.ranks, half = p / 2;
   for (int rank = 0; rank < p; ++rank)
-    schedule.ranks.push_back(makeRank(problem, half,
+    schedule.ranks.push_back(makeRank(problem, rank, half,
                                       std::min(rank, p - 1 - rank),
                                       /*near=*/rank < half ? 0 : 1));
   return schedule;
@@ -89,6 +89,6 @@ Schedule tessera::schedule::makeDualPipeV(const ScheduleProblem &problem) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank)
     schedule.ranks.push_back(
-        makeRank(problem, problem.ranks, rank, /*near=*/0));
+        makeRank(problem, rank, problem.ranks, rank, /*near=*/0));
   return schedule;
 }

@@ -40,19 +40,28 @@ std::vector<int> tessera::schedule::interleavedRounds(int ranks,
   return sizes;
 }
 
-/// What a kind asks of the numbers beyond ScheduleProblem::check().
-static llvm::Error checkKind(ScheduleKind kind,
-                             const ScheduleProblem &problem) {
-  int p = problem.ranks, m = problem.microBatches;
+/// Where a kind has its chunks.
+static Placement placementOf(ScheduleKind kind) {
+  switch (kind) {
+  case ScheduleKind::ZeroBubbleV:
+  case ScheduleKind::DualPipeV:
+    return Placement::Vee;
+  case ScheduleKind::DualPipe:
+    return Placement::Bidirectional;
+  default:
+    return Placement::Loop;
+  }
+}
+
+/// What a kind asks of the numbers beyond its placement.
+static llvm::Error checkKind(ScheduleKind kind, int p, int m) {
   auto micro = [&](const std::string &what) {
     return llvm::createStringError("schedule " + stringify(kind).str() +
                                    " expects " + what + " but got " +
                                    std::to_string(m) + " micro-batches on " +
                                    std::to_string(p) + " stages");
   };
-  bool isVee =
-      kind == ScheduleKind::ZeroBubbleV || kind == ScheduleKind::DualPipeV;
-  if (isVee && m < 2 * p)
+  if (placementOf(kind) == Placement::Vee && m < 2 * p)
     return micro("at least two micro-batches a stage");
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
     return micro("even numbers of stages and micro-batches, at least two "
@@ -63,32 +72,16 @@ static llvm::Error checkKind(ScheduleKind kind,
 llvm::Expected<ScheduleProblem>
 tessera::schedule::makeProblem(ScheduleKind kind, int ranks, int chunks,
                                int microBatches) {
-  ScheduleProblem problem;
-  problem.ranks = ranks;
-  problem.microBatches = microBatches;
-  switch (kind) {
-  case ScheduleKind::Interleaved:
-    problem.chunks = chunks;
-    break;
-  case ScheduleKind::ZeroBubbleV:
-  case ScheduleKind::DualPipeV:
-    problem.chunks = 2;
-    problem.placement = Placement::Vee;
-    break;
-  case ScheduleKind::DualPipe:
-    problem.chunks = 2;
-    problem.placement = Placement::Bidirectional;
-    break;
-  default:
-    break;
-  }
   // The kind's own rule says more than the general one, where both fail.
   if (ranks >= 1 && microBatches >= 1)
-    if (llvm::Error error = checkKind(kind, problem))
+    if (llvm::Error error = checkKind(kind, ranks, microBatches))
       return std::move(error);
-  if (llvm::Error error = problem.check())
-    return std::move(error);
-  return problem;
+  Placement placement = placementOf(kind);
+  if (placement != Placement::Loop)
+    chunks = 2;
+  else if (kind != ScheduleKind::Interleaved)
+    chunks = 1;
+  return ScheduleProblem::make(placement, ranks, chunks, microBatches);
 }
 
 namespace {
@@ -96,7 +89,7 @@ namespace {
 Schedule makeGPipe(const ScheduleProblem &problem) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
-    RankBuilder builder(problem);
+    RankBuilder builder(problem, rank);
     builder.repeat(problem.microBatches, [&] { builder.forward(); });
     builder.repeat(problem.microBatches, [&] { builder.backward(); });
     schedule.ranks.push_back(builder.take());
@@ -107,7 +100,7 @@ Schedule makeGPipe(const ScheduleProblem &problem) {
 Schedule makeOneFOneB(const ScheduleProblem &problem) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
-    RankBuilder builder(problem);
+    RankBuilder builder(problem, rank);
     builder.repeat(problem.ranks - 1 - rank, [&] { builder.forward(); });
     builder.repeat(problem.microBatches, [&] {
       builder.forward();

@@ -18,7 +18,8 @@ namespace tessera::schedule {
 /// order. Asking for more than there are does nothing.
 class RankBuilder {
 public:
-  explicit RankBuilder(const ScheduleProblem &problem) : problem(problem) {}
+  RankBuilder(const ScheduleProblem &problem, int rank)
+      : problem(problem), rank(rank) {}
 
   template <typename Body> void repeat(int times, Body body) {
     for (int i = 0; i < times; ++i)
@@ -65,9 +66,7 @@ public:
 private:
   /// The micro-batch that is the k-th of a chunk.
   int number(int chunk, int k) const {
-    bool isSecondHalf =
-        problem.placement == Placement::Bidirectional && chunk == 1;
-    return k + (isSecondHalf ? problem.microBatchesOf() : 0);
+    return k + problem.firstMicroBatchOf({rank, chunk});
   }
   bool add(ActionKind kind, std::array<int, 2> &counts, int chunk) {
     if (counts[chunk] >= problem.microBatchesOf())
@@ -77,6 +76,7 @@ private:
   }
 
   const ScheduleProblem &problem;
+  int rank;
   std::vector<Action> actions;
   std::array<int, 2> forwards{}, backwards{};
   std::deque<Action> owed;

@@ -47,8 +47,10 @@ int steadyFrom(ScheduleKind kind, int ranks) {
   return ranks;
 }
 
-size_t numSteps(ScheduleKind kind, const ScheduleProblem &problem) {
-  return size_t(problem.ranks) * problem.chunks * problem.microBatchesOf() *
+/// Actions of the problem with other numbers.
+size_t numSteps(ScheduleKind kind, const ScheduleProblem &problem, int ranks,
+                int microBatches) {
+  return size_t(ranks) * problem.chunks * (microBatches / problem.numPaths()) *
          (splitsBackward(kind) ? 3 : 2);
 }
 
@@ -68,16 +70,17 @@ bool hasEqualInnerRanks(const ScheduleProblem &problem,
   return llvm::all_equal(times.links);
 }
 
-/// The times of a pipeline with fewer inner ranks.
-PipelineTimes withRanks(const PipelineTimes &times, int chunks, int before,
-                        int after) {
+/// The times of a pipeline of `before` ranks for one with fewer inner ranks.
+PipelineTimes withRanks(const PipelineTimes &times, int before,
+                        const ScheduleProblem &fewer) {
   PipelineTimes result;
+  int chunks = fewer.chunks, after = fewer.ranks;
   for (int rank = 0; rank < after; ++rank) {
     int from = rank == 0 ? 0 : rank + 1 == after ? before - 1 : 1;
     for (int c = 0; c < chunks; ++c)
       result.chunks.push_back(times.chunks[from * chunks + c]);
   }
-  result.links.assign(after, times.links.front());
+  result.links.assign(fewer.numLinks(), times.links.front());
   return result;
 }
 
@@ -87,11 +90,9 @@ Ends extrapolate(const Ends &a, const Ends &b, double factor) {
           a.span + (b.span - a.span) * factor};
 }
 
-ScheduleProblem withSizes(ScheduleProblem problem, int ranks,
-                          int microBatches) {
-  problem.ranks = ranks;
-  problem.microBatches = microBatches;
-  return problem;
+ScheduleProblem withSizes(ScheduleKind kind, const ScheduleProblem &problem,
+                          int ranks, int microBatches) {
+  return llvm::cantFail(makeProblem(kind, ranks, problem.chunks, microBatches));
 }
 
 } // namespace
@@ -152,10 +153,11 @@ Ends PipelinePricer::price(ScheduleKind kind, const ScheduleProblem &problem,
                            const PipelineTimes &times, double kept) {
   int p = problem.ranks, m = problem.microBatches;
   auto steps = [&](int microBatches) {
-    return numSteps(kind, withSizes(problem, p, microBatches));
+    return numSteps(kind, problem, p, microBatches);
   };
   auto at = [&](int microBatches) {
-    return simulate(kind, withSizes(problem, p, microBatches), times, kept);
+    return simulate(kind, withSizes(kind, problem, p, microBatches), times,
+                    kept);
   };
   if (maxSteps == 0 || steps(m) <= maxSteps)
     return at(m);
@@ -186,8 +188,9 @@ Ends PipelinePricer::priceRounds(const ScheduleProblem &problem,
   constexpr int kFewer = 4, kMore = 8;
   int p = problem.ranks, rounds = problem.microBatches / p;
   auto at = [&](int microBatches) {
-    return simulate(ScheduleKind::Interleaved,
-                    withSizes(problem, p, microBatches), times, 1.0);
+    constexpr ScheduleKind kind = ScheduleKind::Interleaved;
+    return simulate(kind, withSizes(kind, problem, p, microBatches), times,
+                    1.0);
   };
   if (rounds <= kMore)
     return at(problem.microBatches);
@@ -211,11 +214,11 @@ Ends PipelinePricer::priceScaled(ScheduleKind kind,
   // Both directions of DualPipe need the same number of micro-batches.
   int parity = kind == ScheduleKind::DualPipe ? 2 : 1;
   auto steps = [&](int ranks, int microBatches) {
-    return numSteps(kind, withSizes(problem, ranks, microBatches));
+    return numSteps(kind, problem, ranks, microBatches);
   };
   auto at = [&](int ranks, int microBatches) {
-    return simulate(kind, withSizes(problem, ranks, microBatches),
-                    withRanks(times, problem.chunks, p, ranks), kept);
+    ScheduleProblem fewer = withSizes(kind, problem, ranks, microBatches);
+    return simulate(kind, fewer, withRanks(times, p, fewer), kept);
   };
   auto line = [&](int k, int microBatches) {
     return extrapolate(at(p / k, microBatches / k),
@@ -252,7 +255,8 @@ bool PipelinePricer::canScale(ScheduleKind kind, const ScheduleProblem &problem,
   int unit = kind == ScheduleKind::DualPipe ? 8 : 4;
   // Automatic schedules change their shape with the size: one of middle size is
   // run whole, once it is made.
-  if (isAutomatic(kind) && numSteps(kind, problem) <= 2 * maxSteps)
+  if (isAutomatic(kind) && numSteps(kind, problem, problem.ranks,
+                                    problem.microBatches) <= 2 * maxSteps)
     return false;
   return problem.ranks % unit == 0 && problem.ranks >= 16 &&
          hasEqualInnerRanks(problem, times);
@@ -295,7 +299,7 @@ PipelinePricer::liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
       live.try_emplace(Key{int(kind), p, problem.chunks, m, rounded});
   if (!isNew)
     return it->second;
-  ScheduleProblem smaller = withSizes(problem, p, m);
+  ScheduleProblem smaller = withSizes(kind, problem, p, m);
   double kept = rounded / kRatioSteps;
   it->second =
       isAutomatic(kind)

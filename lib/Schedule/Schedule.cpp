@@ -12,50 +12,33 @@
 using namespace tessera;
 using namespace tessera::schedule;
 
-Slot ScheduleProblem::slotOf(int stage, int microBatch) const {
+using llvm::Error;
+using llvm::Expected;
+
+/// The path, or paths, of a placement.
+static std::vector<std::vector<Slot>> pathsOf(Placement placement, int ranks,
+                                              int chunks) {
+  std::vector<Slot> down, up;
+  for (int rank = 0; rank < ranks; ++rank) {
+    down.push_back({rank, 0});
+    up.push_back({ranks - 1 - rank, 1});
+  }
   switch (placement) {
   case Placement::Loop:
-    return {stage % ranks, stage / ranks};
+    for (int stage = ranks; stage < ranks * chunks; ++stage)
+      down.push_back({stage % ranks, stage / ranks});
+    return {down};
   case Placement::Vee:
-    if (stage < ranks)
-      return {stage, 0};
-    return {2 * ranks - 1 - stage, 1};
+    llvm::append_range(down, up);
+    return {down};
   case Placement::Bidirectional:
-    if (microBatch < microBatches / 2)
-      return {stage, 0};
-    return {ranks - 1 - stage, 1};
+    return {down, up};
   }
   return {};
 }
 
-int ScheduleProblem::stageOf(Slot slot) const {
-  switch (placement) {
-  case Placement::Loop:
-    return slot.chunk * ranks + slot.rank;
-  case Placement::Vee:
-    return slot.chunk == 0 ? slot.rank : 2 * ranks - 1 - slot.rank;
-  case Placement::Bidirectional:
-    return slot.chunk == 0 ? slot.rank : ranks - 1 - slot.rank;
-  }
-  return 0;
-}
-
-bool ScheduleProblem::passes(int chunk, int microBatch) const {
-  if (placement != Placement::Bidirectional)
-    return true;
-  return (microBatch < microBatches / 2) == (chunk == 0);
-}
-
-std::optional<int> ScheduleProblem::linkOf(int stage, int microBatch) const {
-  int from = slotOf(stage, microBatch).rank;
-  int to = slotOf(stage + 1, microBatch).rank;
-  if (from == to)
-    return std::nullopt;
-  // Round robin goes one way only; the others go down and up the same links.
-  return placement == Placement::Loop ? from : std::min(from, to);
-}
-
-llvm::Error ScheduleProblem::check() const {
+static Error checkNumbers(Placement placement, int ranks, int chunks,
+                          int microBatches) {
   auto expects = [](const char *what, const char *how, int got) {
     return llvm::createStringError("expects " + std::string(what) + " to be " +
                                    how + " but got " + std::to_string(got));
@@ -70,7 +53,93 @@ llvm::Error ScheduleProblem::check() const {
     return expects("chunks a rank", "2", chunks);
   if (placement == Placement::Bidirectional && microBatches % 2)
     return expects("micro-batches", "even", microBatches);
-  return llvm::Error::success();
+  return Error::success();
+}
+
+namespace {
+
+/// Numbers pairs of ranks as they are asked for.
+class LinkNumbers {
+public:
+  explicit LinkNumbers(int ranks) : lastOfRank(ranks, -1) {}
+
+  /// -1 within a rank.
+  int of(int from, int to) {
+    if (from == to)
+      return -1;
+    std::pair<int, int> link = std::minmax({from, to});
+    // Paths mostly come to a rank and leave it by the same link.
+    for (int rank : {from, to})
+      if (int last = lastOfRank[rank]; last >= 0 && links[last] == link)
+        return lastOfRank[from] = lastOfRank[to] = last;
+    auto same = llvm::find(links, link);
+    int number = same - links.begin();
+    if (same == links.end())
+      links.push_back(link);
+    return lastOfRank[from] = lastOfRank[to] = number;
+  }
+  int count() const { return links.size(); }
+
+private:
+  /// The smaller rank first.
+  std::vector<std::pair<int, int>> links;
+  /// The link that a rank was last asked for.
+  std::vector<int> lastOfRank;
+};
+
+} // namespace
+
+ScheduleProblem::ScheduleProblem() : ScheduleProblem(1, 1, 1, {{Slot{}}}) {}
+
+ScheduleProblem::ScheduleProblem(int ranks, int chunks, int microBatches,
+                                 std::vector<std::vector<Slot>> newPaths)
+    : ranks(ranks), chunks(chunks), microBatches(microBatches),
+      paths(std::move(newPaths)), positions(size_t(ranks) * chunks) {
+  LinkNumbers links(ranks);
+  for (auto [number, path] : llvm::enumerate(paths)) {
+    std::vector<int> &linkAfter = linksOfPath.emplace_back();
+    linkAfter.reserve(path.size());
+    for (auto [stage, slot] : llvm::enumerate(path)) {
+      positions[indexOf(slot)] = {int(number), int(stage)};
+      if (stage > 0)
+        linkAfter.push_back(links.of(path[stage - 1].rank, slot.rank));
+    }
+  }
+  linkCount = links.count();
+}
+
+Expected<ScheduleProblem> ScheduleProblem::make(Placement placement, int ranks,
+                                                int chunks, int microBatches) {
+  if (Error error = checkNumbers(placement, ranks, chunks, microBatches))
+    return std::move(error);
+  return ScheduleProblem(ranks, chunks, microBatches,
+                         pathsOf(placement, ranks, chunks));
+}
+
+Expected<ScheduleProblem> ScheduleProblem::make(llvm::ArrayRef<int> rankOfStage,
+                                                int microBatches) {
+  int ranks = rankOfStage.empty() ? 0 : *llvm::max_element(rankOfStage) + 1;
+  std::vector<Slot> path;
+  std::vector<int> chunks(ranks, 0);
+  for (int rank : rankOfStage)
+    path.push_back({rank, chunks[rank]++});
+  for (auto [rank, count] : llvm::enumerate(chunks))
+    if (count != chunks.front())
+      return llvm::createStringError(
+          "expects as many stages on each rank but got " +
+          std::to_string(chunks.front()) + " on rank 0 and " +
+          std::to_string(count) + " on rank " + std::to_string(rank));
+  int perRank = ranks ? chunks.front() : 0;
+  if (Error error = checkNumbers(Placement::Loop, ranks, perRank, microBatches))
+    return std::move(error);
+  return ScheduleProblem(ranks, perRank, microBatches, {std::move(path)});
+}
+
+std::optional<int> ScheduleProblem::linkOf(int stage, int microBatch) const {
+  int link = linksOfPath[pathOf(microBatch)][stage];
+  if (link < 0)
+    return std::nullopt;
+  return link;
 }
 
 bool tessera::schedule::isTransfer(ActionKind kind) {

@@ -156,7 +156,7 @@ PipelineTimes PipelineTimes::uniform(const ScheduleProblem &problem,
                    stage.weightGrad * share, stage.overlapped * share};
   PipelineTimes times;
   times.chunks.assign(problem.ranks * problem.chunks, chunk);
-  times.links.assign(problem.ranks, link);
+  times.links.assign(problem.numLinks(), link);
   return times;
 }
 
@@ -184,7 +184,7 @@ double ScheduleTiming::maxBusy() const {
 CompiledSchedule::CompiledSchedule(const ScheduleProblem &problem,
                                    const Schedule &schedule)
     : steps(Compiler(problem, schedule).run()), numRanks(problem.ranks),
-      numChunks(problem.chunks) {
+      numChunks(problem.chunks), numLinks(problem.numLinks()) {
   sortByStart(PipelineTimes::uniform(problem, {1, 1, 1, -1}));
   firstSteps.assign(numRanks, -1);
   for (const auto &[i, step] : llvm::enumerate(steps)) {
@@ -233,7 +233,7 @@ flattenDurations(const PipelineTimes &times) {
 template <typename Visit>
 void CompiledSchedule::run(const PipelineTimes &times, Visit visit) const {
   assert(times.chunks.size() == size_t(numRanks * numChunks) &&
-         times.links.size() == size_t(numRanks));
+         times.links.size() == size_t(numLinks));
   auto durations = flattenDurations(times);
   llvm::SmallVector<double, 128> free(numRanks, 0.0);
   std::unique_ptr<double[]> ends(new double[steps.size()]);

@@ -80,7 +80,8 @@ std::string describe(int rank, const Action &action) {
 Error Run::count(int rank, const Action &action, ActionKind part, int chunk,
                  int microBatch) {
   if (chunk < 0 || chunk >= problem.chunks || microBatch < 0 ||
-      microBatch >= problem.microBatches || !problem.passes(chunk, microBatch))
+      microBatch >= problem.microBatches ||
+      !problem.passes({rank, chunk}, microBatch))
     return createStringError(describe(rank, action) +
                              " is of no chunk and micro-batch there");
   Place &p = place({rank, chunk}, microBatch);
@@ -131,7 +132,7 @@ Error Run::checkAction(int rank, const Action &action) {
   }
   if (action.chunk < 0 || action.chunk >= problem.chunks ||
       action.microBatch < 0 || action.microBatch >= problem.microBatches ||
-      !problem.passes(action.chunk, action.microBatch))
+      !problem.passes({rank, action.chunk}, action.microBatch))
     return createStringError(describe(rank, action) +
                              " is of no chunk and micro-batch there");
   std::optional<int> other = otherStage(rank, action);
@@ -186,7 +187,7 @@ Error Run::checkActions() {
   for (int rank = 0; rank < problem.ranks; ++rank)
     for (int chunk = 0; chunk < problem.chunks; ++chunk)
       for (int m = 0; m < problem.microBatches; ++m) {
-        if (!problem.passes(chunk, m))
+        if (!problem.passes({rank, chunk}, m))
           continue;
         const Place &p = place({rank, chunk}, m);
         auto missing = [&](ActionKind kind) {

@@ -20,7 +20,7 @@ Schedule tessera::schedule::makeZeroBubbleH(const ScheduleProblem &problem,
                                             int depth) {
   Schedule schedule;
   for (int rank = 0; rank < problem.ranks; ++rank) {
-    RankBuilder builder(problem);
+    RankBuilder builder(problem, rank);
     builder.repeat(depth * (problem.ranks - 1 - rank),
                    [&] { builder.forward(); });
     builder.repeat(problem.microBatches, [&] {
@@ -42,7 +42,7 @@ Schedule tessera::schedule::makeZeroBubbleV(const ScheduleProblem &problem) {
   int p = problem.ranks, m = problem.microBatches;
   Schedule schedule;
   for (int rank = 0; rank < p; ++rank) {
-    RankBuilder builder(problem);
+    RankBuilder builder(problem, rank);
     builder.repeat(2 * (p - rank) - 1, [&] { builder.forward(0); });
     builder.repeat(rank, [&] {
       builder.forward(1);

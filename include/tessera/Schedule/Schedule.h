@@ -16,7 +16,7 @@
 #ifndef TESSERA_SCHEDULE_SCHEDULE_H
 #define TESSERA_SCHEDULE_SCHEDULE_H
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
@@ -24,7 +24,7 @@
 
 namespace tessera::schedule {
 
-/// Where the chunks of a model lie.
+/// Known ways to put the chunks of a model on ranks.
 enum class Placement {
   /// Stage s on rank s mod ranks: one chunk a rank, or several, round robin.
   Loop,
@@ -45,41 +45,73 @@ struct Slot {
   }
 };
 
-/// What is to be scheduled.
-struct ScheduleProblem {
+/// What is to be scheduled. A micro-batch takes a path: one chunk after the
+/// other, its stages. Each chunk of each rank is a stage of one path.
+class ScheduleProblem {
+public:
+  /// One chunk of one rank, one micro-batch.
+  ScheduleProblem();
+  /// The chunks in a known placement. An error names the number that does not
+  /// suit it.
+  static llvm::Expected<ScheduleProblem> make(Placement placement, int ranks,
+                                              int chunks, int microBatches);
+  /// One path, stage s on the rank rankOfStage[s]; the chunks of a rank are in
+  /// order of their stages. An error if some ranks have more stages than
+  /// others.
+  static llvm::Expected<ScheduleProblem> make(llvm::ArrayRef<int> rankOfStage,
+                                              int microBatches);
+
   int ranks = 1;
   /// Of each rank.
   int chunks = 1;
   int microBatches = 1;
-  Placement placement = Placement::Loop;
 
   /// Chunks that a micro-batch passes.
-  int stages() const {
-    return placement == Placement::Bidirectional ? ranks : ranks * chunks;
-  }
+  int stages() const { return paths.front().size(); }
+  /// 1, or 2 for two copies of the model with half of the micro-batches each.
+  int numPaths() const { return paths.size(); }
   /// Where a micro-batch is in its stage `stage`.
-  Slot slotOf(int stage, int microBatch) const;
+  Slot slotOf(int stage, int microBatch) const {
+    return paths[pathOf(microBatch)][stage];
+  }
   /// The stage that a chunk is.
-  int stageOf(Slot slot) const;
-  /// True if micro-batch `microBatch` passes through the chunk `chunk` of each
-  /// rank.
-  bool passes(int chunk, int microBatch) const;
+  int stageOf(Slot slot) const { return positions[indexOf(slot)].stage; }
+  /// True if the micro-batch passes through the chunk.
+  bool passes(Slot slot, int microBatch) const {
+    return positions[indexOf(slot)].path == pathOf(microBatch);
+  }
   /// Micro-batches that pass through a chunk.
-  int microBatchesOf() const {
-    return placement == Placement::Bidirectional ? microBatches / 2
-                                                 : microBatches;
+  int microBatchesOf() const { return microBatches / numPaths(); }
+  /// The first of them.
+  int firstMicroBatchOf(Slot slot) const {
+    return positions[indexOf(slot)].path * microBatchesOf();
   }
   /// The part that a chunk is of a p-th of the model: activations of a chunk
   /// count by it.
-  double chunkShare() const {
-    return placement == Placement::Bidirectional ? 1.0 : 1.0 / chunks;
-  }
-  /// Number of the link between the stages `stage` and `stage + 1`: r joins the
-  /// ranks r and r + 1, ranks - 1 the last and the first; none within a rank.
+  double chunkShare() const { return double(numPaths()) / chunks; }
+  /// Pairs of ranks with neighbouring stages.
+  int numLinks() const { return linkCount; }
+  /// Number of the link between the stages `stage` and `stage + 1`: links are
+  /// numbered as paths come over them, each pair of ranks once; none within a
+  /// rank.
   std::optional<int> linkOf(int stage, int microBatch) const;
 
-  /// An error if this is no problem.
-  llvm::Error check() const;
+private:
+  /// A stage of a path.
+  struct Position {
+    int path = -1, stage = -1;
+  };
+  ScheduleProblem(int ranks, int chunks, int microBatches,
+                  std::vector<std::vector<Slot>> newPaths);
+  size_t indexOf(Slot slot) const { return slot.rank * chunks + slot.chunk; }
+  int pathOf(int microBatch) const { return microBatch / microBatchesOf(); }
+
+  std::vector<std::vector<Slot>> paths;
+  /// Of each chunk of each rank.
+  std::vector<Position> positions;
+  /// Of each path, the link after each of its stages but the last; -1: none.
+  std::vector<std::vector<int>> linksOfPath;
+  int linkCount = 0;
 };
 
 /// What a rank does with one chunk and one micro-batch.
@@ -142,12 +174,11 @@ enum class SendMode {
   Blocking,
 };
 
-/// An error if a schedule for a problem that passes check() is wrong: an action
-/// that is missing, doubled or of a chunk that the micro-batch does
-/// not pass; an order that no execution can follow. Where there are transfers,
-/// each value that crosses ranks needs its send and its receive, and they may
-/// not deadlock in the given mode; where there are none, values travel by
-/// themselves.
+/// An error if a schedule is wrong: an action that is missing, doubled or of a
+/// chunk that the micro-batch does not pass; an order that no execution can
+/// follow. Where there are transfers, each value that crosses ranks needs its
+/// send and its receive, and they may not deadlock in the given mode; where
+/// there are none, values travel by themselves.
 llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
                    SendMode mode = SendMode::Blocking);
 

@@ -32,7 +32,7 @@ struct PipelineTimes {
   /// Of chunk c of rank r at r * chunks + c.
   std::vector<ChunkTimes> chunks;
   /// Seconds of a transfer on each link, as numbered by
-  /// ScheduleProblem::linkOf; as many as ranks.
+  /// ScheduleProblem::linkOf.
   std::vector<double> links;
 
   /// The same times on all ranks. `stage` is for a p-th of the model: a chunk
@@ -101,7 +101,7 @@ private:
   std::vector<Step> steps;
   int numRanks;
   /// Only asserts read it.
-  [[maybe_unused]] int numChunks;
+  [[maybe_unused]] int numChunks, numLinks;
   /// Of each rank.
   std::vector<int32_t> firstSteps;
   /// True if some step waits for two others.
