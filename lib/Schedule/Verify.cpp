@@ -5,7 +5,9 @@
 //
 // Runs a schedule without times: each rank goes on while what it needs is
 // there. A schedule has a deadlock if, and only if, such a run stops before the
-// end, since no action can take away what another one waits for.
+// end, since no action can take away what another one waits for. This holds in
+// each mode of sending: what a communicator has sent, posted and carried only
+// grows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +27,12 @@ public:
       : problem(problem), schedule(schedule), mode(mode),
         explicitTransfers(schedule.hasTransfers()),
         places(problem.ranks * problem.chunks * problem.microBatches),
-        next(problem.ranks, 0) {}
+        communicators(size_t(problem.numLinks()) * 4), next(problem.ranks, 0) {}
 
   Error checkActions();
-  Error execute();
+  Error checkOrder();
+  /// Runs until no rank can go on.
+  const std::vector<size_t> &execute();
 
 private:
   /// What is there of a chunk and micro-batch.
@@ -37,6 +41,13 @@ private:
     /// The operands of forward and backward.
     bool hasActivation = false, hasGradient = false;
     bool sentActivation = false, sentGradient = false;
+    /// Of the values that its operands' communicators carry, which they are.
+    int activationNumber = -1, gradientNumber = -1;
+  };
+  /// How many of its sends were started, and of its receives posted.
+  struct Communicator {
+    int sent = 0, posted = 0;
+    int numArrived() const { return std::min(sent, posted); }
   };
   Place &place(Slot slot, int microBatch) {
     return places[(slot.rank * problem.chunks + slot.chunk) *
@@ -46,6 +57,7 @@ private:
 
   Error checkAction(int rank, const Action &action);
   Error checkPartners();
+  Error checkCrossings();
   /// Whether a transfer was done, at its own end.
   bool &transferFlag(int rank, const Action &action);
   /// Marks one of F, B, W as asked for; an error if it was.
@@ -53,22 +65,42 @@ private:
               int microBatch);
   bool mayForward(Slot slot, int microBatch);
   bool mayBackward(Slot slot, int microBatch);
-  bool mayTransfer(int rank, const Action &action);
+  bool maySend(int rank, const Action &action);
+  bool mayReceive(int rank, const Action &action);
   bool mayRun(int rank, const Action &action);
   void apply(int rank, const Action &action);
-  /// The other end of a transfer, as an action of another rank.
-  std::pair<int, Action> partner(int rank, const Action &action) const;
-  /// The stage on the other side of a transfer; none at the ends of the path.
-  std::optional<int> otherStage(int rank, const Action &action) const;
+  /// True if what a rank receives for an action is there.
+  bool hasArrived(Slot slot, int microBatch, bool isGradient);
+  void applyTransfer(int rank, const Action &action);
+  /// The communicator of a transfer.
+  size_t communicatorOf(int rank, const Action &action) const;
+  /// The communicator that brings the operand of a forward, or a backward.
+  size_t communicatorTo(Slot slot, int microBatch, bool isGradient) const;
+  /// The number of what a receive brings.
+  int &operandNumber(int rank, const Action &receive);
+  /// Numbers the operands of all places by the sends of their communicators.
+  void numberSends();
 
   const ScheduleProblem &problem;
   const Schedule &schedule;
   SendMode mode;
   bool explicitTransfers;
   std::vector<Place> places;
+  /// Of each pair of ranks, for activations and gradients.
+  std::vector<Communicator> communicators;
   /// Index of each rank's next action.
   std::vector<size_t> next;
 };
+
+bool isSend(const Action &transfer) {
+  return transfer.kind == ActionKind::SendActivation ||
+         transfer.kind == ActionKind::SendGradient;
+}
+
+bool isGradientTransfer(const Action &transfer) {
+  return transfer.kind == ActionKind::SendGradient ||
+         transfer.kind == ActionKind::ReceiveGradient;
+}
 
 std::string describe(int rank, const Action &action) {
   std::string text;
@@ -93,15 +125,6 @@ Error Run::count(int rank, const Action &action, ActionKind part, int chunk,
                              " repeats what was done before");
   flag = true;
   return Error::success();
-}
-
-std::optional<int> Run::otherStage(int rank, const Action &action) const {
-  bool forwards = action.kind == ActionKind::SendActivation ||
-                  action.kind == ActionKind::ReceiveGradient;
-  int stage = problem.stageOf({rank, action.chunk}) + (forwards ? 1 : -1);
-  if (stage < 0 || stage >= problem.stages())
-    return std::nullopt;
-  return stage;
 }
 
 Error Run::checkAction(int rank, const Action &action) {
@@ -135,8 +158,7 @@ Error Run::checkAction(int rank, const Action &action) {
       !problem.passes({rank, action.chunk}, action.microBatch))
     return createStringError(describe(rank, action) +
                              " is of no chunk and micro-batch there");
-  std::optional<int> other = otherStage(rank, action);
-  if (!other || problem.slotOf(*other, action.microBatch).rank == rank)
+  if (!partnerOf(problem, rank, action))
     return createStringError(describe(rank, action) +
                              " has no other rank to go to");
   bool &flag = transferFlag(rank, action);
@@ -167,7 +189,7 @@ Error Run::checkPartners() {
     for (const Action &action : actions) {
       if (!isTransfer(action.kind))
         continue;
-      auto [otherRank, other] = partner(rank, action);
+      auto [otherRank, other] = *partnerOf(problem, rank, action);
       if (!transferFlag(otherRank, other))
         return createStringError(describe(rank, action) + " has no " +
                                  describe(otherRank, other));
@@ -201,7 +223,26 @@ Error Run::checkActions() {
         if (!p.weightGrad)
           return missing(ActionKind::WeightGrad);
       }
-  return checkPartners();
+  if (Error error = checkPartners())
+    return error;
+  return explicitTransfers ? checkCrossings() : Error::success();
+}
+
+/// Each value that another rank makes has its receive, and so its send.
+Error Run::checkCrossings() {
+  for (int rank = 0; rank < problem.ranks; ++rank)
+    for (int chunk = 0; chunk < problem.chunks; ++chunk)
+      for (int m = 0; m < problem.microBatches; ++m) {
+        if (!problem.passes({rank, chunk}, m))
+          continue;
+        for (ActionKind kind :
+             {ActionKind::ReceiveActivation, ActionKind::ReceiveGradient}) {
+          Action receive{kind, chunk, m};
+          if (partnerOf(problem, rank, receive) && !transferFlag(rank, receive))
+            return createStringError(describe(rank, receive) + " is missing");
+        }
+      }
+  return Error::success();
 }
 
 bool Run::mayForward(Slot slot, int microBatch) {
@@ -210,7 +251,7 @@ bool Run::mayForward(Slot slot, int microBatch) {
     return true;
   Slot before = problem.slotOf(stage - 1, microBatch);
   if (explicitTransfers && before.rank != slot.rank)
-    return place(slot, microBatch).hasActivation;
+    return hasArrived(slot, microBatch, /*isGradient=*/false);
   return place(before, microBatch).forward;
 }
 
@@ -222,38 +263,98 @@ bool Run::mayBackward(Slot slot, int microBatch) {
     return true;
   Slot after = problem.slotOf(stage + 1, microBatch);
   if (explicitTransfers && after.rank != slot.rank)
-    return place(slot, microBatch).hasGradient;
+    return hasArrived(slot, microBatch, /*isGradient=*/true);
   return place(after, microBatch).inputGrad;
 }
 
-std::pair<int, Action> Run::partner(int rank, const Action &action) const {
-  Slot other = problem.slotOf(*otherStage(rank, action), action.microBatch);
-  static constexpr ActionKind kPartner[] = {
-      ActionKind::ReceiveActivation, ActionKind::ReceiveGradient,
-      ActionKind::SendActivation, ActionKind::SendGradient};
-  ActionKind kind =
-      kPartner[int(action.kind) - int(ActionKind::SendActivation)];
-  return {other.rank, {kind, other.chunk, action.microBatch}};
+size_t Run::communicatorTo(Slot slot, int microBatch, bool isGradient) const {
+  int stage = problem.stageOf(slot), from = stage + (isGradient ? 1 : -1);
+  int link = *problem.linkOf(std::min(stage, from), microBatch);
+  bool isDown = problem.slotOf(from, microBatch).rank < slot.rank;
+  return link * 4 + isDown * 2 + isGradient;
 }
 
-/// A send needs its value; both ends meet if sends block, otherwise a receive
-/// needs the send to be over.
-bool Run::mayTransfer(int rank, const Action &action) {
-  Place &here = place({rank, action.chunk}, action.microBatch);
-  auto [otherRank, other] = partner(rank, action);
-  Place &there = place({otherRank, other.chunk}, action.microBatch);
-  bool meets = next[otherRank] < schedule.ranks[otherRank].size() &&
-               schedule.ranks[otherRank][next[otherRank]] == other;
-  switch (action.kind) {
-  case ActionKind::SendActivation:
-    return here.forward && (mode == SendMode::Buffered || meets);
-  case ActionKind::SendGradient:
-    return here.inputGrad && (mode == SendMode::Buffered || meets);
-  case ActionKind::ReceiveActivation:
-    return there.sentActivation;
-  default:
-    return there.sentGradient;
+size_t Run::communicatorOf(int rank, const Action &action) const {
+  if (!isSend(action))
+    return communicatorTo({rank, action.chunk}, action.microBatch,
+                          isGradientTransfer(action));
+  auto [to, receive] = *partnerOf(problem, rank, action);
+  return communicatorOf(to, receive);
+}
+
+void Run::numberSends() {
+  std::vector<int> counts(communicators.size(), 0);
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+    for (const Action &action : actions) {
+      if (!isTransfer(action.kind) || !isSend(action))
+        continue;
+      auto [to, receive] = *partnerOf(problem, rank, action);
+      operandNumber(to, receive) = counts[communicatorOf(to, receive)]++;
+    }
+}
+
+/// Receives have the order of the sends.
+Error Run::checkOrder() {
+  numberSends();
+  std::vector<int> counts(communicators.size(), 0);
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+    for (const Action &action : actions) {
+      if (!isTransfer(action.kind) || isSend(action))
+        continue;
+      int number = operandNumber(rank, action);
+      int expected = counts[communicatorOf(rank, action)]++;
+      if (number == expected)
+        continue;
+      auto [from, send] = *partnerOf(problem, rank, action);
+      return createStringError(
+          describe(rank, action) + " is posted as number " +
+          std::to_string(expected) + " of its communicator, but " +
+          describe(from, send) + " is number " + std::to_string(number));
+    }
+  return Error::success();
+}
+
+int &Run::operandNumber(int rank, const Action &receive) {
+  Place &p = place({rank, receive.chunk}, receive.microBatch);
+  return isGradientTransfer(receive) ? p.gradientNumber : p.activationNumber;
+}
+
+bool Run::hasArrived(Slot slot, int microBatch, bool isGradient) {
+  const Place &p = place(slot, microBatch);
+  if (mode != SendMode::Posted)
+    return isGradient ? p.hasGradient : p.hasActivation;
+  return communicators[communicatorTo(slot, microBatch, isGradient)]
+             .numArrived() >
+         (isGradient ? p.gradientNumber : p.activationNumber);
+}
+
+/// A send needs its value, and where it is to go.
+bool Run::maySend(int rank, const Action &action) {
+  const Place &here = place({rank, action.chunk}, action.microBatch);
+  if (!(isGradientTransfer(action) ? here.inputGrad : here.forward))
+    return false;
+  switch (mode) {
+  case SendMode::Buffered:
+    return true;
+  case SendMode::Blocking: {
+    auto [to, receive] = *partnerOf(problem, rank, action);
+    return next[to] < schedule.ranks[to].size() &&
+           schedule.ranks[to][next[to]] == receive;
   }
+  case SendMode::Posted: {
+    const Communicator &way = communicators[communicatorOf(rank, action)];
+    return way.sent - way.numArrived() < 2;
+  }
+  }
+  return false;
+}
+
+/// A receive needs the send to be over, unless it is only posted.
+bool Run::mayReceive(int rank, const Action &action) {
+  if (mode == SendMode::Posted)
+    return true;
+  auto [from, send] = *partnerOf(problem, rank, action);
+  return transferFlag(from, send);
 }
 
 bool Run::mayRun(int rank, const Action &action) {
@@ -270,7 +371,7 @@ bool Run::mayRun(int rank, const Action &action) {
     return mayForward(slot, action.microBatch) &&
            mayBackward({rank, action.backwardChunk}, action.backwardMicroBatch);
   default:
-    return mayTransfer(rank, action);
+    return isSend(action) ? maySend(rank, action) : mayReceive(rank, action);
   }
 }
 
@@ -292,13 +393,23 @@ void Run::apply(int rank, const Action &action) {
         true;
     break;
   default:
-    transferFlag(rank, action) = true;
+    applyTransfer(rank, action);
     break;
   }
 }
 
-Error Run::execute() {
+void Run::applyTransfer(int rank, const Action &action) {
+  transferFlag(rank, action) = true;
+  if (mode != SendMode::Posted)
+    return;
+  Communicator &way = communicators[communicatorOf(rank, action)];
+  ++(isSend(action) ? way.sent : way.posted);
+}
+
+const std::vector<size_t> &Run::execute() {
   places.assign(places.size(), Place());
+  if (mode == SendMode::Posted)
+    numberSends();
   for (bool moved = true; moved;) {
     moved = false;
     for (int rank = 0; rank < problem.ranks; ++rank) {
@@ -311,23 +422,32 @@ Error Run::execute() {
       }
     }
   }
-  std::string text;
-  for (int rank = 0; rank < problem.ranks; ++rank)
-    if (next[rank] < schedule.ranks[rank].size())
-      text += (text.empty() ? "" : ", ") +
-              describe(rank, schedule.ranks[rank][next[rank]]);
-  if (text.empty())
-    return Error::success();
-  return createStringError("deadlock: " + text +
-                           " wait for each other or for what nobody does");
+  return next;
 }
 
 } // namespace
+
+std::vector<size_t> tessera::schedule::findStops(const ScheduleProblem &problem,
+                                                 const Schedule &schedule,
+                                                 SendMode mode) {
+  return Run(problem, schedule, mode).execute();
+}
 
 Error tessera::schedule::verify(const ScheduleProblem &problem,
                                 const Schedule &schedule, SendMode mode) {
   Run run(problem, schedule, mode);
   if (Error error = run.checkActions())
     return error;
-  return run.execute();
+  if (mode == SendMode::Posted)
+    if (Error error = run.checkOrder())
+      return error;
+  std::string text;
+  for (auto [rank, stop] : llvm::enumerate(run.execute()))
+    if (stop < schedule.ranks[rank].size())
+      text += (text.empty() ? "" : ", ") +
+              describe(rank, schedule.ranks[rank][stop]);
+  if (text.empty())
+    return Error::success();
+  return createStringError("deadlock: " + text +
+                           " wait for each other or for what nobody does");
 }

@@ -166,19 +166,33 @@ struct Schedule {
   void print(llvm::raw_ostream &os) const;
 };
 
-/// How a send behaves.
+/// The other end of a send or receive, and the rank that has it; none if the
+/// value does not leave the rank.
+std::optional<std::pair<int, Action>>
+partnerOf(const ScheduleProblem &problem, int rank, const Action &transfer);
+
+/// How sends and receives behave.
 enum class SendMode {
-  /// It returns at once.
+  /// A send returns at once.
   Buffered,
-  /// It returns when the receiver has come to its receive.
+  /// A send returns when the receiver has come to its receive.
   Blocking,
+  /// As programs run them. Between two ranks, activations and gradients each
+  /// have a communicator, which carries values in the order of their sends. A
+  /// receive is posted and returns at once; the action that needs its value
+  /// waits for it. A send waits until the last but one before it on its
+  /// communicator has arrived: two buffers. A value arrives when it is sent,
+  /// its
+  /// receive is posted and all values before it have arrived.
+  Posted,
 };
 
 /// An error if a schedule is wrong: an action that is missing, doubled or of a
 /// chunk that the micro-batch does not pass; an order that no execution can
 /// follow. Where there are transfers, each value that crosses ranks needs its
 /// send and its receive, and they may not deadlock in the given mode; where
-/// there are none, values travel by themselves.
+/// there are none, values travel by themselves. In mode Posted, the receives of
+/// a communicator must have the order of its sends.
 llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
                    SendMode mode = SendMode::Blocking);
 
@@ -187,6 +201,22 @@ llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
 /// each transfer stands where the value is made if all actions of a kind take
 /// equally long.
 void insertTransfers(const ScheduleProblem &problem, Schedule &schedule);
+
+/// Posts receives early: moves each to the place after the last but one compute
+/// action before the one that needs it (before the sends that follow there,
+/// which may wait), or further ahead where a later value of its communicator is
+/// needed before. So a transfer goes on beside a whole action. Where more
+/// values are on their way than there are buffers, and the list deadlocks so,
+/// receives stay where insertTransfers() put them if that is earlier: then no
+/// list does that verify() accepts in mode Blocking. Expects each value that
+/// crosses ranks to have a send; receives may be absent.
+void postReceives(const ScheduleProblem &problem, Schedule &schedule);
+
+/// The index of the action at which each rank stops for good, the length of its
+/// list if it comes to the end. Expects a schedule whose actions are complete:
+/// one of which verify() reports no error but a deadlock.
+std::vector<size_t> findStops(const ScheduleProblem &problem,
+                              const Schedule &schedule, SendMode mode);
 
 /// For each rank and each of its chunks, the micro-batches whose activations
 /// are alive when the rank has the most of them, all chunks counted alike.
