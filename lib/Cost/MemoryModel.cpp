@@ -284,29 +284,25 @@ std::vector<StageMemory>
 MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
                     const Plan &plan, schedule::PipelinePricer &pricer,
                     const MemoryConstants &constants) const {
-  // One stage keeps one micro-batch at a time, whatever the schedule.
-  ScheduleKind kind = plan.pp == 1 ? ScheduleKind::OneFOneB : plan.schedule;
-  int64_t perRank = std::max<int64_t>(1, chunks.size() / plan.pp);
-  auto problem =
-      schedule::makeProblem(kind, plan.pp, perRank, plan.microBatches);
-  assert(problem && "expects a checked plan");
+  auto pipeline = makePipeline(plan, pricer);
+  assert(pipeline && "expects a plan that priceStep() prices");
+  const schedule::ScheduleProblem &problem = pipeline->problem;
   // After its input gradient a micro-batch keeps what weight gradients need; of
   // what the loss keeps, that is nothing.
-  const auto &live = pricer.liveAtPeak(kind, *problem, keptForWeightGrad);
-  const auto &pending = pricer.liveAtPeak(kind, *problem, 0);
+  auto live = pricer.liveAtPeak(*pipeline, keptForWeightGrad);
+  auto pending = pricer.liveAtPeak(*pipeline, 0);
   StateBytes each = stateBytes(plan);
 
   std::vector<StageMemory> stages(plan.pp);
   for (int rank = 0; rank < plan.pp; ++rank) {
     StageMemory &stage = stages[rank];
-    for (int chunk = 0; chunk < problem->chunks; ++chunk) {
-      for (const ModelWork::Run &run :
-           chunks[problem->stageOf({rank, chunk})]) {
+    for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+      for (const ModelWork::Run &run : chunks[problem.stageOf({rank, chunk})]) {
         const auto &count = kinds[run.kind].isHead ? pending : live;
         stage.chunkRuns.push_back({run, count[rank][chunk], chunk});
         addState(stage, kinds[run.kind], run.count, plan, each);
       }
-      stage.liveMicroBatches += live[rank][chunk] * problem->chunkShare();
+      stage.liveMicroBatches += live[rank][chunk] * problem.chunkShare();
     }
     addActivations(stage, plan);
     addBuffers(stage, plan, each);

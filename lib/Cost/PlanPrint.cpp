@@ -7,6 +7,7 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/TextTable.h"
+#include "tessera/Support/PlanFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -50,7 +51,7 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
                 report.device, report.cluster);
   os << l.summary();
   if (l.pp > 1)
-    os << " schedule=" << stringify(l.schedule);
+    os << " schedule=" << findPlanField("schedule")->print(l);
   os << formatv(" precision={0} optimizer={1}", stringify(l.precision),
                 stringify(l.optimizer));
   os << formatv(

@@ -248,6 +248,8 @@ std::string tessera::cost::judgeConfidence(const Plan &plan,
                                                  ScheduleKind::DualPipeV};
   uncoveredIf(plan.pp > 1 && is_contained(kUnmeasured, plan.schedule),
               stringify(plan.schedule).data());
+  uncoveredIf(plan.pp > 1 && !plan.scheduleFile.empty(),
+              "a schedule of a file");
   uncoveredIf(plan.offload != Offload::None, "offload of optimizer state");
   uncoveredIf(plan.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
   uncoveredIf(plan.precision == Precision::F32,

@@ -10,8 +10,10 @@
 
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/MemoryModel.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 
 using namespace llvm;
 using namespace tessera;
@@ -217,26 +219,6 @@ static GradientTime gradientSeconds(const PricedModel &model,
   return time;
 }
 
-static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
-                                             const schedule::ScheduleProblem &p,
-                                             double link, double share,
-                                             bool pairs) {
-  // A transfer takes time of its rank: all of it, or, beside kernels, the share
-  // by which it slows them.
-  double wait = share * link;
-  schedule::PipelineTimes times;
-  times.chunks.resize(p.ranks * p.chunks);
-  for (int rank = 0; rank < p.ranks; ++rank)
-    for (int chunk = 0; chunk < p.chunks; ++chunk) {
-      const ChunkSum &sum = chunks[p.stageOf({rank, chunk})];
-      times.chunks[rank * p.chunks + chunk] = {
-          sum.forward + wait, sum.inputGrad + wait, sum.weightGrad,
-          pairs ? sum.pair + 2 * wait : -1};
-    }
-  times.links.assign(p.numLinks(), link);
-  return times;
-}
-
 /// Exposed seconds of a collective beside kernels that take `window`.
 static double exposedSeconds(double comm, double window,
                              const DeviceModel &device) {
@@ -307,24 +289,108 @@ static double transferSeconds(double bytes, const Plan &plan,
          machine.seconds(CollectiveKind::AllGather, bytes, tensor);
 }
 
+/// Times of all chunks and links.
+static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
+                                             const schedule::Pipeline &pipeline,
+                                             const PricedModel &model,
+                                             const Plan &plan,
+                                             const Machine &machine) {
+  const schedule::ScheduleProblem &p = pipeline.problem;
+  size_t block = model.layers[findBlocks(model.layers)].kind;
+  double link = transferSeconds(model.kinds[block].outputBytes, plan, machine);
+  // A transfer takes time of its rank: all of it, or, beside kernels, the share
+  // by which it slows them.
+  double wait = (plan.overlap ? machine.device.overlapSlowdown : 1.0) * link;
+  bool pairs = pipeline.overlapsPairs();
+  schedule::PipelineTimes times;
+  times.chunks.resize(p.ranks * p.chunks);
+  for (int rank = 0; rank < p.ranks; ++rank)
+    for (int chunk = 0; chunk < p.chunks; ++chunk) {
+      const ChunkSum &sum = chunks[p.stageOf({rank, chunk})];
+      times.chunks[rank * p.chunks + chunk] = {
+          sum.forward + wait, sum.inputGrad + wait, sum.weightGrad,
+          pairs ? sum.pair + 2 * wait : -1};
+    }
+  times.links.assign(p.numLinks(), link);
+  return times;
+}
+
+/// The pipeline of a list that fits the plan.
+static Expected<schedule::Pipeline>
+makeListed(const Plan &plan, const schedule::PipelinePricer &pricer) {
+  const schedule::ListedSchedule *list = pricer.findList(plan.scheduleFile);
+  if (!list)
+    return createStringError("schedule: expects a name or a file that was read "
+                             "but got '" +
+                             plan.scheduleFile + "'");
+  const std::tuple<const char *, int64_t, int> numbers[] = {
+      {"pp", plan.pp, list->problem.ranks},
+      {"vpp", plan.vpp, list->problem.chunks},
+      {"micro-batches", plan.microBatches, list->problem.microBatches}};
+  for (auto [field, got, expected] : numbers)
+    if (got != expected)
+      return createStringError(formatv("{0}: expects {1}, as {2} has them, but "
+                                       "got {3}",
+                                       field, expected, plan.scheduleFile,
+                                       got));
+  return schedule::Pipeline{list->problem, plan.schedule, &list->schedule};
+}
+
+Expected<schedule::Pipeline>
+tessera::cost::makePipeline(const Plan &plan,
+                            const schedule::PipelinePricer &pricer) {
+  if (!plan.scheduleFile.empty()) {
+    Expected<schedule::Pipeline> listed = makeListed(plan, pricer);
+    if (!listed || plan.pp > 1)
+      return listed;
+  }
+  // One stage keeps one micro-batch at a time, whatever the schedule.
+  ScheduleKind kind = plan.pp == 1 ? ScheduleKind::OneFOneB : plan.schedule;
+  auto problem = schedule::makeProblem(kind, plan.pp, plan.chunks() / plan.pp,
+                                       plan.microBatches);
+  if (!problem)
+    return problem.takeError();
+  return schedule::Pipeline{std::move(*problem), kind};
+}
+
+static std::vector<ChunkSum>
+sumChunks(const PricedModel &model, ArrayRef<std::vector<ModelWork::Run>> runs,
+          const Machine &machine) {
+  std::vector<ChunkSum> chunks;
+  for (const std::vector<ModelWork::Run> &list : runs)
+    chunks.push_back(sumChunk(model, list, machine.device));
+  return chunks;
+}
+
+Expected<schedule::ListedSchedule>
+tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
+                            const Machine &machine,
+                            const schedule::PipelinePricer &pricer) {
+  if (plan.pp == 1)
+    return createStringError("pp: expects at least 2 for a schedule but got 1");
+  auto pipeline = makePipeline(plan, pricer);
+  if (!pipeline)
+    return pipeline.takeError();
+  std::vector<ChunkSum> chunks =
+      sumChunks(model, assignChunks(model.layers, plan), machine);
+  schedule::Schedule list = pricer.getSchedule(
+      *pipeline, pipelineTimes(chunks, *pipeline, model, plan, machine));
+  return schedule::ListedSchedule{pipeline->problem, std::move(list)};
+}
+
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
                                             const Plan &plan,
                                             const Machine &machine,
                                             schedule::PipelinePricer &pricer) {
   auto runs = assignChunks(model.layers, plan);
-  schedule::ScheduleProblem problem;
-  if (plan.pp > 1) {
-    auto made = schedule::makeProblem(plan.schedule, plan.pp,
-                                      runs.size() / plan.pp, plan.microBatches);
-    if (!made)
-      return made.takeError();
-    problem = *made;
-  }
+  Expected<schedule::Pipeline> scheduled = makePipeline(plan, pricer);
+  if (!scheduled)
+    return scheduled.takeError();
+  const schedule::ScheduleProblem &problem = scheduled->problem;
 
-  std::vector<ChunkSum> chunks, stages(plan.pp);
-  for (const auto &list : runs)
-    chunks.push_back(sumChunk(model, list, machine.device));
-  bool pairs = plan.pp > 1 && schedule::overlapsPairs(plan.schedule);
+  std::vector<ChunkSum> chunks = sumChunks(model, runs, machine),
+                        stages(plan.pp);
+  bool pairs = plan.pp > 1 && scheduled->overlapsPairs();
   // Each direction of a bidirectional pipeline has half of the micro-batches.
   double share = double(problem.microBatchesOf()) / problem.microBatches;
   std::vector<std::vector<ModelWork::Run>> stageRuns(plan.pp);
@@ -348,19 +414,11 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
   step.busiest = busiest;
   double micro = plan.microBatches;
   double busy = micro * busySeconds(stage), pipeline = busy;
-  if (plan.pp > 1) {
-    size_t block = model.layers[findBlocks(model.layers)].kind;
-    double link =
-        transferSeconds(model.kinds[block].outputBytes, plan, machine);
-    pipeline =
-        pricer
-            .price(plan.schedule, problem,
-                   pipelineTimes(chunks, problem, link,
-                                 plan.overlap ? machine.device.overlapSlowdown
-                                              : 1.0,
-                                 pairs))
-            .makespan;
-  }
+  if (plan.pp > 1)
+    pipeline = pricer
+                   .price(*scheduled, pipelineTimes(chunks, *scheduled, model,
+                                                    plan, machine))
+                   .makespan;
   step.compute = micro * stage.compute;
   step.memoryBound = micro * stage.memory;
   double idle = std::max(0.0, busy - step.compute - step.memoryBound);

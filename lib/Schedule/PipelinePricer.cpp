@@ -110,38 +110,95 @@ static double ratioOf(int rounded) {
   return rounded == -100000 ? 0.0 : std::exp2(rounded / kRatioSteps);
 }
 
+/// The numbers that an automatic schedule depends on, beside those of the
+/// problem; empty for other kinds.
+static std::vector<int> roundTimes(ScheduleKind kind,
+                                   const PipelineTimes &times, double kept) {
+  if (!isAutomatic(kind))
+    return {};
+  double link = times.links.empty() ? 0.0 : times.links.front();
+  // Chunks that do nothing have no ratio to anything.
+  double unit = 0;
+  for (const ChunkTimes &t : times.chunks)
+    unit = std::max(unit, t.forward);
+  unit = unit > 0 ? unit : 1;
+  std::vector<int> rounded{int(std::lround(kept * kRatioSteps)),
+                           roundRatio(link, unit)};
+  for (const ChunkTimes &t : times.chunks)
+    for (double value : {t.forward, t.inputGrad, t.weightGrad})
+      rounded.push_back(roundRatio(value, unit));
+  return rounded;
+}
+
+/// The schedule of a kind for times that roundTimes() rounded.
+static Schedule makeSchedule(ScheduleKind kind, const ScheduleProblem &problem,
+                             llvm::ArrayRef<int> rounded) {
+  AutoOptions options;
+  if (isAutomatic(kind)) {
+    options.keptForWeightGrad = rounded[0] / kRatioSteps;
+    options.link = ratioOf(rounded[1]);
+    options.stages.clear();
+    for (size_t i = 2; i < rounded.size(); i += 3)
+      options.stages.push_back({ratioOf(rounded[i]), ratioOf(rounded[i + 1]),
+                                ratioOf(rounded[i + 2]), -1});
+  }
+  return generate(kind, problem, options);
+}
+
 const CompiledSchedule &PipelinePricer::compiled(ScheduleKind kind,
                                                  const ScheduleProblem &problem,
                                                  const PipelineTimes &times,
                                                  double kept) {
   Key key{int(kind), problem.ranks, problem.chunks, problem.microBatches};
-  double link = times.links.empty() ? 0.0 : times.links.front();
-  if (isAutomatic(kind)) {
-    // Chunks that do nothing have no ratio to anything.
-    double unit = 0;
-    for (const ChunkTimes &t : times.chunks)
-      unit = std::max(unit, t.forward);
-    unit = unit > 0 ? unit : 1;
-    key.push_back(int(std::lround(kept * kRatioSteps)));
-    key.push_back(roundRatio(link, unit));
-    for (const ChunkTimes &t : times.chunks)
-      for (double value : {t.forward, t.inputGrad, t.weightGrad})
-        key.push_back(roundRatio(value, unit));
-  }
+  std::vector<int> rounded = roundTimes(kind, times, kept);
+  llvm::append_range(key, rounded);
   auto it = schedules.find(key);
   if (it != schedules.end())
     return it->second;
-  AutoOptions options;
-  if (isAutomatic(kind)) {
-    options.keptForWeightGrad = key[4] / kRatioSteps;
-    options.link = ratioOf(key[5]);
-    options.stages.clear();
-    for (size_t i = 6; i < key.size(); i += 3)
-      options.stages.push_back(
-          {ratioOf(key[i]), ratioOf(key[i + 1]), ratioOf(key[i + 2]), -1});
-  }
-  CompiledSchedule schedule(problem, generate(kind, problem, options));
+  CompiledSchedule schedule(problem, makeSchedule(kind, problem, rounded));
   return schedules.emplace(std::move(key), std::move(schedule)).first->second;
+}
+
+bool Pipeline::overlapsPairs() const {
+  if (!list)
+    return schedule::overlapsPairs(kind);
+  return llvm::any_of(list->ranks, [](const std::vector<Action> &actions) {
+    return llvm::any_of(actions, [](const Action &action) {
+      return action.kind == ActionKind::Overlapped;
+    });
+  });
+}
+
+void PipelinePricer::addList(llvm::StringRef name, ListedSchedule list) {
+  lists[name.str()] = std::move(list);
+}
+
+const ListedSchedule *PipelinePricer::findList(llvm::StringRef name) const {
+  auto it = lists.find(std::string_view(name));
+  return it == lists.end() ? nullptr : &it->second;
+}
+
+Schedule PipelinePricer::getSchedule(const Pipeline &pipeline,
+                                     const PipelineTimes &times) const {
+  if (pipeline.list)
+    return *pipeline.list;
+  return makeSchedule(pipeline.kind, pipeline.problem,
+                      roundTimes(pipeline.kind, times, /*kept=*/1.0));
+}
+
+Ends PipelinePricer::price(const Pipeline &pipeline,
+                           const PipelineTimes &times) {
+  if (!pipeline.list)
+    return price(pipeline.kind, pipeline.problem, times);
+  return CompiledSchedule(pipeline.problem, *pipeline.list).simulateEnds(times);
+}
+
+std::vector<std::vector<double>>
+PipelinePricer::liveAtPeak(const Pipeline &pipeline, double keptForWeightGrad) {
+  if (!pipeline.list)
+    return liveAtPeak(pipeline.kind, pipeline.problem, keptForWeightGrad);
+  return schedule::liveAtPeak(pipeline.problem, *pipeline.list,
+                              keptForWeightGrad);
 }
 
 Ends PipelinePricer::simulate(ScheduleKind kind, const ScheduleProblem &problem,

@@ -125,8 +125,19 @@ static void checkAxes(Error &errors, const Plan &l) {
                              l.sp ? " x tp" : "", parts, l.seq));
 }
 
+static void checkStageLayers(Error &errors, const Plan &l) {
+  if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
+    addError(errors, formatv("stage-layers: expects {0} numbers, one for each "
+                             "chunk of a stage, but got {1}",
+                             l.chunks(), l.stageLayers.size()));
+}
+
 static void checkSchedule(Error &errors, const Plan &l) {
   bool interleaved = l.schedule == ScheduleKind::Interleaved;
+  if (!l.scheduleFile.empty()) {
+    checkStageLayers(errors, l);
+    return;
+  }
   if (l.vpp > 1 && !interleaved)
     addError(errors, formatv("vpp: expects 1 with schedule {0} but got {1}",
                              stringify(l.schedule), l.vpp));
@@ -143,10 +154,7 @@ static void checkSchedule(Error &errors, const Plan &l) {
     addError(errors, formatv("schedule: {0} expects at least 2 pp = {1} "
                              "micro-batches but got {2}",
                              stringify(l.schedule), 2 * l.pp, l.microBatches));
-  if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
-    addError(errors, formatv("stage-layers: expects {0} numbers, one for each "
-                             "chunk of a stage, but got {1}",
-                             l.chunks(), l.stageLayers.size()));
+  checkStageLayers(errors, l);
 }
 
 /// What overflows nowhere.

@@ -160,13 +160,15 @@ static bool parseGroups(StringRef text, Plan &plan) {
 // The table
 //===----------------------------------------------------------------------===//
 
-template <auto member> static Field::Choice choice() {
+template <auto member>
+static Field::Choice choice(std::string Plan::*file = nullptr) {
   using EnumT = std::decay_t<decltype(std::declval<Plan>().*member)>;
   return {getNames<EnumT>,
           [](const Plan &plan) { return static_cast<size_t>(plan.*member); },
           [](Plan &plan, size_t value) {
             plan.*member = static_cast<EnumT>(value);
-          }};
+          },
+          file};
 }
 
 /// Sizes and counts, and products of few of them, stay exact.
@@ -217,10 +219,12 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"global-batch", "N", Field::kJson | Field::kPriced,
        Field::Derived{&Plan::globalBatch},
        "sequences of a step; default: dp x micro-batch x micro-batches"},
-      {"schedule", "NAME", kBoth, choice<&Plan::schedule>(),
-       "order of micro-batches on pipeline stages: {}"},
+      {"schedule", "NAME", kBoth,
+       choice<&Plan::schedule>(&Plan::scheduleFile),
+       "order of micro-batches on pipeline stages: {}, or FILE.csv with a list "
+       "a stage, as torch.distributed.pipelining writes it"},
       {"vpp", "N", kBoth, size(&Plan::vpp),
-       "chunks of each stage, with interleaved"},
+       "chunks of each stage, with interleaved; those of FILE.csv"},
       {"stage-layers", "LIST", kBoth, Field::Integers{&Plan::stageLayers},
        "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
       {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
@@ -367,7 +371,8 @@ std::string PlanField::getForm() const {
               return formatv("integers from 1 to {0}", kMost);
             },
             [](const Choice &c) -> std::string {
-              return "one of " + join(c.names(), ", ");
+              return "one of " + join(c.names(), ", ") +
+                     (c.file ? " or FILE.csv" : "");
             },
             [](const Text &t) -> std::string { return t.form.str(); },
             [](const Derived &) -> std::string {
@@ -384,7 +389,11 @@ std::string PlanField::print(const Plan &plan) const {
             },
             [&](const Number &n) { return printNumber(plan.*n.member); },
             [&](const Integers &i) { return joinIntegers(plan.*i.member); },
-            [&](const Choice &c) { return c.names()[c.get(plan)].str(); },
+            [&](const Choice &c) {
+              if (c.file && !(plan.*c.file).empty())
+                return plan.*c.file;
+              return c.names()[c.get(plan)].str();
+            },
             [&](const Text &t) { return t.print(plan); },
             [&](const Derived &d) { return std::to_string((plan.*d.get)()); }},
       type);
@@ -430,9 +439,12 @@ bool PlanField::parse(StringRef text, Plan &plan) const {
           },
           [&](const Choice &c) {
             const StringRef *found = find(c.names(), text);
-            if (found == c.names().end())
+            bool isName = found != c.names().end();
+            if (!isName && !(c.file && text.ends_with(".csv")))
               return false;
-            c.set(changed, found - c.names().begin());
+            c.set(changed, isName ? found - c.names().begin() : c.get(Plan()));
+            if (c.file)
+              changed.*c.file = isName ? "" : text.str();
             return true;
           },
           [&](const Text &t) { return t.parse(text, changed); },
@@ -505,7 +517,10 @@ bool PlanField::isEqual(const Plan &a, const Plan &b) const {
             [&](const Flag &f) { return a.*f.member == b.*f.member; },
             [&](const Number &n) { return a.*n.member == b.*n.member; },
             [&](const Integers &i) { return a.*i.member == b.*i.member; },
-            [&](const Choice &c) { return c.get(a) == c.get(b); },
+            [&](const Choice &c) {
+              return c.get(a) == c.get(b) &&
+                     (!c.file || a.*c.file == b.*c.file);
+            },
             [&](const Text &t) { return t.print(a) == t.print(b); },
             // Of equal fields it is equal.
             [&](const Derived &) { return true; }},

@@ -23,6 +23,7 @@
 #include "tessera/Interpreter/Npy.h"
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
+#include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Support/Json.h"
 #include "tessera/Support/PlanFields.h"
 #include "tessera/Support/TemporaryFile.h"
@@ -185,6 +186,18 @@ bool readMeasurements(const std::string &text) {
   return true;
 }
 
+/// A list that is read can run.
+bool readSchedules(const std::string &text) {
+  auto list = schedule::readScheduleCsv(text, "list.csv");
+  if (!isRead(list))
+    return false;
+  require(!llvm::errorToBool(schedule::verify(list->problem, list->schedule)),
+          "a list that cannot run");
+  llvm::cantFail(
+      schedule::writeScheduleCsv(list->problem, list->schedule, llvm::nulls()));
+  return true;
+}
+
 bool readReports(const std::string &text) {
   auto value = parseJson(text);
   if (!isRead(value) || !value->getAsObject())
@@ -306,6 +319,14 @@ std::vector<std::string> measurementExamples() {
           "4096,4096,4096,f32,2,0.7\n"};
 }
 
+std::vector<std::string> scheduleExamples() {
+  return {"0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1I1,1W1\n",
+          "0F0,0F1,0F2,3F0,3I0,3W0,3F1,(0F3;3B1)OVERLAP_F_B,"
+          "(3F2;0B0)OVERLAP_F_B,3B2,(3F3;0B1)OVERLAP_F_B,3B3,0I2,0I3,0W2,0W3\n"
+          "1F0,2F0,1F1,2F1,1F2,2B0,(2F2;1B0)OVERLAP_F_B,(1F3;2B1)OVERLAP_F_B,"
+          "(2F3;1B1)OVERLAP_F_B,2B2,1B2,2I3,1I3,2W3,1W3\n"};
+}
+
 std::vector<std::string> attributeExamples() {
   return {R"(#dist.sharding<@mesh, [{"dp", "tp"}, {}]>)",
           R"(#dist.sharding<@mesh, [{?}, {"x"}p0], unreduced={"y"} max>)",
@@ -323,6 +344,7 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
   return {{"models", readModel, [] { return filesOf("models"); }},
           {"clusters", readCluster, [] { return filesOf("clusters"); }},
           {"plans", readPlan, planExamples},
+          {"schedules", readSchedules, scheduleExamples},
           {"reports", readReports, reportExamples},
           {"measurements", readMeasurements, measurementExamples},
           {"tensors", readTensor, tensorExamples},

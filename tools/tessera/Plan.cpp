@@ -22,6 +22,7 @@
 #include "tessera/Planning/MoEWork.h"
 #include "tessera/Planning/ModelPlan.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -54,6 +55,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "error since they are not known: they change nothing"},
     {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
     {"--price", "X", "dollars an hour and device"},
+    {"--schedule-csv", "FILE",
+     "write the schedule's lists there, as --schedule FILE.csv\n"
+     "and torch.distributed.pipelining read them"},
     {"--json", "", "print JSON"},
     {"--compare", "", "compare two reports of --json: plan --compare A B"},
     {"--calibrate", "FILE",
@@ -81,7 +85,7 @@ const CommandSpec kCommand = {
     "from\n"
     "the config. GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
     "error, and 3 where a layout does not fit into the devices' memory.",
-    withPlanOptions(kOwnOptions, /*numAfter=*/9, PlanField::kPriced),
+    withPlanOptions(kOwnOptions, /*numAfter=*/10, PlanField::kPriced),
     "  tessera plan share/models/llama3-70b.json\n"
     "  tessera plan share/models/llama3-70b.json --cluster "
     "share/clusters/h100-sxm-ib.json \\\n"
@@ -300,12 +304,53 @@ llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
   return makeMoEWork(*subject.sparse, plan, options);
 }
 
+/// Reads the list that the plan's schedule names. Its chunks are the plan's
+/// where none are given.
+llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
+  if (plan.scheduleFile.empty())
+    return llvm::Error::success();
+  auto buffer = llvm::MemoryBuffer::getFile(plan.scheduleFile);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + plan.scheduleFile + ": " +
+                                   buffer.getError().message());
+  auto list =
+      schedule::readScheduleCsv((*buffer)->getBuffer(), plan.scheduleFile);
+  if (!list)
+    return list.takeError();
+  if (plan.vpp == 1)
+    plan.vpp = list->problem.chunks;
+  pricer.addList(plan.scheduleFile, std::move(*list));
+  return prefixError("--", makePipeline(plan, pricer).takeError());
+}
+
+/// Writes the schedule of a plan where --schedule-csv says.
+llvm::Error writeSchedule(const ParsedOptions &parsed, const ModelWork &work,
+                          const Plan &plan, const ClusterSpec &cluster,
+                          const schedule::PipelinePricer &pricer) {
+  if (!parsed.has("--schedule-csv"))
+    return llvm::Error::success();
+  Machine machine(cluster, plan);
+  auto list = makeSchedule(priceModel(work, machine), plan, machine, pricer);
+  if (!list)
+    return prefixError("--schedule-csv: ", list.takeError());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::Error error =
+          schedule::writeScheduleCsv(list->problem, list->schedule, os))
+    return prefixError("--schedule-csv: ", std::move(error));
+  return writeOutput(parsed.get("--schedule-csv"),
+                     [&](llvm::raw_ostream &file) { file << text; });
+}
+
 /// Prints the report; the exit status says whether the plan fits.
 llvm::Expected<int> runPlan(const ParsedOptions &parsed,
                             const Subject &subject) {
   auto plan = readPlan(parsed, subject.maxPositions());
   if (!plan)
     return plan.takeError();
+  schedule::PipelinePricer pricer;
+  if (llvm::Error error = readSchedule(*plan, pricer))
+    return std::move(error);
   if (llvm::Error error = checkPlan(*plan, subject))
     return std::move(error);
   if (!parsed.has("--cluster"))
@@ -326,10 +371,11 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   auto work = readWork(parsed, subject, *plan);
   if (!work)
     return work.takeError();
-  schedule::PipelinePricer pricer;
   auto report = makePlanReport(*work, *plan, *cluster, question, pricer);
   if (!report)
     return report.takeError();
+  if (llvm::Error error = writeSchedule(parsed, *work, *plan, *cluster, pricer))
+    return std::move(error);
   if (llvm::Error error = writeReport(parsed, *report))
     return std::move(error);
   return report->fits() ? 0 : kDoesNotFit;

@@ -117,7 +117,8 @@ class MemoryModel {
 public:
   explicit MemoryModel(const ModelWork &work);
 
-  /// The memory of each stage; the plan must pass check(). `chunks` are the
+  /// The memory of each stage; the plan must pass check() and have a pipeline
+  /// (makePipeline). `chunks` are the
   /// layers of each chunk in order of the model, as assignChunks() gives them.
   std::vector<StageMemory>
   stages(llvm::ArrayRef<std::vector<ModelWork::Run>> chunks, const Plan &plan,

@@ -71,6 +71,18 @@ size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 std::vector<std::vector<ModelWork::Run>>
 assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan);
 
+/// The pipeline of a plan: a known schedule, or the list of its file, which the
+/// pricer must know. An error says why the schedule cannot run with this many
+/// stages, chunks and micro-batches; the plan must pass check().
+llvm::Expected<schedule::Pipeline>
+makePipeline(const Plan &plan, const schedule::PipelinePricer &pricer);
+
+/// The schedule that priceStep() prices, and its problem. An error if there are
+/// no stages, or as of makePipeline().
+llvm::Expected<schedule::ListedSchedule>
+makeSchedule(const PricedModel &model, const Plan &plan, const Machine &machine,
+             const schedule::PipelinePricer &pricer);
+
 /// Prices a step. `pricer` keeps schedules between calls. An error says why the
 /// schedule cannot run with this many stages, chunks and micro-batches; the
 /// plan must pass check().

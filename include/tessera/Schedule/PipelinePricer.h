@@ -16,9 +16,22 @@
 #define TESSERA_SCHEDULE_PIPELINEPRICER_H
 
 #include "tessera/Schedule/Generators.h"
+#include "tessera/Schedule/ScheduleCsv.h"
 #include <map>
 
 namespace tessera::schedule {
+
+/// A pipeline to price.
+struct Pipeline {
+  /// What makeProblem() gives for the kind, or the list's.
+  ScheduleProblem problem;
+  ScheduleKind kind = ScheduleKind::OneFOneB;
+  /// In place of the kind's schedule; null: none.
+  const Schedule *list = nullptr;
+
+  /// True if forwards of one chunk run beside backwards of another.
+  bool overlapsPairs() const;
+};
 
 /// Keeps the schedules that it made; not for use by several threads at once.
 /// The same question has the same answer, whatever was asked before.
@@ -28,17 +41,31 @@ public:
   /// schedule.
   explicit PipelinePricer(size_t maxSteps = 20000) : maxSteps(maxSteps) {}
 
-  /// Seconds of a step of the problem that makeProblem() gives.
-  /// `keptForWeightGrad` as in AutoOptions.
+  /// Makes a schedule known that a plan calls by name; verify() must accept it.
+  void addList(llvm::StringRef name, ListedSchedule list);
+  /// The schedule of this name; null if there is none.
+  const ListedSchedule *findList(llvm::StringRef name) const;
+
+  /// Seconds of a step.
+  CompiledSchedule::Ends price(const Pipeline &pipeline,
+                               const PipelineTimes &times);
+  /// The same of a problem that makeProblem() gives. `keptForWeightGrad` as in
+  /// AutoOptions.
   CompiledSchedule::Ends price(ScheduleKind kind,
                                const ScheduleProblem &problem,
                                const PipelineTimes &times,
                                double keptForWeightGrad = 1.0);
 
+  /// The schedule whose time price() gives.
+  Schedule getSchedule(const Pipeline &pipeline,
+                       const PipelineTimes &times) const;
+
   /// For each rank and chunk, the micro-batches alive when the rank has the
   /// most activations, of which `keptForWeightGrad` lives on from B to W: 0
   /// counts those between their F and their B. Of the automatic schedules, what
   /// their limit allows.
+  std::vector<std::vector<double>> liveAtPeak(const Pipeline &pipeline,
+                                              double keptForWeightGrad);
   const std::vector<std::vector<double>> &
   liveAtPeak(ScheduleKind kind, const ScheduleProblem &problem,
              double keptForWeightGrad = 1.0);
@@ -60,6 +87,7 @@ private:
                                    const PipelineTimes &times, double kept);
 
   size_t maxSteps;
+  std::map<std::string, ListedSchedule, std::less<>> lists;
   std::map<Key, CompiledSchedule> schedules;
   std::map<Key, std::vector<std::vector<double>>> live;
 };

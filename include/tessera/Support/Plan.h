@@ -181,7 +181,9 @@ struct Plan {
   //===--------------------------------------------------------------------===//
   /// Without stages it has no influence.
   ScheduleKind schedule = ScheduleKind::OneFOneB;
-  /// Chunks of layers a stage (virtual pipeline).
+  /// A file with the lists of all stages, in place of a kind; empty: none.
+  std::string scheduleFile;
+  /// Chunks of layers a stage (virtual pipeline); those of the file.
   int64_t vpp = 1;
   /// Blocks of each chunk in order; empty: distributed evenly.
   std::vector<int64_t> stageLayers;

@@ -43,12 +43,15 @@ public:
   struct Integers {
     std::vector<int64_t> Plan::*member;
   };
-  /// One of some names.
+  /// One of some names, or a file.
   struct Choice {
     /// The names; `get` and `set` speak of a name by its index in them.
     llvm::ArrayRef<llvm::StringRef> (*names)();
     size_t (*get)(const Plan &plan);
     void (*set)(Plan &plan, size_t value);
+    /// What holds a file's name, which ends in ".csv", in place of one of the
+    /// names; null if they are all.
+    std::string Plan::*file = nullptr;
   };
   /// With a syntax of its own.
   struct Text {

@@ -544,7 +544,7 @@ module attributes {dist.plan = #dist.plan<zero = 4>} {}
 // expected-error @+1 {{(C1) recompute: expects none, selective, full, matmuls or auto=BYTES but got 'all'}}
 module attributes {dist.plan = #dist.plan<recompute = "all">} {}
 // -----
-// expected-error @+1 {{(C1) schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, dualpipe, dualpipe-v but got 'cosine'}}
+// expected-error @+1 {{(C1) schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, dualpipe, dualpipe-v or FILE.csv but got 'cosine'}}
 module attributes {dist.plan = #dist.plan<schedule = cosine>} {}
 // -----
 // expected-error @+1 {{(C1) beta2: expects a number of at least 0 and below 1 but got '1.}}

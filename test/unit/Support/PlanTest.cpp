@@ -76,6 +76,23 @@ TEST(Plan, gradients_are_scattered_after_each_round) {
   }
 }
 
+/// A file takes the place of a kind; its chunks are the plan's.
+TEST(Plan, schedule_of_a_file) {
+  GivenPlan given;
+  EXPECT_EQ(llvm::toString(given.set("schedule", "lists/a.csv")), "");
+  given.plan.pp = 4;
+  given.plan.vpp = 2;
+  EXPECT_EQ(llvm::toString(given.plan.check()), "");
+  EXPECT_EQ(given.plan.chunks(), 8);
+  EXPECT_EQ(findPlanField("schedule")->print(given.plan), "lists/a.csv");
+  Plan read = llvm::cantFail(planFromJson(toJson(given.plan)));
+  EXPECT_EQ(read.scheduleFile, "lists/a.csv");
+  EXPECT_EQ(read, given.plan);
+  EXPECT_EQ(llvm::toString(given.set("schedule", "zb-h1")), "");
+  EXPECT_EQ(given.plan.scheduleFile, "");
+  EXPECT_FALSE(read == given.plan);
+}
+
 TEST(Plan, sizes) {
   Plan l = llama405b();
   l.tp = 0;
@@ -233,11 +250,10 @@ TEST(PlanFields, errors_name_the_field) {
                                      "X, separated by ';' but got 'w'");
   EXPECT_EQ(setError("beta1", "1"),
             "beta1: expects a number of at least 0 and below 1 but got '1'");
-  EXPECT_EQ(
-      setError("schedule", "interleave"),
-      "schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, "
-      "zb-1p, zb-2p, zb-v, dualpipe, dualpipe-v but got 'interleave'; did "
-      "you mean 'interleaved'?");
+  EXPECT_EQ(setError("schedule", "interleave"),
+            "schedule: expects one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, "
+            "zb-1p, zb-2p, zb-v, dualpipe, dualpipe-v or FILE.csv but got "
+            "'interleave'; did you mean 'interleaved'?");
   EXPECT_EQ(setError("speed", "1"), "speed: expects a known field");
 }
 
