@@ -1,0 +1,239 @@
+//===- PeakBytes.cpp - Memory of a pipeline, from its lists ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each thing that is held is an interval of positions; a sweep over the
+// positions adds up the intervals.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Schedule/PeakBytes.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <map>
+
+using namespace tessera;
+using namespace tessera::schedule;
+
+namespace {
+
+/// Sums of intervals of positions, both ends included.
+class Sweep {
+public:
+  explicit Sweep(size_t length) : changes(length + 1, 0) {}
+
+  void add(int64_t amount, size_t from, size_t to) {
+    changes[from] += amount;
+    changes[to + 1] -= amount;
+  }
+  int64_t max() const {
+    int64_t sum = 0, most = 0;
+    for (int64_t change : changes) {
+      sum += change;
+      most = std::max(most, sum);
+    }
+    return most;
+  }
+
+private:
+  std::vector<int64_t> changes;
+};
+
+/// Positions of the tasks of a chunk with a micro-batch, and of the receives of
+/// what they read.
+struct TaskPositions {
+  size_t forward = 0, inputGrad = 0, weightGrad = 0;
+  std::optional<size_t> activation, gradient;
+
+  size_t of(ActionKind task) const {
+    return task == ActionKind::Forward     ? forward
+           : task == ActionKind::InputGrad ? inputGrad
+                                           : weightGrad;
+  }
+};
+
+/// A send of a list.
+struct Send {
+  size_t position;
+  Action action;
+};
+
+/// Where a rank does what.
+class RankPositions {
+public:
+  RankPositions(const ScheduleProblem &problem, int rank,
+                llvm::ArrayRef<Action> actions)
+      : problem(problem), tasks(size_t(problem.chunks) * problem.microBatches) {
+    for (auto [position, action] : llvm::enumerate(actions))
+      add(rank, action, position);
+  }
+
+  const TaskPositions &at(int chunk, int microBatch) const {
+    return tasks[size_t(chunk) * problem.microBatches + microBatch];
+  }
+  /// By communicator: the rank that it goes to, activations or gradients.
+  const std::map<std::pair<int, bool>, std::vector<Send>> &getSends() const {
+    return sends;
+  }
+
+private:
+  TaskPositions &task(int chunk, int microBatch) {
+    return tasks[size_t(chunk) * problem.microBatches + microBatch];
+  }
+  void add(int rank, const Action &action, size_t position);
+
+  const ScheduleProblem &problem;
+  std::vector<TaskPositions> tasks;
+  std::map<std::pair<int, bool>, std::vector<Send>> sends;
+};
+
+void RankPositions::add(int rank, const Action &action, size_t position) {
+  TaskPositions &own = task(action.chunk, action.microBatch);
+  switch (action.kind) {
+  case ActionKind::Forward:
+    own.forward = position;
+    return;
+  case ActionKind::InputGrad:
+    own.inputGrad = position;
+    return;
+  case ActionKind::WeightGrad:
+    own.weightGrad = position;
+    return;
+  case ActionKind::Backward:
+    own.inputGrad = own.weightGrad = position;
+    return;
+  case ActionKind::Overlapped: {
+    own.forward = position;
+    TaskPositions &other =
+        task(action.backwardChunk, action.backwardMicroBatch);
+    other.inputGrad = other.weightGrad = position;
+    return;
+  }
+  case ActionKind::ReceiveActivation:
+    own.activation = position;
+    return;
+  case ActionKind::ReceiveGradient:
+    own.gradient = position;
+    return;
+  case ActionKind::SendActivation:
+  case ActionKind::SendGradient: {
+    int to = partnerOf(problem, rank, action)->first;
+    sends[{to, action.kind == ActionKind::SendGradient}].push_back(
+        {position, action});
+    return;
+  }
+  }
+}
+
+int64_t scratchOf(const ScheduleProblem &problem, int rank,
+                  const Action &action, const PipelineBytes &sizes) {
+  const StageBytes &stage = sizes.stages[problem.stageOf({rank, action.chunk})];
+  switch (action.kind) {
+  case ActionKind::Forward:
+    return stage.forward;
+  case ActionKind::InputGrad:
+    return stage.inputGrad;
+  case ActionKind::WeightGrad:
+    return stage.weightGrad;
+  case ActionKind::Backward:
+    return stage.backward;
+  case ActionKind::Overlapped:
+    return stage.overlapped;
+  default:
+    return 0;
+  }
+}
+
+/// What the tasks of a chunk with a micro-batch hold: their frames and the
+/// boundaries that they read.
+void addTasks(const ScheduleProblem &problem, const RankPositions &positions,
+              Slot slot, int microBatch, const PipelineBytes &sizes,
+              Sweep &sweep) {
+  const TaskPositions &at = positions.at(slot.chunk, microBatch);
+  int stage = problem.stageOf(slot);
+  const StageBytes &bytes = sizes.stages[stage];
+  sweep.add(bytes.forwardToInputGrad, at.forward, at.inputGrad);
+  sweep.add(bytes.forwardToWeightGrad, at.forward, at.weightGrad);
+  if (at.inputGrad != at.weightGrad)
+    sweep.add(bytes.inputGradToWeightGrad, at.inputGrad, at.weightGrad);
+  if (stage > 0) {
+    Slot from = problem.slotOf(stage - 1, microBatch);
+    size_t begin = from.rank == slot.rank
+                       ? positions.at(from.chunk, microBatch).forward
+                       : at.activation.value_or(at.forward);
+    sweep.add(bytes.activation, begin, at.of(bytes.activationUntil));
+  }
+  if (stage + 1 < problem.stages()) {
+    Slot from = problem.slotOf(stage + 1, microBatch);
+    size_t begin = from.rank == slot.rank
+                       ? positions.at(from.chunk, microBatch).inputGrad
+                       : at.gradient.value_or(at.inputGrad);
+    sweep.add(bytes.gradient, begin, at.of(bytes.gradientUntil));
+  }
+}
+
+/// Boundaries on their way to other ranks.
+void addSends(const ScheduleProblem &problem, const RankPositions &positions,
+              int rank, size_t end, const PipelineBytes &sizes, Sweep &sweep) {
+  for (const auto &[communicator, sends] : positions.getSends())
+    for (size_t i = 0; i < sends.size(); ++i) {
+      const Action &action = sends[i].action;
+      bool isGradient = communicator.second;
+      int stage = problem.stageOf({rank, action.chunk});
+      const TaskPositions &maker =
+          positions.at(action.chunk, action.microBatch);
+      size_t until = i + 2 < sends.size() ? sends[i + 2].position : end;
+      sweep.add(isGradient ? sizes.stages[stage - 1].gradient
+                           : sizes.stages[stage + 1].activation,
+                isGradient ? maker.inputGrad : maker.forward, until);
+    }
+}
+
+} // namespace
+
+std::vector<int64_t>
+tessera::schedule::peakBytes(const ScheduleProblem &problem,
+                             const Schedule &schedule,
+                             const PipelineBytes &sizes) {
+  std::vector<int64_t> peaks;
+  for (int rank = 0; rank < problem.ranks; ++rank) {
+    const std::vector<Action> &actions = schedule.ranks[rank];
+    RankPositions positions(problem, rank, actions);
+    Sweep sweep(actions.size());
+    for (auto [position, action] : llvm::enumerate(actions))
+      sweep.add(scratchOf(problem, rank, action, sizes), position, position);
+    for (int chunk = 0; chunk < problem.chunks; ++chunk)
+      for (int m = 0; m < problem.microBatches; ++m)
+        if (problem.passes({rank, chunk}, m))
+          addTasks(problem, positions, {rank, chunk}, m, sizes, sweep);
+    addSends(problem, positions, rank, actions.size() - 1, sizes, sweep);
+    peaks.push_back(sizes.fixed[rank] + sweep.max());
+  }
+  return peaks;
+}
+
+std::vector<std::vector<MicroBatchesAlive>>
+tessera::schedule::countAlive(const ScheduleProblem &problem,
+                              const Schedule &schedule) {
+  std::vector<std::vector<MicroBatchesAlive>> counts(problem.ranks);
+  for (int rank = 0; rank < problem.ranks; ++rank) {
+    size_t length = schedule.ranks[rank].size();
+    RankPositions positions(problem, rank, schedule.ranks[rank]);
+    for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+      Sweep toInputGrad(length), toWeightGrad(length), between(length);
+      for (int m = 0; m < problem.microBatches; ++m) {
+        if (!problem.passes({rank, chunk}, m))
+          continue;
+        const TaskPositions &at = positions.at(chunk, m);
+        toInputGrad.add(1, at.forward, at.inputGrad);
+        toWeightGrad.add(1, at.forward, at.weightGrad);
+        if (at.inputGrad != at.weightGrad)
+          between.add(1, at.inputGrad, at.weightGrad);
+      }
+      counts[rank].push_back({int(toInputGrad.max()), int(toWeightGrad.max()),
+                              int(between.max())});
+    }
+  }
+  return counts;
+}
