@@ -194,125 +194,6 @@ static Status finishOperation(tessera_rt_context *ctx, const Common &common,
   return ctx->target->start(common.slot, op);
 }
 
-static Status finishStart(Status status, tessera_rt_context *ctx, int32_t slot,
-                          bool blocking) {
-  return status == TESSERA_RT_OK && blocking ? tessera_rt_wait(ctx, slot)
-                                             : status;
-}
-
-static Status startGather(tessera_rt_context *ctx, const Common &common,
-                          int64_t outer, int64_t inner) {
-  Operation *op = beginOperation(ctx, OpKind::AllGather, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->outer = outer;
-  op->inner = inner;
-  op->header.count = outer * inner;
-  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
-  return finishOperation(ctx, common, *op, outer * inner,
-                         outer * inner * op->group->size());
-}
-
-static Status startScatter(tessera_rt_context *ctx, const Common &common,
-                           int32_t reduction, int64_t outer, int64_t inner) {
-  Operation *op = beginOperation(ctx, OpKind::ReduceScatter, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->outer = outer;
-  op->inner = inner;
-  op->header.reduction = reduction;
-  op->header.count = outer * inner;
-  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
-  return finishOperation(ctx, common, *op, outer * inner * op->group->size(),
-                         outer * inner);
-}
-
-static Status startAllReduce(tessera_rt_context *ctx, const Common &common,
-                             int32_t reduction, int64_t count) {
-  Operation *op = beginOperation(ctx, OpKind::AllReduce, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->inner = count;
-  op->header.reduction = reduction;
-  op->header.count = count;
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-static Status startAllToAll(tessera_rt_context *ctx, const Common &common,
-                            int32_t rank, const int64_t *shape,
-                            int32_t splitDim, int32_t concatDim) {
-  Operation *op = beginOperation(ctx, OpKind::AllToAll, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  if (rank < 1 || rank > TESSERA_RT_MAX_DIMS || splitDim < 0 ||
-      splitDim >= rank || concatDim < 0 || concatDim >= rank ||
-      shape[splitDim] % op->group->size() != 0)
-    return fail(ctx, TESSERA_RT_INVALID,
-                format("all_to_all #%lld expects a split dim that %d members "
-                       "divide, but got rank %d, dims %d and %d",
-                       (long long)common.sequenceId, op->group->size(), rank,
-                       splitDim, concatDim));
-  op->shape.assign(shape, shape + rank);
-  op->splitDim = splitDim;
-  op->concatDim = concatDim;
-  int64_t count = 1;
-  for (int64_t extent : op->shape)
-    count *= extent;
-  op->header.count = count;
-  int64_t dims[2] = {splitDim, concatDim};
-  op->header.shapeHash =
-      hashBytes(shape, size_t(rank) * 8, hashBytes(dims, sizeof(dims)));
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-static Status startPermute(tessera_rt_context *ctx, const Common &common,
-                           const int64_t *pairs, int32_t numPairs,
-                           int64_t count) {
-  Operation *op = beginOperation(ctx, OpKind::Permute, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  op->readsFrom = -1;
-  op->readers = 0;
-  int self = op->group->index;
-  for (int32_t i = 0; i < numPairs; ++i) {
-    int64_t from = pairs[2 * i], to = pairs[2 * i + 1];
-    if (from < 0 || to < 0 || from >= op->group->size() ||
-        to >= op->group->size() || (to == self && op->readsFrom != -1))
-      return fail(ctx, TESSERA_RT_INVALID,
-                  format("permute #%lld expects each index below %d at most "
-                         "once a target, but got %lld -> %lld",
-                         (long long)common.sequenceId, op->group->size(),
-                         (long long)from, (long long)to));
-    if (to == self)
-      op->readsFrom = int(from);
-    if (from == self && to != self) {
-      op->targets.push_back(int(to));
-      ++op->readers;
-    }
-  }
-  op->header.count = count;
-  op->header.shapeHash = hashBytes(pairs, size_t(numPairs) * 16);
-  return finishOperation(ctx, common, *op, count, count);
-}
-
-static Status startBroadcast(tessera_rt_context *ctx, const Common &common,
-                             int64_t root, int64_t count) {
-  Operation *op = beginOperation(ctx, OpKind::Broadcast, common);
-  if (!op)
-    return TESSERA_RT_INVALID;
-  if (root < 0 || root >= op->group->size())
-    return fail(ctx, TESSERA_RT_INVALID,
-                format("broadcast #%lld expects a root below %d, but got %lld",
-                       (long long)common.sequenceId, op->group->size(),
-                       (long long)root));
-  op->readsFrom = int(root);
-  if (op->group->index != root)
-    op->readers = 0;
-  op->header.count = count;
-  op->header.shapeHash = hashBytes(&root, sizeof(root));
-  return finishOperation(ctx, common, *op, count, count);
-}
-
 static Status startPointToPoint(tessera_rt_context *ctx, const Common &common,
                                 OpKind kind, int64_t peer, int64_t tag,
                                 int64_t count) {
@@ -349,75 +230,247 @@ Status tessera::rt::barrier(tessera_rt_context *ctx, BarrierId id) {
 // C ABI
 //===----------------------------------------------------------------------===//
 
-// Each collective has a start form and a blocking form that differ in the last
-// line only. PARAMETERS and CALL are parenthesised lists.
-#define TESSERA_RT_COLLECTIVE(NAME, PARAMETERS, COMMON, CALL)                  \
-  extern "C" int32_t tessera_rt_##NAME##_start PARAMETERS {                    \
-    Common common COMMON;                                                      \
-    return CALL;                                                               \
-  }                                                                            \
-  extern "C" int32_t tessera_rt_##NAME PARAMETERS {                            \
-    Common common COMMON;                                                      \
-    return finishStart(CALL, ctx, slot, true);                                 \
+/// The blocking form of a collective: its start form, then the wait. The
+/// arguments are those of the start form.
+template <typename... Params>
+static int32_t
+startAndWait(int32_t (*start)(tessera_rt_context *, int32_t, Params...),
+             tessera_rt_context *ctx, int32_t slot, Params... params) {
+  int32_t status = start(ctx, slot, params...);
+  return status == TESSERA_RT_OK ? tessera_rt_wait(ctx, slot) : status;
+}
+
+extern "C" int32_t tessera_rt_all_gather_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int64_t outer,
+    int64_t inner, int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::AllGather, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  op->outer = outer;
+  op->inner = inner;
+  op->header.count = outer * inner;
+  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
+  return finishOperation(ctx, common, *op, outer * inner,
+                         outer * inner * op->group->size());
+}
+
+extern "C" int32_t tessera_rt_all_gather(tessera_rt_context *ctx, int32_t slot,
+                                         int64_t sequence_id,
+                                         const int64_t *axes, int32_t num_axes,
+                                         int32_t dtype, int64_t outer,
+                                         int64_t inner, int64_t src_offset,
+                                         int64_t dst_offset) {
+  return startAndWait(tessera_rt_all_gather_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, outer, inner, src_offset, dst_offset);
+}
+
+extern "C" int32_t tessera_rt_reduce_scatter_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
+    int64_t outer, int64_t inner, int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::ReduceScatter, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  op->outer = outer;
+  op->inner = inner;
+  op->header.reduction = reduction;
+  op->header.count = outer * inner;
+  op->header.shapeHash = hashBytes(&outer, sizeof(outer));
+  return finishOperation(ctx, common, *op, outer * inner * op->group->size(),
+                         outer * inner);
+}
+
+extern "C" int32_t tessera_rt_reduce_scatter(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
+    int64_t outer, int64_t inner, int64_t src_offset, int64_t dst_offset) {
+  return startAndWait(tessera_rt_reduce_scatter_start, ctx, slot, sequence_id,
+                      axes, num_axes, dtype, reduction, outer, inner,
+                      src_offset, dst_offset);
+}
+
+extern "C" int32_t tessera_rt_all_reduce_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t reduction,
+    int64_t count, int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::AllReduce, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  op->inner = count;
+  op->header.reduction = reduction;
+  op->header.count = count;
+  return finishOperation(ctx, common, *op, count, count);
+}
+
+extern "C" int32_t tessera_rt_all_reduce(tessera_rt_context *ctx, int32_t slot,
+                                         int64_t sequence_id,
+                                         const int64_t *axes, int32_t num_axes,
+                                         int32_t dtype, int32_t reduction,
+                                         int64_t count, int64_t src_offset,
+                                         int64_t dst_offset) {
+  return startAndWait(tessera_rt_all_reduce_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, reduction, count, src_offset,
+                      dst_offset);
+}
+
+extern "C" int32_t tessera_rt_all_to_all_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t rank,
+    const int64_t *shape, int32_t split_dim, int32_t concat_dim,
+    int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::AllToAll, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  if (rank < 1 || rank > TESSERA_RT_MAX_DIMS || split_dim < 0 ||
+      split_dim >= rank || concat_dim < 0 || concat_dim >= rank ||
+      shape[split_dim] % op->group->size() != 0)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("all_to_all #%lld expects a split dim that %d members "
+                       "divide, but got rank %d, dims %d and %d",
+                       (long long)common.sequenceId, op->group->size(), rank,
+                       split_dim, concat_dim));
+  op->shape.assign(shape, shape + rank);
+  op->splitDim = split_dim;
+  op->concatDim = concat_dim;
+  int64_t count = 1;
+  for (int64_t extent : op->shape)
+    count *= extent;
+  op->header.count = count;
+  int64_t dims[2] = {split_dim, concat_dim};
+  op->header.shapeHash =
+      hashBytes(shape, size_t(rank) * 8, hashBytes(dims, sizeof(dims)));
+  return finishOperation(ctx, common, *op, count, count);
+}
+
+extern "C" int32_t tessera_rt_all_to_all(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int32_t rank,
+    const int64_t *shape, int32_t split_dim, int32_t concat_dim,
+    int64_t src_offset, int64_t dst_offset) {
+  return startAndWait(tessera_rt_all_to_all_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, rank, shape, split_dim, concat_dim,
+                      src_offset, dst_offset);
+}
+
+extern "C" int32_t tessera_rt_permute_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, const int64_t *pairs,
+    int32_t num_pairs, int64_t count, int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::Permute, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  op->readsFrom = -1;
+  op->readers = 0;
+  int self = op->group->index;
+  for (int32_t i = 0; i < num_pairs; ++i) {
+    int64_t from = pairs[2 * i], to = pairs[2 * i + 1];
+    if (from < 0 || to < 0 || from >= op->group->size() ||
+        to >= op->group->size() || (to == self && op->readsFrom != -1))
+      return fail(ctx, TESSERA_RT_INVALID,
+                  format("permute #%lld expects each index below %d at most "
+                         "once a target, but got %lld -> %lld",
+                         (long long)common.sequenceId, op->group->size(),
+                         (long long)from, (long long)to));
+    if (to == self)
+      op->readsFrom = int(from);
+    if (from == self && to != self) {
+      op->targets.push_back(int(to));
+      ++op->readers;
+    }
   }
+  op->header.count = count;
+  op->header.shapeHash = hashBytes(pairs, size_t(num_pairs) * 16);
+  return finishOperation(ctx, common, *op, count, count);
+}
 
-#define TESSERA_RT_COMMON                                                      \
-  tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,                  \
-      const int64_t *axes, int32_t num_axes, int32_t dtype
-#define TESSERA_RT_BOTH                                                        \
-  {slot, sequence_id, axes, num_axes, dtype, src_offset, dst_offset}
-#define TESSERA_RT_SOURCE                                                      \
-  {slot, sequence_id, axes, num_axes, dtype, src_offset, 0}
-#define TESSERA_RT_DESTINATION                                                 \
-  {slot, sequence_id, axes, num_axes, dtype, 0, dst_offset}
+extern "C" int32_t tessera_rt_permute(tessera_rt_context *ctx, int32_t slot,
+                                      int64_t sequence_id, const int64_t *axes,
+                                      int32_t num_axes, int32_t dtype,
+                                      const int64_t *pairs, int32_t num_pairs,
+                                      int64_t count, int64_t src_offset,
+                                      int64_t dst_offset) {
+  return startAndWait(tessera_rt_permute_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, pairs, num_pairs, count, src_offset,
+                      dst_offset);
+}
 
-TESSERA_RT_COLLECTIVE(all_gather,
-                      (TESSERA_RT_COMMON, int64_t outer, int64_t inner,
-                       int64_t src_offset, int64_t dst_offset),
-                      TESSERA_RT_BOTH, startGather(ctx, common, outer, inner))
+extern "C" int32_t tessera_rt_broadcast_start(
+    tessera_rt_context *ctx, int32_t slot, int64_t sequence_id,
+    const int64_t *axes, int32_t num_axes, int32_t dtype, int64_t root,
+    int64_t count, int64_t src_offset, int64_t dst_offset) {
+  Common common{slot,  sequence_id, axes,      num_axes,
+                dtype, src_offset,  dst_offset};
+  Operation *op = beginOperation(ctx, OpKind::Broadcast, common);
+  if (!op)
+    return TESSERA_RT_INVALID;
+  if (root < 0 || root >= op->group->size())
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("broadcast #%lld expects a root below %d, but got %lld",
+                       (long long)common.sequenceId, op->group->size(),
+                       (long long)root));
+  op->readsFrom = int(root);
+  if (op->group->index != root)
+    op->readers = 0;
+  op->header.count = count;
+  op->header.shapeHash = hashBytes(&root, sizeof(root));
+  return finishOperation(ctx, common, *op, count, count);
+}
 
-TESSERA_RT_COLLECTIVE(reduce_scatter,
-                      (TESSERA_RT_COMMON, int32_t reduction, int64_t outer,
-                       int64_t inner, int64_t src_offset, int64_t dst_offset),
-                      TESSERA_RT_BOTH,
-                      startScatter(ctx, common, reduction, outer, inner))
+extern "C" int32_t tessera_rt_broadcast(tessera_rt_context *ctx, int32_t slot,
+                                        int64_t sequence_id,
+                                        const int64_t *axes, int32_t num_axes,
+                                        int32_t dtype, int64_t root,
+                                        int64_t count, int64_t src_offset,
+                                        int64_t dst_offset) {
+  return startAndWait(tessera_rt_broadcast_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, root, count, src_offset, dst_offset);
+}
 
-TESSERA_RT_COLLECTIVE(all_reduce,
-                      (TESSERA_RT_COMMON, int32_t reduction, int64_t count,
-                       int64_t src_offset, int64_t dst_offset),
-                      TESSERA_RT_BOTH,
-                      startAllReduce(ctx, common, reduction, count))
+extern "C" int32_t tessera_rt_send_start(tessera_rt_context *ctx, int32_t slot,
+                                         int64_t sequence_id,
+                                         const int64_t *axes, int32_t num_axes,
+                                         int32_t dtype, int64_t peer,
+                                         int64_t tag, int64_t count,
+                                         int64_t src_offset) {
+  Common common{slot, sequence_id, axes, num_axes, dtype, src_offset, 0};
+  return startPointToPoint(ctx, common, OpKind::Send, peer, tag, count);
+}
 
-TESSERA_RT_COLLECTIVE(all_to_all,
-                      (TESSERA_RT_COMMON, int32_t rank, const int64_t *shape,
-                       int32_t split_dim, int32_t concat_dim,
-                       int64_t src_offset, int64_t dst_offset),
-                      TESSERA_RT_BOTH,
-                      startAllToAll(ctx, common, rank, shape, split_dim,
-                                    concat_dim))
+extern "C" int32_t tessera_rt_send(tessera_rt_context *ctx, int32_t slot,
+                                   int64_t sequence_id, const int64_t *axes,
+                                   int32_t num_axes, int32_t dtype,
+                                   int64_t peer, int64_t tag, int64_t count,
+                                   int64_t src_offset) {
+  return startAndWait(tessera_rt_send_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, peer, tag, count, src_offset);
+}
 
-TESSERA_RT_COLLECTIVE(permute,
-                      (TESSERA_RT_COMMON, const int64_t *pairs,
-                       int32_t num_pairs, int64_t count, int64_t src_offset,
-                       int64_t dst_offset),
-                      TESSERA_RT_BOTH,
-                      startPermute(ctx, common, pairs, num_pairs, count))
+extern "C" int32_t tessera_rt_recv_start(tessera_rt_context *ctx, int32_t slot,
+                                         int64_t sequence_id,
+                                         const int64_t *axes, int32_t num_axes,
+                                         int32_t dtype, int64_t peer,
+                                         int64_t tag, int64_t count,
+                                         int64_t dst_offset) {
+  Common common{slot, sequence_id, axes, num_axes, dtype, 0, dst_offset};
+  return startPointToPoint(ctx, common, OpKind::Recv, peer, tag, count);
+}
 
-TESSERA_RT_COLLECTIVE(broadcast,
-                      (TESSERA_RT_COMMON, int64_t root, int64_t count,
-                       int64_t src_offset, int64_t dst_offset),
-                      TESSERA_RT_BOTH, startBroadcast(ctx, common, root, count))
-
-TESSERA_RT_COLLECTIVE(send,
-                      (TESSERA_RT_COMMON, int64_t peer, int64_t tag,
-                       int64_t count, int64_t src_offset),
-                      TESSERA_RT_SOURCE,
-                      startPointToPoint(ctx, common, OpKind::Send, peer, tag,
-                                        count))
-
-TESSERA_RT_COLLECTIVE(recv,
-                      (TESSERA_RT_COMMON, int64_t peer, int64_t tag,
-                       int64_t count, int64_t dst_offset),
-                      TESSERA_RT_DESTINATION,
-                      startPointToPoint(ctx, common, OpKind::Recv, peer, tag,
-                                        count))
+extern "C" int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
+                                   int64_t sequence_id, const int64_t *axes,
+                                   int32_t num_axes, int32_t dtype,
+                                   int64_t peer, int64_t tag, int64_t count,
+                                   int64_t dst_offset) {
+  return startAndWait(tessera_rt_recv_start, ctx, slot, sequence_id, axes,
+                      num_axes, dtype, peer, tag, count, dst_offset);
+}
