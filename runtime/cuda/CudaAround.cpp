@@ -21,9 +21,6 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// Bytes of host memory through which small blocks come back.
-static constexpr int64_t stagingBytes = 64 << 10;
-
 CudaTarget::~CudaTarget() {
   if (!device)
     return;

@@ -24,8 +24,6 @@
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 
-/// Bytes of host memory through which small blocks come back.
-static constexpr int64_t stagingBytes = 64 << 10;
 /// Bytes of working memory that attention may have.
 static constexpr int64_t attentionWorkspaceBytes = int64_t(1) << 30;
 

@@ -151,7 +151,9 @@ private:
   Event end;
   void *workspace = nullptr;
   int64_t workspaceBytes = 0;
+  /// Host memory through which small blocks come back.
   void *staging = nullptr;
+  static constexpr int64_t stagingBytes = 64 << 10;
   void *aside = nullptr;
   int64_t asideBytes = 0;
 

@@ -49,7 +49,7 @@ std::string NcclLibrary::describe(const Communicator &comm, const char *what,
                                   int result) const {
   std::string text =
       format("NCCL %s, %s over %s: %s", api.library.version.c_str(), what,
-             comm.what.c_str(), api.errorString(result));
+             comm.name.c_str(), api.errorString(result));
   const char *more = comm.comm ? api.lastError(comm.comm) : nullptr;
   return more && *more ? text + " (" + more + ")" : text;
 }
@@ -91,7 +91,7 @@ Status NcclLibrary::waitReady(const Communicator &comm) {
                                    : fail(ctx, TESSERA_RT_SYSTEM,
                                           describe(comm, "connecting", result));
   };
-  return awaitAnswer(ctx, ask, "NCCL has not come together over " + comm.what);
+  return awaitAnswer(ctx, ask, "NCCL has not come together over " + comm.name);
 }
 
 void NcclLibrary::close(const Communicator &comm) {
@@ -128,14 +128,14 @@ std::string NcclLibrary::poll(const Communicator &comm) {
                   result != nccl::Success ? result : state);
 }
 
-Status NcclLibrary::announceIdentity(uint64_t name) {
+Status NcclLibrary::announceIdentity(const Communicator &comm) {
   nccl::UniqueId identity = {};
   int result = api.getUniqueId(&identity);
   if (result != nccl::Success)
     return fail(ctx, TESSERA_RT_SYSTEM,
                 format("NCCL %s gives no identity for a communicator: %s",
                        api.library.version.c_str(), api.errorString(result)));
-  if (!announce(ctx->memory, name, &identity, sizeof(identity)))
+  if (!announce(ctx->memory, comm.key, &identity, sizeof(identity)))
     return fail(ctx, TESSERA_RT_SYSTEM,
                 "there is no slot left to announce a communicator");
   return TESSERA_RT_OK;
@@ -144,12 +144,12 @@ Status NcclLibrary::announceIdentity(uint64_t name) {
 Status NcclLibrary::connect(Communicator &comm) {
   nccl::UniqueId identity = {};
   auto ask = [&]() -> std::optional<Status> {
-    if (findAnnouncement(ctx->memory, comm.name, &identity, sizeof(identity)))
+    if (findAnnouncement(ctx->memory, comm.key, &identity, sizeof(identity)))
       return TESSERA_RT_OK;
     return std::nullopt;
   };
   if (Status status = awaitAnswer(
-          ctx, ask, "no rank has announced the communicator over " + comm.what))
+          ctx, ask, "no rank has announced the communicator over " + comm.name))
     return status;
   nccl::Config config;
   config.blocking = 0;
@@ -160,11 +160,11 @@ Status NcclLibrary::connect(Communicator &comm) {
              : check(comm, "making a communicator", result);
 }
 
-Status NcclLibrary::split(const Communicator &parent, int color,
-                          Communicator &comm) {
+Status NcclLibrary::split(const Communicator &parent, Communicator &comm) {
   nccl::Config config;
   config.blocking = 0;
-  int result = api.split(parent.comm, color, comm.index, &comm.comm, &config);
+  int result =
+      api.split(parent.comm, comm.color, comm.index, &comm.comm, &config);
   if (result != nccl::Success && result != nccl::InProgress)
     return check(parent, "splitting a communicator", result);
   // The parent is busy until its child is there.
@@ -172,5 +172,5 @@ Status NcclLibrary::split(const Communicator &parent, int color,
     return status;
   return comm.comm ? TESSERA_RT_OK
                    : fail(ctx, TESSERA_RT_SYSTEM,
-                          "NCCL gives no communicator over " + comm.what);
+                          "NCCL gives no communicator over " + comm.name);
 }

@@ -21,11 +21,17 @@ namespace tessera::rt::cuda {
 
 /// A communicator with its stream.
 struct Communicator {
-  /// What it is for: a group's hash, or that of a pair of ranks.
-  uint64_t name = 0;
+  /// What all its ranks find it by: the hash of their group, or of a sender and
+  /// its receiver.
+  uint64_t key = 0;
   /// For messages: "dp", "rank 0 to rank 1".
-  std::string what;
+  std::string name;
+  /// Its size, and this rank's number in it: of a pair, 0 sends and 1 receives.
   int ranks = 0, index = 0;
+  bool isPair = false;
+  /// Of a group: its first rank, which tells it from the other groups that the
+  /// same split makes.
+  int color = 0;
   nccl::Comm comm = nullptr;
   Stream stream;
   /// Working memory of its collectives.
@@ -46,12 +52,12 @@ public:
   const nccl::Api &get() const { return api; }
 
   /// Makes an identity for a communicator and lets the other ranks know.
-  Status announceIdentity(uint64_t name);
+  Status announceIdentity(const Communicator &comm);
   /// Begins to make a communicator of `comm.ranks` ranks, of which this is
   /// number `comm.index`. waitReady waits for it.
   Status connect(Communicator &comm);
   /// The same from a communicator: ranks with the same color come together.
-  Status split(const Communicator &parent, int color, Communicator &comm);
+  Status split(const Communicator &parent, Communicator &comm);
   /// Waits until what the communicator was informed of last is under way.
   Status waitReady(const Communicator &comm);
   /// Gives a communicator back; waits a while for the others, and no longer.

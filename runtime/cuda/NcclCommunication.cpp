@@ -39,7 +39,7 @@ public:
 private:
   const nccl::Api &api() const { return library.get(); }
   Communicator *find(const Operation &op);
-  void addCommunicator(const Operation &op);
+  bool addCommunicator(const Operation &op);
   Status makeGroups();
   Status makePairs();
 
@@ -67,10 +67,9 @@ private:
   CommunicationContext context;
   NcclLibrary library;
   bool shared, isAborted = false;
-  /// The first one has all ranks.
+  /// In the order of the step's collectives. Where one of them is a group's,
+  /// the first one has all ranks.
   std::vector<std::unique_ptr<Communicator>> comms;
-  /// Axes of the groups that need a communicator, in their order.
-  std::vector<const Operation *> groups, messages;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
   bool hasEvents = false;
 };
@@ -80,7 +79,7 @@ private:
 // Communicators
 //===----------------------------------------------------------------------===//
 
-/// The ranks of a message: from, to.
+/// The ranks of a message: sender, receiver.
 static std::pair<int, int> pairOf(const Operation &op) {
   int self = op.group->members[size_t(op.group->index)];
   int peer = op.group->members[size_t(op.peer)];
@@ -88,7 +87,8 @@ static std::pair<int, int> pairOf(const Operation &op) {
                                  : std::pair<int, int>(peer, self);
 }
 
-static uint64_t commName(const Operation &op) {
+/// The key of the communicator of an operation.
+static uint64_t keyOf(const Operation &op) {
   if (!isPointToPoint(op.kind))
     return op.group->hash;
   std::pair<int, int> pair = pairOf(op);
@@ -97,9 +97,9 @@ static uint64_t commName(const Operation &op) {
 }
 
 Communicator *NcclCommunication::find(const Operation &op) {
-  uint64_t name = commName(op);
+  uint64_t key = keyOf(op);
   for (std::unique_ptr<Communicator> &comm : comms)
-    if (comm->name == name)
+    if (comm->key == key)
       return comm.get();
   return nullptr;
 }
@@ -112,53 +112,64 @@ static int64_t stagingOf(const Operation &op) {
   return op.kind == OpKind::AllToAll ? 2 * bytes : 0;
 }
 
-void NcclCommunication::addCommunicator(const Operation &op) {
-  if (op.group->size() == 1)
-    return;
-  Communicator *comm = find(op);
-  if (!comm) {
-    comms.push_back(std::make_unique<Communicator>());
-    comm = comms.back().get();
-    comm->name = commName(op);
+/// A communicator that is not connected yet.
+static std::unique_ptr<Communicator> describe(const Operation &op) {
+  auto comm = std::make_unique<Communicator>();
+  comm->key = keyOf(op);
+  comm->isPair = isPointToPoint(op.kind);
+  if (comm->isPair) {
+    std::pair<int, int> pair = pairOf(op);
+    comm->name = format("rank %d to rank %d", pair.first, pair.second);
+    comm->ranks = 2;
+    comm->index = op.kind == OpKind::Send ? 0 : 1;
+  } else {
+    comm->name = op.group->name;
     comm->ranks = op.group->size();
     comm->index = op.group->index;
-    comm->what = op.group->name;
-    if (isPointToPoint(op.kind)) {
-      std::pair<int, int> pair = pairOf(op);
-      comm->ranks = 2;
-      comm->index = op.kind == OpKind::Send ? 0 : 1;
-      comm->what = format("rank %d to rank %d", pair.first, pair.second);
-      messages.push_back(&op);
-    } else {
-      groups.push_back(&op);
-    }
+    comm->color = op.group->members.front();
+  }
+  return comm;
+}
+
+/// Sees to the communicator of a collective. Returns whether it is a new one.
+bool NcclCommunication::addCommunicator(const Operation &op) {
+  if (op.group->size() == 1)
+    return false;
+  Communicator *comm = find(op);
+  bool isNew = !comm;
+  if (isNew) {
+    comms.push_back(describe(op));
+    comm = comms.back().get();
   }
   comm->stagingBytes = std::max(comm->stagingBytes, stagingOf(op));
+  return isNew;
 }
 
 /// All ranks split the communicator of all in the same order of axes, which
 /// they have in common: their steps have the same groups.
 Status NcclCommunication::makeGroups() {
-  if (groups.empty())
+  if (std::all_of(comms.begin(), comms.end(),
+                  [](const auto &comm) { return comm->isPair; }))
     return TESSERA_RT_OK;
   tessera_rt_context *ctx = context.ctx;
   auto all = std::make_unique<Communicator>();
-  all->name = hashBytes("all ranks", 9);
-  all->what = "all ranks";
+  all->key = hashBytes("all ranks", 9);
+  all->name = "all ranks";
   all->ranks = ctx->ranks;
   all->index = ctx->rank;
   if (ctx->rank == 0)
-    if (Status status = library.announceIdentity(all->name))
+    if (Status status = library.announceIdentity(*all))
       return status;
   if (Status status = library.connect(*all))
     return status;
   if (Status status = library.waitReady(*all))
     return status;
-  for (const Operation *op : groups) {
-    Communicator &comm = *find(*op);
-    if (Status status = library.split(*all, op->group->members.front(), comm))
+  for (std::unique_ptr<Communicator> &comm : comms) {
+    if (comm->isPair)
+      continue;
+    if (Status status = library.split(*all, *comm))
       return status;
-    if (Status status = library.waitReady(comm))
+    if (Status status = library.waitReady(*comm))
       return status;
   }
   comms.insert(comms.begin(), std::move(all));
@@ -166,28 +177,32 @@ Status NcclCommunication::makeGroups() {
 }
 
 Status NcclCommunication::makePairs() {
-  // Every identity is there before anybody waits for one.
-  for (const Operation *op : messages)
-    if (op->kind == OpKind::Send)
-      if (Status status = library.announceIdentity(commName(*op)))
+  std::vector<Communicator *> pairs;
+  for (std::unique_ptr<Communicator> &comm : comms)
+    if (comm->isPair)
+      pairs.push_back(comm.get());
+  // The sender makes the identity. Every identity is there before anybody
+  // waits for one.
+  for (Communicator *comm : pairs)
+    if (comm->index == 0)
+      if (Status status = library.announceIdentity(*comm))
         return status;
-  for (const Operation *op : messages)
-    if (Status status = library.connect(*find(*op)))
+  for (Communicator *comm : pairs)
+    if (Status status = library.connect(*comm))
       return status;
-  for (const Operation *op : messages)
-    if (Status status = library.waitReady(*find(*op)))
+  for (Communicator *comm : pairs)
+    if (Status status = library.waitReady(*comm))
       return status;
   return TESSERA_RT_OK;
 }
 
 Status NcclCommunication::open(const std::vector<Operation> &operations) {
-  for (const Operation &op : operations)
-    addCommunicator(op);
   // Splitting is for all ranks: whether and how must be the same everywhere.
   uint64_t hash = 1;
-  for (const Operation *op : groups)
-    hash = hashBytes(op->group->axes.data(),
-                     op->group->axes.size() * sizeof(StridedAxis), hash);
+  for (const Operation &op : operations)
+    if (addCommunicator(op) && !isPointToPoint(op.kind))
+      hash = hashBytes(op.group->axes.data(),
+                       op.group->axes.size() * sizeof(StridedAxis), hash);
   tessera_rt_context *ctx = context.ctx;
   ctx->block().splits.store(hash);
   if (Status status = barrier(ctx, BarrierAgreed))
