@@ -27,6 +27,13 @@ static constexpr int64_t kMaxBlock = 512;
 static constexpr int64_t kMaxHeld = 32;
 /// Elements of all values together that one thread holds, at most.
 static constexpr int64_t kMaxRegisters = 96;
+/// Streaming multiprocessors of the GPU whose rows are counted: an H100 SXM
+/// (NVIDIA H100 Tensor Core GPU Architecture white paper). One binary serves
+/// all GPUs, so plans do not depend on the GPU that runs them.
+static constexpr int64_t kMultiprocessors = 132;
+/// With fewer rows than two for each multiprocessor, a warp a row would leave
+/// most of the GPU idle: each row has a whole block.
+static constexpr int64_t kFewRows = 2 * kMultiprocessors;
 
 std::optional<LinearAccess> GPUPlanner::access(const OpPlan &op,
                                                OpOperand &operand) const {
@@ -264,7 +271,7 @@ int64_t GPUPlanner::countHeld() const {
 void GPUPlanner::chooseThreadsPerRow() {
   int64_t chunks = widest();
   int64_t rows = plan.rows / plan.rowsPerSum;
-  bool fewRows = rows < 264;
+  bool hasFewRows = rows < kFewRows;
   auto setSizes = [&](int64_t threadsPerRow, int64_t rowsPerBlock) {
     plan.threadsPerRow = threadsPerRow;
     plan.rowsPerBlock = rowsPerBlock;
@@ -293,7 +300,7 @@ void GPUPlanner::chooseThreadsPerRow() {
     inBlock();
   else if (chunks <= kWarp)
     inWarp(llvm::PowerOf2Ceil(chunks));
-  else if (chunks <= 4 * kWarp && !fewRows)
+  else if (chunks <= 4 * kWarp && !hasFewRows)
     inWarp(kWarp);
   else
     inBlock();
