@@ -13,6 +13,7 @@
 
 #include "Support.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -207,6 +208,26 @@ const std::vector<Json> &Json::getArray(const char *name) const {
   static const std::vector<Json> empty;
   const Json *member = find(name);
   return member ? member->items : empty;
+}
+
+std::string
+tessera::rt::checkMembers(const Json &value,
+                          std::initializer_list<const char *> expected) {
+  std::string names;
+  for (const char *name : expected)
+    names += (names.empty() ? "" : ", ") + quoteJson(name);
+  std::string expects = "expects the fields " + names + ", but got ";
+  for (const char *name : expected) {
+    auto count =
+        std::count_if(value.members.begin(), value.members.end(),
+                      [&](const auto &member) { return member.first == name; });
+    if (count != 1)
+      return expects + (count ? "several " : "no ") + quoteJson(name);
+  }
+  for (const auto &[name, member] : value.members)
+    if (std::find(expected.begin(), expected.end(), name) == expected.end())
+      return expects + quoteJson(name);
+  return std::string();
 }
 
 std::string tessera::rt::quoteJson(const std::string &text) {

@@ -14,6 +14,7 @@
 #define TESSERA_RT_SRC_JSON_H
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,11 @@ struct Json {
 /// Parses `text`. Returns false and a message with the byte's position in
 /// `error` when it is not one JSON value.
 bool parseJson(const std::string &text, Json &value, std::string &error);
+
+/// Checks that `value` is an object with each of these members once, and with
+/// no other. Returns a message, or nothing.
+std::string checkMembers(const Json &value,
+                         std::initializer_list<const char *> expected);
 
 /// `text` as a JSON string, with quotes.
 std::string quoteJson(const std::string &text);

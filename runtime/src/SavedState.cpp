@@ -65,6 +65,10 @@ static bool readChecksum(const std::string &text, uint64_t &checksum) {
 }
 
 static std::string readFile(const Json &json, SavedFile &file) {
+  std::string error =
+      checkMembers(json, {"name", "dtype", "shape", "bytes", "checksum"});
+  if (!error.empty())
+    return "a file " + error;
   file.name = json.getString("name");
   file.dtype = json.getString("dtype");
   file.bytes = json.getInteger("bytes", -1);
@@ -94,6 +98,11 @@ std::string tessera::rt::parseState(const std::string &text,
   if (json.getInteger("version", 0) != stateVersion)
     return format("expects version %lld, but got %lld", (long long)stateVersion,
                   (long long)json.getInteger("version", 0));
+  error =
+      checkMembers(json, {"format", "version", "kind", "program", "hash",
+                          "ranks", "step", "data_position", "data", "files"});
+  if (!error.empty())
+    return error;
   state.kind = json.getString("kind");
   state.program = json.getString("program");
   state.hash = json.getString("hash");

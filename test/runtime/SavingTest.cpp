@@ -269,3 +269,27 @@ TEST(inputs, files_of_two_states_are_not_mixed) {
   expectError(run("--steps 0 --inputs " + one), "no manifest of a saved state");
   fs::remove_all(root);
 }
+
+TEST(inputs, fields_of_a_state_are_known) {
+  SavedState state, read;
+  state.files = {{"w", "f32", {2}, 136, 1}};
+  const std::string written = describeState(state);
+  ASSERT_EQ(parseState(written, read), "");
+  auto parseWith = [&](const char *from, const char *to) {
+    std::string text = written;
+    text.replace(text.find(from), strlen(from), to);
+    return parseState(text, read);
+  };
+  const std::string fields =
+      "expects the fields \"format\", \"version\", \"kind\", \"program\", "
+      "\"hash\", \"ranks\", \"step\", \"data_position\", \"data\", \"files\", "
+      "but got ";
+  EXPECT_EQ(parseWith("\"step\"", "\"epoch\": 3, \"step\""),
+            fields + "\"epoch\"");
+  EXPECT_EQ(parseWith("\"step\"", "\"steps\""), fields + "no \"step\"");
+  EXPECT_EQ(parseWith("\"step\"", "\"step\": 3, \"step\""),
+            fields + "several \"step\"");
+  EXPECT_EQ(parseWith("\"bytes\"", "\"pad\": 0, \"bytes\""),
+            "a file expects the fields \"name\", \"dtype\", \"shape\", "
+            "\"bytes\", \"checksum\", but got \"pad\"");
+}
