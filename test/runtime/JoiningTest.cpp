@@ -157,6 +157,14 @@ TEST(joining, nothing_is_left_by_a_signal) {
                                               : 2;
     EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
   }
+  // nohup: the rank goes on to its timeout.
+  Outcome ignored = runAlone(1,
+                             "--timeout 0.6 & pid=$!; sleep 0.3; kill -HUP "
+                             "$pid; wait $pid; exit $?",
+                             "exec 3>&2; trap '' HUP;");
+  EXPECT_EQ(ignored.status, 1) << ignored.err;
+  EXPECT_NE(ignored.err.find("rank 0 has not started"), std::string::npos)
+      << ignored.err;
 }
 
 TEST(joining, a_file_of_somebody_else_is_not_used) {
