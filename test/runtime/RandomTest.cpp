@@ -118,8 +118,9 @@ void checkCover(const Value &value) {
     ShardRuns runs(value, owner);
     for (int64_t i = 0; i < runs.size(); ++i) {
       ShardRuns::Run run = runs[i];
-      if (value.tiles.empty())
+      if (value.tiles.empty()) {
         ASSERT_GT(run.length, 0);
+      }
       ASSERT_LE(run.local + run.length, value.localElements());
       for (int64_t x = 0; x < run.length; ++x) {
         ASSERT_LT(run.global + x, value.elements());

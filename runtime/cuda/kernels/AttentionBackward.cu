@@ -246,7 +246,7 @@ template <int D> struct OfRows : Backward<D> {
     float scale = this->scale();
     for (int step = 0; step < steps; ++step) {
       if (step + 1 < steps)
-        loadStage(step + 1 & 1, int64_t(step + 1) * depth);
+        loadStage((step + 1) & 1, int64_t(step + 1) * depth);
       commitAsync();
       waitAsync<1>();
       syncThreads();

@@ -152,7 +152,7 @@ template <int D> struct Forward : AttentionBlock {
     float factor = scale() * log2OfE;
     for (int step = 0; step < steps; ++step) {
       if (step + 1 < steps)
-        loadKeys(step + 1 & 1, (step + 1) * tileKeys);
+        loadKeys((step + 1) & 1, (step + 1) * tileKeys);
       commitAsync();
       waitAsync<1>();
       syncThreads();

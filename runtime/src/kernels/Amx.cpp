@@ -77,12 +77,12 @@ void packPanelB(const uint16_t *source, int64_t strideDepth,
     for (; 2 * (word + lanes) <= depth; word += lanes)
       for (int64_t j = 0; j < side; j += lanes) {
         VecF square[lanes];
-#pragma clang loop unroll(full)
+        TESSERA_RT_UNROLL
         for (int i = 0; i < lanes; ++i)
           memcpy(&square[i], source + (j + i) * strideColumn + 2 * word,
                  sizeof(VecF));
         transposeRows<lanes>(square);
-#pragma clang loop unroll(full)
+        TESSERA_RT_UNROLL
         for (int i = 0; i < lanes; ++i)
           memcpy(out + (word + i) * side + j, &square[i], sizeof(VecF));
       }

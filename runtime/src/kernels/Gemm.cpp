@@ -51,11 +51,11 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
     for (; strideDepth == 1 && width == Width && d + lanes <= depth;
          d += lanes) {
       VecF rows[Width];
-#pragma clang loop unroll(full)
+      TESSERA_RT_UNROLL
       for (int i = 0; i < Width; ++i)
         rows[i] = Read::many(source + i * strideItem + d);
       transposeRows<Width>(rows);
-#pragma clang loop unroll(full)
+      TESSERA_RT_UNROLL
       for (int i = 0; i < Width; ++i)
         store(out + d * Width + i * lanes, rows[i]);
     }
@@ -71,7 +71,7 @@ void packPanel(const typename Read::Element *source, int64_t strideItem,
         int64_t rows = width - first < lanes ? width - first : lanes;
         const typename Read::Element *begin = source + first * strideItem + d;
         if (rows >= full) {
-#pragma clang loop unroll(full)
+          TESSERA_RT_UNROLL
           for (int i = 0; i < full; ++i)
             square[i] = Read::many(begin + i * strideItem);
         } else {

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compilers.h"
 #include "IsaKernels.h"
 
 #include <cstring>
@@ -35,7 +36,7 @@ void philox(uint64_t key, uint64_t firstBlock, Words &out) {
     uint32_t c0 = uint32_t(counter), c1 = uint32_t(counter >> 32), c2 = 0,
              c3 = 0;
     uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);
-#pragma clang loop unroll(full)
+    TESSERA_RT_UNROLL
     for (int round = 0; round < 10; ++round) {
       uint64_t p0 = uint64_t(0xD2511F53u) * c0;
       uint64_t p1 = uint64_t(0xCD9E8D57u) * c2;

@@ -42,36 +42,38 @@ inline void multiplyTile(int64_t depth, const float *__restrict a,
                          const float *__restrict b, float *__restrict c,
                          int64_t ldc, bool accumulate) {
   VecF sum[Rows][Tile::vectors];
-#pragma clang loop unroll(full)
-  for (int r = 0; r < Rows; ++r)
-#pragma clang loop unroll(full)
+  TESSERA_RT_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    TESSERA_RT_UNROLL
     for (int v = 0; v < Tile::vectors; ++v) {
       __builtin_prefetch(c + r * ldc + v * lanes, 1);
       sum[r][v] = VecF{};
     }
+  }
   for (int64_t d = 0; d < depth; ++d) {
     VecF row[Tile::vectors];
-#pragma clang loop unroll(full)
+    TESSERA_RT_UNROLL
     for (int v = 0; v < Tile::vectors; ++v) {
       row[v] = load(b + d * Tile::columns + v * lanes);
       __builtin_prefetch(b + (d + 16) * Tile::columns + v * lanes);
     }
     __builtin_prefetch(a + (d + 24) * StrideDepth);
-#pragma clang loop unroll(full)
+    TESSERA_RT_UNROLL
     for (int r = 0; r < Rows; ++r) {
       VecF x = splat(a[r * StrideRow + d * StrideDepth]);
-#pragma clang loop unroll(full)
+      TESSERA_RT_UNROLL
       for (int v = 0; v < Tile::vectors; ++v)
         sum[r][v] += x * row[v];
     }
   }
-#pragma clang loop unroll(full)
-  for (int r = 0; r < Rows; ++r)
-#pragma clang loop unroll(full)
+  TESSERA_RT_UNROLL
+  for (int r = 0; r < Rows; ++r) {
+    TESSERA_RT_UNROLL
     for (int v = 0; v < Tile::vectors; ++v) {
       float *to = c + r * ldc + v * lanes;
       store(to, accumulate ? sum[r][v] + load(to) : sum[r][v]);
     }
+  }
 }
 
 /// multiplyTile for a number of rows known at run time, 1 .. Tile::rows.

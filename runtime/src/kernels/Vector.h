@@ -13,6 +13,8 @@
 #ifndef TESSERA_RT_SRC_KERNELS_VECTOR_H
 #define TESSERA_RT_SRC_KERNELS_VECTOR_H
 
+#include "Compilers.h"
+
 #include <cstdint>
 #include <cstring>
 
@@ -91,15 +93,15 @@ inline VecF interleaveHigh(VecF a, VecF b) {
 /// `lanes`: row-major [lanes][Count] afterwards. Each round is a perfect
 /// shuffle of all elements, which rotates the bits of their positions by one.
 template <int Count> inline void transposeRows(VecF (&rows)[Count]) {
-#pragma clang loop unroll(full)
+  TESSERA_RT_UNROLL
   for (int round = 1; round < Count; round *= 2) {
     VecF next[Count];
-#pragma clang loop unroll(full)
+    TESSERA_RT_UNROLL
     for (int i = 0; i < Count / 2; ++i) {
       next[2 * i] = interleaveLow(rows[i], rows[i + Count / 2]);
       next[2 * i + 1] = interleaveHigh(rows[i], rows[i + Count / 2]);
     }
-#pragma clang loop unroll(full)
+    TESSERA_RT_UNROLL
     for (int i = 0; i < Count; ++i)
       rows[i] = next[i];
   }
@@ -126,7 +128,7 @@ inline float maxOf(VecF v) {
 inline VecF exp2Vector(VecF x) {
   VecI tiny = (VecI)(x < -126.0f);
   x = select(tiny, splat(-126.0f), x);
-  VecF whole = __builtin_elementwise_roundeven(x);
+  VecF whole = roundEven(x);
   VecF f = x - whole;
   VecF p = splat(1.5252734e-5f);
   p = p * f + 1.5403530e-4f;

@@ -53,12 +53,14 @@ struct TwoStreams {
   void enqueue(bool withEvents, uint8_t *result) {
     EXPECT_EQ(device->fillBytes(a, memory, 1, 64), "");
     EXPECT_EQ(device->record(toB, a), "");
-    if (withEvents)
+    if (withEvents) {
       EXPECT_EQ(device->wait(b, toB), "");
+    }
     EXPECT_EQ(device->fillBytes(b, memory, 2, 64), "");
     EXPECT_EQ(device->record(toA, b), "");
-    if (withEvents)
+    if (withEvents) {
       EXPECT_EQ(device->wait(a, toA), "");
+    }
     EXPECT_EQ(device->copyOut(a, result, memory, 1), "");
   }
 };

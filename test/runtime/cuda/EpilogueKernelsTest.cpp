@@ -95,8 +95,9 @@ void finish(DeviceKernels &device, int64_t kind, bool hasBias, bool hasAux,
           << i << ", " << j;
     }
   for (size_t i = 0; i < before.size(); ++i)
-    if (!isInside[i])
+    if (!isInside[i]) {
       ASSERT_EQ(memcmp(&result[i], &before[i], sizeof(T)), 0);
+    }
   ASSERT_EQ(
       memcmp(written.data(), argument.data(), argument.size() * sizeof(T)), 0);
 }
@@ -105,7 +106,7 @@ template <typename T, typename B> void finishAll() {
   const int64_t sizes[][3] = {{1, 1, 0},  {3, 7, 0},  {5, 16, 0},
                               {4, 16, 8}, {9, 33, 1}, {65, 24, 3}};
   for (uint64_t seed : {1, 7})
-    for (auto [m, n, gap] : sizes) {
+    for (const auto &[m, n, gap] : sizes) {
       SCOPED_TRACE(m * 1000 + n);
       DeviceKernels device(seed);
       finish<T, B>(device, TESSERA_RT_FUSE_BIAS, true, false, m, n, gap);
@@ -122,7 +123,7 @@ template <typename T, typename R> void sumAll() {
   using S = Stored<T>;
   const int64_t sizes[][3] = {
       {1, 1, 0}, {15, 7, 1}, {40, 24, 0}, {17, 64, 8}, {300, 33, 0}};
-  for (auto [rows, columns, gap] : sizes) {
+  for (const auto &[rows, columns, gap] : sizes) {
     SCOPED_TRACE(rows * 1000 + columns);
     int64_t ld = columns + gap;
     std::vector<T> from = numbers<T>((rows - 1) * ld + columns, 4);
