@@ -591,16 +591,12 @@ OpMatcher::listPadded(const ShardingRule &rule) const {
   return lists;
 }
 
-Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
-                     SmallVectorImpl<ShardState> &results,
-                     std::string &reason) {
+Match OpMatcher::match(Operation *local, const ReferenceOp &target) {
   op = local;
   for (auto [mine, type] :
        llvm::zip(op->getResultTypes(), target.op->getResultTypes()))
-    if (!isAlike(mine, type)) {
-      reason = "its results have other types";
-      return Fit::OtherOp;
-    }
+    if (!isAlike(mine, type))
+      return {Fit::OtherOp, "its results have other types", {}};
   localRule = getPartRule(op, target.op);
   llvm::SmallBitVector none(target.rule.factors.size());
   Fit how = matchVariant(target, target.rule, none);
@@ -623,7 +619,5 @@ Fit OpMatcher::match(Operation *local, const ReferenceOp &target,
     if (how == first)
       why = firstReason;
   }
-  results.assign(made.begin(), made.end());
-  reason = why;
-  return how;
+  return finish(how);
 }

@@ -32,6 +32,15 @@ enum class Fit {
   Unknown,
 };
 
+/// What a local op is of one of the reference.
+struct Match {
+  Fit fit = Fit::Yes;
+  /// Why it does not fit; empty if it does.
+  std::string why;
+  /// The states of the local op's results, if it fits.
+  llvm::SmallVector<ShardState, 1> results;
+};
+
 class OpMatcher {
 public:
   OpMatcher(Placements &placements, const ReferenceValues &reference,
@@ -39,16 +48,13 @@ public:
       : placements(placements), reference(reference), expected(expected),
         states(states) {}
 
-  /// Matches `op` with `target`; `results` gets the states of its results,
-  /// `why` the reason if it does not fit.
-  Fit match(mlir::Operation *op, const ReferenceOp &target,
-            llvm::SmallVectorImpl<ShardState> &results, std::string &why);
+  /// Matches `op` with `target`.
+  Match match(mlir::Operation *op, const ReferenceOp &target);
 
   /// Without a reference: the op on the global sizes that its operands have.
-  /// Results have no number.
-  Fit matchAlone(mlir::Operation *op,
-                 llvm::SmallVectorImpl<ShardState> &results, std::string &why,
-                 llvm::SmallVectorImpl<mlir::Type> &globalTypes);
+  /// Results have no number. `globalTypes` gets their types if the op fits.
+  Match matchAlone(mlir::Operation *op,
+                   llvm::SmallVectorImpl<mlir::Type> &globalTypes);
 
   /// Whether the offset of a part of `size` elements along a dimension is what
   /// each device has: `base` more than the position of its block.
@@ -139,6 +145,10 @@ private:
   bool isLinear(ReductionKind kind, const llvm::SmallBitVector &operands) const;
   std::string printAxes(llvm::ArrayRef<AxisRef> axes) const {
     return tessera::printAxes(placements.getMesh(), axes);
+  }
+  /// What a match ends with.
+  Match finish(Fit how) const {
+    return how == Fit::Yes ? Match{how, {}, made} : Match{how, why, {}};
   }
   Fit fail(Fit how, const llvm::Twine &text) {
     fit = how;

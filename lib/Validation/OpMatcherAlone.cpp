@@ -76,10 +76,8 @@ static Value findOffset(Operation *op, unsigned factor) {
   return found;
 }
 
-Fit OpMatcher::matchAlone(Operation *local,
-                          SmallVectorImpl<ShardState> &results,
-                          std::string &reason,
-                          SmallVectorImpl<Type> &globalTypes) {
+Match OpMatcher::matchAlone(Operation *local,
+                            SmallVectorImpl<Type> &globalTypes) {
   op = local;
   told = {};
   localRule = getShardingRule(op);
@@ -117,11 +115,9 @@ Fit OpMatcher::matchAlone(Operation *local,
       return fit;
     return Fit::Yes;
   };
-  Fit how = run();
-  results.assign(made.begin(), made.end());
-  reason = why;
-  if (how != Fit::Yes)
-    return how;
+  Match match = finish(run());
+  if (match.fit != Fit::Yes)
+    return match;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     RankedTensorType type = tensorOf(result);
     if (!type || i >= localRule.results.size()) {
@@ -138,5 +134,5 @@ Fit OpMatcher::matchAlone(Operation *local,
     }
     globalTypes.push_back(type.clone(shape));
   }
-  return how;
+  return match;
 }

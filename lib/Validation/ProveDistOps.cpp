@@ -39,12 +39,11 @@ bool PartitionProver::visitCollective(dist::CollectiveOpInterface op,
                                       Value operand, Value result) {
   if (op.getFromAttr())
     return giveUp(op, "a collective on global types in a local function");
-  std::string why;
   const ShardState &state = states.find(operand)->second;
-  FailureOr<ShardState> made = applyCollective(
-      op, state, getFacts(state, operand.getType()), placements, why);
-  if (failed(made))
-    return refute(op, why);
+  llvm::Expected<ShardState> made = applyCollective(
+      op, state, getFacts(state, operand.getType()), placements);
+  if (!made)
+    return refute(op, llvm::toString(made.takeError()));
   states[result] = std::move(*made);
   return true;
 }
@@ -88,11 +87,10 @@ bool PartitionProver::visitCollectiveMatmul(dist::CollectiveMatmulOp op) {
 }
 
 bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
-  std::string why;
-  FailureOr<ShardState> made =
-      applyToPartial(op, states.find(op.getInput())->second, placements, why);
-  if (failed(made))
-    return refute(op, why);
+  llvm::Expected<ShardState> made =
+      applyToPartial(op, states.find(op.getInput())->second, placements);
+  if (!made)
+    return refute(op, llvm::toString(made.takeError()));
   states[op.getResult()] = std::move(*made);
   return true;
 }

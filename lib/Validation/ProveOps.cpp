@@ -205,16 +205,14 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
 }
 
 bool PartitionProver::visitAlone(Operation *op) {
-  SmallVector<ShardState, 1> results;
   SmallVector<Type> types;
-  std::string why;
-  Fit fit = matcher.matchAlone(op, results, why, types);
-  if (fit == Fit::Wrong)
-    return refute(op, why);
-  if (fit != Fit::Yes)
-    return giveUp(op, why);
+  Match match = matcher.matchAlone(op, types);
+  if (match.fit == Fit::Wrong)
+    return refute(op, match.why);
+  if (match.fit != Fit::Yes)
+    return giveUp(op, match.why);
   for (auto [result, state, type] :
-       llvm::zip(op->getResults(), results, types)) {
+       llvm::zip(op->getResults(), match.results, types)) {
     state.value = reference.addValue(type, op->getLoc());
     states[result] = std::move(state);
   }
@@ -279,19 +277,17 @@ bool PartitionProver::visitOp(Operation *op) {
   SmallVector<Fitting, 1> fitting;
   for (unsigned index : candidates) {
     const ReferenceOp &target = reference.getOp(index);
-    SmallVector<ShardState, 1> results;
-    std::string why;
-    Fit fit = matcher.match(op, target, results, why);
-    if (fit == Fit::Yes) {
-      fitting.push_back({index, std::move(results)});
+    Match match = matcher.match(op, target);
+    if (match.fit == Fit::Yes) {
+      fitting.push_back({index, std::move(match.results)});
       continue;
     }
     // The reason that counts is that of the op which is most like this one.
     bool isAlike = haveSameProperties(op, target.op);
     if (!where || (isAlike && !bestIsAlike)) {
-      best = fit;
+      best = match.fit;
       bestIsAlike = isAlike;
-      reason = why;
+      reason = std::move(match.why);
       where = target.op->getLoc();
     }
   }

@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace tessera;
+using llvm::Error;
 
 PadContent tessera::getNeutralContent(::tessera::ReductionKind kind) {
   switch (kind) {
@@ -75,28 +76,40 @@ namespace {
 class Applier {
 public:
   Applier(Placements &placements, ArrayRef<AxisRef> axes, ShardState state,
-          const GlobalFacts &facts, std::string &why)
+          const GlobalFacts &facts)
       : placements(placements), axes(axes.begin(), axes.end()),
-        state(std::move(state)), facts(facts), why(why) {}
+        state(std::move(state)), facts(facts) {}
 
-  bool apply(dist::AllGatherOp op) {
-    return keepParts("are put side by side") && gather(op.getDim());
+  Error apply(dist::AllGatherOp op) {
+    if (Error error = keepParts("are put side by side"))
+      return error;
+    return gather(op.getDim());
   }
-  bool apply(dist::AllSliceOp op) {
-    return keepParts("are cut differently") && split(op.getDim());
+  Error apply(dist::AllSliceOp op) {
+    if (Error error = keepParts("are cut differently"))
+      return error;
+    split(op.getDim());
+    return Error::success();
   }
-  bool apply(dist::AllReduceOp op) { return reduce(toPlain(op.getKind())); }
-  bool apply(dist::ReduceScatterOp op) {
-    return reduce(toPlain(op.getKind())) && split(op.getDim());
+  Error apply(dist::AllReduceOp op) { return reduce(toPlain(op.getKind())); }
+  Error apply(dist::ReduceScatterOp op) {
+    if (Error error = reduce(toPlain(op.getKind())))
+      return error;
+    split(op.getDim());
+    return Error::success();
   }
-  bool apply(dist::AllToAllOp op) {
-    return keepParts("are put side by side") && gather(op.getGatherDim()) &&
-           split(op.getSplitDim());
+  Error apply(dist::AllToAllOp op) {
+    if (Error error = keepParts("are put side by side"))
+      return error;
+    if (Error error = gather(op.getGatherDim()))
+      return error;
+    split(op.getSplitDim());
+    return Error::success();
   }
-  bool apply(dist::CollectivePermuteOp op) {
+  Error apply(dist::CollectivePermuteOp op) {
     return move(getSources(op, placements));
   }
-  bool apply(dist::BroadcastOp op) {
+  Error apply(dist::BroadcastOp op) {
     const AxisGroups &groups = placements.getGroups(axes);
     std::vector<int32_t> sources(placements.getNumDevices());
     for (size_t first = 0; first < groups.members.size(); first += groups.size)
@@ -105,12 +118,14 @@ public:
             groups.members[first + op.getRoot()];
     return move(sources);
   }
-  bool applyToPartial(::tessera::ReductionKind kind) {
+  Error applyToPartial(::tessera::ReductionKind kind) {
     bool isShared = state.share != 1 && kind != ::tessera::ReductionKind::Sum;
     if (isShared || (state.isPartial() && state.reduction != kind))
       return fail("is partial by another reduction already");
-    if (!keepParts("are partial already") || !checkEqual(/*except=*/-1))
-      return false;
+    if (Error error = keepParts("are partial already"))
+      return error;
+    if (Error error = checkEqual(/*except=*/-1))
+      return error;
     AxisList all = state.unreduced;
     all.append(axes);
     state.unreduced = normalizeAxes(placements.getMesh(), all);
@@ -120,43 +135,42 @@ public:
     for (DimState &dim : state.dims)
       if (dim.padding != neutral)
         dim.padding = PadContent::Any;
-    return true;
+    return Error::success();
   }
 
   ShardState take() { return std::move(state); }
 
 private:
-  bool fail(const Twine &text) {
-    why = "the value " + text.str();
-    return false;
+  static Error fail(const Twine &text) {
+    return llvm::createStringError("the value " + text);
   }
   std::string name() { return printAxes(placements.getMesh(), axes); }
 
   /// The devices of a group must not hold parts of one sum.
-  bool keepParts(const Twine &what) {
+  Error keepParts(const Twine &what) {
     if (!overlapsAny(state.unreduced, axes))
-      return true;
+      return Error::success();
     return fail("is still to be reduced over " +
                 printAxes(placements.getMesh(), state.unreduced) +
                 ", but its parts " + what.str() + " over " + name());
   }
 
   /// All devices of a group must hold one block of each dimension.
-  bool checkEqual(int64_t except) {
+  Error checkEqual(int64_t except) {
     for (auto [i, dim] : llvm::enumerate(state.dims))
       if (static_cast<int64_t>(i) != except && !dim.uniform &&
           !placements.isEqualWithin(dim.placement, axes))
         return fail("is cut along " + name() + " in dimension " + Twine(i) +
                     ": the devices of a group hold different blocks");
-    return true;
+    return Error::success();
   }
 
-  bool gather(int64_t dim) {
-    if (!checkEqual(dim))
-      return false;
+  Error gather(int64_t dim) {
+    if (Error error = checkEqual(dim))
+      return error;
     DimState &d = state.dims[dim];
     if (d.uniform)
-      return true;
+      return Error::success();
     std::optional<Placements::Id> whole = placements.gather(d.placement, axes);
     if (!whole) {
       whole =
@@ -168,20 +182,19 @@ private:
                   " in the groups along " + name() +
                   " than consecutive ones in order");
     d.placement = *whole;
-    return true;
+    return Error::success();
   }
 
-  bool split(int64_t dim) {
+  void split(int64_t dim) {
     DimState &d = state.dims[dim];
     if (!d.uniform)
       d.placement = placements.slice(d.placement, axes);
-    return true;
   }
 
   /// Over the axes that the value is partial over, and over others: of equal
   /// shares a sum takes any axes of as many devices, a sum of zeros any at all,
   /// and a maximum of equal values is that value.
-  bool reduce(::tessera::ReductionKind kind) {
+  Error reduce(::tessera::ReductionKind kind) {
     const Mesh &mesh = placements.getMesh();
     AxisList all = state.unreduced, own, others, left;
     all.append(axes);
@@ -206,8 +219,8 @@ private:
     if (!isKind)
       return fail("is to be reduced by " + stringifyReduction(state.reduction) +
                   ", not by " + stringifyReduction(kind));
-    if (!checkEqual(/*except=*/-1))
-      return false;
+    if (Error error = checkEqual(/*except=*/-1))
+      return error;
     if (isSum && state.share % numShards(others) == 0)
       state.share /= numShards(others);
     for (DimState &dim : state.dims)
@@ -215,11 +228,11 @@ private:
           dim.padding != getNeutralContent(kind))
         dim.padding = PadContent::Any;
     state.unreduced = normalizeAxes(mesh, left);
-    return true;
+    return Error::success();
   }
 
   /// Each device gets another's value.
-  bool move(ArrayRef<int32_t> sources) {
+  Error move(ArrayRef<int32_t> sources) {
     if (!keepsSums(sources))
       return fail("is still to be reduced over " +
                   printAxes(placements.getMesh(), state.unreduced) +
@@ -227,7 +240,7 @@ private:
     for (DimState &dim : state.dims)
       if (!dim.uniform)
         dim.placement = placements.permute(dim.placement, sources, axes);
-    return true;
+    return Error::success();
   }
 
   /// True if the parts of each sum are again the parts of one.
@@ -255,40 +268,37 @@ private:
   AxisList axes;
   ShardState state;
   const GlobalFacts &facts;
-  std::string &why;
 };
 
 } // namespace
 
-FailureOr<ShardState> tessera::applyCollective(dist::CollectiveOpInterface op,
-                                               const ShardState &operand,
-                                               const GlobalFacts &facts,
-                                               Placements &placements,
-                                               std::string &why) {
+llvm::Expected<ShardState>
+tessera::applyCollective(dist::CollectiveOpInterface op,
+                         const ShardState &operand, const GlobalFacts &facts,
+                         Placements &placements) {
   Applier applier(placements, op.getAxes().toAxes(placements.getMesh()),
-                  operand, facts, why);
-  bool ok = llvm::TypeSwitch<Operation *, bool>(op)
-                .Case<dist::AllGatherOp, dist::AllSliceOp, dist::AllReduceOp,
-                      dist::ReduceScatterOp, dist::AllToAllOp,
-                      dist::CollectivePermuteOp, dist::BroadcastOp>(
-                    [&](auto collective) { return applier.apply(collective); })
-                .Default([&](Operation *) {
-                  why = "this collective is not known";
-                  return false;
-                });
-  if (!ok)
-    return failure();
+                  operand, facts);
+  Error error =
+      llvm::TypeSwitch<Operation *, Error>(op)
+          .Case<dist::AllGatherOp, dist::AllSliceOp, dist::AllReduceOp,
+                dist::ReduceScatterOp, dist::AllToAllOp,
+                dist::CollectivePermuteOp, dist::BroadcastOp>(
+              [&](auto collective) { return applier.apply(collective); })
+          .Default([&](Operation *) {
+            return llvm::createStringError("this collective is not known");
+          });
+  if (error)
+    return std::move(error);
   return applier.take();
 }
 
-FailureOr<ShardState> tessera::applyToPartial(dist::ToPartialOp op,
-                                              const ShardState &operand,
-                                              Placements &placements,
-                                              std::string &why) {
+llvm::Expected<ShardState> tessera::applyToPartial(dist::ToPartialOp op,
+                                                   const ShardState &operand,
+                                                   Placements &placements) {
   GlobalFacts facts;
   Applier applier(placements, op.getAxes().toAxes(placements.getMesh()),
-                  operand, facts, why);
-  if (!applier.applyToPartial(dist::toPlain(op.getKind())))
-    return failure();
+                  operand, facts);
+  if (Error error = applier.applyToPartial(dist::toPlain(op.getKind())))
+    return std::move(error);
   return applier.take();
 }

@@ -14,6 +14,7 @@
 
 #include "Placements.h"
 #include "dialects/Dist/Dist.h"
+#include "llvm/Support/Error.h"
 
 namespace tessera {
 
@@ -84,21 +85,19 @@ struct GlobalFacts {
   llvm::SmallVector<int64_t, 4> numTrueBlocks;
 };
 
-/// The state of a collective's result, given its operand's. Failure, with the
-/// reason in `why`: the result is no part of a global value, as the value is
-/// not partial over the axes, or by another kind, or the blocks that are put
-/// together do not follow each other.
-mlir::FailureOr<ShardState> applyCollective(dist::CollectiveOpInterface op,
-                                            const ShardState &operand,
-                                            const GlobalFacts &facts,
-                                            Placements &placements,
-                                            std::string &why);
+/// The state of a collective's result, given its operand's. An error if the
+/// result is no part of a global value, as the value is not partial over the
+/// axes, or by another kind, or the blocks that are put together do not follow
+/// each other.
+llvm::Expected<ShardState> applyCollective(dist::CollectiveOpInterface op,
+                                           const ShardState &operand,
+                                           const GlobalFacts &facts,
+                                           Placements &placements);
 
 /// The same of `dist.to_partial`.
-mlir::FailureOr<ShardState> applyToPartial(dist::ToPartialOp op,
-                                           const ShardState &operand,
-                                           Placements &placements,
-                                           std::string &why);
+llvm::Expected<ShardState> applyToPartial(dist::ToPartialOp op,
+                                          const ShardState &operand,
+                                          Placements &placements);
 
 } // namespace tessera
 
