@@ -11,11 +11,13 @@
 #include "ReshardBound.h"
 #include "ReshardSearch.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Error.h"
 #include <limits>
 #include <memory>
 
 using namespace tessera;
 using llvm::ArrayRef;
+using llvm::Twine;
 using Kind = ReshardStep::Kind;
 using State = ReshardSpace::State;
 using Move = ReshardSpace::Move;
@@ -219,17 +221,21 @@ void StepMaker::addPartial(const Sharding &to) {
   add(std::move(step));
 }
 
-/// Why there is no plan; empty if there may be one.
-static std::string check(const Sharding &from, const Sharding &to,
+/// An error if there can be no plan.
+static llvm::Error check(const Sharding &from, const Sharding &to,
                          ArrayRef<int64_t> shape) {
   if (!from.unreduced.empty() && !to.unreduced.empty() &&
       from.reduction != to.reduction)
-    return "a value partial by one reduction and wanted by another";
-  for (const Sharding *s : {&from, &to})
-    for (auto [dim, n] : llvm::zip(s->dims, shape))
-      if (n % numShards(dim.axes) != 0)
-        return "a dimension does not divide";
-  return "";
+    return llvm::createStringError(
+        "expects a value partial by " + stringifyReduction(from.reduction) +
+        " to stay so, but got " + stringifyReduction(to.reduction));
+  for (const Sharding *sharding : {&from, &to})
+    for (auto [i, dim, size] : llvm::enumerate(sharding->dims, shape))
+      if (int64_t shards = numShards(dim.axes); size % shards != 0)
+        return llvm::createStringError(
+            "expects " + Twine(shards) + " shards to divide dimension " +
+            Twine(i) + ", but got " + Twine(size) + " elements");
+  return llvm::Error::success();
 }
 
 /// Moves that a search may look at before the best way so far must do.
@@ -341,9 +347,10 @@ ReshardPlan tessera::planReshard(const Mesh &mesh, const MeshLinks &links,
                                  ArrayRef<int64_t> shape, int64_t elementBytes,
                                  const BannedStep *banned) {
   ReshardPlan plan;
-  plan.error = check(from, to, shape);
-  if (!plan.error.empty())
+  if (llvm::Error error = check(from, to, shape)) {
+    plan.error = llvm::toString(std::move(error));
     return plan;
+  }
   WayFinder finder(mesh, links, from, to, shape, elementBytes, banned);
   for (bool capped : {true, false}) {
     Attempt attempt = finder.run(capped);

@@ -234,5 +234,5 @@ TEST(ReshardPlanner, shape_that_does_not_divide_is_refused) {
   Mesh mesh = meshOf({2, 2});
   Sharding from = dims({{}}), to = dims({{mesh.fullAxis(0)}});
   EXPECT_EQ(planReshard(mesh, MeshLinks::uniform(mesh), from, to, {7}, 4).error,
-            "a dimension does not divide");
+            "expects 2 shards to divide dimension 0, but got 7 elements");
 }
