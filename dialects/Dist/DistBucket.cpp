@@ -62,8 +62,7 @@ LogicalResult BucketOp::verifyRegions() {
   size_t count = getInputs().size();
   if (!yield || count == 0 || block.getNumArguments() != count ||
       yield.getNumOperands() != count ||
-      static_cast<size_t>(llvm::range_size(block.without_terminator())) !=
-          count)
+      llvm::range_size(block.without_terminator()) != count)
     return emitOpError("(C1) expects a region with one collective of each "
                        "operand, at least one, and a dist.yield");
   for (auto [i, op] : llvm::enumerate(block.without_terminator())) {

@@ -77,8 +77,8 @@ LogicalResult EinsumOp::buildGradients(GradientBuilder &g) {
   else
     std::tie(grad, scale) =
         buildQuantized(b.b, b.loc, grad, b.b.getType<Float8E5M2Type>());
-  auto contract = [&](OpOperand &of, std::string spec, Value lhs, Value rhs,
-                      bool isLeft) {
+  auto contract = [&](OpOperand &of, const std::string &spec, Value lhs,
+                      Value rhs, bool isLeft) {
     SmallVector<Value> scales;
     if (scale)
       scales = {isLeft ? scale : getScales()[0],

@@ -60,9 +60,9 @@ template <typename Op> struct Scores {
   /// A contraction of tensors of these letters, where x is `dim`.
   Value contract(Value lhs, Letters lhsLetters, Value rhs, Letters rhsLetters,
                  RankedTensorType type, Letters letters, int64_t dim) {
-    Einsum einsum{lhsLetters,
-                  rhsLetters,
-                  letters,
+    Einsum einsum{std::move(lhsLetters),
+                  std::move(rhsLetters),
+                  std::move(letters),
                   {shape[0], shape[3], shape[1], shape[2], dim, shape[4]}};
     return buildMatmul(b, einsum, b.castTensor(lhs, wide),
                        b.castTensor(rhs, wide),

@@ -310,7 +310,8 @@ LayerWork LayerBuilder::embedding() {
   begin("embedding");
   double size = double(rows) * config.hidden;
   pass(OpClass::Embedding, "embedding", size, size, true);
-  parameter("table", double(config.vocab / plan.tp) * config.hidden);
+  int64_t entries = config.vocab / plan.tp;
+  parameter("table", double(entries) * config.hidden);
   return finish();
 }
 

@@ -86,6 +86,8 @@ public:
     std::copy(o.begin(), o.end(), lists);
   }
   DimLists &operator=(const DimLists &o) {
+    if (this == &o)
+      return *this;
     count = o.count;
     std::copy(o.begin(), o.end(), lists);
     return *this;

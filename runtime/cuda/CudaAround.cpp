@@ -51,7 +51,7 @@ CudaTarget::~CudaTarget() {
 }
 
 /// Gives the whole pages of [begin, begin + bytes) back to the system.
-static void releasePages(uint8_t *begin, int64_t bytes) {
+static void releasePages(const uint8_t *begin, int64_t bytes) {
   uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
   uintptr_t from =
       (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page;

@@ -21,17 +21,17 @@
 namespace tessera::rt {
 namespace baseline {
 extern const CpuKernels table;
-}
+} // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
 extern const CpuKernels table;
-}
+} // namespace avx2
 namespace avx512 {
 extern const CpuKernels table;
-}
+} // namespace avx512
 namespace amx {
 extern const GemmKernels table;
-}
+} // namespace amx
 #endif
 } // namespace tessera::rt
 

@@ -218,7 +218,9 @@ Finding findGPU() {
   library.bind(getCount, "cuDeviceGetCount");
   library.bind(getName, "cuDeviceGetName");
   int count = 0, status = -1;
-  if (library.isUsable() && (status = init(0)) == 0)
+  if (library.isUsable())
+    status = init(0);
+  if (status == 0)
     status = getCount(&count);
   if (status != 0 || count == 0) {
     finding.status = Status::Broken;

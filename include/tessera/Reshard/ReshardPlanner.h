@@ -111,7 +111,7 @@ public:
   ReshardPlanner(Mesh mesh, MeshLinks links)
       : mesh(std::move(mesh)), links(std::move(links)) {}
   /// Equal links under all axes.
-  explicit ReshardPlanner(Mesh mesh)
+  explicit ReshardPlanner(const Mesh &mesh)
       : ReshardPlanner(mesh, MeshLinks::uniform(mesh)) {}
 
   const Mesh &getMesh() const { return mesh; }
