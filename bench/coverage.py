@@ -19,7 +19,7 @@ LLVM_COV = "/usr/lib/llvm-22/bin/llvm-cov"
 
 
 def find_programs(folder):
-    """Programs and libraries with counters, the largest sets of objects first."""
+    """Programs and libraries with counters."""
     found = []
     for path in sorted([*folder.glob("bin/*"), *folder.glob("test/**/*"), *folder.glob("lib/*.so")]):
         if path.is_file() and os.access(path, os.X_OK) and b"__llvm_covmap" in path.read_bytes():
