@@ -109,7 +109,9 @@ def main():
         models = ROOT / "share" / "models"
         tiny = ["--batch", "2", "--seq", "32"]
         cases = [(name, models / f"{name}.json", dtype, [*tiny, "--dtype", dtype], [])
-                 for name in ("tiny-gpt2", "tiny-llama") for dtype in ("f32", "bf16")]
+                 for name in ("tiny-gpt2", "tiny-llama") for dtype in ("f32", "bf16", "f16")]
+        cases += [(name, models / f"{name}.json", "fp8", [*tiny, "--dtype", "bf16"],
+                   ["--precision", "fp8"]) for name in ("tiny-gpt2", "tiny-llama")]
         cases.append(("gpt2", models / "gpt2.json", "f32", ["--batch", "1", "--seq", "128"], []))
         cases += [(f"llama-1024x{layers}", llama, "f32",
                    ["--batch", str(BATCH), "--seq", str(SEQ), "--layers", str(layers)],

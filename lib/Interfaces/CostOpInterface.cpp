@@ -34,7 +34,7 @@ double tessera::getTensorBytes(Type type) {
     return 0;
   // Booleans take a byte each.
   unsigned bits = tensor.getElementTypeBitWidth();
-  return getTensorElements(type) * ((bits + 7) / 8);
+  return getTensorElements(type) * llvm::divideCeil(bits, 8);
 }
 
 OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,

@@ -7,7 +7,6 @@
 
 #include "tessera/Schedule/ActionList.h"
 #include "llvm/ADT/StringExtras.h"
-#include <algorithm>
 
 using namespace tessera::schedule;
 using llvm::StringRef;
@@ -69,33 +68,27 @@ std::string tessera::schedule::printActions(llvm::ArrayRef<Action> actions) {
 }
 
 StageRanks tessera::schedule::getStageRanks(const ScheduleProblem &problem) {
-  bool isBoth = problem.placement == Placement::Bidirectional;
-  StageRanks paths(isBoth ? 2 : 1);
-  for (auto [i, path] : llvm::enumerate(paths))
+  StageRanks paths(problem.numPaths());
+  for (auto [i, path] : llvm::enumerate(paths)) {
+    int first = static_cast<int>(i) * problem.microBatchesOf();
     for (int stage = 0; stage < problem.stages(); ++stage)
-      path.push_back(
-          problem.slotOf(stage, i == 0 ? 0 : problem.microBatches - 1).rank);
+      path.push_back(problem.slotOf(stage, first).rank);
+  }
   return paths;
 }
 
 llvm::Expected<ScheduleProblem>
 tessera::schedule::findProblem(const StageRanks &paths, int64_t microBatches) {
-  auto stages = static_cast<int64_t>(paths.front().size());
-  int64_t ranks =
-      *std::max_element(paths.front().begin(), paths.front().end()) + 1;
-  ScheduleProblem problem;
-  problem.ranks = static_cast<int>(ranks);
-  problem.microBatches = static_cast<int>(microBatches);
-  problem.chunks = static_cast<int>(paths.size() * stages / ranks);
-  for (Placement placement :
-       {Placement::Loop, Placement::Vee, Placement::Bidirectional}) {
-    problem.placement = placement;
-    if (llvm::Error error = problem.check())
-      llvm::consumeError(std::move(error));
-    else if (getStageRanks(problem) == paths)
-      return problem;
+  auto count = static_cast<int>(microBatches);
+  if (paths.size() == 1) {
+    std::vector<int> ranks(paths.front().begin(), paths.front().end());
+    return ScheduleProblem::make(ranks, count);
   }
+  llvm::Expected<ScheduleProblem> problem = ScheduleProblem::make(
+      Placement::Bidirectional, static_cast<int>(paths.front().size()),
+      /*chunks=*/2, count);
+  if (!problem || getStageRanks(*problem) == paths)
+    return problem;
   return llvm::createStringError(
-      "expects stages on pp ranks in a loop, in a V, or down one path and up "
-      "another");
+      "expects one path, or one down the pp ranks and one up");
 }

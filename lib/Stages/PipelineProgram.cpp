@@ -180,7 +180,8 @@ static LogicalResult readSchedule(PipelineProgram &program) {
     return first.emitOpError("expects paths over ")
            << program.getNumRanks() << " pp ranks but got "
            << program.problem.ranks;
-  if (llvm::Error error = schedule::verify(program.problem, program.schedule))
+  if (llvm::Error error = schedule::verify(program.problem, program.schedule,
+                                           schedule::SendMode::Posted))
     return first.emitOpError("list: ") << llvm::toString(std::move(error));
   return success();
 }

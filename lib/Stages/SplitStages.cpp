@@ -27,9 +27,11 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Schedule/ActionList.h"
 #include "tessera/Schedule/Generators.h"
+#include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Stages/PipelineProgram.h"
 #include "tessera/Support/PlanFields.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <map>
 #include <numeric>
 
@@ -673,9 +675,8 @@ LogicalResult Splitter::run() {
 
 /// Blocks of each stage: as given, or evenly, where earlier stages get what
 /// does not divide.
-static llvm::Expected<SmallVector<int64_t>> getLayers(const Plan &plan,
-                                                      int64_t blocks) {
-  int64_t stages = plan.chunks();
+static llvm::Expected<SmallVector<int64_t>>
+getLayers(const Plan &plan, int64_t stages, int64_t blocks) {
   if (plan.stageLayers.empty()) {
     if (blocks < stages)
       return llvm::createStringError("pp: expects at most " + Twine(blocks) +
@@ -698,6 +699,62 @@ static llvm::Expected<SmallVector<int64_t>> getLayers(const Plan &plan,
   return layers;
 }
 
+/// The lists of a plan's schedule, by name or in a file, with transfers posted
+/// as programs run them.
+static llvm::Expected<schedule::ListedSchedule> makeSchedule(const Plan &plan,
+                                                             int64_t count) {
+  schedule::ListedSchedule made;
+  auto microBatches = static_cast<int>(count);
+  if (plan.scheduleFile.empty()) {
+    auto problem =
+        schedule::makeProblem(plan.schedule, static_cast<int>(plan.pp),
+                              static_cast<int>(plan.vpp), microBatches);
+    if (!problem)
+      return problem.takeError();
+    made.problem = *problem;
+    made.schedule = schedule::generate(plan.schedule, *problem);
+  } else {
+    auto buffer = llvm::MemoryBuffer::getFile(plan.scheduleFile);
+    if (!buffer)
+      return llvm::createStringError("cannot read " + plan.scheduleFile + ": " +
+                                     buffer.getError().message());
+    auto read =
+        schedule::readScheduleCsv((*buffer)->getBuffer(), plan.scheduleFile);
+    if (!read)
+      return read.takeError();
+    made = std::move(*read);
+    if (made.problem.ranks != plan.pp ||
+        made.problem.microBatches != microBatches)
+      return llvm::createStringError(
+          plan.scheduleFile + ": expects " + Twine(plan.pp) + " ranks and " +
+          Twine(microBatches) + " micro-batches but got " +
+          Twine(made.problem.ranks) + " and " +
+          Twine(made.problem.microBatches));
+  }
+  if (made.problem.numPaths() > 1)
+    return llvm::createStringError(
+        "expects one copy of the model to be compiled but got " +
+        stringify(plan.schedule));
+  schedule::insertTransfers(made.problem, made.schedule);
+  schedule::postReceives(made.problem, made.schedule);
+  return made;
+}
+
+/// Whether B and W are apart in a schedule; an error if only in some actions.
+static llvm::Expected<bool> splitsBackward(const schedule::Schedule &schedule) {
+  bool isSplit = false, isWhole = false;
+  for (const auto &actions : schedule.ranks)
+    for (const schedule::Action &action : actions) {
+      isSplit |= action.kind == schedule::ActionKind::InputGrad;
+      isWhole |= action.kind == schedule::ActionKind::Backward ||
+                 action.kind == schedule::ActionKind::Overlapped;
+    }
+  if (isSplit && isWhole)
+    return llvm::createStringError("expects B and W of all chunks and "
+                                   "micro-batches, or BW of all, but got both");
+  return isSplit;
+}
+
 namespace {
 struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   LogicalResult split(func::FuncOp function, const Plan &plan) {
@@ -706,24 +763,21 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
       return function.emitError("expects several micro-batches of a training "
                                 "step to split into pipeline stages");
     dist::AccumulateOp accumulate = *accumulates.begin();
-    auto layers = getLayers(plan, StageAssignment::countBlocks(accumulate));
+    auto made = makeSchedule(plan, accumulate.getCount());
+    if (!made)
+      return function.emitError("schedule: ")
+             << llvm::toString(made.takeError());
+    auto isSplit = splitsBackward(made->schedule);
+    if (!isSplit)
+      return function.emitError("schedule: ")
+             << llvm::toString(isSplit.takeError());
+    auto layers = getLayers(plan, made->problem.stages(),
+                            StageAssignment::countBlocks(accumulate));
     if (!layers)
       return function.emitError(llvm::toString(layers.takeError()));
-    auto problem = schedule::makeProblem(
-        plan.schedule, static_cast<int>(plan.pp), static_cast<int>(plan.vpp),
-        static_cast<int>(accumulate.getCount()));
-    if (!problem)
-      return function.emitError("schedule: ")
-             << llvm::toString(problem.takeError());
-    if (schedule::getStageRanks(*problem).size() > 1)
-      return function.emitError("schedule: expects one copy of the model to be "
-                                "compiled but got ")
-             << stringify(plan.schedule);
-    schedule::Schedule list = schedule::generate(plan.schedule, *problem);
-    schedule::insertTransfers(*problem, list);
     StageAssignment stages(accumulate, *layers);
-    return Splitter(function, accumulate, stages, *problem, list,
-                    schedule::splitsBackward(plan.schedule))
+    return Splitter(function, accumulate, stages, made->problem, made->schedule,
+                    *isSplit)
         .run();
   }
 

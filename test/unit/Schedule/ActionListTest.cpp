@@ -49,9 +49,8 @@ TEST(ActionList, Errors) {
 }
 
 TEST(ActionList, NoProblem) {
-  auto found = findProblem({{0, 2, 1}}, 4);
+  auto found = findProblem({{0, 1, 2}, {0, 2, 1}}, 4);
   ASSERT_FALSE(bool(found));
   EXPECT_EQ(llvm::toString(found.takeError()),
-            "expects stages on pp ranks in a loop, in a V, or down one path "
-            "and up another");
+            "expects one path, or one down the pp ranks and one up");
 }
