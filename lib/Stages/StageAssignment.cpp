@@ -87,13 +87,15 @@ void StageAssignment::assignForward(ArrayRef<int64_t> layers) {
   for (auto [stage, count] : llvm::enumerate(layers))
     stageOf.append(count, static_cast<int>(stage));
   unsigned seen = 0;
+  int latest = 0;
   for (auto [op, number] : llvm::zip(body, numbers)) {
     seen = std::max(seen, number);
     int stage = seen == 0 ? 0 : stageOf[seen - 1];
     // What follows the last block.
     if (number == 0 && seen == stageOf.size() && seen > 0)
       stage = numStages - 1;
-    entries[&op].stage = stage;
+    latest = std::max(latest, stage);
+    entries[&op].stage = latest;
   }
 }
 

@@ -1,0 +1,76 @@
+//===- JoinPipeline.h - The functions of pp ranks as one --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STAGES_JOINPIPELINE_H
+#define TESSERA_LIB_STAGES_JOINPIPELINE_H
+
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Stages/PipelineProgram.h"
+#include <map>
+
+namespace tessera {
+
+/// As many as pp ranks have the result that the most of them have.
+unsigned countChoices(const PipelineProgram &program);
+
+/// Joins the functions of all pp ranks to one local function of the mesh.
+class Joiner {
+public:
+  Joiner(const PipelineProgram &program, unsigned choice)
+      : program(program), choice(choice),
+        builder(mlir::func::FuncOp(program.functions.front()).getContext()) {}
+
+  /// The joined function, at the end of the module; a failure, with an error,
+  /// if it cannot be written down.
+  mlir::FailureOr<mlir::func::FuncOp> join();
+
+private:
+  void makeFunction();
+  void advance(int64_t rank);
+  mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
+  mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members);
+  mlir::Value addToAccumulate(llvm::ArrayRef<mlir::Value> terms);
+  void rebuildAccumulate(llvm::ArrayRef<mlir::Value> yielded,
+                         llvm::ArrayRef<unsigned> kept);
+  void mapSums();
+  void dropUnused();
+  mlir::Value add(mlir::Location loc, mlir::Value a, mlir::Value b);
+  mlir::LogicalResult joinPipelines();
+  void makeAccumulate();
+  void cloneTasks();
+  void cloneTask(dist::TaskKind kind, int stage,
+                 const schedule::Slot *neighbour);
+  void finish();
+
+  const PipelineProgram &program;
+  /// Of the pp ranks that have a result, which one's is taken; the last for
+  /// greater numbers.
+  unsigned choice;
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp joined;
+  llvm::SmallVector<mlir::IRMapping> values;
+  llvm::SmallVector<mlir::Block::iterator> next;
+  /// What the tasks of the generic micro-batch send and keep.
+  struct Outputs {
+    llvm::SmallVector<mlir::Value> sends, keeps;
+  };
+  std::map<std::tuple<int, int, dist::TaskKind>, Outputs> outputs;
+  /// By pp rank and result: what is added in one micro-batch.
+  std::map<std::pair<int64_t, int64_t>, mlir::Value> added;
+  /// The micro-batches of the joined function, and the results of each pp
+  /// rank's pipeline, which are its results in order.
+  dist::AccumulateOp accumulate;
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> pipelineResults;
+  /// Additions of exchanged parts, which were made in the micro-batch.
+  llvm::SmallPtrSet<mlir::Operation *, 4> skipped;
+  /// Arguments of the body of a pp rank's batch operands.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> slices;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_STAGES_JOINPIPELINE_H

@@ -1,0 +1,276 @@
+//===- SplitEpilogue.cpp - What pp ranks do after their pipelines -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// After the pipeline an op stays on the pp ranks that have its operands.
+// Scalars that come of tensors or sums are exchanged, all that are ready at one
+// time, so that ops on scalars run everywhere and in their order. A sum of
+// several pp ranks is exchanged after the reductions over other axes, and added
+// in the order of stages. What a pp rank has no use for is removed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Splitter.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "tessera/Stages/PipelineProgram.h"
+
+using namespace mlir;
+using namespace tessera;
+using dist::DistDialect;
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static bool isScalar(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 0;
+}
+
+/// Reductions over axes of the mesh, and slices: what they make of the parts of
+/// a sum are parts of what they make of the sum.
+static bool isLinear(Operation *op) {
+  auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
+  if (!collective)
+    return false;
+  if (isa<dist::AllSliceOp>(op))
+    return true;
+  if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
+    return reduce.getKind() == dist::ReductionKind::Sum;
+  if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
+    return scatter.getKind() == dist::ReductionKind::Sum;
+  return false;
+}
+
+llvm::SmallBitVector Splitter::getPlace(Value value) const {
+  auto it = places.find(value);
+  return it == places.end() ? llvm::SmallBitVector(ranks.size(), true)
+                            : it->second;
+}
+
+/// A scalar that some pp ranks compute of tensors or of micro-batches: all get
+/// it.
+bool Splitter::isRootScalar(Value value) const {
+  return isScalar(value) && !getPlace(value).all();
+}
+
+/// Where an op runs, and after how many exchanges.
+LogicalResult Splitter::placeOp(Operation *op) {
+  llvm::SmallBitVector place(ranks.size(), true);
+  unsigned level = 0;
+  bool isPart = false, isComputed = false;
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used) {
+    unsigned before = valueLevels.lookup(value);
+    if (isRootScalar(value)) {
+      level = std::max(level, before + 1);
+      continue;
+    }
+    level = std::max(level, before);
+    place &= getPlace(value);
+    isComputed |= computed.contains(value);
+    isPart |= parts.count(value) && value.hasOneUse() && isLinear(op);
+  }
+  if (place.none())
+    return op->emitError("expects tensors of one pp rank to split the program "
+                         "into stages but got operands of several");
+  levels[op] = level;
+  for (Value result : op->getResults()) {
+    places[result] = place;
+    valueLevels[result] = level;
+    if (isComputed)
+      computed.insert(result);
+    if (isPart)
+      parts[result] = parts.lookup(op->getOperand(0));
+    else if (isRootScalar(result))
+      rootScalars.push_back(result);
+  }
+  return success();
+}
+
+/// Makes a sum whole that several pp ranks have parts of.
+void Splitter::addSum(Value value) {
+  SmallVector<int64_t> from;
+  for (int stage : contributors[parts.lookup(value)])
+    from.push_back(getRank(stage));
+  parts.erase(value);
+  SmallVector<int64_t> among(from);
+  llvm::sort(among);
+  SmallVector<Type> types(from.size(), value.getType());
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  for (int64_t number : among) {
+    RankFunction &rank = ranks[number];
+    builder.setInsertionPointToEnd(&rank.function.getBody().front());
+    auto exchange = dist::ExchangeOp::create(
+        builder, value.getLoc(), types, rank.values.lookup(value), from, among);
+    Value sum = exchange.getResult(0);
+    for (Value part : exchange.getResults().drop_front())
+      sum = isFloat ? arith::AddFOp::create(builder, value.getLoc(), sum, part)
+                          .getResult()
+                    : arith::AddIOp::create(builder, value.getLoc(), sum, part)
+                          .getResult();
+    rank.values.map(value, sum);
+  }
+}
+
+/// Gives all pp ranks the scalars that some have.
+void Splitter::exchange(ArrayRef<Value> scalars) {
+  if (scalars.empty())
+    return;
+  SmallVector<int64_t> from, among;
+  SmallVector<Type> types;
+  for (Value scalar : scalars) {
+    if (parts.count(scalar))
+      addSum(scalar);
+    from.push_back(getPlace(scalar).find_first());
+    types.push_back(scalar.getType());
+  }
+  for (size_t number = 0; number < ranks.size(); ++number)
+    among.push_back(number);
+  for (auto [number, rank] : llvm::enumerate(ranks)) {
+    SmallVector<Value> mine;
+    for (auto [scalar, owner] : llvm::zip_equal(scalars, from))
+      if (owner == static_cast<int64_t>(number))
+        mine.push_back(rank.values.lookup(scalar));
+    builder.setInsertionPointToEnd(&rank.function.getBody().front());
+    auto exchange = dist::ExchangeOp::create(builder, accumulate.getLoc(),
+                                             types, mine, from, among);
+    for (auto [scalar, result] :
+         llvm::zip_equal(scalars, exchange.getResults()))
+      rank.values.map(scalar, result);
+  }
+}
+
+void Splitter::emitOp(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (parts.count(operand) && !(operand.hasOneUse() && isLinear(op)))
+      addSum(operand);
+  llvm::SmallBitVector place(ranks.size(), true);
+  for (Value operand : op->getOperands())
+    if (!isRootScalar(operand))
+      place &= getPlace(operand);
+  for (unsigned number : place.set_bits()) {
+    builder.setInsertionPointToEnd(&ranks[number].function.getBody().front());
+    builder.clone(*op, ranks[number].values);
+  }
+}
+
+LogicalResult Splitter::placeEpilogue() {
+  for (auto [sum, from] : llvm::enumerate(contributors)) {
+    Value value = accumulate.getResult(sum);
+    llvm::SmallBitVector place(ranks.size());
+    for (int stage : from)
+      place.set(getRank(stage));
+    places[value] = place;
+    computed.insert(value);
+    if (from.size() > 1)
+      parts[value] = sum;
+    if (isScalar(value))
+      rootScalars.push_back(value);
+  }
+  SmallVector<Operation *> ops;
+  unsigned last = 0;
+  for (Operation *op = accumulate->getNextNode();
+       !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
+    if (failed(placeOp(op)))
+      return failure();
+    ops.push_back(op);
+    last = std::max(last, levels[op]);
+  }
+  for (unsigned level = 0; level <= last; ++level) {
+    for (Operation *op : ops)
+      if (levels[op] == level)
+        emitOp(op);
+    SmallVector<Value> scalars;
+    for (Value scalar : rootScalars)
+      if (valueLevels.lookup(scalar) == level)
+        scalars.push_back(scalar);
+    exchange(scalars);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Boundary
+//===----------------------------------------------------------------------===//
+
+/// Removes ops without use, the last ones first.
+static void removeDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// The results that a pp rank has: scalars everywhere, else what it computes;
+/// what is made of arguments alone is the first one's.
+void Splitter::finishFunction(int64_t number) {
+  RankFunction &rank = ranks[number];
+  Operation *terminator = whole.getBody().front().getTerminator();
+  SmallVector<Value> operands;
+  SmallVector<Attribute> attrs;
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    bool isHere =
+        isScalar(value) ||
+        (computed.contains(value) ? getPlace(value).test(number) : number == 0);
+    if (!isHere)
+      continue;
+    operands.push_back(rank.values.lookup(value));
+    NamedAttrList list(whole.getResultAttrDict(i));
+    list.set(DistDialect::kNumberAttr, builder.getI64IntegerAttr(i));
+    attrs.push_back(list.getDictionary(builder.getContext()));
+  }
+  Block &block = rank.function.getBody().front();
+  builder.setInsertionPointToEnd(&block);
+  func::ReturnOp::create(builder, terminator->getLoc(), operands);
+  removeDead(block);
+  rank.function.setFunctionType(builder.getFunctionType(
+      rank.function.getArgumentTypes(), ValueRange(operands).getTypes()));
+  rank.function.setAllResultAttrs(attrs);
+}
+
+/// Numbers the arguments that are left, and says which results take their place
+/// here.
+LogicalResult Splitter::numberArguments(int64_t number) {
+  func::FuncOp function = ranks[number].function;
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (argument.use_empty()) {
+      unused.set(i);
+      continue;
+    }
+    function.setArgAttr(i, DistDialect::kNumberAttr,
+                        builder.getI64IntegerAttr(i));
+    auto donated =
+        function.getArgAttrOfType<IntegerAttr>(i, DistDialect::kDonateAttr);
+    if (!donated)
+      continue;
+    int64_t result = 0, results = function.getNumResults();
+    while (result < results &&
+           getResultNumber(function, result) != donated.getInt())
+      ++result;
+    if (result == results)
+      return whole.emitError("argument ")
+             << i << ": expects its update on each pp rank that uses it, but "
+             << "pp rank " << number << " has none";
+    function.setArgAttr(i, DistDialect::kDonateAttr,
+                        builder.getI64IntegerAttr(result));
+  }
+  return function.eraseArguments(unused);
+}
+
+LogicalResult Splitter::finishFunctions() {
+  for (Value value : whole.getBody().front().getTerminator()->getOperands())
+    if (parts.count(value))
+      addSum(value);
+  for (size_t number = 0; number < ranks.size(); ++number) {
+    finishFunction(number);
+    if (failed(numberArguments(number)))
+      return failure();
+  }
+  whole.erase();
+  return success();
+}

@@ -1,0 +1,123 @@
+//===- Splitter.h - A local program as a pipeline program ---*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STAGES_SPLITTER_H
+#define TESSERA_LIB_STAGES_SPLITTER_H
+
+#include "StageAssignment.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Schedule/Schedule.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <map>
+
+namespace tessera {
+
+/// A task while it is built.
+struct StageTask {
+  dist::TaskKind kind;
+  int stage;
+  mlir::Block *body = nullptr;
+  /// From values of the micro-batch, and from outside, to those of the task.
+  mlir::IRMapping values;
+  llvm::SmallVector<mlir::Attribute> sources;
+  llvm::SmallVector<mlir::Value> sends, keeps, adds;
+  llvm::SmallVector<int64_t> addTo;
+  /// Where a value is among those that are sent and kept.
+  llvm::DenseMap<mlir::Value, int64_t> sendIndex, keepIndex;
+};
+
+/// One pp rank's function while it is built.
+struct RankFunction {
+  mlir::func::FuncOp function;
+  /// From the values of the whole program.
+  mlir::IRMapping values;
+};
+
+/// Splits one local function into the functions of pp ranks: makeFunctions() to
+/// makePipeline() are in SplitTasks.cpp and SplitStages.cpp, what follows in
+/// SplitEpilogue.cpp.
+class Splitter {
+public:
+  Splitter(mlir::func::FuncOp whole, dist::AccumulateOp accumulate,
+           const StageAssignment &stages,
+           const schedule::ScheduleProblem &problem,
+           const schedule::Schedule &schedule, bool splitsBackward)
+      : whole(whole), accumulate(accumulate),
+        body(accumulate.getBody().front()), stages(stages), problem(problem),
+        schedule(schedule), splitsBackward(splitsBackward),
+        builder(whole.getContext()), ranks(problem.ranks) {}
+
+  /// Puts the functions of all pp ranks in the place of the whole one.
+  mlir::LogicalResult run();
+
+private:
+  void makeFunctions();
+  void buildTasks();
+  void fillOp(StageTask &task, mlir::Operation *op);
+  mlir::Value getIn(StageTask &task, mlir::Value value);
+  mlir::Value fetch(StageTask &task, mlir::Operation *def, mlir::Value value);
+  mlir::Value addArgument(StageTask &task, dist::SourceKind source,
+                          int64_t index, mlir::Value value);
+  int64_t addSend(StageTask &task, mlir::Value value);
+  int64_t addKeep(StageTask &task, mlir::Value value);
+  bool isIn(const StageTask &task, mlir::Operation *op) const;
+  StageTask &getTask(dist::TaskKind kind, int stage) {
+    return tasks.at({stage, kind});
+  }
+  StageTask &gradTask(int stage) { return getTask(gradKind, stage); }
+  StageTask &taskOf(mlir::Value term);
+  void addTerms();
+  void makePipeline(int64_t number);
+  dist::TaskOp makeTaskOp(StageTask &task,
+                          llvm::ArrayRef<int64_t> batchNumbers);
+  int getRank(int stage) const { return problem.slotOf(stage, 0).rank; }
+
+  mlir::LogicalResult placeEpilogue();
+  mlir::LogicalResult placeOp(mlir::Operation *op);
+  void emitOp(mlir::Operation *op);
+  void addSum(mlir::Value value);
+  void exchange(llvm::ArrayRef<mlir::Value> scalars);
+  llvm::SmallBitVector getPlace(mlir::Value value) const;
+  bool isRootScalar(mlir::Value value) const;
+  mlir::LogicalResult finishFunctions();
+  void finishFunction(int64_t number);
+  mlir::LogicalResult numberArguments(int64_t number);
+
+  mlir::func::FuncOp whole;
+  dist::AccumulateOp accumulate;
+  mlir::Block &body;
+  const StageAssignment &stages;
+  const schedule::ScheduleProblem &problem;
+  const schedule::Schedule &schedule;
+  bool splitsBackward;
+  dist::TaskKind gradKind =
+      splitsBackward ? dist::TaskKind::InputGrad : dist::TaskKind::Backward;
+  mlir::OpBuilder builder;
+  std::vector<RankFunction> ranks;
+  std::map<std::pair<int, dist::TaskKind>, StageTask> tasks;
+  /// Additions that leave the micro-batch.
+  llvm::SmallPtrSet<mlir::Operation *, 8> additions;
+  /// By sum: the first stage of each pp rank that adds to it, ascending.
+  llvm::SmallVector<llvm::SmallVector<int>> contributors;
+  // The tables below are only looked up.
+  /// Where the values after the pipeline are; what is not in it is everywhere.
+  llvm::DenseMap<mlir::Value, llvm::SmallBitVector> places;
+  /// What tensors of the pipeline's results were made into.
+  llvm::DenseSet<mlir::Value> computed;
+  /// By value: the sum of which each pp rank of its place has a part.
+  llvm::DenseMap<mlir::Value, unsigned> parts;
+  /// How many exchanges of scalars come before an op or a value.
+  llvm::DenseMap<mlir::Operation *, unsigned> levels;
+  llvm::DenseMap<mlir::Value, unsigned> valueLevels;
+  llvm::SmallVector<mlir::Value> rootScalars;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_STAGES_SPLITTER_H
