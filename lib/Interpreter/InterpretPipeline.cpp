@@ -67,6 +67,7 @@ private:
   void endPipeline(int64_t rank);
 
   std::optional<Slot> getNeighbour(Slot slot, int microBatch, int by) const;
+  bool hasReceived(int64_t rank, TaskKind kind, int chunk, int microBatch);
   bool isReady(int64_t rank, const Action &action);
   LogicalResult runAction(int64_t rank, const Action &action);
   LogicalResult runTask(int64_t rank, TaskKind kind, int chunk, int microBatch);
@@ -306,15 +307,39 @@ PipelineRun::Route PipelineRun::getRoute(int64_t rank,
   return route;
 }
 
-/// Whether a receive finds its value. All else is in order in a list that was
-/// verified.
-bool PipelineRun::isReady(int64_t rank, const Action &action) {
-  if (action.kind != ActionKind::ReceiveActivation &&
-      action.kind != ActionKind::ReceiveGradient)
+/// Whether a task has what the neighbouring stage sends it. A stage of the same
+/// rank sends nothing.
+bool PipelineRun::hasReceived(int64_t rank, TaskKind kind, int chunk,
+                              int microBatch) {
+  if (kind == TaskKind::WeightGrad)
     return true;
-  Route route = getRoute(rank, action);
-  return ranks[rank].inbox.count(
-      {route.receiver, route.to.chunk, action.microBatch});
+  auto from = getNeighbour({static_cast<int>(rank), chunk}, microBatch,
+                           kind == TaskKind::Forward ? -1 : 1);
+  return !from || from->rank == rank ||
+         ranks[rank].inbox.count({kind, chunk, microBatch});
+}
+
+/// A receive is where it is posted; the task waits for it. All else is in order
+/// in a list that was verified.
+bool PipelineRun::isReady(int64_t rank, const Action &action) {
+  switch (action.kind) {
+  case ActionKind::Forward:
+    return hasReceived(rank, TaskKind::Forward, action.chunk,
+                       action.microBatch);
+  case ActionKind::InputGrad:
+    return hasReceived(rank, TaskKind::InputGrad, action.chunk,
+                       action.microBatch);
+  case ActionKind::Backward:
+    return hasReceived(rank, TaskKind::Backward, action.chunk,
+                       action.microBatch);
+  case ActionKind::Overlapped:
+    return hasReceived(rank, TaskKind::Forward, action.chunk,
+                       action.microBatch) &&
+           hasReceived(rank, TaskKind::Backward, action.backwardChunk,
+                       action.backwardMicroBatch);
+  default:
+    return true;
+  }
 }
 
 LogicalResult PipelineRun::runAction(int64_t rank, const Action &action) {

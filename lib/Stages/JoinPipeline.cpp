@@ -127,11 +127,24 @@ void Joiner::finish() {
 // Body
 //===----------------------------------------------------------------------===//
 
+/// A bucket's collectives, one by one: that is what it says.
+void Joiner::cloneMembers(dist::BucketOp bucket, IRMapping &map) {
+  map.map(bucket.getBody().getArguments(),
+          llvm::map_to_vector(bucket.getInputs(),
+                              [&](Value input) { return map.lookup(input); }));
+  for (auto [result, member] :
+       llvm::zip_equal(bucket.getResults(), bucket.getMembers()))
+    map.map(result, builder.clone(*member, map)->getResult(0));
+}
+
 void Joiner::advance(int64_t rank) {
   Block::iterator &op = next[rank];
-  for (; !isa<dist::PipelineOp, dist::ExchangeOp, func::ReturnOp>(*op); ++op)
-    if (!skipped.contains(&*op))
+  for (; !isa<dist::PipelineOp, dist::ExchangeOp, func::ReturnOp>(*op); ++op) {
+    if (auto bucket = dyn_cast<dist::BucketOp>(*op))
+      cloneMembers(bucket, values[rank]);
+    else if (!skipped.contains(&*op))
       builder.clone(*op, values[rank]);
+  }
 }
 
 LogicalResult Joiner::joinExchange(ArrayRef<int64_t> members) {

@@ -30,6 +30,7 @@ public:
 
 private:
   void makeFunction();
+  void cloneMembers(dist::BucketOp bucket, mlir::IRMapping &map);
   void advance(int64_t rank);
   mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
   mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members);

@@ -159,7 +159,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   LogicalResult split(func::FuncOp function, const Plan &plan) {
     auto accumulates = function.getBody().getOps<dist::AccumulateOp>();
     if (!llvm::hasSingleElement(accumulates))
-      return function.emitError("expects several micro-batches of a training "
+      return function.emitError("expects the micro-batches of one training "
                                 "step to split into pipeline stages");
     dist::AccumulateOp accumulate = *accumulates.begin();
     auto made = makeSchedule(plan, accumulate.getCount());

@@ -331,6 +331,10 @@ struct ApplyStrategyPass
       return success();
 
     bool isTrained = module->hasAttr(dist::DistDialect::kPlanAttr);
+    if (plan.pp && !isTrained)
+      return module.emitError(
+          "strategy 'pp' expects a program that is trained: "
+          "no forward program is split into stages");
     SeedWriter writer(plan, plain,
                       FlatSymbolRefAttr::get(meshOp->getSymNameAttr()),
                       isTrained);
