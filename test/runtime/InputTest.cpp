@@ -132,7 +132,7 @@ TEST(manifest, mistakes_are_named) {
   EXPECT_TRUE(has(with("f32", "f31"), "expects a dtype"));
   EXPECT_TRUE(has(with("\"offset\":0", "\"offset\":60"), "within the arena"));
   EXPECT_TRUE(has(with("\"bytes\":8", "\"bytes\":9"), "expects 8 bytes"));
-  EXPECT_TRUE(has(with("[2]", "[3]"), "in 2 parts"));
+  EXPECT_TRUE(has(with("[2]", "[3]"), "in 2 shards"));
   EXPECT_TRUE(has(with("\"size\":2", "\"size\":0"), "divide the ranks"));
   EXPECT_TRUE(has(with("\"shape\":[4]", "\"shape\":[-4]"), "of 0 or more"));
   // Products that overflow: 2^32 * 2^32 is no stride to divide by.
@@ -140,7 +140,7 @@ TEST(manifest, mistakes_are_named) {
                        "\"stride\":4294967296,\"size\":4294967296"),
                   "divide the ranks"));
   EXPECT_TRUE(has(with("[2]", "[4611686018427387904]"), "fewer elements"));
-  EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 parts"));
+  EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 shards"));
   EXPECT_TRUE(has(manifestError("{\"version\":1,\"ranks\":2,"
                                 "\"arena_bytes\":1,\"mesh\":["
                                 "{\"name\":\"x\",\"size\":4294967296},"

@@ -30,7 +30,7 @@ static std::string getParameters(llvm::ArrayRef<std::string> types) {
 }
 
 /// `%a0, %a1`.
-static std::string getNames(size_t count, llvm::StringRef prefix = "%a") {
+static std::string nameValues(size_t count, llvm::StringRef prefix = "%a") {
   Strings list;
   for (size_t i = 0; i < count; ++i)
     list.push_back((prefix + llvm::Twine(i)).str());
@@ -40,8 +40,8 @@ static std::string getNames(size_t count, llvm::StringRef prefix = "%a") {
 static std::string getFunction(llvm::ArrayRef<std::string> operands,
                                llvm::ArrayRef<std::string> results,
                                const std::string &body) {
-  std::string value =
-      results.size() > 1 ? getNames(results.size(), "%r#") : std::string("%r");
+  std::string value = results.size() > 1 ? nameValues(results.size(), "%r#")
+                                         : std::string("%r");
   return "func.func @f(" + getParameters(operands) + ") -> (" + join(results) +
          ") {\n" + body + "\n  return " + value + " : " + join(results) +
          "\n}\n";
@@ -55,7 +55,7 @@ std::string claims::getText(llvm::StringRef name,
   std::string count =
       results.size() > 1 ? ":" + std::to_string(results.size()) : "";
   std::string body = "  %r" + count + " = \"" + name.str() + "\"(" +
-                     getNames(operands.size()) + ")";
+                     nameValues(operands.size()) + ")";
   if (!properties.empty())
     body += " <{" + properties.str() + "}>";
   body +=
@@ -192,7 +192,7 @@ std::string NamedShape::getText(llvm::StringRef name, bool zeroInit) const {
            ") -> " + init + "\n";
     out = "%i";
   }
-  body += "  %r = " + name.str() + " ins(" + getNames(types.size() - 1) +
+  body += "  %r = " + name.str() + " ins(" + nameValues(types.size() - 1) +
           " : " + inputs + ") outs(" + out + " : " + init + ") -> " + init;
   if (zeroInit)
     types.pop_back();

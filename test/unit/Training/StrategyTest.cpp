@@ -57,9 +57,9 @@ TEST(Strategy, mesh_errors) {
 
 TEST(Strategy, strategy) {
   EXPECT_EQ(llvm::cantFail(parseStrategy("dp,tp,sp,zero=3")),
-            (Strategy{true, true, true, 3}));
+            (Strategy{false, true, true, true, 3}));
   EXPECT_EQ(llvm::cantFail(parseStrategy("zero=1")),
-            (Strategy{false, false, false, 1}));
+            (Strategy{false, false, false, false, 1}));
   for (llvm::StringRef text : {"", "auto", "none", "zero=0"})
     EXPECT_TRUE(llvm::cantFail(parseStrategy(text)).isNone());
 }
