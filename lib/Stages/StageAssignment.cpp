@@ -73,7 +73,9 @@ void StageAssignment::classify() {
       usesOps |= kind == OpClass::Forward || kind == OpClass::Backward;
     });
     Entry &entry = entries[&op];
-    if (usesOps || (usesInput && usesParameter))
+    // A gradient that is made of a parameter and constants is one of its stage.
+    bool isGrad = isBackward && usesParameter && op.getNumOperands() > 1;
+    if (usesOps || isGrad || (usesInput && usesParameter))
       entry.kind = isBackward ? OpClass::Backward : OpClass::Forward;
     else
       entry.kind = usesParameter ? OpClass::Parameter : OpClass::Input;
