@@ -219,8 +219,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"global-batch", "N", Field::kJson | Field::kPriced,
        Field::Derived{&Plan::globalBatch},
        "sequences of a step; default: dp x micro-batch x micro-batches"},
-      {"schedule", "NAME", kBoth,
-       choice<&Plan::schedule>(&Plan::scheduleFile),
+      {"schedule", "NAME", kBoth, choice<&Plan::schedule>(&Plan::scheduleFile),
        "order of micro-batches on pipeline stages: {}, or FILE.csv with a list "
        "a stage, as torch.distributed.pipelining writes it"},
       {"vpp", "N", kBoth, size(&Plan::vpp),

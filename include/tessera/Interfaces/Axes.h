@@ -99,8 +99,8 @@ struct Mesh {
   /// their shard index.
   llvm::SmallVector<int64_t> group(int64_t device,
                                    llvm::ArrayRef<AxisRef> axes) const;
-  /// The mesh of the devices that share a coordinate of the stage axis, in their
-  /// order; itself without one.
+  /// The mesh of the devices that share a coordinate of the stage axis, in
+  /// their order; itself without one.
   Mesh withoutStages() const;
   void print(llvm::raw_ostream &os, const AxisRef &ref) const;
   void print(llvm::raw_ostream &os, llvm::ArrayRef<AxisRef> axes) const;

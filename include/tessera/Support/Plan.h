@@ -93,7 +93,8 @@ enum class ScheduleKind {
   /// One forward, one backward in turn; at most p - r micro-batches are alive
   /// on rank r (PipeDream-Flush, Narayanan et al. 2021).
   OneFOneB,
-  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021), in rounds
+  /// 1F1B with v chunks per rank, round robin (Narayanan et al. 2021), in
+  /// rounds
   /// of at least p micro-batches where there are so many.
   Interleaved,
   /// Handmade zero-bubble schedules (Qi et al. 2024): W apart from B and later;

@@ -49,8 +49,8 @@ struct Strategy {
   }
 };
 
-/// Parses a list of `pp`, `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`, `none` or
-/// the empty text stand for no strategy. Anything else is an error.
+/// Parses a list of `pp`, `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`,
+/// `none` or the empty text stand for no strategy. Anything else is an error.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
 /// "dp,tp,sp,zero=3"; "none" for no strategy.

@@ -51,9 +51,9 @@ def check_plan(manifest, sums, zero, ranks=RANKS, name="", shards={}, precision=
     # Of an element; bf16 has a master copy beside two moments.
     bytes_of, copies = {"bf16": (2, 3), "f32": (4, 2)}[precision]
     name += f"zero={zero}"
-    shards = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
-                                  * shards.get(value["name"], 1))
-    part = lambda value, what: -(-elements(value) // shards(value, what))
+    count = lambda value, what: ((ranks if what in SHARDED[zero] else 1)
+                                 * shards.get(value["name"], 1))
+    part = lambda value, what: -(-elements(value) // count(value, what))
     arguments = manifest["arguments"]
     params = [a for a in arguments if a["role"] == "param"]
     state = [a for a in arguments if a["role"] == "state" and a["shape"]]
