@@ -65,8 +65,6 @@ def Dist_Dialect : Dialect {
     /// On its arguments and results: the number of the one of the reference that
     /// each is; the other pp ranks have the rest.
     static constexpr ::llvm::StringLiteral kNumberAttr = "dist.number";
-    /// On an op of a micro-batch: the pipeline stage that it belongs to.
-    static constexpr ::llvm::StringLiteral kStageAttr = "dist.stage";
     /// On a module: #dist.plan, how the program is to be trained.
     static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
     /// Where the axes of a value's sharding came from: an array of strings, on

@@ -244,7 +244,6 @@ static constexpr KnownAttribute kKnown[] = {
      verifyLinks},
     {DistDialect::kPPRankAttr, kOnFunction, verifyNumber},
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
-    {DistDialect::kStageAttr, kOnOperation, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},
 };

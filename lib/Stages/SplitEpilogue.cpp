@@ -1,4 +1,4 @@
-//===- SplitEpilogue.cpp - What pp ranks do after their pipelines -------===//
+//===- SplitEpilogue.cpp - What pp ranks do after their pipelines ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SplitStages.cpp - A local program as a pipeline program ----------===//
+//===- SplitStages.cpp - A local program as a pipeline program ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

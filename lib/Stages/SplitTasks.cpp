@@ -1,4 +1,4 @@
-//===- SplitTasks.cpp - The tasks of pipeline stages --------------------===//
+//===- SplitTasks.cpp - The tasks of pipeline stages ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Splitter.h - A local program as a pipeline program ---*- C++ -*-===//
+//===- Splitter.h - A local program as a pipeline program -------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
