@@ -111,8 +111,25 @@ static BlockArgument getRoot(Value value) {
   return cast<BlockArgument>(value);
 }
 
-/// The parameter that a sum of gradients updates: the first that an op uses
-/// together with what tensors were made of the sum. Null for other sums.
+/// The parameter that an argument is, or of which it is state; null if neither.
+static BlockArgument getParameter(BlockArgument argument) {
+  auto func = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (!func)
+    return {};
+  unsigned number = argument.getArgNumber();
+  if (func.getArgAttr(number, nn::NNDialect::kParamAttr))
+    return argument;
+  Attribute name = func.getArgAttr(number, nn::NNDialect::kOfAttr);
+  for (BlockArgument other : func.getArguments())
+    if (name && func.getArgAttr(other.getArgNumber(),
+                                nn::NNDialect::kParamAttr) == name)
+      return other;
+  return {};
+}
+
+/// The parameter that a sum of gradients updates: the first that an op uses, or
+/// whose state it uses, together with what tensors were made of the sum. Null
+/// for other sums.
 static BlockArgument findUpdated(Value sum) {
   SmallVector<Value> open{sum};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -122,11 +139,8 @@ static BlockArgument findUpdated(Value sum) {
         continue;
       for (Value operand : user->getOperands()) {
         BlockArgument root = getRoot(operand);
-        auto func = dyn_cast_if_present<FunctionOpInterface>(
-            root ? root.getOwner()->getParentOp() : nullptr);
-        if (func &&
-            func.getArgAttr(root.getArgNumber(), nn::NNDialect::kParamAttr))
-          return root;
+        if (BlockArgument parameter = root ? getParameter(root) : root)
+          return parameter;
       }
       for (Value result : user->getResults())
         if (auto type = dyn_cast<RankedTensorType>(result.getType());
