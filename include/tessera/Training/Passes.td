@@ -43,7 +43,7 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "axes and sizes, major to minor: dp=2,tp=4">,
     Option<"strategy", "strategy", "std::string", "\"auto\"",
-           "list of dp, tp, sp, zero=N; or auto">,
+           "list of pp, dp, tp, sp, zero=N; or auto">,
   ];
 }
 
@@ -72,7 +72,7 @@ def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "axes and sizes; default: the program's">,
     Option<"strategy", "strategy", "std::string", "\"\"",
-           "list of dp, tp, sp, zero=N">,
+           "list of pp, dp, tp, sp, zero=N">,
   ];
 }
 
