@@ -274,8 +274,16 @@ bool StageAssignment::isTermOnly(Operation *op) const {
 }
 
 void StageAssignment::findWeightGrads() {
+  llvm::SmallPtrSet<Operation *, 8> additions;
+  for (Value value : body.getTerminator()->getOperands())
+    (void)getTerms(value, additions);
+  // W sends nothing: what it makes stays in its stage, or is a term of a sum.
   auto mayBe = [&](Operation *op) {
-    return getClass(op) == OpClass::Backward && !op->use_empty();
+    return getClass(op) == OpClass::Backward && !op->use_empty() &&
+           llvm::all_of(op->getUsers(), [&](Operation *user) {
+             return isa<dist::YieldOp>(user) || additions.contains(user) ||
+                    getStage(user) == getStage(op);
+           });
   };
   for (Operation &op : body.without_terminator()) {
     if (!mayBe(&op) || !isTermOnly(&op))
