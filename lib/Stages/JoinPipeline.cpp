@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinPipeline.h"
+#include "SumOps.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -32,24 +33,30 @@ using schedule::Slot;
 /// with its index there.
 using Holders = std::map<int64_t, SmallVector<std::pair<int64_t, unsigned>>>;
 
-static Holders findArguments(const PipelineProgram &program) {
+/// Of `count(function)` arguments or results that have numbers.
+static Holders
+findHolders(const PipelineProgram &program,
+            llvm::function_ref<unsigned(func::FuncOp)> count,
+            llvm::function_ref<int64_t(func::FuncOp, unsigned)> getNumber) {
   Holders holders;
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
     func::FuncOp function = program.functions[rank];
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      holders[getArgumentNumber(function, i)].push_back({rank, i});
+    for (unsigned i = 0; i < count(function); ++i)
+      holders[getNumber(function, i)].push_back({rank, i});
   }
   return holders;
 }
 
+static Holders findArguments(const PipelineProgram &program) {
+  return findHolders(
+      program, [](func::FuncOp f) { return f.getNumArguments(); },
+      getArgumentNumber);
+}
+
 static Holders findResults(const PipelineProgram &program) {
-  Holders holders;
-  for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
-    func::FuncOp function = program.functions[rank];
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      holders[getResultNumber(function, i)].push_back({rank, i});
-  }
-  return holders;
+  return findHolders(
+      program, [](func::FuncOp f) { return f.getNumResults(); },
+      getResultNumber);
 }
 
 unsigned tessera::countChoices(const PipelineProgram &program) {
@@ -73,7 +80,7 @@ static DictionaryAttr withoutNumber(DictionaryAttr attrs,
   return list.getDictionary(function.getContext());
 }
 
-void Joiner::makeFunction() {
+LogicalResult Joiner::makeFunction() {
   func::FuncOp first = program.functions.front();
   SmallVector<Type> argumentTypes, resultTypes;
   SmallVector<Attribute> argumentAttrs, resultAttrs;
@@ -82,8 +89,17 @@ void Joiner::makeFunction() {
     func::FuncOp function = program.functions[holders.front().first];
     unsigned i = holders.front().second;
     argumentTypes.push_back(function.getArgumentTypes()[i]);
-    argumentAttrs.push_back(
-        withoutNumber(function.getArgAttrDict(i), function));
+    DictionaryAttr attrs = withoutNumber(function.getArgAttrDict(i), function);
+    argumentAttrs.push_back(attrs);
+    // The joined function has one of them for all.
+    for (auto [rank, index] : holders) {
+      func::FuncOp other = program.functions[rank];
+      if (withoutNumber(other.getArgAttrDict(index), other) != attrs)
+        return other.emitError("argument ")
+               << index << " of pp rank " << rank
+               << ": expects the sharding and the donation that it has on pp "
+               << "rank " << holders.front().first;
+    }
   }
   for (const auto &[number, holders] : results) {
     auto [rank, i] = holders[std::min<size_t>(choice, holders.size() - 1)];
@@ -112,6 +128,7 @@ void Joiner::makeFunction() {
   for (func::FuncOp function : program.functions)
     next.push_back(function.getBody().front().begin());
   builder.setInsertionPointToStart(entry);
+  return success();
 }
 
 void Joiner::finish() {
@@ -207,7 +224,7 @@ void Joiner::cloneTask(TaskKind kind, int stage, const Slot *neighbour) {
   for (auto [to, value] : llvm::zip_equal(yield.getAddTo(), yield.getAdds())) {
     Value term = map.lookupOrDefault(value);
     Value &sum = added[{slot.rank, to}];
-    sum = sum ? add(task.getLoc(), sum, term) : term;
+    sum = sum ? addValues(builder, task.getLoc(), sum, term) : term;
   }
 }
 
@@ -304,7 +321,8 @@ LogicalResult Joiner::joinPipelines() {
 }
 
 FailureOr<func::FuncOp> Joiner::join() {
-  makeFunction();
+  if (failed(makeFunction()))
+    return failure();
   while (true) {
     SmallVector<Operation *> byRank;
     for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {

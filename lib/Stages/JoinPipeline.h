@@ -29,7 +29,7 @@ public:
   mlir::FailureOr<mlir::func::FuncOp> join();
 
 private:
-  void makeFunction();
+  mlir::LogicalResult makeFunction();
   void cloneMembers(dist::BucketOp bucket, mlir::IRMapping &map);
   void advance(int64_t rank);
   mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
@@ -39,7 +39,6 @@ private:
                          llvm::ArrayRef<unsigned> kept);
   void mapSums();
   void dropUnused();
-  mlir::Value add(mlir::Location loc, mlir::Value a, mlir::Value b);
   mlir::LogicalResult joinPipelines();
   void makeAccumulate();
   void cloneTasks();

@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinPipeline.h"
-#include "mlir/IR/TypeUtilities.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "SumOps.h"
 
 using namespace mlir;
 using namespace tessera;
 
-/// The ops that lead from a sum over micro-batches to a value, one operand
-/// each; none if they do not.
+/// The linear ops that lead from a sum over micro-batches to a value; none if
+/// others do.
 static std::optional<SmallVector<Operation *>>
 findChain(Value value, dist::AccumulateOp accumulate) {
   SmallVector<Operation *> chain;
@@ -22,7 +21,7 @@ findChain(Value value, dist::AccumulateOp accumulate) {
       std::reverse(chain.begin(), chain.end());
       return chain;
     }
-    if (!isa<dist::CollectiveOpInterface>(def) || def->getNumOperands() != 1)
+    if (!isLinear(def))
       return std::nullopt;
     chain.push_back(def);
     value = def->getOperand(0);
@@ -81,6 +80,8 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     Value sum = chain.empty() ? part : chain.front()->getOperand(0);
     terms.push_back(accumulate.getBody().front().getTerminator()->getOperand(
         cast<OpResult>(sum).getResultNumber()));
+    if (!terms.back().getDefiningOp())
+      return fail();
     skipped.insert(additions.begin(), additions.end());
   }
   Value whole = addToAccumulate(terms);
@@ -124,7 +125,7 @@ Value Joiner::addToAccumulate(ArrayRef<Value> terms) {
   builder.setInsertionPoint(yield);
   Value sum = ordered.front();
   for (Value term : ArrayRef(ordered).drop_front())
-    sum = add(term.getLoc(), sum, term);
+    sum = addValues(builder, term.getLoc(), sum, term);
   SmallVector<Value> yielded(yield->getOperands());
   SmallVector<unsigned> kept(
       llvm::to_vector(llvm::seq<unsigned>(0, accumulate.getNumResults())));
@@ -142,18 +143,9 @@ void Joiner::mapSums() {
       values[rank].map(result, accumulate.getResult(number++));
 }
 
-Value Joiner::add(Location loc, Value a, Value b) {
-  if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
-    return arith::AddFOp::create(builder, loc, a, b);
-  return arith::AddIOp::create(builder, loc, a, b);
-}
-
 /// Parts of sums that were added in the micro-batch are used no more.
 void Joiner::dropUnused() {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(joined.getBody().front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  removeDead(joined.getBody().front());
   SmallVector<Value> yielded;
   SmallVector<unsigned> kept;
   Operation *yield = accumulate.getBody().front().getTerminator();

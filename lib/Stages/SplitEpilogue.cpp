@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Splitter.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "SumOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Stages/PipelineProgram.h"
 
@@ -29,19 +29,11 @@ static bool isScalar(Value value) {
   return type && type.getRank() == 0;
 }
 
-/// Reductions over axes of the mesh, and slices: what they make of the parts of
-/// a sum are parts of what they make of the sum.
-static bool isLinear(Operation *op) {
-  auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
-  if (!collective)
-    return false;
-  if (isa<dist::AllSliceOp>(op))
-    return true;
-  if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
-    return reduce.getKind() == dist::ReductionKind::Sum;
-  if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op))
-    return scatter.getKind() == dist::ReductionKind::Sum;
-  return false;
+/// The values that an op uses, in its regions too.
+static llvm::SetVector<Value> getUsed(Operation *op) {
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return used;
 }
 
 llvm::SmallBitVector Splitter::getPlace(Value value) const {
@@ -61,9 +53,7 @@ LogicalResult Splitter::placeOp(Operation *op) {
   llvm::SmallBitVector place(ranks.size(), true);
   unsigned level = 0;
   bool isPart = false, isComputed = false;
-  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  for (Value value : used) {
+  for (Value value : getUsed(op)) {
     unsigned before = valueLevels.lookup(value);
     if (isRootScalar(value)) {
       level = std::max(level, before + 1);
@@ -77,6 +67,7 @@ LogicalResult Splitter::placeOp(Operation *op) {
   if (place.none())
     return op->emitError("expects tensors of one pp rank to split the program "
                          "into stages but got operands of several");
+  opPlaces[op] = place;
   levels[op] = level;
   for (Value result : op->getResults()) {
     places[result] = place;
@@ -100,7 +91,6 @@ void Splitter::addSum(Value value) {
   SmallVector<int64_t> among(from);
   llvm::sort(among);
   SmallVector<Type> types(from.size(), value.getType());
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
   for (int64_t number : among) {
     RankFunction &rank = ranks[number];
     builder.setInsertionPointToEnd(&rank.function.getBody().front());
@@ -108,10 +98,7 @@ void Splitter::addSum(Value value) {
         builder, value.getLoc(), types, rank.values.lookup(value), from, among);
     Value sum = exchange.getResult(0);
     for (Value part : exchange.getResults().drop_front())
-      sum = isFloat ? arith::AddFOp::create(builder, value.getLoc(), sum, part)
-                          .getResult()
-                    : arith::AddIOp::create(builder, value.getLoc(), sum, part)
-                          .getResult();
+      sum = addValues(builder, value.getLoc(), sum, part);
     rank.values.map(value, sum);
   }
 }
@@ -144,15 +131,13 @@ void Splitter::exchange(ArrayRef<Value> scalars) {
   }
 }
 
+/// Clones an op into the functions of the pp ranks that have what it uses; sums
+/// that it needs whole are added up before.
 void Splitter::emitOp(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (parts.count(operand) && !(operand.hasOneUse() && isLinear(op)))
-      addSum(operand);
-  llvm::SmallBitVector place(ranks.size(), true);
-  for (Value operand : op->getOperands())
-    if (!isRootScalar(operand))
-      place &= getPlace(operand);
-  for (unsigned number : place.set_bits()) {
+  for (Value value : getUsed(op))
+    if (parts.count(value) && !(value.hasOneUse() && isLinear(op)))
+      addSum(value);
+  for (unsigned number : opPlaces[op].set_bits()) {
     builder.setInsertionPointToEnd(&ranks[number].function.getBody().front());
     builder.clone(*op, ranks[number].values);
   }
@@ -197,15 +182,8 @@ LogicalResult Splitter::placeEpilogue() {
 // Boundary
 //===----------------------------------------------------------------------===//
 
-/// Removes ops without use, the last ones first.
-static void removeDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
-/// The results that a pp rank has: scalars everywhere, else what it computes;
-/// what is made of arguments alone is the first one's.
+/// A pp rank returns all scalars and the tensors that it computes; pp rank 0
+/// also returns tensors that are made of arguments alone.
 void Splitter::finishFunction(int64_t number) {
   RankFunction &rank = ranks[number];
   Operation *terminator = whole.getBody().front().getTerminator();

@@ -49,24 +49,16 @@ Value Splitter::addArgument(StageTask &task, SourceKind source, int64_t index,
   return argument;
 }
 
-int64_t Splitter::addSend(StageTask &task, Value value) {
-  auto [it, isNew] = task.sendIndex.try_emplace(value, task.sends.size());
+/// The index of a value among the outputs of a task, which may get one more.
+int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
+                            Value value) {
+  auto [it, isNew] = outputs.indices.try_emplace(value, outputs.values.size());
   int64_t index = it->second;
   if (isNew) {
-    task.sends.push_back({});
-    Value sent = getIn(task, value);
-    task.sends[index] = sent;
-  }
-  return index;
-}
-
-int64_t Splitter::addKeep(StageTask &task, Value value) {
-  auto [it, isNew] = task.keepIndex.try_emplace(value, task.keeps.size());
-  int64_t index = it->second;
-  if (isNew) {
-    task.keeps.push_back({});
-    Value kept = getIn(task, value);
-    task.keeps[index] = kept;
+    outputs.values.push_back({});
+    // May add outputs, too.
+    Value made = getIn(task, value);
+    outputs.values[index] = made;
   }
   return index;
 }
@@ -205,9 +197,9 @@ dist::TaskOp Splitter::makeTaskOp(StageTask &task,
   op.getBody().push_back(task.body);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(task.body);
-  dist::TaskYieldOp::create(builder, accumulate.getLoc(), task.sends,
-                            task.keeps, results, task.adds, ArrayRef<int64_t>(),
-                            ValueRange());
+  dist::TaskYieldOp::create(builder, accumulate.getLoc(), task.sends.values,
+                            task.keeps.values, results, task.adds,
+                            ArrayRef<int64_t>(), ValueRange());
   return op;
 }
 

@@ -26,10 +26,14 @@ struct StageTask {
   /// From values of the micro-batch, and from outside, to those of the task.
   mlir::IRMapping values;
   llvm::SmallVector<mlir::Attribute> sources;
-  llvm::SmallVector<mlir::Value> sends, keeps, adds;
+  /// What it sends and keeps, with the index of each value of the micro-batch.
+  struct Outputs {
+    llvm::SmallVector<mlir::Value> values;
+    llvm::DenseMap<mlir::Value, int64_t> indices;
+  };
+  Outputs sends, keeps;
+  llvm::SmallVector<mlir::Value> adds;
   llvm::SmallVector<int64_t> addTo;
-  /// Where a value is among those that are sent and kept.
-  llvm::DenseMap<mlir::Value, int64_t> sendIndex, keepIndex;
 };
 
 /// One pp rank's function while it is built.
@@ -64,8 +68,14 @@ private:
   mlir::Value fetch(StageTask &task, mlir::Operation *def, mlir::Value value);
   mlir::Value addArgument(StageTask &task, dist::SourceKind source,
                           int64_t index, mlir::Value value);
-  int64_t addSend(StageTask &task, mlir::Value value);
-  int64_t addKeep(StageTask &task, mlir::Value value);
+  int64_t addOutput(StageTask &task, StageTask::Outputs &outputs,
+                    mlir::Value value);
+  int64_t addSend(StageTask &task, mlir::Value value) {
+    return addOutput(task, task.sends, value);
+  }
+  int64_t addKeep(StageTask &task, mlir::Value value) {
+    return addOutput(task, task.keeps, value);
+  }
   bool isIn(const StageTask &task, mlir::Operation *op) const;
   StageTask &getTask(dist::TaskKind kind, int stage) {
     return tasks.at({stage, kind});
@@ -112,6 +122,8 @@ private:
   llvm::DenseSet<mlir::Value> computed;
   /// By value: the sum of which each pp rank of its place has a part.
   llvm::DenseMap<mlir::Value, unsigned> parts;
+  /// The pp ranks that run an op after the pipeline.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> opPlaces;
   /// How many exchanges of scalars come before an op or a value.
   llvm::DenseMap<mlir::Operation *, unsigned> levels;
   llvm::DenseMap<mlir::Value, unsigned> valueLevels;
