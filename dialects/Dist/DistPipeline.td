@@ -74,8 +74,12 @@ def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator,
     one task of a kind and chunk; a chunk has F, F and BW, or F, B and W. (C3)
     Batch operands have micro_batches as their first dimension. (C4) Each result
     is added to, in its type, or stored to, in slices of it, but not both, and
-    by some task. (C5) The list has each task once a micro-batch of the chunk's
-    path, F before B or BW, B before W, and nothing else but transfers.
+    by some task.
+
+    dist-check-pipelines sees to what several pp ranks say together, and to the
+    lists: each task once for each micro-batch of the chunk's path, F before B or
+    BW, B before W, a send and a receive for each value that crosses pp ranks, and
+    an end that all of them reach.
 
     ```mlir
     %sum = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%tokens)

@@ -95,12 +95,10 @@ struct PipelineOptions {
   /// What is compiled for: host, cuda or cuda-emulated; empty: what the module
   /// says, or host.
   std::string target;
-  /// After which phase it is made: partition, where every collective is
-  /// exposed still, or schedule.
   /// Matmuls of f8 are done in bf16: the GPU has no units for them.
   bool widenF8 = false;
-  /// After which phase it is made: partition, where every collective is
-  /// exposed still, or schedule.
+  /// After which phase the report of collectives is made: partition, where
+  /// every collective is exposed still, or schedule.
   Phase reportPhase = Phase::Partition;
   CollectiveMatmul collectiveMatmul = CollectiveMatmul::Off;
   /// Matmuls of a GPU take a part of what follows; else kernels have it.
