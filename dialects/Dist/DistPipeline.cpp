@@ -351,6 +351,27 @@ LogicalResult TaskYieldOp::verify() {
 // exchange
 //===----------------------------------------------------------------------===//
 
+std::optional<int64_t> ExchangeOp::getPPRank() {
+  auto rank = (*this)
+                  ->getParentOfType<FunctionOpInterface>()
+                  ->getAttrOfType<IntegerAttr>(DistDialect::kPPRankAttr);
+  return rank ? std::optional<int64_t>(rank.getInt()) : std::nullopt;
+}
+
+int64_t ExchangeOp::getBytesReceived() {
+  std::optional<int64_t> here = getPPRank();
+  int64_t bytes = 0;
+  for (auto [output, from] : llvm::zip(getOutputs(), getFrom())) {
+    auto type = cast<RankedTensorType>(output.getType());
+    unsigned bits = type.getElementType().isIntOrFloat()
+                        ? type.getElementTypeBitWidth()
+                        : 64;
+    if (from != here)
+      bytes += type.getNumElements() * llvm::divideCeil(bits, 8);
+  }
+  return bytes;
+}
+
 LogicalResult ExchangeOp::verify() {
   ArrayRef<int64_t> among = getAmong();
   bool isAscending = among.size() > 1 && among.front() >= 0 &&

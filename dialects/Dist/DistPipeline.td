@@ -188,6 +188,12 @@ def Dist_ExchangeOp : Dist_Op<"exchange"> {
     `(` $inputs `)` `from` $from `among` $among attr-dict `:` functional-type($inputs, $outputs)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The pp rank of the function that it is in; none outside of one.
+    ::std::optional<int64_t> getPPRank();
+    /// Bytes of the results that are those of other pp ranks.
+    int64_t getBytesReceived();
+  }];
 }
 
 #endif // TESSERA_DIALECTS_DIST_DISTPIPELINE_TD

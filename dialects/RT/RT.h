@@ -30,13 +30,15 @@ namespace tessera::rt {
 struct CallArgument {
   /// The C type of the argument, and which of the fields below give its value.
   enum Kind {
-    Int32,    ///< `integer`, as int32_t.
-    Int64,    ///< `integer`, as int64_t.
-    Address,  ///< Arena base plus `integer` bytes, a pointer.
-    Array,    ///< Pointer to the constant array `array`.
-    Scalar,   ///< `scalars[0]`, an index, as int64_t.
-    Function, ///< Address of the entry of kernel `symbol`.
-    Null,     ///< A null pointer.
+    Int32,     ///< `integer`, as int32_t.
+    Int64,     ///< `integer`, as int64_t.
+    Address,   ///< Arena base plus `integer` bytes, a pointer.
+    Offset,    ///< `integer` bytes from the arena's base, as int64_t.
+    Array,     ///< Pointer to the constant array `array`.
+    Scalar,    ///< `scalars[0]`, an index, as int64_t.
+    Function,  ///< Address of the entry of kernel `symbol`.
+    Functions, ///< Pointer to a constant array of functions, `symbols`.
+    Null,      ///< A null pointer.
     /// Pointer to an array on the stack: addresses arena + `array[i]`, then
     /// `scalars`.
     Packed,
@@ -52,14 +54,15 @@ struct CallArgument {
   llvm::SmallVector<int64_t> array = {};
   llvm::SmallVector<mlir::Value, 2> scalars = {};
   llvm::StringRef symbol = {};
+  llvm::SmallVector<llvm::StringRef, 0> symbols = {};
 };
 
 /// The number of `type` in the enumeration tessera_rt_dtype; none if the
 /// runtime has no such type.
 std::optional<int32_t> getRuntimeType(mlir::Type type);
 
-/// Slot of sends and receives, which complete at once. Other collectives have
-/// the slots below it.
+/// Slot of sends and receives that complete at once. Other collectives have
+/// the slots below it, those of lists the highest of them.
 constexpr int32_t kTransferSlot = TESSERA_RT_MAX_SLOTS - 1;
 
 /// Size of an element in memory, in bytes; an i1 takes one.
@@ -77,6 +80,12 @@ Target getTarget(mlir::Operation *op);
 
 /// Row-major strides of a shape, in elements.
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+/// Calls `visit` with each entry of a list as tessera_rt_run_list has it.
+void forEachEntry(llvm::ArrayRef<int64_t> entries,
+                  llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
+/// Positions of fields in entries of sends and receives.
+constexpr unsigned kEntrySequence = 2, kEntryBytes = 5;
 
 } // namespace tessera::rt
 

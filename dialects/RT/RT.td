@@ -10,5 +10,6 @@
 
 include "dialects/RT/RTTensorOps.td"
 include "dialects/RT/RTCallOps.td"
+include "dialects/RT/RTPipeline.td"
 
 #endif // TESSERA_DIALECTS_RT_RT_TD

@@ -31,8 +31,9 @@ def RT_Dialect : Dialect {
     run over the same rows: `rt.rows` of them, counted along the leading
     dimensions. `rt.reuse = array<i64: r, o, ...>` on it says that result r may
     be written over operand o. A kernel marked `rt.batch` has no rows: it calls
-    others, which do not depend on each other, and is one launch. After `rt-plan-arena` every op and argument
-    carries `rt.offsets`, and the function `rt.arena_bytes`.
+    others, which do not depend on each other, and is one launch. After
+    `rt-plan-arena` every op and argument carries `rt.offsets`, and the function
+    `rt.arena_bytes`. Tasks of a pipeline are private functions marked `rt.task`.
 
     A module with `rt.target = "cuda"` is for a GPU: its kernels are functions of
     a thread in a `gpu.module @kernels`. With `"cuda-emulated"` these become
@@ -40,6 +41,7 @@ def RT_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -69,8 +71,17 @@ def RT_Dialect : Dialect {
     /// Unit attribute of an scf.for that also ends where the first value that
     /// it carries, a tensor<i1>, is false.
     static constexpr ::llvm::StringLiteral kWhileAttr = "rt.while";
-    /// Unit attribute of the step function in phase `rt`.
+    /// Unit attribute, in phase `rt`, of the step function and of tasks.
     static constexpr ::llvm::StringLiteral kStepAttr = "rt.step";
+    /// Which task of a pipeline a function is: #rt.task.
+    static constexpr ::llvm::StringLiteral kTaskAttr = "rt.task";
+    /// Where an argument of a task is: #rt.place.
+    static constexpr ::llvm::StringLiteral kPlaceAttr = "rt.place";
+    /// Of a task with a planned arena, begins of segments: an offset from one of
+    /// them on is counted from an address that the task is given.
+    static constexpr ::llvm::StringLiteral kSegmentsAttr = "rt.segments";
+    /// The entries of a list, on rt.pipeline with a planned arena.
+    static constexpr ::llvm::StringLiteral kEntriesAttr = "rt.entries";
     /// What a module is compiled for, on the module: "host", "cuda" or
     /// "cuda-emulated". No attribute is "host".
     static constexpr ::llvm::StringLiteral kTargetAttr = "rt.target";

@@ -29,6 +29,9 @@ static CallArgument int64(int64_t value) {
 static CallArgument address(int64_t offset) {
   return {CallArgument::Address, offset};
 }
+static CallArgument offset(int64_t value) {
+  return {CallArgument::Offset, value};
+}
 static CallArgument array(ArrayRef<int64_t> values) {
   return {CallArgument::Array, 0, SmallVector<int64_t>(values)};
 }
@@ -178,33 +181,33 @@ Arguments CallCopyOp::getCallArguments() {
   return {int64(getElementSize()),
           int32(rank),
           array(getSizes()),
-          int64(getSource()),
+          offset(getSource()),
           array(getSourceStrides()),
           getInTarget() ? null() : starts,
-          int64(getTarget()),
+          offset(getTarget()),
           array(getTargetStrides()),
           getInTarget() ? starts : null()};
 }
 
 StringRef CallFillOp::getCallee() { return "tessera_rt_fill"; }
 Arguments CallFillOp::getCallArguments() {
-  return {int64(getElementSize()), int64(getTarget()), int64(getCount()),
+  return {int64(getElementSize()), offset(getTarget()), int64(getCount()),
           int64(getBits())};
 }
 
 StringRef ReadFlagOp::getCallee() { return "tessera_rt_read_flag"; }
 Arguments ReadFlagOp::getCallArguments() {
-  return {int64(getOffset()), {CallArgument::Result}};
+  return {offset(getOffset()), {CallArgument::Result}};
 }
 
 StringRef BlockBeginOp::getCallee() { return "tessera_rt_block_begin"; }
 Arguments BlockBeginOp::getCallArguments() {
-  return {int64(getOffset()), int64(getBytes()), int32(getForget())};
+  return {offset(getOffset()), int64(getBytes()), int32(getForget())};
 }
 
 StringRef BlockEndOp::getCallee() { return "tessera_rt_block_end"; }
 Arguments BlockEndOp::getCallArguments() {
-  return {int64(getOffset()), int64(getBytes()), int32(getForget())};
+  return {offset(getOffset()), int64(getBytes()), int32(getForget())};
 }
 
 static CallArgument describeMatmul(MatmulLayoutAttr l, Type element,
@@ -376,7 +379,7 @@ StringRef AllGatherStartOp::getCallee() {
 }
 Arguments AllGatherStartOp::getCallArguments() {
   return collective(*this, {int64(getOuter()), int64(getInner()),
-                            int64(getSource()), int64(getTarget())});
+                            offset(getSource()), offset(getTarget())});
 }
 
 StringRef ReduceScatterStartOp::getCallee() {
@@ -384,8 +387,8 @@ StringRef ReduceScatterStartOp::getCallee() {
 }
 Arguments ReduceScatterStartOp::getCallArguments() {
   return collective(*this, {int32(getReduction()), int64(getOuter()),
-                            int64(getInner()), int64(getSource()),
-                            int64(getTarget())});
+                            int64(getInner()), offset(getSource()),
+                            offset(getTarget())});
 }
 
 StringRef AllReduceStartOp::getCallee() {
@@ -393,39 +396,39 @@ StringRef AllReduceStartOp::getCallee() {
 }
 Arguments AllReduceStartOp::getCallArguments() {
   return collective(*this, {int32(getReduction()), int64(getCount()),
-                            int64(getSource()), int64(getTarget())});
+                            offset(getSource()), offset(getTarget())});
 }
 
 StringRef AllToAllStartOp::getCallee() { return "tessera_rt_all_to_all_start"; }
 Arguments AllToAllStartOp::getCallArguments() {
   return collective(*this, {int32(getShape().size()), array(getShape()),
                             int32(getSplitDim()), int32(getConcatDim()),
-                            int64(getSource()), int64(getTarget())});
+                            offset(getSource()), offset(getTarget())});
 }
 
 StringRef PermuteStartOp::getCallee() { return "tessera_rt_permute_start"; }
 Arguments PermuteStartOp::getCallArguments() {
   return collective(*this, {array(getPairs()), int32(getPairs().size() / 2),
-                            int64(getCount()), int64(getSource()),
-                            int64(getTarget())});
+                            int64(getCount()), offset(getSource()),
+                            offset(getTarget())});
 }
 
 StringRef BroadcastStartOp::getCallee() { return "tessera_rt_broadcast_start"; }
 Arguments BroadcastStartOp::getCallArguments() {
   return collective(*this, {int64(getRoot()), int64(getCount()),
-                            int64(getSource()), int64(getTarget())});
+                            offset(getSource()), offset(getTarget())});
 }
 
 StringRef SendStartOp::getCallee() { return "tessera_rt_send_start"; }
 Arguments SendStartOp::getCallArguments() {
   return collective(*this, {int64(getPeer()), int64(getTag()),
-                            int64(getCount()), int64(getSource())});
+                            int64(getCount()), offset(getSource())});
 }
 
 StringRef RecvStartOp::getCallee() { return "tessera_rt_recv_start"; }
 Arguments RecvStartOp::getCallArguments() {
   return collective(*this, {int64(getPeer()), int64(getTag()),
-                            int64(getCount()), int64(getTarget())});
+                            int64(getCount()), offset(getTarget())});
 }
 
 StringRef WaitOp::getCallee() { return "tessera_rt_wait"; }

@@ -121,6 +121,36 @@ static LogicalResult verifyMemory(const AttributePosition &position,
          << "rt.memory: expects a dictionary but got " << attr.getValue();
 }
 
+static LogicalResult verifyTask(const AttributePosition &position,
+                                NamedAttribute attr) {
+  auto task = dyn_cast<TaskAttr>(attr.getValue());
+  if (task && task.getKind() >= TESSERA_RT_TASK_F &&
+      task.getKind() <= TESSERA_RT_TASK_BW && task.getChunk() >= 0)
+    return success();
+  return position.op->emitError()
+         << "rt.task: expects a kind of 0 to 3 and a chunk but got "
+         << attr.getValue();
+}
+
+static LogicalResult verifyPlace(const AttributePosition &position,
+                                 NamedAttribute attr) {
+  auto place = dyn_cast<PlaceAttr>(attr.getValue());
+  if (place && place.getIndex() >= 0)
+    return success();
+  return position.op->emitError()
+         << "rt.place: expects a place with an index of at least 0 but got "
+         << attr.getValue();
+}
+
+static LogicalResult expectIntegers(const AttributePosition &position,
+                                    NamedAttribute attr) {
+  if (isa<DenseI64ArrayAttr>(attr.getValue()))
+    return success();
+  return position.op->emitError()
+         << attr.getName().getValue() << ": expects integers but got "
+         << attr.getValue();
+}
+
 static constexpr KnownAttribute kKnown[] = {
     {RTDialect::kKernelAttr, kOnFunction, expectUnit},
     {RTDialect::kBatchAttr, kOnFunction, expectUnit},
@@ -134,6 +164,10 @@ static constexpr KnownAttribute kKnown[] = {
     {RTDialect::kMemoryAttr, kOnFunction, verifyMemory},
     {RTDialect::kWhileAttr, kOnOperation, verifyWhile},
     {RTDialect::kStepAttr, kOnFunction, expectUnit},
+    {RTDialect::kTaskAttr, kOnFunction, verifyTask},
+    {RTDialect::kPlaceAttr, kOnArgument, verifyPlace},
+    {RTDialect::kSegmentsAttr, kOnFunction, expectIntegers},
+    {RTDialect::kEntriesAttr, kOnOperation, expectIntegers},
     {RTDialect::kTargetAttr, kOnModule, verifyTarget},
     {RTDialect::kManifestAttr, kOnModule, expectString},
 };
@@ -141,6 +175,13 @@ static constexpr KnownAttribute kKnown[] = {
 LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attr) {
   return verifyKnownAttribute(kKnown, AttributePosition::onOp(op), attr);
+}
+
+LogicalResult RTDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                  unsigned argument,
+                                                  NamedAttribute attr) {
+  return verifyKnownAttribute(
+      kKnown, AttributePosition::onArgument(op, argument), attr);
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,6 +87,8 @@ LogicalResult StepLowering::lower(Operation *op) {
           .Case([&](dist::StartOp o) { return lowerStart(o), true; })
           .Case([&](dist::SendOp o) { return lowerSend(o), true; })
           .Case([&](dist::RecvOp o) { return lowerRecv(o), true; })
+          .Case([&](dist::ExchangeOp o) { return lowerExchange(o), true; })
+          .Case([&](rt::PipelineOp o) { return lowerPipeline(o), true; })
           .Case([&](dist::WaitOp o) {
             rt::WaitOp::create(
                 b,
@@ -166,32 +168,114 @@ LogicalResult StepLowering::lowerAll(Block &block) {
   return success();
 }
 
-LogicalResult StepLowering::run(StringRef program) {
-  if (failed(recordOffsets()))
-    return failure();
-  SmallVector<int64_t> results;
-  for (Value value : step.front().getTerminator()->getOperands())
-    results.push_back(offsetOf(value));
-  FailureOr<std::string> manifest = buildManifest(step, mesh, results, program);
-  if (failed(manifest))
-    return failure();
-  module->setAttr(RTDialect::kManifestAttr, b.getStringAttr(*manifest));
+SmallVector<int64_t> StepLowering::getResultOffsets() {
+  return llvm::map_to_vector(step.front().getTerminator()->getOperands(),
+                             [&](Value value) { return offsetOf(value); });
+}
 
+LogicalResult StepLowering::run(StringRef name) {
   b.setInsertionPoint(step);
-  if (rt::getTarget(module) != rt::Target::Host)
-    device = gpu::GPUModuleOp::create(b, RTDialect::kDeviceModule);
-  auto func = func::FuncOp::create(b, "step", b.getFunctionType({}, {}));
+  auto func = func::FuncOp::create(b, name, b.getFunctionType({}, {}));
   func->setAttr(RTDialect::kStepAttr, b.getUnitAttr());
-  func->setAttr(RTDialect::kArenaBytesAttr,
-                step->getAttr(RTDialect::kArenaBytesAttr));
+  for (StringRef attr : {RTDialect::kArenaBytesAttr, RTDialect::kSegmentsAttr})
+    if (Attribute value = step->getAttr(attr))
+      func->setAttr(attr, value);
   b.setInsertionPointToStart(func.addEntryBlock());
   if (failed(lowerAll(step.front())))
     return failure();
   func::ReturnOp::create(b);
-  step.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+/// Collectives of a function over the stage axis.
+static int64_t countOverStages(func::FuncOp step, const Mesh &mesh) {
+  int64_t count = 0;
+  step.walk([&](dist::CollectiveOpInterface op) {
+    count += llvm::any_of(op.getAxes().toAxes(mesh), [&](const AxisRef &ref) {
+      return mesh.stageAxis == ref.axis;
+    });
+  });
+  return count;
+}
+
+/// The pipeline that a step function runs; null without one.
+static rt::PipelineOp findPipeline(func::FuncOp step) {
+  auto ops = step.front().getOps<rt::PipelineOp>();
+  return ops.empty() ? rt::PipelineOp() : *ops.begin();
+}
+
+namespace {
+/// A step function, and the tasks that it calls.
+struct PPRankLowering {
+  PPRankLowering(ProgramLowering &program, func::FuncOp func)
+      : program(program), func(func),
+        numbers{0, countOverStages(func, program.mesh)},
+        step(program, func, numbers) {}
+  LogicalResult run(const std::string &name);
+
+  ProgramLowering &program;
+  func::FuncOp func;
+  SequenceNumbers numbers;
+  StepLowering step;
+};
+} // namespace
+
+/// Replaces the functions: tasks keep their names, since the step calls them.
+LogicalResult PPRankLowering::run(const std::string &name) {
+  SmallVector<func::FuncOp> tasks;
+  if (rt::PipelineOp pipeline = findPipeline(func))
+    tasks = pipeline.getTaskFunctions();
+  for (func::FuncOp task : tasks) {
+    std::string taskName = task.getName().str();
+    task.setName(taskName + "_tensors");
+    StepLowering lowering(program, task, numbers);
+    if (failed(lowering.recordOffsets()) || failed(lowering.run(taskName)))
+      return failure();
+    task.erase();
+  }
+  if (failed(step.run(name)))
+    return failure();
+  func.erase();
+  return success();
+}
+
+/// Lowers all functions of a program.
+static LogicalResult lowerProgram(ModuleOp module, const Mesh &mesh,
+                                  StringRef name) {
+  FailureOr<SmallVector<func::FuncOp>> steps = getStepFunctions(module);
+  if (failed(steps))
+    return failure();
+  ProgramLowering program{module, mesh, {}, {}, {}};
+  std::vector<std::unique_ptr<PPRankLowering>> ranks;
+  SmallVector<SmallVector<int64_t>> results;
+  for (func::FuncOp step : *steps) {
+    ranks.push_back(std::make_unique<PPRankLowering>(program, step));
+    if (failed(ranks.back()->step.recordOffsets()))
+      return failure();
+    results.push_back(ranks.back()->step.getResultOffsets());
+  }
+  // Its hash is that of the program before it is changed.
+  FailureOr<std::string> manifest = buildManifest(*steps, mesh, results, name);
+  if (failed(manifest))
+    return failure();
+  ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
+  module->setAttr(RTDialect::kManifestAttr, b.getStringAttr(*manifest));
+
+  b.setInsertionPoint(steps->front());
+  if (rt::getTarget(module) != rt::Target::Host)
+    program.device = gpu::GPUModuleOp::create(b, RTDialect::kDeviceModule);
+  for (auto [number, rank] : llvm::enumerate(ranks)) {
+    std::string suffix = steps->size() > 1 ? "_" + std::to_string(number) : "";
+    if (failed(rank->run("step" + suffix)))
+      return failure();
+  }
   // Kernels on tensors have become loops.
   SmallPtrSet<Operation *, 16> loops;
-  for (auto &entry : lowered)
+  for (auto &entry : program.loops)
     loops.insert(entry.second);
   for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (other->hasAttr(RTDialect::kKernelAttr) && !loops.contains(other))
@@ -203,10 +287,8 @@ namespace {
 struct LowerToRTPass : tessera::impl::LowerToRTPassBase<LowerToRTPass> {
   using LowerToRTPassBase::LowerToRTPassBase;
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
     FailureOr<Mesh> mesh = getMeshOrSingle(getOperation());
-    if (failed(step) || failed(mesh) ||
-        failed(StepLowering(getOperation(), *step, *mesh).run(program)))
+    if (failed(mesh) || failed(lowerProgram(getOperation(), *mesh, program)))
       signalPassFailure();
   }
 };

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/xxhash.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -83,14 +84,14 @@ struct Described {
   Type type;
   dist::ShardingAttr sharding;
   DenseI64ArrayAttr globalShape;
-  int64_t offset;
+  json::Value offset;
   /// Of a value that is stored in another shape than its own.
   DenseI64ArrayAttr storedShape, logicalShape, tiles;
 };
 } // namespace
 
 static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
-                                        const Described &d) {
+                                        Described d) {
   auto type = cast<RankedTensorType>(d.type);
   StringRef dtype = getTypeName(type.getElementType());
   if (dtype.empty())
@@ -124,7 +125,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
                      {"padded_shape", std::move(padded)},
                      {"sharding", std::move(axes)},
                      {"local_shape", std::move(local)},
-                     {"offset", d.offset},
+                     {"offset", std::move(d.offset)},
                      {"bytes", rt::getTensorBytes(type)}};
   if (d.logicalShape)
     value["logical_shape"] = json::Array(d.logicalShape.asArrayRef());
@@ -141,45 +142,116 @@ static std::string makeUnique(StringRef name, llvm::StringSet<> &taken) {
   return unique;
 }
 
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An argument or a result of the program, in a step function that has it.
+struct ProgramValue {
+  func::FuncOp step;
+  unsigned index;
+  /// By pp rank, -1 where it is not.
+  SmallVector<int64_t> offsets;
+  /// Among all of them.
+  int64_t position = 0;
+  /// Of a result, the argument that is donated to it.
+  std::optional<unsigned> donor;
+
+  /// One integer without a pipeline.
+  json::Value getOffset() const {
+    if (offsets.size() == 1)
+      return offsets.front();
+    return json::Array(offsets);
+  }
+};
+/// By their numbers in the program before it was split over pp ranks.
+using ProgramValues = std::map<int64_t, ProgramValue>;
+} // namespace
+
+static int64_t getNumber(DictionaryAttr attrs, unsigned index) {
+  auto number = attrs ? attrs.getAs<IntegerAttr>(dist::DistDialect::kNumberAttr)
+                      : nullptr;
+  return number ? number.getInt() : index;
+}
+
+static int64_t getArgumentNumber(func::FuncOp step, unsigned i) {
+  return getNumber(step.getArgAttrDict(i), i);
+}
+
+static int64_t getResultNumber(func::FuncOp step, unsigned i) {
+  return getNumber(step.getResultAttrDict(i), i);
+}
+
+static void addValue(ProgramValues &values, int64_t number, func::FuncOp step,
+                     unsigned index, unsigned rank, unsigned ranks,
+                     int64_t offset) {
+  auto [it, isNew] = values.try_emplace(
+      number,
+      ProgramValue{step, index, SmallVector<int64_t>(ranks, -1), 0, {}});
+  it->second.offsets[rank] = offset;
+}
+
+static ProgramValues collectArguments(ArrayRef<func::FuncOp> steps) {
+  ProgramValues values;
+  for (unsigned rank = 0; rank < steps.size(); ++rank) {
+    func::FuncOp step = steps[rank];
+    auto offsets =
+        step->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kOffsetsAttr);
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      addValue(values, getArgumentNumber(step, i), step, i, rank, steps.size(),
+               offsets[i]);
+  }
+  return values;
+}
+
+static ProgramValues
+collectResults(ArrayRef<func::FuncOp> steps,
+               ArrayRef<SmallVector<int64_t>> resultOffsets) {
+  ProgramValues values;
+  for (unsigned rank = 0; rank < steps.size(); ++rank) {
+    func::FuncOp step = steps[rank];
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      addValue(values, getResultNumber(step, i), step, i, rank, steps.size(),
+               resultOffsets[rank][i]);
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (auto donated = step.getArgAttrOfType<IntegerAttr>(
+              i, dist::DistDialect::kDonateAttr)) {
+        ProgramValue &result =
+            values.at(getResultNumber(step, donated.getInt()));
+        if (result.step == step)
+          result.donor = i;
+      }
+  }
+  for (auto [position, entry] : llvm::enumerate(values))
+    entry.second.position = position;
+  return values;
+}
+
 /// Name of an argument: that of a parameter, of state or of an input.
 static std::string getArgumentName(func::FuncOp step, unsigned i) {
   for (StringRef key : {nn::NNDialect::kParamAttr, nn::NNDialect::kStateAttr,
                         nn::NNDialect::kInputAttr})
     if (auto name = step.getArgAttrOfType<StringAttr>(i, key))
       return name.str();
-  return "arg" + std::to_string(i);
+  return "arg" + std::to_string(getArgumentNumber(step, i));
 }
 
-/// By number of a result the argument that is donated to it.
-static llvm::DenseMap<unsigned, unsigned> getDonors(func::FuncOp step) {
-  llvm::DenseMap<unsigned, unsigned> donors;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i)
-    if (auto donated = step.getArgAttrOfType<IntegerAttr>(
-            i, dist::DistDialect::kDonateAttr))
-      donors[donated.getInt()] = i;
-  return donors;
-}
-
-/// Names of the results: their own, or those of the arguments that are donated
-/// to them.
-static SmallVector<std::string> getResultNames(func::FuncOp step) {
-  SmallVector<std::string> names;
-  for (unsigned i = 0; i < step.getNumResults(); ++i)
-    names.push_back("result" + std::to_string(i));
-  for (auto [result, argument] : getDonors(step))
-    if (result < names.size())
-      names[result] = getArgumentName(step, argument);
-  for (unsigned i = 0; i < step.getNumResults(); ++i)
-    if (auto name =
-            step.getResultAttrOfType<StringAttr>(i, nn::NNDialect::kOutputAttr))
-      names[i] = name.str();
-  return names;
+/// Name of a result: its own, or that of the argument that is donated to it.
+static std::string getResultName(const ProgramValue &result) {
+  func::FuncOp step = result.step;
+  if (auto name = step.getResultAttrOfType<StringAttr>(
+          result.index, nn::NNDialect::kOutputAttr))
+    return name.str();
+  if (result.donor)
+    return getArgumentName(step, *result.donor);
+  return "result" + std::to_string(getResultNumber(step, result.index));
 }
 
 /// Adds what the runtime does with argument `i`: its role, the parameter that
 /// it is a copy of, the result that follows it.
 static void addRole(func::FuncOp step, unsigned i, StringRef name,
-                    json::Object &value) {
+                    const ProgramValues &results, json::Object &value) {
   Type element =
       cast<RankedTensorType>(step.getArgumentTypes()[i]).getElementType();
   auto of = step.getArgAttrOfType<StringAttr>(i, nn::NNDialect::kOfAttr);
@@ -200,17 +272,18 @@ static void addRole(func::FuncOp step, unsigned i, StringRef name,
   }
   if (auto donated =
           step.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kDonateAttr))
-    value["donate"] = donated.getInt();
+    value["donate"] =
+        results.at(getResultNumber(step, donated.getInt())).position;
 }
 
-static FailureOr<json::Array> describeArguments(func::FuncOp step,
-                                                const Mesh &mesh) {
-  auto offsets =
-      step->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kOffsetsAttr);
+static FailureOr<json::Array> describeArguments(ArrayRef<func::FuncOp> steps,
+                                                const Mesh &mesh,
+                                                const ProgramValues &results) {
   json::Array arguments;
-  arguments.reserve(step.getNumArguments());
   llvm::StringSet<> taken;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+  for (const auto &[number, argument] : collectArguments(steps)) {
+    func::FuncOp step = argument.step;
+    unsigned i = argument.index;
     std::string name = getArgumentName(step, i);
     FailureOr<json::Object> value =
         describe(step, mesh,
@@ -219,7 +292,7 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
                       i, dist::DistDialect::kShardingAttr),
                   step.getArgAttrOfType<DenseI64ArrayAttr>(
                       i, dist::DistDialect::kGlobalShapeAttr),
-                  offsets[i],
+                  argument.getOffset(),
                   step.getArgAttrOfType<DenseI64ArrayAttr>(
                       i, nn::NNDialect::kStoredShapeAttr),
                   step.getArgAttrOfType<DenseI64ArrayAttr>(
@@ -231,7 +304,7 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
     if (auto vocab =
             step.getArgAttrOfType<IntegerAttr>(i, nn::NNDialect::kVocabAttr))
       (*value)["vocab"] = vocab.getInt();
-    addRole(step, i, name, *value);
+    addRole(step, i, name, results, *value);
     if (auto init =
             step.getArgAttrOfType<nn::InitAttr>(i, nn::NNDialect::kInitAttr))
       (*value)["init"] = getInit(init);
@@ -241,6 +314,35 @@ static FailureOr<json::Array> describeArguments(func::FuncOp step,
     arguments.push_back(std::move(*value));
   }
   return arguments;
+}
+
+static FailureOr<json::Array> describeResults(const ProgramValues &results,
+                                              const Mesh &mesh) {
+  json::Array described;
+  llvm::StringSet<> taken;
+  for (const auto &entry : results) {
+    const ProgramValue &result = entry.second;
+    func::FuncOp step = result.step;
+    unsigned i = result.index;
+    auto getShape = [&](StringRef name) {
+      return result.donor
+                 ? step.getArgAttrOfType<DenseI64ArrayAttr>(*result.donor, name)
+                 : DenseI64ArrayAttr();
+    };
+    FailureOr<json::Object> value =
+        describe(step, mesh,
+                 {makeUnique(getResultName(result), taken),
+                  step.getResultTypes()[i], dist::getResultSharding(step, i),
+                  step.getResultAttrOfType<DenseI64ArrayAttr>(
+                      i, dist::DistDialect::kGlobalShapeAttr),
+                  result.getOffset(), getShape(nn::NNDialect::kStoredShapeAttr),
+                  getShape(nn::NNDialect::kLogicalShapeAttr),
+                  getShape(nn::NNDialect::kTilesAttr)});
+    if (failed(value))
+      return failure();
+    described.push_back(std::move(*value));
+  }
+  return described;
 }
 
 /// Bytes at the peak, by what they hold.
@@ -268,38 +370,19 @@ static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
   return entries;
 }
 
-FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
-                                              const Mesh &mesh,
-                                              ArrayRef<int64_t> resultOffsets,
-                                              StringRef program) {
-  FailureOr<json::Array> arguments = describeArguments(step, mesh);
+FailureOr<std::string>
+tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
+                       ArrayRef<SmallVector<int64_t>> resultOffsets,
+                       StringRef program) {
+  ProgramValues resultValues = collectResults(steps, resultOffsets);
+  FailureOr<json::Array> arguments =
+      describeArguments(steps, mesh, resultValues);
   if (failed(arguments))
     return failure();
-  json::Array results;
-  results.reserve(step.getNumResults());
-  llvm::StringSet<> taken;
-  SmallVector<std::string> names = getResultNames(step);
-  llvm::DenseMap<unsigned, unsigned> donors = getDonors(step);
-  for (unsigned i = 0; i < step.getNumResults(); ++i) {
-    auto donor = donors.find(i);
-    auto getShape = [&](StringRef name) {
-      return donor == donors.end() ? DenseI64ArrayAttr()
-                                   : step.getArgAttrOfType<DenseI64ArrayAttr>(
-                                         donor->second, name);
-    };
-    FailureOr<json::Object> value =
-        describe(step, mesh,
-                 {makeUnique(names[i], taken), step.getResultTypes()[i],
-                  dist::getResultSharding(step, i),
-                  step.getResultAttrOfType<DenseI64ArrayAttr>(
-                      i, dist::DistDialect::kGlobalShapeAttr),
-                  resultOffsets[i], getShape(nn::NNDialect::kStoredShapeAttr),
-                  getShape(nn::NNDialect::kLogicalShapeAttr),
-                  getShape(nn::NNDialect::kTilesAttr)});
-    if (failed(value))
-      return failure();
-    results.push_back(std::move(*value));
-  }
+  FailureOr<json::Array> results = describeResults(resultValues, mesh);
+  if (failed(results))
+    return failure();
+  func::FuncOp largest = getLargest(steps);
   json::Array axes;
   for (auto [name, size] : llvm::zip(mesh.names, mesh.sizes))
     axes.push_back(json::Object{{"name", name}, {"size", size}});
@@ -309,8 +392,8 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
   // The text of the program stands for it: equal text, equal code.
   std::string text;
   llvm::raw_string_ostream os(text);
-  step->getParentOfType<ModuleOp>().print(os,
-                                          OpPrintingFlags().useLocalScope());
+  largest->getParentOfType<ModuleOp>().print(os,
+                                             OpPrintingFlags().useLocalScope());
   json::Value manifest = json::Object{
       {"version", TESSERA_RT_ABI_VERSION},
       {"program", program},
@@ -318,16 +401,20 @@ FailureOr<std::string> tessera::buildManifest(func::FuncOp step,
                                /*Width=*/16)},
       {"ranks", mesh.numDevices()},
       {"mesh", std::move(axes)},
-      {"arena_bytes",
-       step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr)
-           .getInt()},
-      {"plan", json::Array(describePlan(step, mesh))},
-      {"memory", describeMemory(step)},
-      {"communication", describeTraffic(step, mesh)},
+      {"arena_bytes", getArenaBytes(largest)},
+      {"plan", json::Array(describePlan(steps, mesh))},
+      {"memory", describeMemory(largest)},
+      {"communication", describeTraffic(largest, mesh)},
       {"arguments", std::move(*arguments)},
-      {"results", std::move(results)}};
+      {"results", std::move(*results)}};
+  json::Object &object = *manifest.getAsObject();
+  if (steps.size() > 1) {
+    AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+    object["pp_axis"] =
+        json::Object{{"stride", axis.stride}, {"size", axis.size}};
+  }
   // The runtime that the program is linked with; an emulated GPU is one too.
-  if (rt::getTarget(step) != rt::Target::Host)
-    (*manifest.getAsObject())["target"] = "cuda";
+  if (rt::getTarget(largest) != rt::Target::Host)
+    object["target"] = "cuda";
   return llvm::formatv("{0}", manifest).str();
 }

@@ -16,13 +16,13 @@ namespace tessera {
 /// The mesh of a module; a mesh without axes, of one device, if it has none.
 mlir::FailureOr<Mesh> getMeshOrSingle(mlir::ModuleOp module);
 
-/// The manifest in JSON, as runtime/include/tessera_rt.h describes it, of a
-/// step function whose tensors have offsets. `results` are the offsets of its
-/// results, in bytes.
-mlir::FailureOr<std::string> buildManifest(mlir::func::FuncOp step,
-                                           const Mesh &mesh,
-                                           llvm::ArrayRef<int64_t> results,
-                                           llvm::StringRef program);
+/// The manifest in JSON, as runtime/include/tessera_rt.h describes it, of step
+/// functions whose tensors have offsets: one, or those of a pipeline by pp
+/// rank. `results` are the offsets of their results, in bytes.
+mlir::FailureOr<std::string>
+buildManifest(llvm::ArrayRef<mlir::func::FuncOp> steps, const Mesh &mesh,
+              llvm::ArrayRef<llvm::SmallVector<int64_t>> results,
+              llvm::StringRef program);
 
 } // namespace tessera
 

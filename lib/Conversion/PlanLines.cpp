@@ -23,10 +23,11 @@ using namespace tessera;
 // Communication
 //===----------------------------------------------------------------------===//
 
-/// How often an op of the step runs: the product of the loops around it.
-static int64_t countRuns(Operation *op, Operation *step) {
+/// How often an op of a function runs each time that the function does: the
+/// product of the loops around it.
+static int64_t countRuns(Operation *op, Operation *function) {
   int64_t runs = 1;
-  for (Operation *parent = op->getParentOp(); parent != step;
+  for (Operation *parent = op->getParentOp(); parent != function;
        parent = parent->getParentOp())
     if (auto loop = dyn_cast<scf::ForOp>(parent);
         loop && !loop->hasAttr(rt::RTDialect::kWhileAttr))
@@ -35,44 +36,96 @@ static int64_t countRuns(Operation *op, Operation *step) {
   return runs;
 }
 
-std::vector<PlannedTraffic> tessera::planTraffic(func::FuncOp step,
-                                                 const Mesh &mesh) {
+namespace {
+/// Adds up the communication of functions.
+class TrafficCounter {
+public:
+  explicit TrafficCounter(const Mesh &mesh) : mesh(mesh) {}
+  /// What the function does, `runs` times.
+  void addFunction(func::FuncOp func, int64_t runs);
+  std::vector<PlannedTraffic> take();
+
+private:
+  void add(StringRef kind, ArrayRef<AxisRef> axes, int64_t bytes, int64_t runs);
+  void addPipeline(rt::PipelineOp op);
+
+  const Mesh &mesh;
   std::vector<PlannedTraffic> traffic;
-  auto add = [&](Operation *op, StringRef kind, ArrayRef<AxisRef> axes,
-                 int64_t bytes) {
-    std::string names;
-    for (const AxisRef &ref : axes)
-      names += (names.empty() ? "" : ",") + mesh.names[ref.axis];
-    auto entry = llvm::find_if(
-        traffic, [&](const PlannedTraffic &t) { return t.axes == names; });
-    if (entry == traffic.end())
-      entry = traffic.insert(traffic.end(), PlannedTraffic{names, 0, {}});
-    int64_t runs = countRuns(op, step);
-    entry->bytes += runs * bytes;
-    auto calls = llvm::find_if(
-        entry->calls, [&](const auto &call) { return call.first == kind; });
-    if (calls == entry->calls.end())
-      entry->calls.push_back({kind.str(), runs});
-    else
-      calls->second += runs;
-  };
-  step.walk([&](Operation *op) {
+};
+} // namespace
+
+void TrafficCounter::add(StringRef kind, ArrayRef<AxisRef> axes, int64_t bytes,
+                         int64_t runs) {
+  std::string names;
+  for (const AxisRef &ref : axes)
+    names += (names.empty() ? "" : ",") + mesh.names[ref.axis];
+  auto entry = llvm::find_if(
+      traffic, [&](const PlannedTraffic &t) { return t.axes == names; });
+  if (entry == traffic.end())
+    entry = traffic.insert(traffic.end(), PlannedTraffic{names, 0, {}});
+  entry->bytes += runs * bytes;
+  auto calls = llvm::find_if(
+      entry->calls, [&](const auto &call) { return call.first == kind; });
+  if (calls == entry->calls.end())
+    entry->calls.push_back({kind.str(), runs});
+  else
+    calls->second += runs;
+}
+
+/// Receives of the list, and its tasks as often as it runs them.
+void TrafficCounter::addPipeline(rt::PipelineOp op) {
+  SmallVector<func::FuncOp> tasks = op.getTaskFunctions();
+  SmallVector<int64_t> runs(tasks.size(), 0);
+  auto entries =
+      op->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kEntriesAttr);
+  SmallVector<AxisRef, 1> axis{mesh.fullAxis(*mesh.stageAxis)};
+  rt::forEachEntry(entries, [&](ArrayRef<int64_t> entry) {
+    if (entry[0] == TESSERA_RT_ENTRY_RUN)
+      ++runs[entry[1]];
+    else if (entry[0] == TESSERA_RT_ENTRY_RECV)
+      add("recv", axis, entry[rt::kEntryBytes], 1);
+  });
+  for (auto [task, count] : llvm::zip(tasks, runs))
+    if (count)
+      addFunction(task, count);
+}
+
+void TrafficCounter::addFunction(func::FuncOp func, int64_t runs) {
+  func.walk([&](Operation *op) {
+    int64_t times = runs;
+    if (op != func)
+      times *= countRuns(op, func);
     if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op)) {
       AxisList axes = collective.getAxes().toAxes(mesh);
       int64_t devices = 1;
       for (const AxisRef &ref : axes)
         devices *= ref.size;
       auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-      add(op, op->getName().stripDialect(), axes,
-          collective.getBytesReceived(type, devices));
+      add(op->getName().stripDialect(), axes,
+          collective.getBytesReceived(type, devices), times);
     } else if (auto recv = dyn_cast<dist::RecvOp>(op)) {
-      add(op, "recv", {mesh.fullAxis(*mesh.find(recv.getAxis()))},
-          rt::getTensorBytes(recv.getResult().getType()));
+      add("recv", {mesh.fullAxis(*mesh.find(recv.getAxis()))},
+          rt::getTensorBytes(recv.getResult().getType()), times);
+    } else if (auto exchange = dyn_cast<dist::ExchangeOp>(op)) {
+      add("recv", {mesh.fullAxis(*mesh.stageAxis)}, exchange.getBytesReceived(),
+          times);
+    } else if (auto pipeline = dyn_cast<rt::PipelineOp>(op)) {
+      addPipeline(pipeline);
     }
   });
+}
+
+std::vector<PlannedTraffic> TrafficCounter::take() {
   for (PlannedTraffic &entry : traffic)
     llvm::sort(entry.calls);
-  return traffic;
+  return std::move(traffic);
+}
+
+std::vector<PlannedTraffic> tessera::planTraffic(func::FuncOp step,
+                                                 const Mesh &mesh) {
+  TrafficCounter counter(mesh);
+  counter.addFunction(step, 1);
+  return counter.take();
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,21 +237,28 @@ static double getPaddingBytes(func::FuncOp step, unsigned argument,
   return rt::getTensorBytes(type) * share;
 }
 
-static std::string describeParameters(func::FuncOp step, const Mesh &mesh) {
+/// Parameters of all pp ranks, each once, and what one rank has of them.
+static std::string describeParameters(ArrayRef<func::FuncOp> steps,
+                                      func::FuncOp largest, const Mesh &mesh) {
   int64_t tensors = 0, elements = 0, bytes = 0, stateBytes = 0;
   double padding = 0;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
-    if (step.getArgAttr(i, nn::NNDialect::kParamAttr)) {
-      ++tensors;
-      elements += countElements(step, i);
-      bytes += rt::getTensorBytes(type);
-      padding += getPaddingBytes(step, i, mesh);
-    } else if (step.getArgAttr(i, nn::NNDialect::kStateAttr)) {
-      stateBytes += rt::getTensorBytes(type);
+  llvm::SmallDenseSet<int64_t> seen;
+  for (func::FuncOp step : steps)
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
+      bool isParameter = bool(step.getArgAttr(i, nn::NNDialect::kParamAttr));
+      auto number =
+          step.getArgAttrOfType<IntegerAttr>(i, dist::DistDialect::kNumberAttr);
+      if (isParameter && (!number || seen.insert(number.getInt()).second)) {
+        ++tensors;
+        elements += countElements(step, i);
+      }
+      if (step != largest ||
+          (!isParameter && !step.getArgAttr(i, nn::NNDialect::kStateAttr)))
+        continue;
+      (isParameter ? bytes : stateBytes) += rt::getTensorBytes(type);
       padding += getPaddingBytes(step, i, mesh);
     }
-  }
   std::string text = "parameters: " + withSeparators(elements) + " in " +
                      plural(tensors, "tensor") + "; a rank has " +
                      readableBytes(bytes);
@@ -238,15 +298,46 @@ static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
   return before[0] == ' ' && before[1] == 0 ? text + " nothing" : text;
 }
 
-std::vector<std::string> tessera::describePlan(func::FuncOp step,
+/// Stages, micro-batches and what runs of them at one time.
+static std::string describePipeline(ArrayRef<func::FuncOp> steps,
+                                    const Plan *plan) {
+  func::FuncOp step = steps.front();
+  auto ops = step.front().getOps<rt::PipelineOp>();
+  rt::PipelineOp op = *ops.begin();
+  auto first = cast<ArrayAttr>(op.getPaths()[0]);
+  std::string text = "pipeline: ";
+  if (plan)
+    text += findPlanField("schedule")->print(*plan) + ", ";
+  return text + plural(first.size(), "stage") + " on " +
+         plural(steps.size(), "pp rank") + ", " +
+         plural(op.getMicroBatches(), "micro-batch", "es");
+}
+
+int64_t tessera::getArenaBytes(func::FuncOp step) {
+  return step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr)
+      .getInt();
+}
+
+func::FuncOp tessera::getLargest(ArrayRef<func::FuncOp> steps) {
+  return *llvm::max_element(steps, [](func::FuncOp lhs, func::FuncOp rhs) {
+    return getArenaBytes(lhs) < getArenaBytes(rhs);
+  });
+}
+
+std::vector<std::string> tessera::describePlan(ArrayRef<func::FuncOp> steps,
                                                const Mesh &mesh) {
-  auto plan = step->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
-      dist::DistDialect::kPlanAttr);
+  func::FuncOp largest = getLargest(steps);
+  auto plan =
+      largest->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
+          dist::DistDialect::kPlanAttr);
   std::vector<std::string> lines{
       describeMesh(mesh) +
-          (plan ? describeTraining(plan.getPlan()) : std::string()),
-      describeParameters(step, mesh), describeMemory(step),
-      describeTraffic(step, mesh)};
+      (plan ? describeTraining(plan.getPlan()) : std::string())};
+  if (steps.size() > 1)
+    lines.push_back(describePipeline(steps, plan ? &plan.getPlan() : nullptr));
+  lines.push_back(describeParameters(steps, largest, mesh));
+  lines.push_back(describeMemory(largest));
+  lines.push_back(describeTraffic(largest, mesh));
   if (plan)
     lines.push_back(describeOptimizer(plan.getPlan()));
   return lines;

@@ -24,15 +24,23 @@ struct PlannedTraffic {
 };
 
 /// The communication of one step of a scheduled function, by axes in the order
-/// of their first use. The bodies of loops count as often as they run.
+/// of their first use. The bodies of loops, and tasks of a pipeline, count as
+/// often as they run.
 std::vector<PlannedTraffic> planTraffic(mlir::func::FuncOp step,
                                         const Mesh &mesh);
 
-/// What the runtime prints before the first step, at most five lines: the mesh
-/// and how the program is trained, parameters, memory, communication,
-/// optimizer.
-std::vector<std::string> describePlan(mlir::func::FuncOp step,
+/// What the runtime prints before the first step, at most six lines: the mesh
+/// and how the program is trained, its pipeline, parameters, memory,
+/// communication, optimizer. Memory and communication are those of the pp rank
+/// with the largest arena.
+std::vector<std::string> describePlan(llvm::ArrayRef<mlir::func::FuncOp> steps,
                                       const Mesh &mesh);
+
+/// Size of the arena of a step function, in bytes.
+int64_t getArenaBytes(mlir::func::FuncOp step);
+
+/// The step function with the largest arena, the first of several.
+mlir::func::FuncOp getLargest(llvm::ArrayRef<mlir::func::FuncOp> steps);
 
 } // namespace tessera
 

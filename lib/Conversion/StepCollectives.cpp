@@ -41,6 +41,13 @@ static int64_t getRuntimeReduction(dist::ReductionKind kind) {
   llvm_unreachable("unknown reduction");
 }
 
+/// The next number for a collective over these axes.
+int64_t StepLowering::takeNumber(const AxisList &axes) {
+  bool isOverStages = llvm::any_of(
+      axes, [&](const AxisRef &ref) { return mesh.stageAxis == ref.axis; });
+  return isOverStages ? numbers.overStages++ : numbers.others++;
+}
+
 void StepLowering::lowerStart(dist::StartOp op) {
   Operation *inner = &op.getBody().front().front();
   auto collective = cast<dist::CollectiveOpInterface>(inner);
@@ -51,7 +58,7 @@ void StepLowering::lowerStart(dist::StartOp op) {
   int64_t slot = op->getAttrOfType<IntegerAttr>(RTDialect::kSlotAttr).getInt();
   SmallVector<int64_t> axes = stridedAxesOf(collective.getAxes());
   Type element = type.getElementType();
-  int64_t number = sequence++;
+  int64_t number = takeNumber(collective.getAxes().toAxes(mesh));
   llvm::TypeSwitch<Operation *>(inner)
       .Case([&](dist::AllGatherOp g) {
         int64_t dim = g.getDim();
@@ -111,7 +118,7 @@ void StepLowering::atCoordinate(AxisDigit axis, int64_t coordinate,
 void StepLowering::lowerSend(dist::SendOp op) {
   AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getInput().getType());
-  int64_t number = sequence++;
+  int64_t number = takeNumber({mesh.fullAxis(*mesh.find(op.getAxis()))});
   atCoordinate(
       axis, op.getFrom(),
       [&] {
@@ -127,7 +134,7 @@ void StepLowering::lowerSend(dist::SendOp op) {
 void StepLowering::lowerRecv(dist::RecvOp op) {
   AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  int64_t number = sequence++;
+  int64_t number = takeNumber({mesh.fullAxis(*mesh.find(op.getAxis()))});
   int64_t target = offsetOf(op.getResult());
   atCoordinate(
       axis, op.getTo(),
@@ -142,4 +149,68 @@ void StepLowering::lowerRecv(dist::RecvOp op) {
         rt::CallFillOp::create(b, rt::getElementBytes(type.getElementType()),
                                type.getNumElements(), /*bits=*/0, target);
       });
+}
+
+//===----------------------------------------------------------------------===//
+// Between pp ranks
+//===----------------------------------------------------------------------===//
+
+/// Tag of exchanges: not that of activations, 0, nor of gradients, 1.
+static constexpr int64_t kExchangeTag = 2;
+
+/// Each pair of members in turn, in the order of their numbers: the lower one
+/// sends first. So no member waits for one that waits for it.
+void StepLowering::lowerExchange(dist::ExchangeOp op) {
+  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+  int64_t pair[] = {axis.stride, axis.size};
+  int64_t here = *op.getPPRank();
+  SmallVector<Value> mine(op.getInputs());
+  auto send = [&](int64_t peer) {
+    for (Value input : mine) {
+      auto type = cast<RankedTensorType>(input.getType());
+      rt::SendStartOp::create(b, rt::kTransferSlot, numbers.others++, pair,
+                              peer, kExchangeTag, type.getNumElements(),
+                              offsetOf(input), type.getElementType());
+      rt::WaitOp::create(b, rt::kTransferSlot);
+    }
+  };
+  auto receive = [&](int64_t peer) {
+    for (auto [output, from] : llvm::zip(op.getOutputs(), op.getFrom())) {
+      auto type = cast<RankedTensorType>(output.getType());
+      if (from != peer)
+        continue;
+      rt::RecvStartOp::create(b, rt::kTransferSlot, numbers.others++, pair,
+                              peer, kExchangeTag, type.getNumElements(),
+                              offsetOf(output), type.getElementType());
+      rt::WaitOp::create(b, rt::kTransferSlot);
+    }
+  };
+  for (int64_t peer : op.getAmong()) {
+    if (peer == here)
+      continue;
+    if (here < peer)
+      send(peer);
+    receive(peer);
+    if (here > peer)
+      send(peer);
+  }
+  size_t own = 0;
+  for (auto [output, from] : llvm::zip(op.getOutputs(), op.getFrom()))
+    if (from == here)
+      startFrom(mine[own++], output);
+}
+
+/// Calls the list, whose transfers get numbers of their own.
+void StepLowering::lowerPipeline(rt::PipelineOp op) {
+  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+  auto planned = op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kEntriesAttr);
+  SmallVector<int64_t> entries;
+  rt::forEachEntry(planned, [&](ArrayRef<int64_t> entry) {
+    size_t begin = entries.size();
+    llvm::append_range(entries, entry);
+    if (entry[0] == TESSERA_RT_ENTRY_SEND || entry[0] == TESSERA_RT_ENTRY_RECV)
+      entries[begin + rt::kEntrySequence] = numbers.others++;
+  });
+  rt::RunListOp::create(b, op.getTasks(),
+                        ArrayRef<int64_t>{axis.stride, axis.size}, entries);
 }

@@ -21,16 +21,42 @@
 
 namespace tessera {
 
-/// Lowers the step function of a module whose arena is planned.
+/// What all functions of a program have in common.
+struct ProgramLowering {
+  mlir::ModuleOp module;
+  const Mesh &mesh;
+  /// Kernels of the host, as loops, by name.
+  llvm::StringMap<mlir::func::FuncOp> loops;
+  /// Kernels of a device, and their number in its module.
+  mlir::gpu::GPUModuleOp device;
+  llvm::StringMap<std::pair<GPUKernel, int64_t>> deviceKernels;
+};
+
+/// Numbers of the collectives of one pp rank. Those over the stage axis come
+/// first: their numbers are the same on all pp ranks, whose functions have
+/// different ones of the others.
+struct SequenceNumbers {
+  int64_t overStages = 0, others = 0;
+};
+
+/// Lowers a step function whose arena is planned, or a task of it.
 class StepLowering {
 public:
-  StepLowering(mlir::ModuleOp module, mlir::func::FuncOp step, const Mesh &mesh)
-      : module(module), step(step), mesh(mesh),
-        b(step.getLoc(), step.getContext()) {}
-  mlir::LogicalResult run(llvm::StringRef program);
+  StepLowering(ProgramLowering &program, mlir::func::FuncOp step,
+               SequenceNumbers &numbers)
+      : module(program.module), step(step), mesh(program.mesh),
+        b(step.getLoc(), step.getContext()), lowered(program.loops),
+        device(program.device), deviceKernels(program.deviceKernels),
+        numbers(numbers) {}
+  /// Reads the offsets that rt-plan-arena has left. Fails, with an error,
+  /// where there are none.
+  mlir::LogicalResult recordOffsets();
+  /// Offsets of the results.
+  llvm::SmallVector<int64_t> getResultOffsets();
+  /// Builds a function of calls, with this name, in front of it.
+  mlir::LogicalResult run(llvm::StringRef name);
 
 private:
-  mlir::LogicalResult recordOffsets();
   int64_t offsetOf(mlir::Value value) const { return offsets.lookup(value); }
   llvm::SmallVector<int64_t> stridedAxesOf(dist::AxesAttr axes) const;
   mlir::LogicalResult lower(mlir::Operation *op);
@@ -57,6 +83,9 @@ private:
   void lowerStart(dist::StartOp op);
   void lowerSend(dist::SendOp op);
   void lowerRecv(dist::RecvOp op);
+  void lowerExchange(dist::ExchangeOp op);
+  void lowerPipeline(rt::PipelineOp op);
+  int64_t takeNumber(const AxisList &axes);
   /// Runs `build` on the devices at `coordinate` of an axis, `otherwise` on the
   /// others.
   void atCoordinate(AxisDigit axis, int64_t coordinate,
@@ -69,11 +98,10 @@ private:
   mlir::ImplicitLocOpBuilder b;
   llvm::DenseMap<mlir::Value, int64_t> offsets;
   mlir::IRMapping scalars;
-  llvm::StringMap<mlir::func::FuncOp> lowered;
-  /// Kernels of a device, and their number in its module.
-  mlir::gpu::GPUModuleOp device;
-  llvm::StringMap<std::pair<GPUKernel, int64_t>> deviceKernels;
-  int64_t sequence = 0;
+  llvm::StringMap<mlir::func::FuncOp> &lowered;
+  mlir::gpu::GPUModuleOp &device;
+  llvm::StringMap<std::pair<GPUKernel, int64_t>> &deviceKernels;
+  SequenceNumbers &numbers;
 };
 
 } // namespace tessera

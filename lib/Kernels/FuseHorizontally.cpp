@@ -312,14 +312,13 @@ struct FuseHorizontallyPass
   void runOnOperation() override {
     if (rt::getTarget(getOperation()) == rt::Target::Host)
       return;
-    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
-    if (failed(step))
-      return signalPassFailure();
     unsigned count = 0;
-    step->walk([&](scf::ForOp loop) {
-      Batcher(getOperation(), *loop.getBody(), count).run();
-    });
-    Batcher(getOperation(), step->front(), count).run();
+    for (func::FuncOp func : getFunctionsOfStep(getOperation())) {
+      func.walk([&](scf::ForOp loop) {
+        Batcher(getOperation(), *loop.getBody(), count).run();
+      });
+      Batcher(getOperation(), func.front(), count).run();
+    }
   }
 };
 } // namespace

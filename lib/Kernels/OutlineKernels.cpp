@@ -320,9 +320,10 @@ static void mergeTables(Block &block) {
   SmallVector<rt::KernelOp> known;
   for (rt::KernelOp op :
        llvm::make_early_inc_range(block.getOps<rt::KernelOp>())) {
-    // A loop writes over the value that it starts with.
-    bool startsLoop = llvm::any_of(
-        op->getUsers(), [](Operation *user) { return isa<scf::ForOp>(user); });
+    // A loop writes over the value that it starts with, and so do tasks.
+    bool startsLoop = llvm::any_of(op->getUsers(), [](Operation *user) {
+      return isa<scf::ForOp, rt::PipelineOp>(user);
+    });
     if (!isTable(op) || startsLoop)
       continue;
     auto *first = llvm::find_if(known, [&](rt::KernelOp other) {
@@ -380,9 +381,12 @@ namespace {
 struct OutlineKernelsPass
     : tessera::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
-    if (failed(step) || failed(Outliner(getOperation()).run(*step)))
-      signalPassFailure();
+    if (failed(getStepFunctions(getOperation())))
+      return signalPassFailure();
+    Outliner outliner(getOperation());
+    for (func::FuncOp func : getFunctionsOfStep(getOperation()))
+      if (failed(outliner.run(func)))
+        return signalPassFailure();
   }
 };
 } // namespace

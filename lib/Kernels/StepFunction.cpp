@@ -1,4 +1,4 @@
-//===- StepFunction.cpp - The function that a program runs ----------------===//
+//===- StepFunction.cpp - The functions that a program runs ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,28 +6,51 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Kernels/StepFunction.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
 
 using namespace mlir;
 using namespace tessera;
 using rt::RTDialect;
 
-FailureOr<func::FuncOp> tessera::getStepFunction(ModuleOp module) {
-  func::FuncOp step;
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (func.isExternal() || func.isPrivate() ||
-        func->hasAttr(RTDialect::kKernelAttr))
+static IntegerAttr getPPRank(func::FuncOp func) {
+  return func->getAttrOfType<IntegerAttr>(dist::DistDialect::kPPRankAttr);
+}
+
+SmallVector<func::FuncOp> tessera::getFunctionsOfStep(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isExternal() && !func->hasAttr(RTDialect::kKernelAttr))
+      functions.push_back(func);
+  return functions;
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+tessera::getStepFunctions(ModuleOp module) {
+  SmallVector<func::FuncOp> steps;
+  for (func::FuncOp func : getFunctionsOfStep(module)) {
+    if (func.isPrivate())
       continue;
-    if (step) {
+    if (!steps.empty() && (!getPPRank(func) || !getPPRank(steps.front()))) {
       InFlightDiagnostic error =
           func.emitError("expects one public function but got a second, @")
           << func.getSymName();
-      error.attachNote(step.getLoc()) << "the first, @" << step.getSymName();
+      error.attachNote(steps.front().getLoc())
+          << "the first, @" << steps.front().getSymName();
       return error;
     }
-    step = func;
+    steps.push_back(func);
   }
-  if (!step)
+  if (steps.empty())
     return module.emitError("expects a public function with a body");
-  return step;
+  if (!getPPRank(steps.front()))
+    return steps;
+  llvm::sort(steps, [](func::FuncOp lhs, func::FuncOp rhs) {
+    return getPPRank(lhs).getInt() < getPPRank(rhs).getInt();
+  });
+  for (auto [rank, step] : llvm::enumerate(steps))
+    if (getPPRank(step).getInt() != static_cast<int64_t>(rank))
+      return step.emitError("expects a function for pp rank ")
+             << rank << " but got one for " << getPPRank(step).getInt();
+  return steps;
 }

@@ -29,7 +29,8 @@ static bool belongsInStep(Operation *op) {
     return true;
   if (dialect == "dist")
     return isa<dist::CollectiveOpInterface, dist::AxisOffsetOp, dist::SendOp,
-               dist::RecvOp, dist::StartOp, dist::WaitOp>(op) &&
+               dist::RecvOp, dist::ExchangeOp, dist::StartOp, dist::WaitOp>(
+               op) &&
            !isa<dist::AllSliceOp>(op);
   // What has no elements needs no kernel.
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
@@ -111,9 +112,11 @@ namespace {
 struct VerifyKernelsPass
     : tessera::impl::VerifyKernelsPassBase<VerifyKernelsPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = getStepFunction(getOperation());
-    if (failed(step) || failed(verifyStep(*step)))
+    if (failed(getStepFunctions(getOperation())))
       return signalPassFailure();
+    for (func::FuncOp func : getFunctionsOfStep(getOperation()))
+      if (failed(verifyStep(func)))
+        return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(rt::RTDialect::kKernelAttr) &&
           failed(verifyKernel(func)))

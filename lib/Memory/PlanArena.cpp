@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepBlocks.h"
+#include "ArenaAttributes.h"
 #include "dialects/RT/RT.h"
-#include "mlir/IR/Remarks.h"
 #include "tessera/Memory/Passes.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_PLANARENAPASS
@@ -20,156 +18,28 @@ using namespace mlir;
 using namespace tessera;
 using rt::RTDialect;
 
-static constexpr StringLiteral kCategoryNames[] = {
-    "parameters",  "gradients", "optimizer_state",
-    "activations", "gathered",  "inputs"};
-
-/// The offset of each value; -1 of what is no tensor.
-static DenseI64ArrayAttr offsetsOf(ValueRange values, const StepBlocks &blocks,
-                                   const ArenaPlan &plan, Builder &b) {
-  SmallVector<int64_t> offsets;
-  for (Value value : values) {
-    std::optional<unsigned> block = blocks.getBlock(value);
-    offsets.push_back(
-        block ? plan.offsets[*block] + blocks.getOffsetInBlock(value) : -1);
-  }
-  return b.getDenseI64ArrayAttr(offsets);
-}
-
-static void annotateOffsets(func::FuncOp func, const StepBlocks &blocks,
-                            const ArenaPlan &plan) {
-  Builder b(func.getContext());
-  func.walk([&](Operation *op) {
-    if (op == func.getOperation() || op->getParentOfType<dist::StartOp>())
-      return;
-    if (auto start = dyn_cast<dist::StartOp>(op))
-      op->setAttr(RTDialect::kOffsetsAttr,
-                  offsetsOf(getWait(start).getResult(), blocks, plan, b));
-    else if (llvm::any_of(op->getResultTypes(),
-                          [](Type t) { return isa<RankedTensorType>(t); }))
-      op->setAttr(RTDialect::kOffsetsAttr,
-                  offsetsOf(op->getResults(), blocks, plan, b));
-  });
-  func->setAttr(RTDialect::kOffsetsAttr,
-                offsetsOf(func.getArguments(), blocks, plan, b));
-  func->setAttr(RTDialect::kArenaBytesAttr, b.getI64IntegerAttr(plan.bytes));
-}
-
-/// Bytes by category at the time when most live. What is between blocks, or
-/// is not used then, is workspace: together they are the arena.
-static void annotateMemory(func::FuncOp func, const StepBlocks &blocks,
-                           const ArenaPlan &plan) {
-  Builder b(func.getContext());
-  const ArenaProblem &problem = blocks.problem;
-  int64_t step = 0;
-  int64_t peak = problem.lowerBound(&step);
-  int64_t bytes[NumCategories] = {};
-  for (auto [block, category] : llvm::zip(problem.blocks, blocks.categories))
-    if (block.begin <= step && step <= block.end)
-      bytes[category] += llvm::alignTo(block.bytes, problem.alignment);
-  SmallVector<NamedAttribute> memory;
-  for (int c = 0; c < NumCategories; ++c)
-    memory.push_back(
-        b.getNamedAttr(kCategoryNames[c], b.getI64IntegerAttr(bytes[c])));
-  memory.push_back(
-      b.getNamedAttr("workspace", b.getI64IntegerAttr(plan.bytes - peak)));
-  func->setAttr(RTDialect::kMemoryAttr, b.getDictionaryAttr(memory));
-}
-
-/// Remarks on the values that take most of the memory when most is live.
-static void reportPeak(const StepBlocks &blocks) {
-  constexpr size_t kReported = 10;
-  const ArenaProblem &problem = blocks.problem;
-  int64_t step = 0;
-  problem.lowerBound(&step);
-  SmallVector<unsigned> live;
-  for (auto [i, block] : llvm::enumerate(problem.blocks))
-    if (block.begin <= step && step <= block.end && blocks.getFirst(i))
-      live.push_back(i);
-  llvm::stable_sort(live, [&](unsigned a, unsigned b) {
-    return problem.blocks[a].bytes > problem.blocks[b].bytes;
-  });
-  live.resize(std::min(live.size(), kReported));
-  for (unsigned i : live) {
-    Operation *first = blocks.getFirst(i), *last = blocks.getLast(i);
-    remark::analysis(first->getLoc(),
-                     remark::RemarkOpts::name("PeakMemory").category("memory"))
-        << remark::add("{0}, live when most is, until {1}",
-                       kCategoryNames[blocks.categories[i]],
-                       last ? last->getName().getStringRef() : "the end")
-        << remark::metric("Bytes", problem.blocks[i].bytes);
-  }
-}
-
-/// Says on each op which blocks begin before it and which end after it: triples
-/// {offset, bytes, 1 if the contents may be forgotten}.
-static void annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
-                              const ArenaPlan &plan) {
-  llvm::MapVector<Operation *, SmallVector<int64_t>> begins, ends;
-  Operation *first = &func.front().front();
-  for (auto [i, block] : llvm::enumerate(blocks.problem.blocks)) {
-    int64_t bytes = block.bytes - TESSERA_RT_CANARY_BYTES;
-    Operation *from = blocks.getFirst(i), *to = blocks.getLast(i);
-    bool isLast = to == func.front().getTerminator();
-    begins[from ? from : first].append(
-        {plan.offsets[i], bytes, from != nullptr});
-    ends[to].append({plan.offsets[i], bytes, !isLast});
-  }
-  Builder b(func.getContext());
-  for (auto &[op, triples] : begins)
-    op->setAttr(RTDialect::kBeginsAttr, b.getDenseI64ArrayAttr(triples));
-  for (auto &[op, triples] : ends)
-    op->setAttr(RTDialect::kEndsAttr, b.getDenseI64ArrayAttr(triples));
-}
-
-/// Only tensors have offsets in the arena.
-static LogicalResult checkBoundary(func::FuncOp func) {
-  if (!func.getBody().hasOneBlock())
-    return func.emitError("expects a function of one block but got ")
-           << func.getBody().getBlocks().size();
-  for (TypeRange types :
-       {TypeRange(func.getArgumentTypes()), TypeRange(func.getResultTypes())})
-    for (Type type : types)
-      if (!isa<RankedTensorType>(type))
-        return func.emitError("expects tensors as arguments and results but "
-                              "got ")
-               << type;
-  return success();
-}
-
 namespace {
 struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
   using PlanArenaPassBase::PlanArenaPassBase;
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isExternal() || func->hasAttr(RTDialect::kKernelAttr))
+    // Pipelines and their tasks are planned together: rt-plan-pipeline.
+    if (func.isExternal() || func->hasAttr(RTDialect::kKernelAttr) ||
+        func->hasAttr(RTDialect::kTaskAttr) || findPipeline(func))
       return;
     if (failed(checkBoundary(func)))
       return signalPassFailure();
     StepBlocks blocks(func, reuse, check ? TESSERA_RT_CANARY_BYTES : 0);
     if (failed(blocks.build()))
       return signalPassFailure();
-    if (llvm::Error error = blocks.problem.check()) {
-      func.emitError(llvm::toString(std::move(error)));
+    FailureOr<ArenaPlan> plan = planChecked(func, blocks.problem);
+    if (failed(plan))
       return signalPassFailure();
-    }
-    ArenaPlan plan = planArena(blocks.problem);
-    if (llvm::Error error = plan.verify(blocks.problem)) {
-      func.emitError("the arena plan is wrong: ")
-          << llvm::toString(std::move(error));
-      return signalPassFailure();
-    }
-    annotateOffsets(func, blocks, plan);
-    annotateMemory(func, blocks, plan);
-    reportPeak(blocks);
+    annotateOffsets(func, blocks, *plan);
+    annotateArena(func, blocks, *plan);
     if (check)
-      annotateLifetimes(func, blocks, plan);
-    remark::analysis(
-        func.getLoc(),
-        remark::RemarkOpts::name("ArenaPlanned").category("memory"))
-        << remark::metric("ArenaBytes", plan.bytes)
-        << remark::metric("LowerBoundBytes", blocks.problem.lowerBound())
-        << remark::metric("Blocks", int64_t(blocks.problem.blocks.size()));
+      annotateLifetimes(func, blocks, *plan,
+                        llvm::seq<unsigned>(0, blocks.problem.blocks.size()));
   }
 };
 } // namespace

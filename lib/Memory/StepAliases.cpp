@@ -29,8 +29,8 @@ Value StepBlocks::insertCopy(Operation *before, Value value) {
 /// nothing else has been promised.
 bool StepBlocks::isMadeIn(Value value, Block *block) const {
   Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == block && !isa<scf::ForOp>(op) &&
-         !forced.count(value);
+  return op && op->getBlock() == block &&
+         !isa<scf::ForOp, rt::PipelineOp>(op) && !forced.count(value);
 }
 
 /// An op that reads `memory`, or a view of it, when `writer` has begun to write
@@ -60,17 +60,22 @@ Operation *StepBlocks::findReader(Value memory, OpResult writer) const {
   return nullptr;
 }
 
+/// Gives `op` inits that nothing else reads, since it writes over them.
+void StepBlocks::prepareInits(Operation *op, MutableOperandRange inits) {
+  for (OpOperand &init : inits) {
+    Value root = getRoot(init.get());
+    bool isOwn = isMadeIn(root, op->getBlock()) && root.hasOneUse() &&
+                 root == init.get();
+    if (!isOwn)
+      init.set(insertCopy(op, init.get()));
+  }
+  renumber();
+}
+
 /// Gives each value that the loop carries one offset: its start, the region's
 /// argument, what is yielded, the loop's result.
 void StepBlocks::prepareLoop(scf::ForOp loop) {
-  SmallPtrSet<Value, 8> starts;
-  for (OpOperand &init : loop.getInitArgsMutable()) {
-    Value root = getRoot(init.get());
-    bool isOwn = isMadeIn(root, loop->getBlock()) && root.hasOneUse() &&
-                 root == init.get();
-    if (!isOwn)
-      init.set(insertCopy(loop, init.get()));
-  }
+  prepareInits(loop, loop.getInitArgsMutable());
   Block *body = loop.getBody();
   Operation *yield = body->getTerminator();
   // What is passed on from other memory is first copied to its own.
@@ -116,6 +121,15 @@ LogicalResult StepBlocks::prepareDonation(unsigned argument, unsigned result) {
   Operation *reader = findReader(donated, cast<OpResult>(root));
   if (!reader)
     return success();
+  // Nobody has said that it can be done in place.
+  if (func->hasAttr(rt::RTDialect::kTaskAttr)) {
+    forced.erase(root);
+    root = insertCopy(func.front().getTerminator(), operand.get());
+    operand.set(root);
+    renumber();
+    forced[root] = donated;
+    return success();
+  }
   InFlightDiagnostic error = reader->emitError("expects argument ")
                              << argument << " to be read before result "
                              << result << " is written in its place";
@@ -212,6 +226,12 @@ void StepBlocks::packOperands(rt::ConcatOp concat) {
     int64_t bytes =
         rt::getTensorBytes(cast<RankedTensorType>(source.getType()));
     Value root = getRoot(source);
+    // A sum is where it began.
+    if (auto pipeline = root.getDefiningOp<rt::PipelineOp>())
+      if (Value init =
+              pipeline.getInits()[cast<OpResult>(root).getResultNumber()];
+          init.hasOneUse())
+        root = init;
     if (offset % problem.alignment == 0 && !isSlice(source) &&
         isMadeIn(root, concat->getBlock()) && !packed.count(root) &&
         !root.getDefiningOp<rt::ConcatOp>())

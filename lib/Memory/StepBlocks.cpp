@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Time is the number of an op, loops included; a loop has a second number for
-// its end. What a loop reads from outside lives to that end, since it reads it
-// again; what its body makes lives within one iteration.
+// its end, a pipeline one for each action of its list. What a loop reads from
+// outside lives to that end, since it reads it again; what its body makes lives
+// within one iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +58,13 @@ void StepBlocks::number(Block &block) {
       number(*loop.getBody());
       loopEnd[&op] = ++numSteps;
       opAt.push_back(&op);
+    }
+    if (auto pipeline = dyn_cast<rt::PipelineOp>(op)) {
+      // A number for each action of its list.
+      int64_t more = pipeline.getList().count(' ');
+      numSteps += more;
+      opAt.append(more, &op);
+      loopEnd[&op] = numSteps;
     }
   }
 }
@@ -200,15 +208,21 @@ bool StepBlocks::reduceInPlace(dist::StartOp start, dist::WaitOp wait) {
   return true;
 }
 
+/// Puts what an op carries, from an init on to a result, where the init is.
+void StepBlocks::carry(Operation &op, Value init, Value result) {
+  unsigned block = blockOf.lookup(init);
+  ArenaBlock &taken = problem.blocks[block];
+  taken.end = std::max({taken.end, endOf(&op), lastUse(result)});
+  setBlock(result, block);
+  offsetIn[result] = getOffsetInBlock(init);
+}
+
 void StepBlocks::addLoop(scf::ForOp loop) {
   for (auto [init, argument, result] : llvm::zip(
            loop.getInits(), loop.getRegionIterArgs(), loop.getResults())) {
-    unsigned block = blockOf.lookup(init);
-    ArenaBlock &taken = problem.blocks[block];
-    taken.end = std::max({taken.end, endOf(loop), lastUse(result)});
-    setBlock(argument, block);
-    setBlock(result, block);
-    offsetIn[argument] = offsetIn[result] = getOffsetInBlock(init);
+    carry(*loop, init, result);
+    setBlock(argument, blockOf.lookup(init));
+    offsetIn[argument] = getOffsetInBlock(init);
   }
   addOps(*loop.getBody());
 }
@@ -217,6 +231,12 @@ void StepBlocks::addResults(Operation &op) {
   int64_t here = position.lookup(&op);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return addLoop(loop);
+  if (auto pipeline = dyn_cast<rt::PipelineOp>(op)) {
+    for (auto [init, result] :
+         llvm::zip(pipeline.getInits(), pipeline.getResults()))
+      carry(op, init, result);
+    return;
+  }
   if (auto start = dyn_cast<dist::StartOp>(op)) {
     dist::WaitOp wait = getWait(start);
     bool gathers = isa<dist::AllGatherOp>(start.getBody().front().front());
@@ -292,6 +312,8 @@ LogicalResult StepBlocks::build() {
   func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
     prepareLoop(loop);
+  for (auto pipeline : func.front().getOps<rt::PipelineOp>())
+    prepareInits(pipeline, pipeline.getInitsMutable());
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (auto result = func.getArgAttrOfType<IntegerAttr>(
             i, dist::DistDialect::kDonateAttr))

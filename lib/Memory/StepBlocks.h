@@ -56,6 +56,8 @@ public:
   /// null where it lives from or to the step's boundary.
   mlir::Operation *getFirst(unsigned block) const;
   mlir::Operation *getLast(unsigned block) const;
+  /// The time at which an op runs, of a pipeline that of its first action.
+  int64_t getTime(mlir::Operation *op) const { return position.lookup(op); }
 
   ArenaProblem problem;
   llvm::SmallVector<Category> categories;
@@ -72,6 +74,7 @@ private:
   mlir::Operation *findReader(mlir::Value memory, mlir::OpResult writer) const;
   bool isMadeIn(mlir::Value value, mlir::Block *block) const;
   mlir::Value insertCopy(mlir::Operation *before, mlir::Value value);
+  void prepareInits(mlir::Operation *op, mlir::MutableOperandRange inits);
   void prepareLoop(mlir::scf::ForOp loop);
   mlir::LogicalResult prepareDonation(unsigned argument, unsigned result);
 
@@ -85,6 +88,7 @@ private:
   void setBlock(mlir::Value value, unsigned block);
   void addArguments();
   void addOps(mlir::Block &block);
+  void carry(mlir::Operation &op, mlir::Value init, mlir::Value result);
   void addLoop(mlir::scf::ForOp loop);
   void addResults(mlir::Operation &op);
   bool isForced(mlir::Value value, int64_t begin);

@@ -142,6 +142,8 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   }
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
+  pm.addPass(createExpandPipelinePass());
+  pm.addPass(createExpandExchangePass());
   pm.addNestedPass<func::FuncOp>(createLowerControlFlowPass());
   pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
@@ -177,6 +179,10 @@ static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
   memory.reuse = options.memory != MemoryUse::Apart;
   memory.check = options.memory == MemoryUse::Watched;
   pm.addNestedPass<func::FuncOp>(createPlanArenaPass(memory));
+  PlanPipelinePassOptions pipelines;
+  pipelines.reuse = memory.reuse;
+  pipelines.check = memory.check;
+  pm.addPass(createPlanPipelinePass(pipelines));
 }
 
 static void buildRT(OpPassManager &pm, const PipelineOptions &options) {

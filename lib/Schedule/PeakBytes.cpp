@@ -145,52 +145,91 @@ int64_t scratchOf(const ScheduleProblem &problem, int rank,
   }
 }
 
-/// What the tasks of a chunk with a micro-batch hold: their frames and the
+/// Adds what the tasks of a chunk with a micro-batch hold: their frames and the
 /// boundaries that they read.
 void addTasks(const ScheduleProblem &problem, const RankPositions &positions,
-              Slot slot, int microBatch, const PipelineBytes &sizes,
-              Sweep &sweep) {
+              Slot slot, int microBatch, const BoundaryReaders &until,
+              std::vector<HeldBlock> &held) {
   const TaskPositions &at = positions.at(slot.chunk, microBatch);
-  int stage = problem.stageOf(slot);
-  const StageBytes &bytes = sizes.stages[stage];
-  sweep.add(bytes.forwardToInputGrad, at.forward, at.inputGrad);
-  sweep.add(bytes.forwardToWeightGrad, at.forward, at.weightGrad);
+  auto add = [&](HeldBlock::Kind kind, size_t begin, size_t end) {
+    held.push_back({kind, slot.chunk, microBatch, begin, end});
+  };
+  add(HeldBlock::ForwardToInputGrad, at.forward, at.inputGrad);
+  add(HeldBlock::ForwardToWeightGrad, at.forward, at.weightGrad);
   if (at.inputGrad != at.weightGrad)
-    sweep.add(bytes.inputGradToWeightGrad, at.inputGrad, at.weightGrad);
+    add(HeldBlock::InputGradToWeightGrad, at.inputGrad, at.weightGrad);
+  int stage = problem.stageOf(slot);
   if (stage > 0) {
     Slot from = problem.slotOf(stage - 1, microBatch);
-    size_t begin = from.rank == slot.rank
-                       ? positions.at(from.chunk, microBatch).forward
-                       : at.activation.value_or(at.forward);
-    sweep.add(bytes.activation, begin, at.of(bytes.activationUntil));
+    add(HeldBlock::Activation,
+        from.rank == slot.rank ? positions.at(from.chunk, microBatch).forward
+                               : at.activation.value_or(at.forward),
+        at.of(until.activation));
   }
   if (stage + 1 < problem.stages()) {
     Slot from = problem.slotOf(stage + 1, microBatch);
-    size_t begin = from.rank == slot.rank
-                       ? positions.at(from.chunk, microBatch).inputGrad
-                       : at.gradient.value_or(at.inputGrad);
-    sweep.add(bytes.gradient, begin, at.of(bytes.gradientUntil));
+    add(HeldBlock::Gradient,
+        from.rank == slot.rank ? positions.at(from.chunk, microBatch).inputGrad
+                               : at.gradient.value_or(at.inputGrad),
+        at.of(until.gradient));
   }
 }
 
-/// Boundaries on their way to other ranks.
-void addSends(const ScheduleProblem &problem, const RankPositions &positions,
-              int rank, size_t end, const PipelineBytes &sizes, Sweep &sweep) {
+/// Adds boundaries on their way to other ranks.
+void addSends(const RankPositions &positions, size_t last,
+              std::vector<HeldBlock> &held) {
   for (const auto &[communicator, sends] : positions.getSends())
     for (size_t i = 0; i < sends.size(); ++i) {
       const Action &action = sends[i].action;
-      bool isGradient = communicator.second;
-      int stage = problem.stageOf({rank, action.chunk});
       const TaskPositions &maker =
           positions.at(action.chunk, action.microBatch);
-      size_t until = i + 2 < sends.size() ? sends[i + 2].position : end;
-      sweep.add(isGradient ? sizes.stages[stage - 1].gradient
-                           : sizes.stages[stage + 1].activation,
-                isGradient ? maker.inputGrad : maker.forward, until);
+      size_t until = i + 2 < sends.size() ? sends[i + 2].position : last;
+      if (communicator.second)
+        held.push_back({HeldBlock::SentGradient, action.chunk,
+                        action.microBatch, maker.inputGrad, until});
+      else
+        held.push_back({HeldBlock::SentActivation, action.chunk,
+                        action.microBatch, maker.forward, until});
     }
 }
 
+int64_t bytesOf(const HeldBlock &block, int stage, const PipelineBytes &sizes) {
+  const StageBytes &bytes = sizes.stages[stage];
+  switch (block.kind) {
+  case HeldBlock::ForwardToInputGrad:
+    return bytes.forwardToInputGrad;
+  case HeldBlock::ForwardToWeightGrad:
+    return bytes.forwardToWeightGrad;
+  case HeldBlock::InputGradToWeightGrad:
+    return bytes.inputGradToWeightGrad;
+  case HeldBlock::Activation:
+    return bytes.activation;
+  case HeldBlock::Gradient:
+    return bytes.gradient;
+  case HeldBlock::SentActivation:
+    return sizes.stages[stage + 1].activation;
+  case HeldBlock::SentGradient:
+    return sizes.stages[stage - 1].gradient;
+  }
+  llvm_unreachable("unknown kind");
+}
+
 } // namespace
+
+std::vector<HeldBlock>
+tessera::schedule::findHeld(const ScheduleProblem &problem,
+                            const Schedule &schedule, int rank,
+                            llvm::ArrayRef<BoundaryReaders> readers) {
+  const std::vector<Action> &actions = schedule.ranks[rank];
+  RankPositions positions(problem, rank, actions);
+  std::vector<HeldBlock> held;
+  for (int chunk = 0; chunk < problem.chunks; ++chunk)
+    for (int m = 0; m < problem.microBatches; ++m)
+      if (problem.passes({rank, chunk}, m))
+        addTasks(problem, positions, {rank, chunk}, m, readers[chunk], held);
+  addSends(positions, actions.size() - 1, held);
+  return held;
+}
 
 std::vector<int64_t>
 tessera::schedule::peakBytes(const ScheduleProblem &problem,
@@ -199,15 +238,15 @@ tessera::schedule::peakBytes(const ScheduleProblem &problem,
   std::vector<int64_t> peaks;
   for (int rank = 0; rank < problem.ranks; ++rank) {
     const std::vector<Action> &actions = schedule.ranks[rank];
-    RankPositions positions(problem, rank, actions);
     Sweep sweep(actions.size());
     for (auto [position, action] : llvm::enumerate(actions))
       sweep.add(scratchOf(problem, rank, action, sizes), position, position);
+    std::vector<BoundaryReaders> readers;
     for (int chunk = 0; chunk < problem.chunks; ++chunk)
-      for (int m = 0; m < problem.microBatches; ++m)
-        if (problem.passes({rank, chunk}, m))
-          addTasks(problem, positions, {rank, chunk}, m, sizes, sweep);
-    addSends(problem, positions, rank, actions.size() - 1, sizes, sweep);
+      readers.push_back(sizes.stages[problem.stageOf({rank, chunk})].until);
+    for (const HeldBlock &block : findHeld(problem, schedule, rank, readers))
+      sweep.add(bytesOf(block, problem.stageOf({rank, block.chunk}), sizes),
+                block.begin, block.end);
     peaks.push_back(sizes.fixed[rank] + sweep.max());
   }
   return peaks;

@@ -101,11 +101,6 @@ struct DropReferencesPass
     SymbolTable symbols(module);
     SetVector<Operation *> dropped;
     for (auto local : module.getOps<FunctionOpInterface>()) {
-      if (local->hasAttr(DistDialect::kPPRankAttr)) {
-        local.emitError("expects a program without pipeline stages: no kernels "
-                        "are made of dist.pipeline");
-        return signalPassFailure();
-      }
       auto name =
           local->getAttrOfType<FlatSymbolRefAttr>(DistDialect::kReferenceAttr);
       if (!name || !local->hasAttr(DistDialect::kLocalAttr))

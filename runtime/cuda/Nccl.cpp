@@ -135,7 +135,7 @@ Status NcclLibrary::announceIdentity(const Communicator &comm) {
     return fail(ctx, TESSERA_RT_SYSTEM,
                 format("NCCL %s gives no identity for a communicator: %s",
                        api.library.version.c_str(), api.errorString(result)));
-  if (!announce(ctx->memory, comm.key, &identity, sizeof(identity)))
+  if (!announce(ctx->memory, comm.identity, &identity, sizeof(identity)))
     return fail(ctx, TESSERA_RT_SYSTEM,
                 "there is no slot left to announce a communicator");
   return TESSERA_RT_OK;
@@ -144,7 +144,8 @@ Status NcclLibrary::announceIdentity(const Communicator &comm) {
 Status NcclLibrary::connect(Communicator &comm) {
   nccl::UniqueId identity = {};
   auto ask = [&]() -> std::optional<Status> {
-    if (findAnnouncement(ctx->memory, comm.key, &identity, sizeof(identity)))
+    if (findAnnouncement(ctx->memory, comm.identity, &identity,
+                         sizeof(identity)))
       return TESSERA_RT_OK;
     return std::nullopt;
   };

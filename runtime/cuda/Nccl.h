@@ -21,9 +21,11 @@ namespace tessera::rt::cuda {
 
 /// A communicator with its stream.
 struct Communicator {
-  /// What all its ranks find it by: the hash of their group, or of a sender and
-  /// its receiver.
+  /// What its ranks find it by: the hash of their group's axes, or of a sender,
+  /// its receiver and the tag, since each tag has an order of its own.
   uint64_t key = 0;
+  /// What it is announced by: no other communicator of the job has it.
+  uint64_t identity = 0;
   /// For messages: "dp", "rank 0 to rank 1".
   std::string name;
   /// Its size, and this rank's number in it: of a pair, 0 sends and 1 receives.

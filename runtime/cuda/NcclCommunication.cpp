@@ -40,8 +40,8 @@ private:
   const nccl::Api &api() const { return library.get(); }
   Communicator *find(const Operation &op);
   bool addCommunicator(const Operation &op);
-  Status makeGroups();
-  Status makePairs();
+  Status splitGroups();
+  Status connectEach(bool withGroups);
 
   Status enqueue(const Operation &op, Communicator &comm);
   Status allGather(const Operation &op, Communicator &comm);
@@ -67,8 +67,8 @@ private:
   CommunicationContext context;
   NcclLibrary library;
   bool shared, isAborted = false;
-  /// In the order of the step's collectives. Where one of them is a group's,
-  /// the first one has all ranks.
+  /// In the order of the step's collectives. Where groups were split, the first
+  /// one has all ranks.
   std::vector<std::unique_ptr<Communicator>> comms;
   Event ready[TESSERA_RT_MAX_SLOTS], done[TESSERA_RT_MAX_SLOTS];
   bool hasEvents = false;
@@ -92,7 +92,7 @@ static uint64_t keyOf(const Operation &op) {
   if (!isPointToPoint(op.kind))
     return op.group->hash;
   std::pair<int, int> pair = pairOf(op);
-  int64_t fields[3] = {pair.first, pair.second, 2};
+  int64_t fields[3] = {pair.first, pair.second, op.tag};
   return hashBytes(fields, sizeof(fields));
 }
 
@@ -122,11 +122,13 @@ static std::unique_ptr<Communicator> describe(const Operation &op) {
     comm->name = format("rank %d to rank %d", pair.first, pair.second);
     comm->ranks = 2;
     comm->index = op.kind == OpKind::Send ? 0 : 1;
+    comm->identity = comm->key;
   } else {
     comm->name = op.group->name;
     comm->ranks = op.group->size();
     comm->index = op.group->index;
     comm->color = op.group->members.front();
+    comm->identity = hashBytes(&comm->color, sizeof(comm->color), comm->key);
   }
   return comm;
 }
@@ -147,13 +149,13 @@ bool NcclCommunication::addCommunicator(const Operation &op) {
 
 /// All ranks split the communicator of all in the same order of axes, which
 /// they have in common: their steps have the same groups.
-Status NcclCommunication::makeGroups() {
+Status NcclCommunication::splitGroups() {
   if (std::all_of(comms.begin(), comms.end(),
                   [](const auto &comm) { return comm->isPair; }))
     return TESSERA_RT_OK;
   tessera_rt_context *ctx = context.ctx;
   auto all = std::make_unique<Communicator>();
-  all->key = hashBytes("all ranks", 9);
+  all->key = all->identity = hashBytes("all ranks", 9);
   all->name = "all ranks";
   all->ranks = ctx->ranks;
   all->index = ctx->rank;
@@ -176,21 +178,23 @@ Status NcclCommunication::makeGroups() {
   return TESSERA_RT_OK;
 }
 
-Status NcclCommunication::makePairs() {
-  std::vector<Communicator *> pairs;
+/// Makes pairs, and groups too where the steps of ranks differ in them, as in a
+/// pipeline: each by itself.
+Status NcclCommunication::connectEach(bool withGroups) {
+  std::vector<Communicator *> alone;
   for (std::unique_ptr<Communicator> &comm : comms)
-    if (comm->isPair)
-      pairs.push_back(comm.get());
-  // The sender makes the identity. Every identity is there before anybody
-  // waits for one.
-  for (Communicator *comm : pairs)
+    if (comm->isPair || withGroups)
+      alone.push_back(comm.get());
+  // The sender, or first member, makes the identity. Every identity is there
+  // before anybody waits for one.
+  for (Communicator *comm : alone)
     if (comm->index == 0)
       if (Status status = library.announceIdentity(*comm))
         return status;
-  for (Communicator *comm : pairs)
+  for (Communicator *comm : alone)
     if (Status status = library.connect(*comm))
       return status;
-  for (Communicator *comm : pairs)
+  for (Communicator *comm : alone)
     if (Status status = library.waitReady(*comm))
       return status;
   return TESSERA_RT_OK;
@@ -207,19 +211,18 @@ Status NcclCommunication::open(const std::vector<Operation> &operations) {
   ctx->block().splits.store(hash);
   if (Status status = barrier(ctx, BarrierAgreed))
     return status;
+  bool isSame = true;
   for (int rank = 0; rank < ctx->ranks; ++rank)
-    if (ctx->memory.blocks[rank].splits.load() != hash)
-      return fail(ctx, TESSERA_RT_MISMATCH,
-                  format("the steps of ranks %d and %d have collectives over "
-                         "different axes",
-                         ctx->rank, rank));
+    isSame &= ctx->memory.blocks[rank].splits.load() ==
+              ctx->memory.blocks[0].splits.load();
   if (comms.empty())
     return TESSERA_RT_OK;
   if (Status status = library.open(shared))
     return status;
-  if (Status status = makeGroups())
-    return status;
-  if (Status status = makePairs())
+  if (isSame)
+    if (Status status = splitGroups())
+      return status;
+  if (Status status = connectEach(/*withGroups=*/!isSame))
     return status;
   std::string error;
   for (int slot = 0; slot < TESSERA_RT_MAX_SLOTS && error.empty(); ++slot) {

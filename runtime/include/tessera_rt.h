@@ -27,7 +27,7 @@
  * text; generated code only returns the status upward, at once.
  *
  * Threads. All functions are called by one thread of the rank, the one that
- * runs tessera_program_step. Kernels run on the rank's thread pool and must not
+ * runs the step function. Kernels run on the rank's thread pool and must not
  * call back into the runtime.
  *
  * What this header does not say: how ranks are started (see `prog --help`) and
@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the manifest. A program whose manifest names
 /// another version is refused at start.
-#define TESSERA_RT_ABI_VERSION 1
+#define TESSERA_RT_ABI_VERSION 2
 
 /// Number of collectives that may be in flight at once; slots are 0..63.
 #define TESSERA_RT_MAX_SLOTS 64
@@ -110,7 +110,11 @@ extern const char tessera_program_manifest[];
 /// Runs one step of the program (a forward pass, or a training step) on this
 /// rank: reads arguments at their offsets in the arena, leaves results at
 /// theirs. Returns 0 or the first failing status.
-int32_t tessera_program_step(tessera_rt_context *ctx);
+typedef int32_t (*tessera_rt_step_fn)(tessera_rt_context *ctx);
+
+/// The step function of each pp rank, a coordinate of the stage axis (see
+/// "pp_axis" in the manifest); one function where there is no such axis.
+extern const tessera_rt_step_fn tessera_program_steps[];
 
 /*===--- This rank --------------------------------------------------------===*/
 
@@ -438,17 +442,58 @@ int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
 /// flight is TESSERA_RT_INVALID.
 int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
 
+/*===--- Pipelines ------------------------------------------------------------===*/
+
+/// What a task computes of a stage: forward, gradient of its input, gradients
+/// of its parameters, both gradients.
+enum tessera_rt_task {
+  TESSERA_RT_TASK_F = 0,
+  TESSERA_RT_TASK_B = 1,
+  TESSERA_RT_TASK_W = 2,
+  TESSERA_RT_TASK_BW = 3
+};
+
+/// A task with one micro-batch. `bases` are offsets in the arena of the memory
+/// that it has for this micro-batch.
+typedef int32_t (*tessera_rt_task_fn)(tessera_rt_context *ctx,
+                                      const int64_t *bases);
+
+/// Entries of a list: their first number. The others follow it.
+enum tessera_rt_entry {
+  /// Function (an index of `tasks`), tessera_rt_task, chunk, micro-batch, n,
+  /// then n bases: calls the function.
+  TESSERA_RT_ENTRY_RUN = 0,
+  /// Slot, sequence_id, peer, tag, bytes, offset: starts a send, which lasts
+  /// until the wait for its slot.
+  TESSERA_RT_ENTRY_SEND = 1,
+  /// The same for a receive.
+  TESSERA_RT_ENTRY_RECV = 2,
+  /// Slot: completes what is in flight there.
+  TESSERA_RT_ENTRY_WAIT = 3,
+  /// Offset, bytes, forget: a watched block begins, or ends.
+  TESSERA_RT_ENTRY_BEGIN = 4,
+  TESSERA_RT_ENTRY_END = 5
+};
+
+/// Runs the entries of a list, `count` numbers in all, one after the other.
+/// Peers are group indices on `axes`, the stage axis.
+int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
+                            int64_t count, const tessera_rt_task_fn *tasks,
+                            const int64_t *axes, int32_t num_axes);
+
 /*===--- Manifest ---------------------------------------------------------===*/
 /*
  * The manifest is one JSON object:
  *
  * {
- *   "version": 1,                       // TESSERA_RT_ABI_VERSION
+ *   "version": 2,                       // TESSERA_RT_ABI_VERSION
  *   "program": "gpt2",                  // a name, for reports
  *   "hash": "9f86d081884c7d65",         // of the program; equal on all ranks
  *   "target": "host",                   // or "cuda"; default: host
  *   "ranks": 4,
  *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
+ *   "pp_axis": {"stride": 1, "size": 2}, // stage axis, of a pipeline: see
+ *                                       // below
  *   "arena_bytes": 1048576,             // of one rank
  *   "plan": ["line", ...],              // printed before the first step
  *   "memory": {"parameters": 4096},     // bytes at the peak of the step
@@ -460,7 +505,11 @@ int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
  *   "results":   [ value, ... ]
  * }
  *
- * The product of the mesh's sizes is `ranks`. A value is
+ * The product of the mesh's sizes is `ranks`. In a pipeline, ranks with other
+ * coordinates on "pp_axis" run other functions: "arena_bytes", "memory" and
+ * "communication" are those of the pp rank whose arena is the largest, and
+ * "offset" of a value is an array with an offset for each pp rank, -1 where it
+ * is not. A value is
  *
  * {
  *   "name": "blocks.0.attn.wq",         // unique; also NAME.npy

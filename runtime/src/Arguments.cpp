@@ -24,7 +24,7 @@ template <typename Body>
 static void forEachRun(tessera_rt_context *ctx, const Value &value,
                        Body &&body) {
   ShardRuns runs(value, ctx->rank);
-  uint8_t *block = ctx->arena() + value.offset;
+  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
   int64_t size = dtypeSize(value.dtype);
   ctx->pool->forEach(runs.size(), [&](int64_t index, int) {
     ShardRuns::Run run = runs[index];
@@ -120,7 +120,7 @@ static bool isZeros(const InputFolder &inputs, const Value &value) {
 /// Fills this rank's block of one argument that stays and is not all zeros.
 static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
                                 const InputFolder &inputs, const Value &value) {
-  memset(ctx->arena() + value.offset, 0, size_t(value.bytes));
+  memset(ctx->arena() + value.offsetOn(ctx->rank), 0, size_t(value.bytes));
   std::string file = inputs.fileOf(value);
   if (!file.empty())
     return loadFile(ctx, value, inputs, file);
@@ -148,7 +148,9 @@ Status tessera::rt::fillArguments(tessera_rt_context *ctx,
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
     const Value &value = manifest.arguments[i];
-    ArenaBlock block{value.offset, value.bytes};
+    if (!value.isOn(ctx->rank))
+      continue;
+    ArenaBlock block = value.blockOn(ctx->rank);
     Status status = TESSERA_RT_OK;
     if (isZeros(inputs, value)) {
       status = ctx->target->clear(block);
@@ -184,8 +186,11 @@ Status tessera::rt::fillTokens(tessera_rt_context *ctx,
                                const Manifest &manifest,
                                const InputFolder &inputs, const Batch &batch) {
   for (const Value *value : dataArguments(manifest, inputs)) {
+    if (!value->isOn(ctx->rank))
+      continue;
+    ArenaBlock block = value->blockOn(ctx->rank);
     // The program may have reused the block, padding included.
-    memset(ctx->arena() + value->offset, 0, size_t(value->bytes));
+    memset(ctx->arena() + block.offset, 0, size_t(block.bytes));
     int64_t length = value->shape.back(), size = dtypeSize(value->dtype);
     forEachRun(ctx, *value, [&](const ShardRuns::Run &run, uint8_t *out) {
       // A run may span rows.
@@ -197,8 +202,7 @@ Status tessera::rt::fillTokens(tessera_rt_context *ctx,
         i += count;
       }
     });
-    if (Status status =
-            ctx->target->send({value->offset, value->bytes}, /*kept=*/false))
+    if (Status status = ctx->target->send(block, /*kept=*/false))
       return status;
   }
   return TESSERA_RT_OK;

@@ -158,11 +158,20 @@ static std::string checkValue(const Value &value, const Manifest &manifest) {
     return format("expects %lld bytes, but got %lld",
                   (long long)(value.localElements() * size),
                   (long long)value.bytes);
-  if (value.offset < 0 || value.offset % size ||
-      value.offset > manifest.arenaBytes - value.bytes)
-    return format("expects an aligned offset within the arena, but got %lld",
-                  (long long)value.offset);
-  return std::string();
+  if (int64_t(value.offsets.size()) != manifest.stageAxis.size)
+    return format("expects an offset for each of %lld pp ranks, but got %zu",
+                  (long long)manifest.stageAxis.size, value.offsets.size());
+  bool isPipeline = manifest.stageAxis.size > 1, isThere = false;
+  for (int64_t offset : value.offsets) {
+    isThere |= offset >= 0;
+    if (offset == -1 && isPipeline)
+      continue;
+    if (offset < 0 || offset % size ||
+        offset > manifest.arenaBytes - value.bytes)
+      return format("expects an aligned offset within the arena, but got %lld",
+                    (long long)offset);
+  }
+  return isThere ? "" : "expects an offset on some pp rank, but got none";
 }
 
 static std::string readValue(const Json &json, bool isArgument,
@@ -187,7 +196,12 @@ static std::string readValue(const Json &json, bool isArgument,
   value.localShape = json.find("local_shape")
                          ? readIntegers(json, "local_shape")
                          : value.shape;
-  value.offset = json.getInteger("offset", -1);
+  value.stageAxis = manifest.stageAxis;
+  const Json *offset = json.find("offset");
+  if (offset && offset->kind == Json::Array)
+    value.offsets = readIntegers(json, "offset");
+  else
+    value.offsets = {json.getInteger("offset", -1)};
   value.bytes = json.getInteger("bytes", -1);
   value.vocab = json.getInteger("vocab", 0);
   if (isArgument) {
@@ -219,13 +233,24 @@ static std::string readValue(const Json &json, bool isArgument,
   return checkValue(value, manifest);
 }
 
+/// Whether a result is in the memory of an argument other than `donated`, on a
+/// pp rank whose arguments have these offsets, in order.
+static bool isInAnother(const Value &result, const Value &donated, size_t rank,
+                        const std::vector<int64_t> &offsets) {
+  int64_t offset = result.offsets[rank];
+  return offset != donated.offsets[rank] && result.bytes > 0 &&
+         std::binary_search(offsets.begin(), offsets.end(), offset);
+}
+
 /// Checks that each donated argument has a result like it, which is no other's.
 static std::string checkDonations(const Manifest &manifest) {
   std::vector<bool> taken(manifest.results.size());
-  std::vector<int64_t> offsets;
-  for (const Value &value : manifest.arguments)
-    offsets.push_back(value.offset);
-  std::sort(offsets.begin(), offsets.end());
+  std::vector<std::vector<int64_t>> offsets(size_t(manifest.stageAxis.size));
+  for (size_t rank = 0; rank < offsets.size(); ++rank) {
+    for (const Value &value : manifest.arguments)
+      offsets[rank].push_back(value.offsets[rank]);
+    std::sort(offsets[rank].begin(), offsets[rank].end());
+  }
   for (const Value &value : manifest.arguments) {
     if (value.donate == -1)
       continue;
@@ -243,14 +268,17 @@ static std::string checkDonations(const Manifest &manifest) {
         value.sharding != result.sharding)
       return where + "expects the type and sharding of the result '" +
              result.name + "', which takes its place, but got another";
-    // It is copied while other arguments are.
-    if (result.offset != value.offset &&
-        std::binary_search(offsets.begin(), offsets.end(), result.offset) &&
-        result.bytes > 0)
-      return where +
-             "expects a result in its own memory or in that of no "
-             "argument, but got '" +
-             result.name + "' in another argument's";
+    for (size_t rank = 0; rank < offsets.size(); ++rank) {
+      if ((result.offsets[rank] < 0) != (value.offsets[rank] < 0))
+        return where + "expects the result '" + result.name +
+               "' on the same pp ranks, but got it on others";
+      // It is copied while other arguments are.
+      if (isInAnother(result, value, rank, offsets[rank]))
+        return where +
+               "expects a result in its own memory or in that of no "
+               "argument, but got '" +
+               result.name + "' in another argument's";
+    }
   }
   return std::string();
 }
@@ -298,6 +326,17 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
     return false;
   }
   manifest.ranks = int(ranks);
+  if (const Json *axis = json.find("pp_axis")) {
+    manifest.stageAxis = {axis->getInteger("stride", 0),
+                          axis->getInteger("size", 0)};
+    if (!dividesRanks(manifest.stageAxis, ranks)) {
+      error = format("expects a pp_axis that divides %lld ranks, but got "
+                     "stride %lld and size %lld",
+                     (long long)ranks, (long long)manifest.stageAxis.stride,
+                     (long long)manifest.stageAxis.size);
+      return false;
+    }
+  }
   for (const Json &line : json.getArray("plan"))
     manifest.plan.push_back(line.string);
   if (const Json *memory = json.find("memory"))
@@ -397,6 +436,8 @@ std::vector<int> tessera::rt::blockOwners(const Value &value, int ranks) {
   std::vector<std::vector<int64_t>> seen;
   std::vector<int> owners;
   for (int rank = 0; rank < ranks; ++rank) {
+    if (!value.isOn(rank))
+      continue;
     std::vector<int64_t> block;
     for (const std::vector<StridedAxis> &axes : value.sharding)
       block.push_back(getBlockIndex(axes.data(), axes.size(), rank));

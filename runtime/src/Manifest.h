@@ -14,6 +14,7 @@
 #define TESSERA_RT_SRC_MANIFEST_H
 
 #include "Operation.h"
+#include "Target.h"
 
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@ struct Value {
   /// which it is the number by dimension; empty: one tile.
   std::vector<int64_t> logicalShape, tiles;
   std::vector<std::vector<StridedAxis>> sharding;
-  int64_t offset = 0, bytes = 0;
+  /// In the arena of each pp rank, -1 where it is not.
+  std::vector<int64_t> offsets{0};
+  int64_t bytes = 0;
   /// Tokens and labels: ids are below it; 0: not known.
   int64_t vocab = 0;
   Initialiser init;
@@ -50,6 +53,14 @@ struct Value {
 
   int64_t elements() const;
   int64_t localElements() const;
+  /// Whether a rank has a block of it, and where.
+  bool isOn(int rank) const { return offsetOn(rank) >= 0; }
+  int64_t offsetOn(int rank) const {
+    return offsets[size_t(getBlockIndex(&stageAxis, 1, rank))];
+  }
+  ArenaBlock blockOn(int rank) const { return {offsetOn(rank), bytes}; }
+  /// That of the manifest.
+  StridedAxis stageAxis;
 };
 
 struct Manifest {
@@ -57,8 +68,11 @@ struct Manifest {
   /// What the program was compiled for: "host", "cuda".
   std::string target = "host";
   int ranks = 0;
+  /// Of the pp rank that has the largest.
   int64_t arenaBytes = 0;
   std::vector<MeshAxis> mesh;
+  /// Of a pipeline; of size 1 otherwise.
+  StridedAxis stageAxis;
   std::vector<std::string> plan;
   /// Bytes at the peak of a step, by what they hold.
   std::vector<std::pair<std::string, int64_t>> memory;
@@ -115,6 +129,7 @@ private:
 };
 
 /// The ranks that hold distinct blocks of `value`, each the lowest that has it.
+/// None where no rank does.
 std::vector<int> blockOwners(const Value &value, int ranks);
 
 } // namespace tessera::rt

@@ -87,8 +87,9 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
     return status;
   if (Status status = saver.prepare())
     return status;
+  int64_t stage = getBlockIndex(&manifest.stageAxis, 1, ctx->rank);
   if (Status status =
-          ctx->target->open(manifest, options, tessera_program_step))
+          ctx->target->open(manifest, options, tessera_program_steps[stage]))
     return status;
   double begin = monotonicSeconds();
   if (Status status = fillArguments(ctx, manifest, options, data.inputs))

@@ -26,7 +26,7 @@ static std::vector<uint8_t> assemble(tessera_rt_context *ctx,
   std::vector<uint8_t> whole(size_t(value.elements() * size));
   for (int owner : blockOwners(value, ctx->ranks)) {
     ShardRuns runs(value, owner);
-    const uint8_t *block = ctx->memory.arena(owner) + value.offset;
+    const uint8_t *block = ctx->memory.arena(owner) + value.offsetOn(owner);
     for (int64_t i = 0; i < runs.size(); ++i) {
       ShardRuns::Run run = runs[i];
       memcpy(whole.data() + run.global * size, block + run.local * size,
@@ -40,7 +40,8 @@ Status tessera::rt::fetchValues(tessera_rt_context *ctx,
                                 const std::vector<const Value *> &values) {
   std::vector<ArenaBlock> blocks;
   for (const Value *value : values)
-    blocks.push_back({value->offset, value->bytes});
+    if (value->isOn(ctx->rank))
+      blocks.push_back(value->blockOn(ctx->rank));
   if (Status status = ctx->target->fetch(blocks))
     return status;
   return barrier(ctx, BarrierOutputs);
@@ -94,7 +95,8 @@ double tessera::rt::readScalar(tessera_rt_context *ctx, const Value *value) {
   if (!value)
     return std::nan("");
   int owner = blockOwners(*value, ctx->ranks).front();
-  return readElement(value->dtype, ctx->memory.arena(owner) + value->offset, 0);
+  return readElement(value->dtype,
+                     ctx->memory.arena(owner) + value->offsetOn(owner), 0);
 }
 
 Status tessera::rt::compareResults(tessera_rt_context *ctx,

@@ -30,11 +30,12 @@ StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
     : ctx(ctx), manifest(manifest), options(options), data(data), saver(saver),
       log(ctx, manifest, options) {
   for (const Value &value : manifest.arguments)
-    if (value.donate >= 0)
-      changed.push_back({value.offset, value.bytes});
+    if (value.donate >= 0 && value.isOn(ctx->rank))
+      changed.push_back(value.blockOn(ctx->rank));
   for (const char *name : {"loss", "grad_norm", "lr", "num_labels", "skipped"})
-    if (const Value *value = manifest.findScalar(name))
-      scalars.push_back({value->offset, value->bytes});
+    if (const Value *value = manifest.findScalar(name);
+        value && value->isOn(ctx->rank))
+      scalars.push_back(value->blockOn(ctx->rank));
 }
 
 int StepLoop::stopSignal() const {
@@ -43,13 +44,13 @@ int StepLoop::stopSignal() const {
 
 Status StepLoop::returnResults() {
   for (const Value &value : manifest.arguments) {
-    if (value.donate < 0)
+    if (value.donate < 0 || !value.isOn(ctx->rank))
       continue;
     const Value &result = manifest.results[size_t(value.donate)];
-    if (result.offset == value.offset)
+    int64_t to = value.offsetOn(ctx->rank), from = result.offsetOn(ctx->rank);
+    if (from == to)
       continue;
-    if (Status status =
-            ctx->target->move(value.offset, result.offset, value.bytes))
+    if (Status status = ctx->target->move(to, from, value.bytes))
       return status;
   }
   return TESSERA_RT_OK;

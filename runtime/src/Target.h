@@ -38,7 +38,7 @@ struct AttentionCall {
   int64_t qOffset, kOffset;
 };
 
-/// tessera_program_step, or what stands for it.
+/// The step function of this rank, or what stands for it.
 using ProgramStep = int32_t (*)(tessera_rt_context *ctx);
 
 /// Whether sizes and leading dimensions fit each other.

@@ -78,3 +78,42 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 256 : i64} {
 func.func @step() attributes {rt.step, rt.arena_bytes = 64 : i64} {
   return
 }
+
+// -----
+
+// A task counts an offset of a segment from the address that it is given; the
+// step's table, and that of the tasks that a list calls.
+// CHECK: llvm.mlir.global external constant @tessera_program_steps() {addr_space = 0 : i32, alignment = 8 : i64} : !llvm.array<2 x ptr> {
+// CHECK: llvm.mlir.addressof @tessera_program_step_0
+// CHECK: llvm.mlir.addressof @tessera_program_step_1
+// CHECK: llvm.mlir.global internal constant @tasks_0(){{.*}} : !llvm.array<1 x ptr> {
+// CHECK-NEXT: llvm.mlir.undef
+// CHECK-NEXT: llvm.mlir.addressof @train_F0
+// CHECK: llvm.mlir.global internal constant @descriptor_{{[0-9]+}}(dense<[0, 0, 0, 0, 0, 2, 64, 128]> : tensor<8xi64>)
+// CHECK: llvm.func internal @train_F0(%{{.*}}: !llvm.ptr, %[[GIVEN:.*]]: !llvm.ptr) -> i32
+// CHECK: %[[AT0:.*]] = llvm.getelementptr %[[GIVEN]][0]
+// CHECK: %[[BASE0:.*]] = llvm.load %[[AT0]] : !llvm.ptr -> i64
+// CHECK: %[[AT1:.*]] = llvm.getelementptr %[[GIVEN]][1]
+// CHECK: %[[BASE1:.*]] = llvm.load %[[AT1]] : !llvm.ptr -> i64
+// An offset in front of the segments is one of the arena.
+// CHECK: %[[SOURCE:.*]] = llvm.mlir.constant(64 : i64)
+// CHECK: %[[IN1:.*]] = llvm.mlir.constant(8 : i64)
+// CHECK: %[[TARGET:.*]] = llvm.add %[[BASE1]], %[[IN1]]
+// CHECK: llvm.call @tessera_rt_copy(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SOURCE]], %{{.*}}, %{{.*}}, %[[TARGET]],
+// CHECK: %[[IN0:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK: %[[FILLED:.*]] = llvm.add %[[BASE0]], %[[IN0]]
+// CHECK: llvm.call @tessera_rt_fill(%{{.*}}, %{{.*}}, %[[FILLED]],
+// CHECK-LABEL: llvm.func @tessera_program_step_0(%{{.*}}: !llvm.ptr) -> i32
+// CHECK: llvm.call @tessera_rt_run_list
+func.func @train_F0() attributes {rt.step, rt.segments = array<i64: 4096, 4160>} {
+  rt.call_copy 4 [8] from 64 [1] to 4168 [1]
+  rt.call_fill 4 count 8 bits 0 to 4096
+  return
+}
+func.func @step_0() attributes {rt.step, rt.arena_bytes = 4096 : i64} {
+  rt.run_list tasks [@train_F0] axis [1, 2] entries [0, 0, 0, 0, 0, 2, 64, 128]
+  return
+}
+func.func @step_1() attributes {rt.step, rt.arena_bytes = 4096 : i64} {
+  return
+}

@@ -82,7 +82,7 @@ std::vector<std::string> stateExamples() {
 }
 
 const char *const manifestExample =
-    "{\"version\":1,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
+    "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
     "\"arena_bytes\":512,\"plan\":[\"x\"],\"memory\":{\"a\":1},"
     "\"mesh\":[{\"name\":\"dp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],"
     "\"arguments\":["
@@ -99,6 +99,21 @@ const char *const manifestExample =
     "\"sharding\":[[{\"stride\":2,\"size\":2}],[{\"stride\":1,\"size\":2}]]},"
     "{\"name\":\"loss\",\"dtype\":\"f32\",\"shape\":[],\"offset\":192,"
     "\"bytes\":4}]}";
+
+const char *const pipelineExample =
+    "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
+    "\"arena_bytes\":512,\"pp_axis\":{\"stride\":2,\"size\":2},"
+    "\"mesh\":[{\"name\":\"pp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],"
+    "\"arguments\":["
+    "{\"name\":\"w\",\"role\":\"param\",\"dtype\":\"f32\",\"shape\":[6],"
+    "\"local_shape\":[3],\"offset\":[-1,64],\"bytes\":12,"
+    "\"sharding\":[[{\"stride\":1,\"size\":2}]],"
+    "\"init\":{\"kind\":\"ones\"},\"donate\":0}],"
+    "\"results\":[{\"name\":\"w\",\"dtype\":\"f32\",\"shape\":[6],"
+    "\"local_shape\":[3],\"offset\":[-1,128],\"bytes\":12,"
+    "\"sharding\":[[{\"stride\":1,\"size\":2}]]},"
+    "{\"name\":\"loss\",\"dtype\":\"f32\",\"shape\":[],"
+    "\"offset\":[0,192],\"bytes\":4}]}";
 
 //===----------------------------------------------------------------------===//
 // Readers
@@ -168,10 +183,13 @@ bool readFolder(const std::string &input) {
 /// Looks at blocks of a value as a run does.
 void useValue(const Value &value, const Manifest &manifest) {
   int64_t size = dtypeSize(value.dtype);
-  require(value.bytes >= 0 && value.offset >= 0 &&
-              value.offset + value.bytes <= manifest.arenaBytes,
-          "a block outside the arena");
+  require(value.bytes >= 0, "a block of less than nothing");
+  require(!blockOwners(value, manifest.ranks).empty(), "a value on no rank");
   for (int rank : {0, manifest.ranks - 1}) {
+    if (!value.isOn(rank))
+      continue;
+    require(value.offsetOn(rank) + value.bytes <= manifest.arenaBytes,
+            "a block outside the arena");
     ShardRuns runs(value, rank);
     for (int64_t i = 0; i < std::min<int64_t>(runs.size(), 100); ++i) {
       ShardRuns::Run run = runs[i];
@@ -317,7 +335,9 @@ std::vector<Subject> tessera::fuzz::getSubjects() {
           {"state", readState, stateExamples},
           {"folder", readFolder, stateExamples},
           {"manifest", readManifest,
-           [] { return std::vector<std::string>{manifestExample}; }},
+           [] {
+             return std::vector<std::string>{manifestExample, pipelineExample};
+           }},
           {"tokens", readTokens, tokenExamples},
           {"options", readOptions, optionExamples},
           {"environment", readVariables, variableExamples},

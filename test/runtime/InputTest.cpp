@@ -109,7 +109,7 @@ TEST(json, has_no_infinity_and_no_nan) {
 }
 
 TEST(manifest, mistakes_are_named) {
-  std::string head = "{\"version\":1,\"ranks\":2,\"arena_bytes\":64,"
+  std::string head = "{\"version\":2,\"ranks\":2,\"arena_bytes\":64,"
                      "\"mesh\":[{\"name\":\"x\",\"size\":2}]";
   auto argument = [&](const std::string &text) {
     return manifestError(head + ",\"arguments\":[{\"name\":\"a\"," + text +
@@ -119,8 +119,8 @@ TEST(manifest, mistakes_are_named) {
                      "\"local_shape\":[2],\"offset\":0,\"bytes\":8,"
                      "\"sharding\":[[{\"stride\":1,\"size\":2}]]";
   EXPECT_EQ(argument(good), "");
-  EXPECT_TRUE(has(manifestError("{\"version\":2}"), "expects version 1"));
-  EXPECT_TRUE(has(manifestError("{\"version\":1,\"ranks\":3,\"arena_bytes\":1,"
+  EXPECT_TRUE(has(manifestError("{\"version\":1}"), "expects version 2"));
+  EXPECT_TRUE(has(manifestError("{\"version\":2,\"ranks\":3,\"arena_bytes\":1,"
                                 "\"mesh\":[]}"),
                   "3 ranks, a mesh of 1"));
   EXPECT_TRUE(has(argument("\"role\":\"weight\""), "but got 'weight'"));
@@ -141,7 +141,7 @@ TEST(manifest, mistakes_are_named) {
                   "divide the ranks"));
   EXPECT_TRUE(has(with("[2]", "[4611686018427387904]"), "fewer elements"));
   EXPECT_TRUE(has(with("[2]", "[288230376151711744]"), "in 2 shards"));
-  EXPECT_TRUE(has(manifestError("{\"version\":1,\"ranks\":2,"
+  EXPECT_TRUE(has(manifestError("{\"version\":2,\"ranks\":2,"
                                 "\"arena_bytes\":1,\"mesh\":["
                                 "{\"name\":\"x\",\"size\":4294967296},"
                                 "{\"name\":\"y\",\"size\":8589934592}]}"),
@@ -153,6 +153,46 @@ TEST(manifest, mistakes_are_named) {
   for (const char *tiles : {"[1]", "[1,3]", "[1,0]", "[1,1]", "[3,1]"})
     EXPECT_TRUE(has(argument(tiled + tiles), "expects tiles that divide"))
         << tiles;
+}
+
+TEST(manifest, values_of_some_pp_ranks) {
+  std::string head =
+      "{\"version\":2,\"ranks\":4,\"arena_bytes\":256,"
+      "\"mesh\":[{\"name\":\"pp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],";
+  auto value = [](const std::string &name, const std::string &offset) {
+    return "{\"name\":\"" + name +
+           "\",\"role\":\"state\",\"dtype\":\"f32\","
+           "\"shape\":[4],\"bytes\":16,\"offset\":" +
+           offset + ",\"init\":{\"kind\":\"zeros\"}";
+  };
+  std::string axis = "\"pp_axis\":{\"stride\":2,\"size\":2},";
+  auto read = [&](const std::string &axis, const std::string &argument,
+                  const std::string &result) {
+    return head + axis + "\"arguments\":[" + argument +
+           ",\"donate\":0}],\"results\":[" + result + "}]}";
+  };
+  Manifest manifest;
+  std::string error;
+  ASSERT_TRUE(parseManifest(
+      read(axis, value("w", "[-1,64]"), value("r", "[-1,128]")).c_str(),
+      manifest, error))
+      << error;
+  const Value &w = manifest.arguments[0];
+  EXPECT_FALSE(w.isOn(1));
+  EXPECT_EQ(w.offsetOn(2), 64);
+  EXPECT_EQ(blockOwners(w, 4), std::vector<int>{2});
+  auto mistake = [&](const std::string &axis, const std::string &argument,
+                     const std::string &result) {
+    return manifestError(read(axis, value("w", argument), value("r", result)));
+  };
+  EXPECT_TRUE(has(mistake(axis, "[64]", "[64,64]"), "each of 2 pp ranks"));
+  EXPECT_TRUE(has(mistake(axis, "[-1,-1]", "[64,64]"), "on some pp rank"));
+  EXPECT_TRUE(has(mistake(axis, "[-2,64]", "[64,64]"), "within the arena"));
+  EXPECT_TRUE(has(mistake(axis, "[-1,64]", "[64,64]"), "same pp ranks"));
+  EXPECT_TRUE(has(mistake("", "-1", "64"), "within the arena"));
+  EXPECT_TRUE(has(
+      mistake("\"pp_axis\":{\"stride\":1,\"size\":3},", "[0,0,0]", "[0,0,0]"),
+      "expects a pp_axis that divides 4 ranks"));
 }
 
 TEST(npy, round_trip) {

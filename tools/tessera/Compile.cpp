@@ -144,8 +144,20 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// The peak memory of a rank by category, in MB (10^6 bytes).
+/// The peak memory of a rank by category, in MB (10^6 bytes); in a pipeline of
+/// one rank of each pp rank.
 void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
+  struct Row {
+    StringRef name;
+    llvm::SmallVector<int64_t> bytes;
+  };
+  std::vector<Row> rows;
+  size_t columns = 0;
+  auto add = [&](size_t row, StringRef name, mlir::Attribute bytes) {
+    if (rows.size() <= row)
+      rows.push_back({name, {}});
+    rows[row].bytes.push_back(mlir::cast<mlir::IntegerAttr>(bytes).getInt());
+  };
   for (auto func : module.getOps<mlir::func::FuncOp>()) {
     auto memory =
         func->getAttrOfType<mlir::DictionaryAttr>(rt::RTDialect::kMemoryAttr);
@@ -153,14 +165,25 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
         func->getAttrOfType<mlir::IntegerAttr>(rt::RTDialect::kArenaBytesAttr);
     if (!memory || !total)
       continue;
-    os << "memory of a rank at its peak:\n";
-    auto row = [&](StringRef name, int64_t bytes) {
-      os << llvm::formatv("  {0,-16} {1,8:f2} MB\n", name, bytes / 1e6);
-    };
-    for (mlir::NamedAttribute entry : memory)
-      row(entry.getName(),
-          mlir::cast<mlir::IntegerAttr>(entry.getValue()).getInt());
-    row("arena", total.getInt());
+    ++columns;
+    for (auto [i, entry] : llvm::enumerate(memory))
+      add(i, entry.getName(), entry.getValue());
+    add(memory.size(), "arena", total);
+  }
+  if (rows.empty())
+    return;
+  os << "memory of a rank at its peak" << (columns > 1 ? ", MB:\n" : ":\n");
+  if (columns > 1) {
+    os << llvm::formatv("  {0,-16}", "pp rank");
+    for (size_t rank = 0; rank < columns; ++rank)
+      os << llvm::formatv(" {0,8}", rank);
+    os << "\n";
+  }
+  for (const Row &row : rows) {
+    os << llvm::formatv("  {0,-16}", row.name);
+    for (int64_t bytes : row.bytes)
+      os << llvm::formatv(" {0,8:f2}", bytes / 1e6);
+    os << (columns > 1 ? "\n" : " MB\n");
   }
 }
 

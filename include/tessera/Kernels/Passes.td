@@ -35,6 +35,65 @@ def ExpandAccumulatePass
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ExpandPipelinePass : Pass<"dist-expand-pipeline", "::mlir::ModuleOp"> {
+  let summary = "tasks of a pipeline become functions";
+  let description = [{
+    On a local program. Each task of a `dist.pipeline` becomes a private
+    function marked `rt.task`, whose arguments say where they are (`rt.place`)
+    and whose results are donated arguments; an `rt.pipeline` takes the place of
+    the pipeline. What a task adds to a result is added in the function. Slices
+    of batch operands and of stacked results are padded to multiples of 64
+    bytes.
+
+    ```mlir
+    %s = dist.pipeline ... : (tensor<2x16xi32>) -> tensor<f32> {
+      dist.task F 0 (%t = batch 0 : tensor<16xi32>) {
+        ... // %l, from %t and %w
+        dist.task_yield add [0](%l : tensor<f32>)
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    func.func private @step_F0(%t: tensor<16xi32> {rt.place = #rt.place<batch 0>},
+        %w: tensor<64x64xf32> {rt.place = #rt.place<captured 0>},
+        %s: tensor<f32> {rt.place = #rt.place<sum 0>, dist.donate = 0 : i64})
+        -> tensor<f32> attributes {rt.task = #rt.task<0 0>} {
+      ... // %l
+      %r = arith.addf %s, %l : tensor<f32>
+      return %r : tensor<f32>
+    }
+    %s = rt.pipeline ... tasks [@step_F0] batch(%tokens) captured(%w) init(%zero)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::tensor::TensorDialect", "::tessera::rt::RTDialect"];
+}
+
+def ExpandExchangePass : Pass<"dist-expand-exchange", "::mlir::ModuleOp"> {
+  let summary = "exchanges among all pp ranks become all-gathers";
+  let description = [{
+    On a local program. Each pp rank lays its operands of one element type side
+    by side, and all gather these rows over the stage axis. Exchanges of which
+    padding would be the larger part, and those of some pp ranks, stay.
+
+    ```mlir
+    %n:2 = dist.exchange (%mine) from [0, 1] among [0, 1]
+        : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    ```
+    becomes
+    ```mlir
+    %row = tensor.expand_shape %mine [] output_shape [1]
+        : tensor<f32> into tensor<1xf32>
+    %all = dist.all_gather %row dim 0 over <{"pp"}> on @mesh
+        : tensor<1xf32> -> tensor<2xf32>
+    ... // slices of %all
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::tensor::TensorDialect", "::tessera::rt::RTDialect"];
+}
+
 def LowerControlFlowPass
     : Pass<"rt-lower-control-flow", "::mlir::func::FuncOp"> {
   let summary = "branches become selections, loops carry tensors";

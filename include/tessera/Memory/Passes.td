@@ -43,4 +43,25 @@ def PlanArenaPass : Pass<"rt-plan-arena", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def PlanPipelinePass : Pass<"rt-plan-pipeline", "::mlir::ModuleOp"> {
+  let summary = "plans the arenas of pipelines and of their tasks";
+  let description = [{
+    For step functions with an `rt.pipeline`, and for the functions that it
+    calls. A step's arena also holds scratch, frames and boundaries of all
+    micro-batches, each for as long as the list needs it. A task gets
+    `rt.segments`: an offset before the first is one of the arena, one from the
+    begin of a segment on is counted from the address that a call gives for the
+    segment. The pipeline gets `rt.entries`, its list as `tessera_rt_run_list`
+    runs it.
+
+    Options are those of `rt-plan-arena`.
+  }];
+  let options = [
+    Option<"reuse", "reuse", "bool", "true",
+           "let tensors that do not live at one time share memory">,
+    Option<"check", "check", "bool", "false",
+           "watch the bytes after each block, forget what a block held">];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 #endif // TESSERA_MEMORY_PASSES_TD

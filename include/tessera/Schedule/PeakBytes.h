@@ -19,20 +19,52 @@
 
 namespace tessera::schedule {
 
+/// What is held of a chunk and a micro-batch, from one position of a rank's
+/// list to another, both included.
+struct HeldBlock {
+  enum Kind {
+    /// Frames, from the begin of the task that fills them to the end of the
+    /// last one that reads them: F for B and nothing after it; F for W; B for W
+    /// (of BW, both are one).
+    ForwardToInputGrad,
+    ForwardToWeightGrad,
+    InputGradToWeightGrad,
+    /// Boundaries that the chunk reads: of the forward, of the backward.
+    Activation,
+    Gradient,
+    /// Boundaries that it sends to other ranks.
+    SentActivation,
+    SentGradient
+  };
+  Kind kind;
+  int chunk, microBatch;
+  size_t begin, end;
+};
+
+/// The last task of a chunk that reads its boundaries where they are: Forward,
+/// InputGrad or WeightGrad.
+struct BoundaryReaders {
+  ActionKind activation = ActionKind::Forward;
+  ActionKind gradient = ActionKind::InputGrad;
+};
+
+/// What a rank holds, in an order that depends on the list alone. A boundary
+/// takes memory where it is made until it has arrived, which its rank knows at
+/// the second send after it on the communicator (two buffers) or at the end of
+/// the list; where it is read, from the posting of its receive to its last
+/// reader; within a rank, from the task that makes it to the last reader.
+/// `readers` is by chunk. Expects a schedule that verify() accepts.
+std::vector<HeldBlock> findHeld(const ScheduleProblem &problem,
+                                const Schedule &schedule, int rank,
+                                llvm::ArrayRef<BoundaryReaders> readers);
+
 /// Bytes of a stage with one micro-batch.
 struct StageBytes {
-  /// Frames: what a task keeps for a later one, from its own begin to the other
-  /// one's end. F for B and nothing after it; F for W; B for W (of BW, both are
-  /// one).
+  /// Frames, and boundaries that the stage reads; see HeldBlock.
   int64_t forwardToInputGrad = 0, forwardToWeightGrad = 0,
           inputGradToWeightGrad = 0;
-  /// Boundaries that the stage reads: from the stage before, and the gradient
-  /// from the stage after.
   int64_t activation = 0, gradient = 0;
-  /// The last task that reads them where they are: Forward, InputGrad or
-  /// WeightGrad.
-  ActionKind activationUntil = ActionKind::Forward;
-  ActionKind gradientUntil = ActionKind::InputGrad;
+  BoundaryReaders until;
   /// Scratch of each task; `overlapped` of this stage's forward beside the
   /// backward of any other.
   int64_t forward = 0, inputGrad = 0, weightGrad = 0, backward = 0,
@@ -47,14 +79,10 @@ struct PipelineBytes {
   std::vector<StageBytes> stages;
 };
 
-/// For each rank, `fixed` and the most that frames, boundaries and scratch take
-/// together at one position of its list. A boundary takes memory where it is
-/// made until it has arrived, which its rank knows at the second send after it
-/// on the communicator (two buffers) or at the end of the list; where it is
-/// read, from the posting of its receive to its last reader; within a rank,
-/// from the task that makes it to the last reader. Expects a schedule that
-/// verify() accepts; without sends and receives, boundaries between ranks take
-/// memory only during the tasks that read them.
+/// For each rank, `fixed` and the most that what it holds and scratch take
+/// together at one position of its list. Expects a schedule that verify()
+/// accepts; without sends and receives, boundaries between ranks take memory
+/// only during the tasks that read them.
 std::vector<int64_t> peakBytes(const ScheduleProblem &problem,
                                const Schedule &schedule,
                                const PipelineBytes &sizes);

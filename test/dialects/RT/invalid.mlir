@@ -411,3 +411,84 @@ func.func @no_flag(%x: tensor<4xf32>, %i: index) -> tensor<4xf32> {
   } {rt.while}
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// rt.pipeline
+func.func @C1_no_task(%t: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C1) expects functions marked rt.task but got @C1_no_task}}
+  rt.pipeline paths [[0]] micro_batches 2 list "F0.0 F0.1" tasks [@C1_no_task]
+      batch(%t) captured() init() : (tensor<2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func private @task(%t: tensor<16xf32>) attributes {rt.task = #rt.task<0 0>} {
+  return
+}
+func.func @C1_no_place(%t: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C1) expects an rt.place for each argument of @task but got none for 0}}
+  rt.pipeline paths [[0]] micro_batches 2 list "F0.0 F0.1" tasks [@task]
+      batch(%t) captured() init() : (tensor<2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func private @task(%t: tensor<16xf32> {rt.place = #rt.place<batch 1>}) attributes {rt.task = #rt.task<0 0>} {
+  return
+}
+func.func @C1_place(%t: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C1) expects an rt.place below 1 for argument 0 of @task but got #rt.place<batch 1>}}
+  rt.pipeline paths [[0]] micro_batches 2 list "F0.0 F0.1" tasks [@task]
+      batch(%t) captured() init() : (tensor<2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @C2_init(%t: tensor<16xf32>) {
+  // expected-error @+1 {{(C2) expects an init for each result, of its type, but got 'tensor<16xf32>' and 'tensor<8xf32>'}}
+  %0 = rt.pipeline paths [[0]] micro_batches 2 list "F0.0 F0.1" tasks []
+      batch() captured() init(%t) : (tensor<16xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// rt.run_list
+func.func @C1_function() {
+  // expected-error @+1 {{(C1) expects functions but got @none}}
+  rt.run_list tasks [@none] axis [1, 2] entries []
+  return
+}
+
+// -----
+
+func.func @C2_axis() {
+  // expected-error @+1 {{(C2) expects a stride and a size but got array<i64: 1>}}
+  rt.run_list tasks [] axis [1] entries []
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.task: expects a kind of 0 to 3 and a chunk but got #rt.task<4 0>}}
+func.func private @kind() attributes {rt.task = #rt.task<4 0>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.place: expects a place with an index of at least 0 but got #rt.place<batch -1>}}
+func.func private @place(%t: tensor<16xf32> {rt.place = #rt.place<batch -1>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.segments: expects integers but got 4}}
+func.func private @segments() attributes {rt.segments = 4 : i64} {
+  return
+}

@@ -138,3 +138,31 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.wait slot 0
   return
 }
+
+// A pipeline whose tasks are functions, and its list as calls.
+// CHECK-LABEL: func.func private @pipeline_F0
+// CHECK-SAME: rt.place = #rt.place<batch 0>
+// CHECK-SAME: rt.place = #rt.place<captured 0>
+// CHECK-SAME: rt.place = #rt.place<sum 0>
+// CHECK-SAME: rt.task = #rt.task<0 0>
+func.func private @pipeline_F0(%t: tensor<16xf32> {rt.place = #rt.place<batch 0>},
+    %w: tensor<4xf32> {rt.place = #rt.place<captured 0>},
+    %s: tensor<16xf32> {rt.place = #rt.place<sum 0>, dist.donate = 0 : i64})
+    -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {
+  return %t : tensor<16xf32>
+}
+func.func @pipeline(%t: tensor<2x16xf32>, %w: tensor<4xf32>, %z: tensor<16xf32>) -> tensor<16xf32> {
+  // CHECK: rt.pipeline paths {{\[\[}}0]] micro_batches 2 list "F0.0 F0.1" tasks [@pipeline_F0] batch(%{{.*}}) captured(%{{.*}}) init(%{{.*}}) : (tensor<2x16xf32>, tensor<4xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %s = rt.pipeline paths [[0]] micro_batches 2 list "F0.0 F0.1" tasks [@pipeline_F0]
+      batch(%t) captured(%w) init(%z)
+      : (tensor<2x16xf32>, tensor<4xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %s : tensor<16xf32>
+}
+func.func private @list_F0() attributes {rt.step, rt.segments = array<i64: 0>} {
+  return
+}
+func.func @list() {
+  // CHECK: rt.run_list tasks [@list_F0] axis [1, 2] entries [0, 0, 0, 0, 0, 0]
+  rt.run_list tasks [@list_F0] axis [1, 2] entries [0, 0, 0, 0, 0, 0]
+  return
+}

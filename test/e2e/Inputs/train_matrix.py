@@ -1,6 +1,7 @@
 """Trains under meshes and strategies and compares each with one rank.
 
-    train_matrix.py [--adamw] CONFIG.json TEXT FOLDER [MESH:STRATEGY:MICRO_BATCHES ...]
+    train_matrix.py [--adamw] [--layers N] CONFIG.json TEXT FOLDER
+        [MESH:STRATEGY:MICRO_BATCHES[:SCHEDULE[:VPP]] ...]
 
 Without cases, all of ALL. With --adamw each case is compiled once, and what is said
 of SGD holds of AdamW, whose first moment after one step is a tenth of the gradient.
@@ -15,6 +16,7 @@ Prints a line a case, and exits with 1 where one does not hold. One step of SGD 
 momentum leaves the gradient in its state, as clipping is off.
 """
 
+import argparse
 import array
 import itertools
 import json
@@ -157,14 +159,23 @@ def repeats(case, text):
 
 
 def main():
-    arguments = sys.argv[1:]
-    masked = "adamw" if arguments[0] == "--adamw" else "sgd"
-    config, text, folder, *cases = arguments[masked == "adamw":]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--adamw", action="store_true")
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("config")
+    parser.add_argument("text")
+    parser.add_argument("folder")
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    masked = "adamw" if arguments.adamw else "sgd"
+    config, text, folder, cases = (arguments.config, arguments.text, arguments.folder,
+                                   arguments.cases)
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     graph = folder / "g.mlir"
+    layers = ["--layers", arguments.layers] if arguments.layers else []
     run("tessera", "model", config, "--batch", BATCH, "--seq", SEQ, "--train", "--quiet",
-        "-o", graph)
+        *layers, "-o", graph)
     one = Trained(graph, text, folder / "one", [], 1, masked)
     for name in ("text", "masked"):
         losses = one.losses[name]
@@ -175,10 +186,12 @@ def main():
           "have gradients, those of the others are truly zero")
     right, cases = 0, cases or ALL
     for number, case in enumerate(cases):
-        mesh, strategy, micro = case.split(":")
+        mesh, strategy, micro, *pipeline = case.split(":")
+        schedule = [word for pair in zip(("--schedule", "--vpp"), pipeline) for word in pair]
         try:
             ours = Trained(graph, text, folder / f"case{number}",
-                           ["--mesh", mesh, "--strategy", strategy], int(micro), masked)
+                           ["--mesh", mesh, "--strategy", strategy, *schedule], int(micro),
+                           masked)
         except RuntimeError as error:
             print(f"FAIL {case}: {error}", flush=True)
             continue

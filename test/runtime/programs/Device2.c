@@ -38,7 +38,7 @@
 
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 1, \"program\": \"device2\", \"hash\": \"00\","
+    "{\"version\": 2, \"program\": \"device2\", \"hash\": \"00\","
     "\"target\": \"cuda\", \"ranks\": 2,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 2048,"
     "\"plan\": [\"mesh dp=2\"],"
@@ -97,7 +97,7 @@ static int32_t launch(tessera_rt_context *ctx, int32_t kernel, int64_t grid,
   return tessera_rt_launch_device(ctx, kernel, args, 3, grid, 32, 0);
 }
 
-int32_t tessera_program_step(tessera_rt_context *ctx) {
+static int32_t step(tessera_rt_context *ctx) {
   static const int64_t dp[2] = {1, 2};
   /* [64, 1] = [64, 1] [1, 1] */
   static const tessera_rt_matmul_desc matmul = {
@@ -122,3 +122,5 @@ int32_t tessera_program_step(tessera_rt_context *ctx) {
   return launch(ctx, 2, N / 32, base + W_OFFSET, base + SUM_OFFSET,
                 base + LOSS_OFFSET);
 }
+
+const tessera_rt_step_fn tessera_program_steps[] = {step};

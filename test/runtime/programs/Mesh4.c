@@ -27,7 +27,7 @@
 
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 1, \"program\": \"mesh4\", \"hash\": \"00\", \"ranks\": 4,"
+    "{\"version\": 2, \"program\": \"mesh4\", \"hash\": \"00\", \"ranks\": 4,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}, {\"name\": \"tp\", \"size\": 2}],"
     "\"arena_bytes\": 1024, \"plan\": [\"dp=2, tp=2\"],"
     "\"arguments\": ["
@@ -66,7 +66,7 @@ static void sumTokens(const int64_t *args, int64_t begin, int64_t end) {
   *sum = total;
 }
 
-int32_t tessera_program_step(tessera_rt_context *ctx) {
+static int32_t step(tessera_rt_context *ctx) {
   uint8_t *arena = tessera_rt_arena(ctx);
   int64_t args[2] = {(int64_t)(arena + TOKENS_OFFSET),
                      (int64_t)(arena + SUM_OFFSET)};
@@ -92,3 +92,5 @@ int32_t tessera_program_step(tessera_rt_context *ctx) {
     return status;
   return tessera_rt_wait(ctx, 0);
 }
+
+const tessera_rt_step_fn tessera_program_steps[] = {step};

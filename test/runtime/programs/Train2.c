@@ -55,7 +55,7 @@
 
 /* clang-format off */
 const char tessera_program_manifest[] =
-    "{\"version\": 1, \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
+    "{\"version\": 2, \"program\": \"train2\", \"hash\": \"00\", \"ranks\": 2,"
     "\"mesh\": [{\"name\": \"dp\", \"size\": 2}], \"arena_bytes\": 3072,"
     "\"plan\": [\"mesh dp=2\"], \"memory\": {\"parameters\": 512},"
     "\"arguments\": ["
@@ -91,7 +91,7 @@ static int32_t multiply(tessera_rt_context *ctx) {
   return tessera_rt_matmul(ctx, &desc, a, a, c, 0, 0);
 }
 
-int32_t tessera_program_step(tessera_rt_context *ctx) {
+static int32_t step(tessera_rt_context *ctx) {
   uint8_t *arena = tessera_rt_arena(ctx);
   float *w = (float *)(arena + W_OFFSET), *m = (float *)(arena + M_OFFSET);
   float *newM = (float *)(arena + NEW_M_OFFSET);
@@ -133,3 +133,5 @@ int32_t tessera_program_step(tessera_rt_context *ctx) {
   *(float *)(arena + LR_OFFSET) = 1;
   return 0;
 }
+
+const tessera_rt_step_fn tessera_program_steps[] = {step};

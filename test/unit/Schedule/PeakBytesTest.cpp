@@ -99,11 +99,11 @@ public:
         int before = find(Kind::Forward, stage - 1, m);
         int received = find(Kind::ReceiveActivation, stage, m);
         held(b.activation, f < 0 ? -1 : std::max(before, received),
-             find(b.activationUntil, stage, m));
+             find(b.until.activation, stage, m));
         int after = find(Kind::InputGrad, stage + 1, m);
         received = find(Kind::ReceiveGradient, stage, m);
         held(b.gradient, i < 0 ? -1 : std::max(after, received),
-             find(b.gradientUntil, stage, m));
+             find(b.until.gradient, stage, m));
         // Made here for another rank.
         if (int send = find(Kind::SendActivation, stage, m); send >= 0)
           held(sizes.stages[stage + 1].activation, f, findArrival(send));
@@ -180,7 +180,7 @@ TEST(PeakBytes, two_ranks_by_hand) {
       peakBytes(problem, schedule, sizes),
       (std::vector<int64_t>{5 + 2 + 20 + 200 + 1000, 6 + 1 + 200 + 1000}));
   // W reads the activation too.
-  sizes.stages[1].activationUntil = Kind::WeightGrad;
+  sizes.stages[1].until.activation = Kind::WeightGrad;
   EXPECT_EQ(peakBytes(problem, schedule, sizes)[1], 6 + 1 + 10 + 200 + 1000);
 }
 

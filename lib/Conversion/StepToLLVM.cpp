@@ -1,0 +1,347 @@
+//===- StepToLLVM.cpp - Step functions and tasks become LLVM --------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// By hand, because each call's status is checked: a step may have some hundred
+// thousand ops, so it is expanded where no further pass reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepToLLVM.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tessera;
+using rt::CallArgument;
+using rt::RTDialect;
+
+namespace {
+
+class StepToLLVM {
+public:
+  explicit StepToLLVM(ModuleOp module)
+      : module(module), b(module.getLoc(), module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
+  void run(LLVM::LLVMFuncOp func);
+  void defineSteps(ArrayRef<LLVM::LLVMFuncOp> steps);
+
+private:
+  LLVM::LLVMFuncOp declare(StringRef name, Type result, TypeRange arguments);
+  Value table(ArrayRef<int64_t> values);
+  Value constant(int64_t value) {
+    return LLVM::ConstantOp::create(b, b.getI64Type(), value);
+  }
+  /// What an index has become; its cast goes with the others.
+  Value toInt64(Value index) {
+    return UnrealizedConversionCastOp::create(b, b.getI64Type(), index)
+        .getResult(0);
+  }
+  Value offset(int64_t offset);
+  Value address(int64_t offset);
+  void defineFunctions(StringRef name, LLVM::Linkage linkage,
+                       ArrayRef<StringRef> names);
+  Value functions(ArrayRef<StringRef> names);
+  Value store(ArrayRef<Value> arguments);
+  Value lower(const CallArgument &argument);
+  void lower(rt::RuntimeCallOpInterface op);
+  void lower(rt::AxisOffsetOp op);
+
+  ModuleOp module;
+  ImplicitLocOpBuilder b;
+  Type pointer;
+  /// Of the function that is being converted.
+  LLVM::LLVMFuncOp step;
+  Value context, arena;
+  /// Begins of a task's segments, and the addresses that they have in the
+  /// arena.
+  SmallVector<int64_t> segments;
+  SmallVector<Value> bases;
+  /// Stack space for the packed arguments of one call.
+  Value packed;
+  /// Returns a status that is not 0; null if nothing can fail.
+  Block *failed = nullptr;
+  llvm::StringMap<LLVM::LLVMFuncOp> declared;
+  llvm::MapVector<Attribute, StringRef> tables;
+  unsigned numFunctionTables = 0;
+};
+
+} // namespace
+
+LLVM::LLVMFuncOp StepToLLVM::declare(StringRef name, Type result,
+                                     TypeRange arguments) {
+  LLVM::LLVMFuncOp &function = declared[name];
+  if (function || (function = module.lookupSymbol<LLVM::LLVMFuncOp>(name)))
+    return function;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  SmallVector<Type> types(arguments);
+  return function = LLVM::LLVMFuncOp::create(
+             b, name, LLVM::LLVMFunctionType::get(result, types));
+}
+
+/// A constant array; equal ones are one.
+Value StepToLLVM::table(ArrayRef<int64_t> values) {
+  if (values.empty())
+    return LLVM::ZeroOp::create(b, pointer);
+  auto [it, isNew] =
+      tables.insert({b.getDenseI64ArrayAttr(values), StringRef()});
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI64Type(), values.size());
+    auto data = DenseElementsAttr::get(
+        RankedTensorType::get({int64_t(values.size())}, b.getI64Type()),
+        values);
+    auto global = LLVM::GlobalOp::create(
+        b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        "descriptor_" + std::to_string(tables.size() - 1), data,
+        /*alignment=*/8);
+    it->second = global.getSymName();
+  }
+  return LLVM::AddressOfOp::create(b, pointer, it->second);
+}
+
+/// An offset in the arena: of a task, one that is counted from the begin of the
+/// segment that it is in.
+Value StepToLLVM::offset(int64_t offset) {
+  const int64_t *next = llvm::upper_bound(segments, offset);
+  if (next == segments.begin())
+    return constant(offset);
+  size_t segment = next - segments.begin() - 1;
+  return LLVM::AddOp::create(b, bases[segment],
+                             constant(offset - segments[segment]));
+}
+
+Value StepToLLVM::address(int64_t offset) {
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), arena,
+                             ValueRange{this->offset(offset)});
+}
+
+/// Defines a constant array of functions of this module.
+void StepToLLVM::defineFunctions(StringRef name, LLVM::Linkage linkage,
+                                 ArrayRef<StringRef> names) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(pointer, names.size());
+  auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, linkage,
+                                       name, Attribute(), /*alignment=*/8);
+  b.createBlock(&global.getInitializerRegion());
+  Value all = LLVM::UndefOp::create(b, type);
+  for (auto [i, function] : llvm::enumerate(names))
+    all = LLVM::InsertValueOp::create(
+        b, all, LLVM::AddressOfOp::create(b, pointer, function), int64_t(i));
+  LLVM::ReturnOp::create(b, all);
+}
+
+/// A pointer to such an array.
+Value StepToLLVM::functions(ArrayRef<StringRef> names) {
+  std::string name = "tasks_" + std::to_string(numFunctionTables++);
+  defineFunctions(name, LLVM::Linkage::Internal, names);
+  return LLVM::AddressOfOp::create(b, pointer, name);
+}
+
+/// Writes arguments to the stack and gives their address.
+Value StepToLLVM::store(ArrayRef<Value> values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value address = LLVM::GEPOp::create(b, pointer, b.getI64Type(), packed,
+                                        ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    LLVM::StoreOp::create(b, value, address);
+  }
+  return packed;
+}
+
+Value StepToLLVM::lower(const CallArgument &argument) {
+  switch (argument.kind) {
+  case CallArgument::Int32:
+    return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                    b.getI32IntegerAttr(argument.integer));
+  case CallArgument::Int64:
+    return constant(argument.integer);
+  case CallArgument::Address:
+    return address(argument.integer);
+  case CallArgument::Offset:
+    return offset(argument.integer);
+  case CallArgument::Array:
+    return table(argument.array);
+  case CallArgument::Scalar:
+    return toInt64(argument.scalars[0]);
+  case CallArgument::Function: {
+    std::string name = (argument.symbol + kEntrySuffix).str();
+    declare(name, LLVM::LLVMVoidType::get(b.getContext()),
+            {pointer, b.getI64Type(), b.getI64Type()});
+    return LLVM::AddressOfOp::create(b, pointer, name);
+  }
+  case CallArgument::Functions:
+    return functions(argument.symbols);
+  case CallArgument::Null:
+    return LLVM::ZeroOp::create(b, pointer);
+  case CallArgument::Packed: {
+    SmallVector<Value> values;
+    for (int64_t offset : argument.array)
+      values.push_back(
+          LLVM::PtrToIntOp::create(b, b.getI64Type(), address(offset)));
+    for (Value scalar : argument.scalars)
+      values.push_back(toInt64(scalar));
+    return store(values);
+  }
+  case CallArgument::Starts: {
+    SmallVector<Value> values(argument.array[0], constant(0));
+    values[argument.integer] = toInt64(argument.scalars[0]);
+    return store(values);
+  }
+  case CallArgument::Result:
+    return packed;
+  }
+  llvm_unreachable("unknown argument");
+}
+
+/// A call, a branch to the function's end where its status is not 0, and the
+/// result that it has left.
+void StepToLLVM::lower(rt::RuntimeCallOpInterface op) {
+  b.setLoc(op.getLoc());
+  b.setInsertionPoint(op);
+  SmallVector<Value> arguments{context};
+  for (const CallArgument &argument : op.getCallArguments())
+    arguments.push_back(lower(argument));
+  LLVM::LLVMFuncOp callee =
+      declare(op.getCallee(), b.getI32Type(), ValueRange(arguments).getTypes());
+  Value status = LLVM::CallOp::create(b, callee, arguments).getResult();
+  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+  Value good = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, status, zero);
+  Block *next = op->getBlock()->getNextNode();
+  LLVM::CondBrOp::create(b, good, next, ValueRange(), failed,
+                         ValueRange(status));
+  if (op->getNumResults()) {
+    b.setInsertionPointToStart(next);
+    Value left = LLVM::LoadOp::create(b, b.getI64Type(), packed);
+    op->getResult(0).replaceAllUsesWith(
+        LLVM::TruncOp::create(b, b.getI1Type(), left));
+  }
+  op.erase();
+}
+
+void StepToLLVM::lower(rt::AxisOffsetOp op) {
+  b.setLoc(op.getLoc());
+  b.setInsertionPoint(op);
+  SmallVector<Value> arguments{
+      context, table(op.getAxes()),
+      LLVM::ConstantOp::create(b, b.getI32Type(),
+                               b.getI32IntegerAttr(op.getAxes().size() / 2)),
+      constant(op.getLocalSize())};
+  LLVM::LLVMFuncOp callee = declare("tessera_rt_axis_offset", b.getI64Type(),
+                                    ValueRange(arguments).getTypes());
+  Value value = LLVM::CallOp::create(b, callee, arguments).getResult();
+  auto index = UnrealizedConversionCastOp::create(b, b.getIndexType(), value);
+  op.replaceAllUsesWith(index.getResult(0));
+  op.erase();
+}
+
+void StepToLLVM::run(LLVM::LLVMFuncOp func) {
+  step = func;
+  failed = nullptr;
+  segments.clear();
+  bases.clear();
+  SmallVector<Operation *> ops;
+  int64_t maxPacked = 1;
+  step.walk([&](Operation *op) {
+    if (isa<rt::AxisOffsetOp>(op))
+      ops.push_back(op);
+    if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op)) {
+      ops.push_back(op);
+      for (const CallArgument &argument : call.getCallArguments())
+        maxPacked = std::max(maxPacked, argument.kind == CallArgument::Starts
+                                            ? argument.array[0]
+                                            : int64_t(argument.array.size() +
+                                                      argument.scalars.size()));
+    }
+  });
+  // A block ends after each call; the last is split first, so that few ops
+  // move.
+  for (Operation *op : llvm::reverse(ops))
+    if (isa<rt::RuntimeCallOpInterface>(op))
+      op->getBlock()->splitBlock(op->getNextNode());
+  b.setLoc(step.getLoc());
+  auto planned =
+      step->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kSegmentsAttr);
+  SmallVector<Type> types(planned ? 2 : 1, pointer);
+  step.setFunctionType(LLVM::LLVMFunctionType::get(b.getI32Type(), types));
+  Block &entry = step.front();
+  context = entry.addArgument(pointer, step.getLoc());
+  b.setInsertionPointToStart(&entry);
+  if (planned) {
+    segments.assign(planned.asArrayRef().begin(), planned.asArrayRef().end());
+    Value given = entry.addArgument(pointer, step.getLoc());
+    for (size_t i = 0; i < segments.size(); ++i) {
+      Value at = LLVM::GEPOp::create(b, pointer, b.getI64Type(), given,
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+      bases.push_back(LLVM::LoadOp::create(b, b.getI64Type(), at));
+    }
+  }
+  packed =
+      LLVM::AllocaOp::create(b, pointer, b.getI64Type(), constant(maxPacked));
+  arena = LLVM::CallOp::create(b, declare("tessera_rt_arena", pointer, pointer),
+                               context)
+              .getResult();
+  bool makesCalls = llvm::any_of(
+      ops, [](Operation *op) { return isa<rt::RuntimeCallOpInterface>(op); });
+  if (makesCalls) {
+    failed = new Block();
+    step.getBody().push_back(failed);
+    failed->addArgument(b.getI32Type(), step.getLoc());
+    b.setInsertionPointToEnd(failed);
+    LLVM::ReturnOp::create(b, failed->getArgument(0));
+  }
+  step.walk([&](LLVM::ReturnOp op) {
+    if (op.getNumOperands())
+      return;
+    b.setInsertionPoint(op);
+    Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+    LLVM::ReturnOp::create(b, zero);
+    op.erase();
+  });
+  for (Operation *op : ops) {
+    if (auto offset = dyn_cast<rt::AxisOffsetOp>(op))
+      lower(offset);
+    else
+      lower(cast<rt::RuntimeCallOpInterface>(op));
+  }
+  for (StringRef name : {RTDialect::kStepAttr, RTDialect::kArenaBytesAttr,
+                         RTDialect::kSegmentsAttr})
+    step->removeAttr(name);
+  // A list of calls, up to some ten thousand, each made once: there is nothing
+  // to optimize, and passes that are not linear in the length of a function
+  // took longer for it than for all kernels.
+  step.setNoInline(true);
+  step.setOptimizeNone(true);
+}
+
+void StepToLLVM::defineSteps(ArrayRef<LLVM::LLVMFuncOp> steps) {
+  SmallVector<StringRef> names;
+  for (LLVM::LLVMFuncOp step : steps)
+    names.push_back(step.getSymName());
+  defineFunctions("tessera_program_steps", LLVM::Linkage::External, names);
+}
+
+void tessera::convertSteps(ModuleOp module) {
+  StepToLLVM conversion(module);
+  SmallVector<LLVM::LLVMFuncOp> steps, functions;
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (func->hasAttr(RTDialect::kStepAttr))
+      functions.push_back(func);
+  for (LLVM::LLVMFuncOp func : functions) {
+    if (func->hasAttr(RTDialect::kSegmentsAttr)) {
+      func.setLinkage(LLVM::Linkage::Internal);
+    } else {
+      func.setName(("tessera_program_" + func.getSymName()).str());
+      steps.push_back(func);
+    }
+    conversion.run(func);
+  }
+  if (!steps.empty())
+    conversion.defineSteps(steps);
+}

@@ -1,0 +1,176 @@
+//===- ExpandExchange.cpp - Exchanges of scalars are one gather -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where all pp ranks take part, each lays its values of one type side by side,
+// and all gather these rows:
+//
+//     pp rank 0   a b c        a b c | d - -     (-: padding)
+//     pp rank 1   d      ->    a b c | d - -
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/RT/RT.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tessera/Kernels/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_EXPANDEXCHANGEPASS
+#include "tessera/Kernels/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Padding is worth less than so many bytes, or than what is padded.
+constexpr int64_t kSmallBytes = 64 << 10;
+
+/// The values of one element type: numbers of results, by pp rank.
+using RankValues = SmallVector<SmallVector<unsigned>>;
+
+/// Elements that the longest row has.
+int64_t getRowLength(dist::ExchangeOp op, const RankValues &values) {
+  int64_t longest = 0;
+  for (const SmallVector<unsigned> &ofRank : values) {
+    int64_t length = 0;
+    for (unsigned result : ofRank)
+      length += cast<RankedTensorType>(op.getOutputs()[result].getType())
+                    .getNumElements();
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+/// The vector of a value's elements.
+Value flatten(ImplicitLocOpBuilder &b, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto flat =
+      RankedTensorType::get({type.getNumElements()}, type.getElementType());
+  if (type.getRank() == 0)
+    return tensor::ExpandShapeOp::create(b, flat, value,
+                                         ArrayRef<ReassociationIndices>());
+  if (type.getRank() == 1)
+    return value;
+  ReassociationIndices all;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    all.push_back(i);
+  return tensor::CollapseShapeOp::create(
+      b, flat, value, SmallVector<ReassociationIndices>{all});
+}
+
+/// The reverse: a tensor of `type` from elements of a vector.
+Value unflatten(ImplicitLocOpBuilder &b, Value flat, RankedTensorType type,
+                int64_t begin) {
+  Value slice = tensor::ExtractSliceOp::create(
+      b, flat, SmallVector<OpFoldResult>{b.getIndexAttr(begin)},
+      SmallVector<OpFoldResult>{b.getIndexAttr(type.getNumElements())},
+      SmallVector<OpFoldResult>{b.getIndexAttr(1)});
+  if (type.getRank() == 0)
+    return tensor::CollapseShapeOp::create(b, type, slice,
+                                           ArrayRef<ReassociationIndices>());
+  if (type.getRank() == 1)
+    return slice;
+  ReassociationIndices all;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    all.push_back(i);
+  return tensor::ExpandShapeOp::create(b, type, slice,
+                                       SmallVector<ReassociationIndices>{all});
+}
+
+/// Gathers the values of one type, and puts them in the place of results.
+void gather(ImplicitLocOpBuilder &b, dist::ExchangeOp op, const Mesh &mesh,
+            StringAttr meshName, Type element, ValueRange mine,
+            const RankValues &values) {
+  int64_t length = getRowLength(op, values);
+  SmallVector<Value> parts;
+  int64_t filled = 0;
+  for (Value value : mine) {
+    parts.push_back(flatten(b, value));
+    filled += cast<RankedTensorType>(value.getType()).getNumElements();
+  }
+  if (filled < length)
+    parts.push_back(arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(
+               RankedTensorType::get({length - filled}, element)))));
+  Value row = parts.front();
+  if (parts.size() > 1)
+    row = rt::ConcatOp::create(b, RankedTensorType::get({length}, element),
+                               parts, /*dim=*/0);
+  int64_t ranks = values.size();
+  AxisList axes{mesh.fullAxis(*mesh.stageAxis)};
+  Value all = dist::AllGatherOp::create(
+      b, RankedTensorType::get({ranks * length}, element), row,
+      b.getI64IntegerAttr(0), dist::AxesAttr::get(b.getContext(), mesh, axes),
+      FlatSymbolRefAttr::get(meshName), /*from=*/dist::ShardingAttr(),
+      /*to=*/dist::ShardingAttr());
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    int64_t begin = rank * length;
+    for (unsigned result : values[rank]) {
+      Value output = op.getOutputs()[result];
+      auto type = cast<RankedTensorType>(output.getType());
+      output.replaceAllUsesWith(unflatten(b, all, type, begin));
+      begin += type.getNumElements();
+    }
+  }
+}
+
+/// An exchange among all pp ranks becomes a gather for each type of elements,
+/// unless padding would be most of what is sent.
+void expand(dist::ExchangeOp op, dist::MeshOp meshOp) {
+  Mesh mesh = meshOp.getMesh().toMesh();
+  int64_t ranks = mesh.sizes[*mesh.stageAxis];
+  auto rank = op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(
+      dist::DistDialect::kPPRankAttr);
+  if (!rank || static_cast<int64_t>(op.getAmong().size()) != ranks)
+    return;
+  llvm::MapVector<Type, RankValues> byType;
+  llvm::MapVector<Type, SmallVector<Value>> mine;
+  size_t own = 0;
+  int64_t useful = 0;
+  for (auto [i, from] : llvm::enumerate(op.getFrom())) {
+    auto type = cast<RankedTensorType>(op.getOutputs()[i].getType());
+    RankValues &values = byType[type.getElementType()];
+    values.resize(ranks);
+    values[from].push_back(i);
+    if (from == rank.getInt())
+      mine[type.getElementType()].push_back(op.getInputs()[own++]);
+    useful += rt::getTensorBytes(type);
+  }
+  int64_t sent = 0;
+  for (auto &[element, values] : byType)
+    sent += ranks * getRowLength(op, values) * rt::getElementBytes(element);
+  if (sent > 2 * useful && sent > kSmallBytes)
+    return;
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  for (auto &[element, values] : byType)
+    gather(b, op, mesh, meshOp.getSymNameAttr(), element, mine[element],
+           values);
+  op.erase();
+}
+
+struct ExpandExchangePass
+    : tessera::impl::ExpandExchangePassBase<ExpandExchangePass> {
+  void runOnOperation() override {
+    SmallVector<dist::ExchangeOp> ops;
+    getOperation().walk([&](dist::ExchangeOp op) { ops.push_back(op); });
+    if (ops.empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!mesh->getMesh().toMesh().stageAxis) {
+      ops.front().emitError("expects a mesh with a stage axis but got @")
+          << mesh->getSymName() << " without one";
+      return signalPassFailure();
+    }
+    for (dist::ExchangeOp op : ops)
+      expand(op, *mesh);
+  }
+};
+
+} // namespace

@@ -1,0 +1,41 @@
+//===- ArenaAttributes.h - What a planned arena says on the IR --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_MEMORY_ARENAATTRIBUTES_H
+#define TESSERA_LIB_MEMORY_ARENAATTRIBUTES_H
+
+#include "StepBlocks.h"
+
+namespace tessera {
+
+/// The pipeline in a function's body; null if there is none.
+rt::PipelineOp findPipeline(mlir::func::FuncOp func);
+
+/// One block, and only tensors as arguments and results: others have no offset.
+mlir::LogicalResult checkBoundary(mlir::func::FuncOp func);
+
+/// A plan that has been verified. Failure, with an error at `func`, if the
+/// problem is none or the plan is wrong.
+mlir::FailureOr<ArenaPlan> planChecked(mlir::func::FuncOp func,
+                                       const ArenaProblem &problem);
+
+/// Sets `rt.offsets` on ops and on the function.
+void annotateOffsets(mlir::func::FuncOp func, const StepBlocks &blocks,
+                     const ArenaPlan &plan);
+
+/// Sets `rt.arena_bytes` and `rt.memory`, and makes remarks on the plan.
+void annotateArena(mlir::func::FuncOp func, const StepBlocks &blocks,
+                   const ArenaPlan &plan);
+
+/// Sets `rt.begins` and `rt.ends` for the blocks with these numbers.
+void annotateLifetimes(mlir::func::FuncOp func, const StepBlocks &blocks,
+                       const ArenaPlan &plan,
+                       llvm::iota_range<unsigned> numbers);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_MEMORY_ARENAATTRIBUTES_H
