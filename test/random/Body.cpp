@@ -76,6 +76,16 @@ int Body::addRandom(Random &random) {
   return static_cast<int>(random.below(size()));
 }
 
+int Body::getFactor(int yield, int running) const {
+  static const ScalarOp &product = findScalarOp("arith.mulf");
+  if (yield < numArguments || lines[yield - numArguments].op != &product)
+    return -1;
+  const std::vector<int> &operands = lines[yield - numArguments].operands;
+  return operands[0] == running   ? operands[1]
+         : operands[1] == running ? operands[0]
+                                  : -1;
+}
+
 std::string Body::print(const std::string &indent) const {
   std::string text = indent + "^bb0(";
   for (int i = 0; i < numArguments; ++i)

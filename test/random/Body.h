@@ -38,6 +38,10 @@ public:
   int find(Elem elem, Random &random, int first = 0) const;
   std::string nameOf(int local) const { return prefix + std::to_string(local); }
 
+  /// The local that `yield` multiplies the running value by, as a product of
+  /// floats does; -1: it is another op.
+  int getFactor(int yield, int running) const;
+
   /// `^bb0(...):` and the lines of the ops.
   std::string print(const std::string &indent) const;
   /// Sets the locals that follow the arguments, which are set; false: not

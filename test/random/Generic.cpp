@@ -22,10 +22,37 @@ static Shape project(const Shape &index, const Map &map) {
   return projected;
 }
 
+namespace {
+
+/// An output that is a product: what its elements are on the way.
+struct Product {
+  /// The local that the body multiplies by; -1: the output is no product.
+  int factor = -1;
+  std::vector<PartialProduct> elements;
+};
+
+} // namespace
+
+/// Products begin with what the outputs start as.
+static std::vector<Product> startProducts(const Loops &loops, const Body &body,
+                                          const std::vector<Data> &results) {
+  std::vector<Product> products(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    int running = static_cast<int>(loops.numInputs + i);
+    products[i].factor = body.getFactor(loops.yields[i], running);
+    if (products[i].factor < 0)
+      continue;
+    for (const Number &number : results[i].numbers)
+      products[i].elements.emplace_back().multiply(number);
+  }
+  return products;
+}
+
 bool tessera::test::runLoops(const Loops &loops, const Body &body,
                              const Inputs &inputs, std::vector<Data> &results) {
   for (size_t i = 0; i < results.size(); ++i)
     results[i].numbers = inputs[loops.numInputs + i]->numbers;
+  std::vector<Product> products = startProducts(loops, body, results);
   bool defined = true;
   std::vector<Number> locals;
   forEachIndex(loops.sizes, [&](const Shape &index) {
@@ -37,17 +64,28 @@ bool tessera::test::runLoops(const Loops &loops, const Body &body,
           data.type.isTensor ? data.at(project(index, loops.maps[i])) : data[0];
     }
     defined = defined && body.run(locals, index);
-    for (size_t i = 0; i < results.size() && defined; ++i)
-      results[i].at(project(index, loops.maps[loops.numInputs + i])) =
-          locals[loops.yields[i]];
+    for (size_t i = 0; i < results.size() && defined; ++i) {
+      Shape to = project(index, loops.maps[loops.numInputs + i]);
+      results[i].at(to) = locals[loops.yields[i]];
+      if (products[i].factor >= 0)
+        products[i].elements[flatten(results[i].type.shape, to)].multiply(
+            locals[products[i].factor]);
+    }
   });
   int64_t terms = 1;
   for (size_t d = 0; d < loops.sizes.size(); ++d)
     terms *= loops.isReduction[d] ? loops.sizes[d] : 1;
-  for (Data &result : results)
-    if (terms > 1 && isFloat(result.type.elem))
-      for (Number &number : result.numbers)
-        number = loosenSum(number, terms, result.type.elem);
+  for (size_t i = 0; i < results.size(); ++i) {
+    Elem elem = results[i].type.elem;
+    if (terms == 1 || !isFloat(elem))
+      continue;
+    for (size_t k = 0; k < results[i].numbers.size(); ++k) {
+      Number &number = results[i][k];
+      number = products[i].factor < 0
+                   ? loosenSum(number, terms, elem)
+                   : products[i].elements[k].loosen(number, terms, elem);
+    }
+  }
   return defined;
 }
 

@@ -27,8 +27,7 @@ struct Loops {
   std::vector<bool> isReduction;
 };
 
-/// Runs the loops in order. Sums may be done in any order: `loosen` says that
-/// their bounds hold for all.
+/// Runs the loops in order. The bounds of sums and products hold for any order.
 bool runLoops(const Loops &loops, const Body &body, const Inputs &inputs,
               std::vector<Data> &results);
 

@@ -105,6 +105,13 @@ static bool isNonZero(const Number &a) {
 /// Largest magnitude that it may have.
 static double reach(const Number &a) { return std::fabs(a.v) + a.error; }
 
+/// Half the distance of subnormal numbers: how far one is rounded.
+static double getLeast(Elem elem) {
+  const ElemInfo &info = getInfo(elem);
+  return std::max(std::ldexp(1.0, info.minExponent - info.bits),
+                  std::numeric_limits<double>::denorm_min());
+}
+
 Number tessera::test::finish(long double v, double error, double mass,
                              bool integral, Elem elem, double roundings) {
   const ElemInfo &info = getInfo(elem);
@@ -122,10 +129,9 @@ Number tessera::test::finish(long double v, double error, double mass,
   if (integral && error == 0 && mass <= std::ldexp(1.0, info.bits))
     return number;
   number.integral = false;
-  double least = std::max(std::ldexp(1.0, info.minExponent - info.bits),
-                          std::numeric_limits<double>::denorm_min());
-  number.error +=
-      roundings * (std::ldexp(mass + error, -info.bits) + least) * 1.0001;
+  number.error += roundings *
+                  (std::ldexp(mass + error, -info.bits) + getLeast(elem)) *
+                  1.0001;
   return number;
 }
 
@@ -253,6 +259,27 @@ Number tessera::test::loosenSum(const Number &sum, int64_t terms, Elem elem) {
     return sum;
   return finish(sum.v, sum.error, sum.mass, sum.integral, elem,
                 terms + kPartialRoundings);
+}
+
+void PartialProduct::multiply(const Number &factor) {
+  if (isFinite(factor))
+    largest *= std::max<long double>(reach(factor), 1);
+}
+
+Number PartialProduct::loosen(const Number &product, int64_t factors,
+                              Elem elem) const {
+  if (!isFinite(product))
+    return product;
+  double roundings = factors + kPartialRoundings;
+  // A partial product that is subnormal loses digits, and the rest multiplies
+  // what is lost.
+  double lost =
+      product.error == 0 ? 0 : roundings * getLeast(elem) * double(largest);
+  if (!(largest + lost < getLargest(elem)))
+    return makeUnknown();
+  Number result = loosenSum(product, factors, elem);
+  result.error += lost;
+  return result;
 }
 
 Number tessera::test::apply(const Function &function, const Number &a,

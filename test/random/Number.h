@@ -9,7 +9,8 @@
 // value may be in parts whose sum it is (partial values), and each part is
 // rounded; so the magnitudes of the parts are followed too. What no right
 // implementation is bound to (a comparison of two numbers that rounding may
-// exchange, a sum whose parts overflow) is unknown, and judges nothing.
+// exchange, a sum whose parts overflow, a product of which some factors
+// overflow) is unknown, and judges nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,6 +107,19 @@ Number extremumNumber(const Number &a, const Number &b, bool isMax);
 Number convert(const Number &a, Elem to);
 /// What a sum of `terms` numbers may be off by in any order and in parts.
 Number loosenSum(const Number &sum, int64_t terms, Elem elem);
+
+/// The product of some of a product's factors, of those that make it largest:
+/// what a device or a thread may have on the way.
+class PartialProduct {
+public:
+  void multiply(const Number &factor);
+  /// What the product of all may be in any order and in parts. Unknown if that
+  /// of some factors overflows: it may be infinite before another factor is 0.
+  Number loosen(const Number &product, int64_t factors, Elem elem) const;
+
+private:
+  long double largest = 1;
+};
 
 /// A function of one number: where it is defined, and how it changes.
 struct Function {

@@ -30,7 +30,7 @@ std::string Type::print() const {
   return isTensor ? "tensor<" + text + ">" : text;
 }
 
-static int64_t flatten(const Shape &shape, const Shape &index) {
+int64_t tessera::test::flatten(const Shape &shape, const Shape &index) {
   int64_t flat = 0;
   for (size_t d = 0; d < shape.size(); ++d)
     flat = flat * shape[d] + index[d];

@@ -48,6 +48,9 @@ struct Data {
   const Number &at(const Shape &index) const;
 };
 
+/// Where the element of an index is in row-major order.
+int64_t flatten(const Shape &shape, const Shape &index);
+
 /// Calls `fn(index)` for each index of a shape, the last fastest.
 void forEachIndex(const Shape &shape,
                   const std::function<void(const Shape &)> &fn);
