@@ -72,9 +72,10 @@ static bool addOnto(Value value, Value sum, linalg::GenericOp add) {
   Block *block = add->getBlock();
   Operation *start = getChainStart(value, add);
   auto type = cast<RankedTensorType>(value.getType());
-  // A narrow sum would be rounded once instead of twice: leave it.
-  if (!start || !isReadOnlyBy(sum, add) || type != sum.getType() ||
-      type.getElementTypeBitWidth() < 32)
+  // A narrow sum would be rounded once instead of twice: leave it. Nothing adds
+  // to its own result.
+  if (!start || value == sum || !isReadOnlyBy(sum, add) ||
+      type != sum.getType() || type.getElementTypeBitWidth() < 32)
     return false;
   Operation *def = sum.getDefiningOp();
   // What a function is called with is not written over; a loop's own sum is.

@@ -50,3 +50,14 @@ func.func @left_alone(%a: tensor<8x4xf32>, %w: tensor<4x16xf32>, %x: tensor<8x16
   %7 = arith.addf %5, %6 : tensor<8x16xbf16>
   return %1, %4, %7 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xbf16>
 }
+
+// Not onto itself.
+// CHECK-LABEL: func.func @added_to_itself
+// CHECK: %[[A:.*]] = rt.matmul %arg0, %arg1
+// CHECK-NOT: init
+// CHECK: linalg.generic {{.*}} ins(%[[A]], %[[A]]
+func.func @added_to_itself(%a: tensor<8x4xf32>, %w: tensor<4x16xf32>) -> tensor<8x16xf32> {
+  %0 = nn.einsum "sd,df->sf" %a, %w : tensor<8x4xf32>, tensor<4x16xf32> -> tensor<8x16xf32>
+  %1 = arith.addf %0, %0 : tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
