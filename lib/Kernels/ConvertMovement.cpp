@@ -133,22 +133,34 @@ Value readBlock(GenericBuilder &b, Value block, ArrayRef<int64_t> low,
                 : read;
 }
 
+/// What the body of an op makes of the loops' positions.
+Value cloneBody(GenericBuilder &b, Block &body) {
+  IRMapping mapping;
+  for (BlockArgument dim : body.getArguments())
+    mapping.map(dim, b.loop(dim.getArgNumber()));
+  for (Operation &inner : body.without_terminator())
+    b.clone(inner, mapping);
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
 struct ConvertPad : OpRewritePattern<tensor::PadOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::PadOp op,
                                 PatternRewriter &rewriter) const override {
-    Attribute value;
-    Value padding = op.getConstantPaddingValue();
-    if (!padding || !matchPattern(padding, m_Constant(&value)) ||
-        ShapedType::isDynamicShape(op.getStaticLow()))
+    if (ShapedType::isDynamicShape(op.getStaticLow()))
       return failure();
     GenericBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getResultType();
     rewriter.replaceOp(
         op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
-          return readBlock(
-              b, op.getSource(), op.getStaticLow(),
-              arith::ConstantOp::create(b, cast<TypedAttr>(value)));
+          Attribute value;
+          Value padding = op.getConstantPaddingValue();
+          bool isConstant =
+              padding && matchPattern(padding, m_Constant(&value));
+          Value outside =
+              isConstant ? arith::ConstantOp::create(b, cast<TypedAttr>(value))
+                         : cloneBody(b, op.getRegion().front());
+          return readBlock(b, op.getSource(), op.getStaticLow(), outside);
         }));
     return success();
   }
@@ -231,16 +243,10 @@ struct ConvertGenerate : OpRewritePattern<tensor::GenerateOp> {
     auto type = cast<RankedTensorType>(op.getType());
     if (!type.getElementType().isIntOrFloat())
       return failure();
-    Block &body = op.getBody().front();
     GenericBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(
         op, b.map(type.getShape(), type.getElementType(), {}, [&](ValueRange) {
-          IRMapping mapping;
-          for (BlockArgument dim : body.getArguments())
-            mapping.map(dim, b.loop(dim.getArgNumber()));
-          for (Operation &inner : body.without_terminator())
-            b.clone(inner, mapping);
-          return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+          return cloneBody(b, op.getBody().front());
         }));
     return success();
   }

@@ -85,9 +85,13 @@ static SmallVector<Value> getValues(OpBuilder &b, Operation *op) {
       .Case([&](tensor::PadOp pad) {
         Attribute number;
         Value padding = pad.getConstantPaddingValue();
-        if (!padding || !matchPattern(padding, m_Constant(&number)))
-          return one(Value());
-        return one(splat(b, pad.getResult(), number));
+        if (padding && matchPattern(padding, m_Constant(&number)))
+          return one(splat(b, pad.getResult(), number));
+        // The body gives every element.
+        auto generate = tensor::GenerateOp::create(
+            b, pad.getLoc(), pad.getResultType(), ValueRange());
+        generate.getBody().takeBody(pad.getRegion());
+        return one(generate);
       })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
