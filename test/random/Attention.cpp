@@ -30,6 +30,17 @@ static std::vector<Number> getScores(const Data &q, const Data &k,
   return scores;
 }
 
+/// A key's weight that is subnormal in f32, beside 1 of the largest, may be 0:
+/// the libraries' exponentials have none. Twice that, since scores are rounded.
+static void allowZeros(std::vector<Number> &powers, Elem elem) {
+  if (elem == Elem::F64)
+    return;
+  long double least = ldexpl(2, getInfo(Elem::F32).minExponent);
+  for (Number &power : powers)
+    if (isFiniteNumber(power) && power.v < least)
+      power.error = std::max(power.error, static_cast<double>(power.v));
+}
+
 /// Grouped queries, with keys of their own number. q is any tensor of rank 5,
 /// or a new argument.
 static bool addAttention(Generator &g) {
@@ -66,6 +77,7 @@ static bool addAttention(Generator &g) {
             std::vector<Number> powers;
             if (!scores.empty())
               powers = exponentials(scores, q.elem, total);
+            allowZeros(powers, q.elem);
             Shape position = query;
             for (position[4] = 0; position[4] < result.shape[4];
                  ++position[4]) {
