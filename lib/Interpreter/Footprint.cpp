@@ -109,6 +109,9 @@ AxisSet Estimator::getArgumentAxes(func::FuncOp function,
 }
 
 void Estimator::enter(Operation &op) {
+  // A global program has one rank and no mesh to find axes in.
+  if (mesh.sizes.empty())
+    return;
   AxisSet axes = axesOf(op.getOperands());
   if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))
     axes |= axesOf(offset.getAxes().toAxes(mesh), /*wholeOnly=*/false);
