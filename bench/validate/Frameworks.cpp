@@ -15,9 +15,9 @@ using namespace tessera::validate;
 /// Layers of each stage by cumulative weight: a stage ends with the layer by
 /// which it passes its share of all weight. `head` is the weight of what comes
 /// after the layers, in layers.
-static std::vector<int64_t> splitByWeight(int64_t layers, double head,
-                                          int64_t stages) {
-  std::vector<int64_t> counts(stages, 0);
+static std::vector<double> splitByWeight(int64_t layers, double head,
+                                         int64_t stages) {
+  std::vector<double> counts(stages, 0);
   double share = (double(layers) + head) / double(stages);
   int64_t stage = 0;
   for (int64_t layer = 1; layer <= layers; ++layer) {
@@ -29,8 +29,8 @@ static std::vector<int64_t> splitByWeight(int64_t layers, double head,
 }
 
 /// Even parts; what is left over goes to the last stages.
-static std::vector<int64_t> splitRestLast(int64_t layers, int64_t stages) {
-  std::vector<int64_t> counts(stages, layers / stages);
+static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
+  std::vector<double> counts(stages, layers / stages);
   for (int64_t i = 0; i < layers % stages; ++i)
     ++counts[stages - 1 - i];
   return counts;

@@ -99,6 +99,8 @@ static Precision readPrecision(StringRef text) {
 
 static Plan readPlan(const RowFields &f) {
   Plan l;
+  // As the frameworks do it.
+  l.evenStages = true;
   l.tp = f.integer("tp", 1);
   l.pp = f.integer("pp", 1);
   l.vpp = f.integer("vpp", 1);

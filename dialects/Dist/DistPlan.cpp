@@ -26,8 +26,6 @@ static void printField(AsmPrinter &printer, const PlanField &field,
   printer << field.getParameter() << " = ";
   if (auto *number = std::get_if<PlanField::Number>(&field.type))
     printer.printFloat(llvm::APFloat(plan.*number->member));
-  else if (std::holds_alternative<PlanField::Integers>(field.type))
-    printer << "[" << field.print(plan) << "]";
   else if (std::holds_alternative<PlanField::Choice>(field.type) ||
            std::holds_alternative<PlanField::Text>(field.type))
     printer.printKeywordOrString(field.print(plan));
@@ -53,14 +51,11 @@ static ParseResult parseValue(AsmParser &parser, const PlanField &field,
     int64_t value;
     if (parser.parseInteger(value))
       return failure();
-    text += (text.empty() ? "" : ",") + std::to_string(value);
+    text = std::to_string(value);
     return success();
   };
   if (std::holds_alternative<PlanField::Integer>(field.type))
     return parseInteger();
-  if (std::holds_alternative<PlanField::Integers>(field.type))
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                          parseInteger);
   if (std::holds_alternative<PlanField::Number>(field.type)) {
     double value;
     if (parser.parseFloat(value))

@@ -44,7 +44,7 @@ static void addLayerComm(std::vector<Cause> &causes, const PricedModel &model,
          {&time.forward, &time.backwardInput, &time.backwardWeight})
       for (auto times : {&PassTime::inLine, &PassTime::beside})
         for (AxisTime axis : pass->*times) {
-          axis.seconds *= double(entry.run.count * plan.microBatches);
+          axis.seconds *= entry.run.count * double(plan.microBatches);
           PassTime one;
           (one.*times).push_back(axis);
           sum += one;

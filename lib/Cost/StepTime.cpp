@@ -61,20 +61,20 @@ double tessera::cost::optimizerBytes(const Plan &plan) {
 /// Blocks of each chunk. `front` and `back` layers are before and after the
 /// blocks beside the embedding and the head: the ends get fewer blocks for
 /// them.
-static std::vector<int64_t> distributeBlocks(int64_t blocks, int64_t front,
-                                             int64_t back, const Plan &plan) {
+static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
+                                            int64_t back, const Plan &plan) {
   if (!plan.stageLayers.empty())
     return plan.stageLayers;
   int64_t chunks = plan.chunks();
   int64_t layers = front + blocks + back;
   int64_t rest = layers % chunks;
-  std::vector<int64_t> counts(chunks, layers / chunks + (rest ? 1 : 0));
+  std::vector<double> counts(chunks, layers / chunks + (rest ? 1 : 0));
   // Short chunks go where the embedding and the head are; more of them, to the
   // end of the pipeline.
   int64_t shortChunks = rest ? chunks - rest : 0;
   for (int64_t i = 0; i < shortChunks; ++i)
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
-  if (front > counts.front() || back > counts.back()) {
+  if (double(front) > counts.front() || double(back) > counts.back()) {
     // More layers than an end takes: the blocks alone are distributed.
     return distributeBlocks(blocks, 0, 0, plan);
   }
@@ -99,11 +99,11 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   std::vector<std::vector<ModelWork::Run>> chunks;
   int64_t front = 0, back = 0;
   for (size_t i = 1; i < blocks; ++i)
-    front += layers[i].count;
+    front += int64_t(layers[i].count);
   for (size_t i = blocks + 1; i + 1 < layers.size(); ++i)
-    back += layers[i].count;
-  for (int64_t count :
-       distributeBlocks(layers[blocks].count, front, back, plan)) {
+    back += int64_t(layers[i].count);
+  for (double count :
+       distributeBlocks(int64_t(layers[blocks].count), front, back, plan)) {
     chunks.emplace_back();
     chunks.back().push_back({layers[blocks].kind, count});
   }

@@ -113,6 +113,6 @@ double LayerWork::flops(Pass pass) const {
 int64_t ModelWork::numLayers() const {
   int64_t sum = 0;
   for (const Run &run : layers)
-    sum += run.count;
+    sum += int64_t(run.count);
   return sum;
 }

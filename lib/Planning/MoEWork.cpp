@@ -398,7 +398,7 @@ ModelWork tessera::makeMoEWork(const MoEConfig &config, const Plan &plan,
   auto add = [&](LayerWork layer, int64_t count) {
     if (count == 0)
       return;
-    work.layers.push_back({work.kinds.size(), count});
+    work.layers.push_back({work.kinds.size(), double(count)});
     work.kinds.push_back(std::move(layer));
   };
   add(builder.embedding(), 1);

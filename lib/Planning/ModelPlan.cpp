@@ -201,7 +201,7 @@ llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
   work.kinds = std::move(*layers);
   for (auto [index, layer] : llvm::enumerate(work.kinds)) {
     bool block = layer.name == "block";
-    work.layers.push_back({index, block ? config.layers : 1});
+    work.layers.push_back({index, block ? double(config.layers) : 1});
     // One block stands for all, whatever its number.
     for (ParameterWork &parameter : layer.parameters)
       parameter.dataRanks = plan.dp * plan.cp;

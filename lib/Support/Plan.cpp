@@ -249,11 +249,12 @@ Error Plan::checkModel(int64_t heads, int64_t kvHeads, int64_t ffn,
     addError(errors, formatv("pp: expects chunks of stages of at most the {0} "
                              "layers, embedding and head but got {1} x {2}",
                              layers, pp, chunks() / pp));
-  int64_t given =
-      std::accumulate(stageLayers.begin(), stageLayers.end(), int64_t(0));
-  if (!stageLayers.empty() && given != layers)
-    addError(errors, formatv("stage-layers: expects a sum of {0} but got {1}",
-                             layers, given));
+  double given = std::accumulate(stageLayers.begin(), stageLayers.end(), 0.0);
+  if (!stageLayers.empty() && given != double(layers))
+    addError(errors,
+             formatv("stage-layers: expects a sum of {0} but got {1}{2}",
+                     layers, int64_t(given),
+                     given == double(int64_t(given)) ? "" : ".5"));
   return errors;
 }
 

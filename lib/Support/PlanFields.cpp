@@ -72,6 +72,9 @@ template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
 // Values with a syntax of their own
 //===----------------------------------------------------------------------===//
 
+/// Sizes and counts, and products of few of them, stay exact.
+static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
 /// The shortest text that is read as the same number.
 static std::string printNumber(double number) {
   std::string text;
@@ -88,6 +91,26 @@ static std::string printNumber(double number) {
 
 static bool parseNumber(StringRef text, double &number) {
   return !text.getAsDouble(number) && std::isfinite(number);
+}
+
+static std::string printStageLayers(const Plan &plan) {
+  if (plan.stageLayers.empty())
+    return plan.evenStages ? "even" : "time";
+  return join(map_range(plan.stageLayers, printNumber), ",");
+}
+
+static bool parseStageLayers(StringRef text, Plan &plan) {
+  std::vector<double> layers;
+  if (text != "time" && text != "even")
+    for (StringRef part : split(text, ',')) {
+      double &blocks = layers.emplace_back();
+      if (!parseNumber(part, blocks) || blocks < 0 || blocks > kMost ||
+          2 * blocks != std::floor(2 * blocks))
+        return false;
+    }
+  plan.stageLayers = std::move(layers);
+  plan.evenStages = text == "even";
+  return true;
 }
 
 static std::string printRecompute(const Plan &plan) {
@@ -171,9 +194,6 @@ static Field::Choice choice(std::string Plan::*file = nullptr) {
           file};
 }
 
-/// Sizes and counts, and products of few of them, stay exact.
-static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-
 static Field::Integer size(int64_t Plan::*member) { return {member, 1, kMost}; }
 
 static constexpr unsigned kStored = Field::kJson | Field::kAttribute;
@@ -224,8 +244,12 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "a stage, as torch.distributed.pipelining writes it"},
       {"vpp", "N", kBoth, size(&Plan::vpp),
        "chunks of each stage, with interleaved; those of FILE.csv"},
-      {"stage-layers", "LIST", kBoth, Field::Integers{&Plan::stageLayers},
-       "blocks of each chunk, as 7,8,8,7; default: even, ends short"},
+      {"stage-layers", "LIST", kBoth,
+       Field::Text{"time, even or blocks of each chunk, as 7,8.5,8,6.5",
+                   printStageLayers, parseStageLayers},
+       "blocks of each chunk, whole and half ones, as 7,8.5,8,6.5, even, or "
+       "time, so that chunks take equally long; priced, time is even with "
+       "short ends"},
       {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
        "without sp, devices of tp each send a shard of a stage's output"},
       {"recompute", "POLICY", kBoth,
@@ -322,11 +346,6 @@ template <typename... Ts> struct Cases : Ts... {
 template <typename... Ts> Cases(Ts...) -> Cases<Ts...>;
 } // namespace
 
-static std::string joinIntegers(ArrayRef<int64_t> values) {
-  return join(map_range(values, [](int64_t v) { return std::to_string(v); }),
-              ",");
-}
-
 static bool isOnByDefault(const PlanField &field) {
   auto *flag = std::get_if<Field::Flag>(&field.type);
   return flag && Plan().*flag->member;
@@ -366,9 +385,6 @@ std::string PlanField::getForm() const {
                 text += " and below " + printNumber(n.below);
               return text;
             },
-            [](const Integers &) -> std::string {
-              return formatv("integers from 1 to {0}", kMost);
-            },
             [](const Choice &c) -> std::string {
               return "one of " + join(c.names(), ", ") +
                      (c.file ? " or FILE.csv" : "");
@@ -387,7 +403,6 @@ std::string PlanField::print(const Plan &plan) const {
               return plan.*f.member ? "true" : "false";
             },
             [&](const Number &n) { return printNumber(plan.*n.member); },
-            [&](const Integers &i) { return joinIntegers(plan.*i.member); },
             [&](const Choice &c) {
               if (c.file && !(plan.*c.file).empty())
                 return plan.*c.file;
@@ -406,10 +421,6 @@ bool PlanField::isInRange(const Plan &plan) const {
             [&](const Number &n) {
               return plan.*n.member >= n.least && plan.*n.member < n.below;
             },
-            [&](const Integers &i) {
-              return all_of(plan.*i.member,
-                            [](int64_t v) { return v >= 1 && v <= kMost; });
-            },
             [](const auto &) { return true; }},
       type);
 }
@@ -426,16 +437,6 @@ bool PlanField::parse(StringRef text, Plan &plan) const {
             return text == "true" || text == "false";
           },
           [&](const Number &n) { return parseNumber(text, changed.*n.member); },
-          [&](const Integers &i) {
-            SmallVector<StringRef> parts;
-            if (!text.empty())
-              text.split(parts, ',');
-            (changed.*i.member).assign(parts.size(), 0);
-            return all_of(zip(parts, changed.*i.member), [](auto pair) {
-              auto &[part, value] = pair;
-              return !part.getAsInteger(10, value);
-            });
-          },
           [&](const Choice &c) {
             const StringRef *found = find(c.names(), text);
             bool isName = found != c.names().end();
@@ -460,9 +461,6 @@ json::Value PlanField::toJson(const Plan &plan) const {
       Cases{[&](const Integer &i) { return json::Value(plan.*i.member); },
             [&](const Flag &f) { return json::Value(plan.*f.member); },
             [&](const Number &n) { return json::Value(plan.*n.member); },
-            [&](const Integers &i) {
-              return json::Value(json::Array(plan.*i.member));
-            },
             [&](const Derived &d) { return json::Value((plan.*d.get)()); },
             [&](const auto &) { return json::Value(print(plan)); }},
       type);
@@ -489,19 +487,6 @@ static std::optional<std::string> toText(const PlanField &field,
                 return printNumber(*number);
               return std::nullopt;
             },
-            [&](const Field::Integers &) -> std::optional<std::string> {
-              const json::Array *list = value.getAsArray();
-              if (!list)
-                return std::nullopt;
-              std::string text;
-              for (const json::Value &entry : *list) {
-                std::optional<std::string> number = integer(entry);
-                if (!number)
-                  return std::nullopt;
-                text += (text.empty() ? "" : ",") + *number;
-              }
-              return text;
-            },
             [&](const auto &) -> std::optional<std::string> {
               if (std::optional<StringRef> text = value.getAsString())
                 return text->str();
@@ -515,7 +500,6 @@ bool PlanField::isEqual(const Plan &a, const Plan &b) const {
       Cases{[&](const Integer &i) { return a.*i.member == b.*i.member; },
             [&](const Flag &f) { return a.*f.member == b.*f.member; },
             [&](const Number &n) { return a.*n.member == b.*n.member; },
-            [&](const Integers &i) { return a.*i.member == b.*i.member; },
             [&](const Choice &c) {
               return c.get(a) == c.get(b) &&
                      (!c.file || a.*c.file == b.*c.file);

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s --dist-split-stages --dist-check-pipelines | FileCheck %s
 // RUN: sed 's/schedule = "1f1b"/schedule = "zb-h1"/' %s | tessera-opt --dist-split-stages --dist-check-pipelines | FileCheck %s --check-prefix=ZERO
-// RUN: sed 's/, schedule = "1f1b"/, stage_layers = [2, 1]/' %s | not tessera-opt --dist-split-stages 2>&1 | FileCheck %s --check-prefix=LAYERS
+// RUN: sed 's/, schedule = "1f1b"/, stage_layers = "2,1"/' %s | not tessera-opt --dist-split-stages 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: error: stage-layers: expects 2 numbers that add up to the 2 blocks of the model but got 2 that add up to 3
 
 // Two blocks of one matmul each. The first stage sends what the second one needs

@@ -185,7 +185,8 @@ struct ModelWork {
   struct Run {
     /// Index into `kinds`.
     size_t kind;
-    int64_t count;
+    /// Of the blocks of a chunk, half ones too.
+    double count;
   };
   std::vector<LayerWork> kinds;
   /// From the embedding to the loss.

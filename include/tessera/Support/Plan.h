@@ -186,8 +186,11 @@ struct Plan {
   std::string scheduleFile;
   /// Chunks of layers a stage (virtual pipeline); those of the file.
   int64_t vpp = 1;
-  /// Blocks of each chunk in order; empty: distributed evenly.
-  std::vector<int64_t> stageLayers;
+  /// Blocks of each chunk in order, whole and half ones; empty: by the time
+  /// that chunks take.
+  std::vector<double> stageLayers;
+  /// Without stageLayers: the blocks are distributed evenly.
+  bool evenStages = false;
   /// Without sp, devices of tp send a stage's output in shards that are
   /// gathered on the other side; otherwise each sends the whole of it.
   bool scatterTransfers = true;

@@ -39,10 +39,6 @@ public:
     double Plan::*member;
     double least, below = std::numeric_limits<double>::infinity();
   };
-  /// Each at least 1.
-  struct Integers {
-    std::vector<int64_t> Plan::*member;
-  };
   /// One of some names, or a file.
   struct Choice {
     /// The names; `get` and `set` speak of a name by its index in them.
@@ -64,8 +60,7 @@ public:
   struct Derived {
     int64_t (Plan::*get)() const;
   };
-  using Type =
-      std::variant<Integer, Flag, Number, Integers, Choice, Text, Derived>;
+  using Type = std::variant<Integer, Flag, Number, Choice, Text, Derived>;
 
   /// Where it can be given and is written.
   enum Use : unsigned {
@@ -97,7 +92,7 @@ public:
   std::string getParameter() const;
   /// What it expects: "an integer from 1 to 4".
   std::string getForm() const;
-  /// Its value as an option gives it: "8", "selective", "true", "7,8".
+  /// Its value as an option gives it: "8", "selective", "true".
   std::string print(const Plan &plan) const;
   /// False, with the plan as it was, if the text is no value or one out of
   /// range.

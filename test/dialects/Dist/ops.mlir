@@ -130,9 +130,9 @@ func.func @collective_matmul(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>, %v: ten
 }
 
 // What has its default is not printed.
-// CHECK: module @planned attributes {dist.plan = #dist.plan<dp = 4, sp = true, zero = 2, zero2_reduce = last, micro_batches = 4, schedule = "zb-h1", stage_layers = [7,8], recompute = "auto=1000", precision = bf16, optimizer = sgd, lr = 0.12345678901234559, momentum = 9.000000e-01, groups = "*.gamma:decay=0;w?:lr=0.5">}
+// CHECK: module @planned attributes {dist.plan = #dist.plan<dp = 4, sp = true, zero = 2, zero2_reduce = last, micro_batches = 4, schedule = "zb-h1", stage_layers = "7,8", recompute = "auto=1000", precision = bf16, optimizer = sgd, lr = 0.12345678901234559, momentum = 9.000000e-01, groups = "*.gamma:decay=0;w?:lr=0.5">}
 module @planned attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 4, dp = 4, sp = true, tp = 1, zero = 2, zero2_reduce = last,
-    recompute = "auto=1000", optimizer = sgd, momentum = 0.9, beta1 = 0.9, lr = 0.1234567890123456, schedule = "zb-h1", stage_layers = [7, 8],
+    recompute = "auto=1000", optimizer = sgd, momentum = 0.9, beta1 = 0.9, lr = 0.1234567890123456, schedule = "zb-h1", stage_layers = "7,8",
     groups = "*.gamma:decay=0;w?:lr=0.5">} {}
 // CHECK: module @defaults attributes {dist.plan = #dist.plan<>}
 module @defaults attributes {dist.plan = #dist.plan<>} {}

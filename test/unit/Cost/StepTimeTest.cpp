@@ -395,7 +395,7 @@ TEST(StepTime, chunks) {
   l.precision = Precision::BF16;
   l.pp = 4;
   auto counts = [&] {
-    std::vector<int64_t> result;
+    std::vector<double> result;
     for (const auto &chunk : assignChunks(layers, l))
       for (const ModelWork::Run &run : chunk)
         if (run.kind == 1)
@@ -403,7 +403,7 @@ TEST(StepTime, chunks) {
     return result;
   };
   // Both ends, which have the embedding and the head, are a block short.
-  EXPECT_EQ(counts(), (std::vector<int64_t>{3, 4, 4, 3}));
+  EXPECT_EQ(counts(), (std::vector<double>{3, 4, 4, 3}));
   EXPECT_EQ(assignChunks(layers, l).front().front().kind, 0u);
   EXPECT_EQ(assignChunks(layers, l).back().back().kind, 2u);
   l.stageLayers = {5, 4, 4, 1};

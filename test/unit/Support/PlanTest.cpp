@@ -202,9 +202,9 @@ TEST(PlanFields, json_errors) {
             "recompute: expects none, selective, full, matmuls or auto=BYTES "
             "but got \"some\"");
   EXPECT_EQ(readError(R"({"sp": 1})"), "sp: expects true or false but got 1");
-  EXPECT_EQ(readError(R"({"stage-layers": [1, 0]})"),
-            "stage-layers: expects integers from 1 to 2147483647 but got "
-            "[1,0]");
+  EXPECT_EQ(readError(R"({"stage-layers": "1,2.25"})"),
+            "stage-layers: expects time, even or blocks of each chunk, as "
+            "7,8.5,8,6.5 but got \"1,2.25\"");
   EXPECT_EQ(readError(R"({"tpp": 8})"),
             "tpp: expects a known field; did you mean 'tp'?");
   EXPECT_EQ(readError(R"({"global-batch": 8, "micro-batches": 8})"),
@@ -222,7 +222,7 @@ TEST(PlanFields, what_is_not_given_follows) {
   ASSERT_FALSE(bool(given.complete()));
   EXPECT_EQ(given.plan.dp, 8);
   EXPECT_EQ(given.plan.microBatches, 2);
-  EXPECT_EQ(given.plan.stageLayers, (std::vector<int64_t>{7, 8}));
+  EXPECT_EQ(given.plan.stageLayers, (std::vector<double>{7, 8}));
   EXPECT_EQ(given.plan.lr, 1e-4);
   EXPECT_TRUE(given.has("gpus") && given.has("lr"));
   EXPECT_FALSE(given.has("dp") || given.has("clip") || given.isEmpty());

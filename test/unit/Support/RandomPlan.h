@@ -31,7 +31,7 @@ inline Plan draw(unsigned seed) {
                  {"micro-batches", {"3", "16"}},
                  {"schedule", {"gpipe", "interleaved", "zb-1p"}},
                  {"vpp", {"2"}},
-                 {"stage-layers", {"7,8,8,7"}},
+                 {"stage-layers", {"7,8.5,8,6.5", "even"}},
                  {"scatter-transfers", {"false"}},
                  {"recompute", {"selective", "full", "matmuls", "auto=100"}},
                  {"checkpoint-every", {"2"}},
