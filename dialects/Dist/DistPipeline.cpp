@@ -143,13 +143,22 @@ LogicalResult ResultUses::check() {
 static LogicalResult verifyChunk(PipelineOp op, int64_t chunk) {
   auto has = [&](TaskKind kind) { return bool(op.getTask(kind, chunk)); };
   bool isSplit = has(TaskKind::InputGrad);
-  bool fits = has(TaskKind::Forward) && isSplit == has(TaskKind::WeightGrad) &&
-              !(isSplit && has(TaskKind::Backward));
-  if (fits)
+  if (!has(TaskKind::Forward) || isSplit != has(TaskKind::WeightGrad))
+    return op.emitOpError("(C2) expects tasks F; F and BW; F, B and W; or all "
+                          "four of chunk ")
+           << chunk;
+  if (!isSplit || !has(TaskKind::Backward))
     return success();
-  return op.emitOpError("(C2) expects tasks F, F and BW, or F, B and W of "
-                        "chunk ")
-         << chunk;
+  auto getSent = [&](TaskKind kind) {
+    return op.getTask(kind, chunk).getYield().getSends().getTypes();
+  };
+  TypeRange split = getSent(TaskKind::InputGrad),
+            whole = getSent(TaskKind::Backward);
+  if (split == whole)
+    return success();
+  return op.emitOpError("(C2) expects tasks B and BW of chunk ")
+         << chunk << " to send values of the same types but got "
+         << SmallVector<Type>(split) << " and " << SmallVector<Type>(whole);
 }
 
 /// The task of the same chunk whose kept values a source names.

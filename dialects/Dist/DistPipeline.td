@@ -71,8 +71,9 @@ def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator,
 
     (C1) Each path has the same number of stages, and pp ranks are numbered from
     0 without gaps; paths divide the micro-batches evenly. (C2) There is at most
-    one task of a kind and chunk; a chunk has F, F and BW, or F, B and W. (C3)
-    Batch operands have micro_batches as their first dimension. (C4) Each result
+    one task of a kind and chunk; a chunk has F; F and BW; F, B and W; or all four,
+    where the list runs B and W of some micro-batches and BW of others: B and BW
+    then send values of the same types. (C3) Batch operands have micro_batches as their first dimension. (C4) Each result
     is added to, in its type, or stored to, in slices of it, but not both, and
     by some task.
 

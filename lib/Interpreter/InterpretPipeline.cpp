@@ -29,8 +29,14 @@ namespace {
 
 using Tensors = std::vector<RankTensors>;
 
-/// What was computed, sent or kept, by task: kind, chunk, micro-batch.
+/// What was computed, sent or kept, by task: kind, chunk, micro-batch. What B
+/// and BW send is found as B's.
 using TaskKey = std::tuple<TaskKind, int, int>;
+
+TaskKey getBoundaryKey(TaskKind kind, int chunk, int microBatch) {
+  return {kind == TaskKind::Backward ? TaskKind::InputGrad : kind, chunk,
+          microBatch};
+}
 
 /// One pp rank.
 struct RankState {
@@ -70,19 +76,16 @@ private:
   bool hasReceived(int64_t rank, TaskKind kind, int chunk, int microBatch);
   bool isReady(int64_t rank, const Action &action);
   LogicalResult runAction(int64_t rank, const Action &action);
+  void send(int64_t rank, const Action &action);
   LogicalResult runTask(int64_t rank, TaskKind kind, int chunk, int microBatch);
   Tensors getArguments(int64_t rank, dist::TaskOp task, int microBatch);
   void finishTask(int64_t rank, dist::TaskOp task, int microBatch,
                   Tensors yielded);
-  TaskKind getGradKind(Slot slot) const {
-    return program.getTask(TaskKind::InputGrad, slot) ? TaskKind::InputGrad
-                                                      : TaskKind::Backward;
-  }
-  /// The task whose values a transfer of this rank's chunk moves, and the one
-  /// that receives them.
+  /// From where to where a transfer of this rank's chunk moves values, those of
+  /// F or those of B and BW.
   struct Route {
     Slot from, to;
-    TaskKind sender, receiver;
+    TaskKind kind;
   };
   Route getRoute(int64_t rank, const Action &action) const;
 
@@ -298,13 +301,8 @@ PipelineRun::Route PipelineRun::getRoute(int64_t rank,
                    action.kind == ActionKind::ReceiveActivation;
   int by = isForward == sends ? 1 : -1;
   Slot other = *getNeighbour(mine, action.microBatch, by);
-  Route route{sends ? mine : other, sends ? other : mine, TaskKind::Forward,
-              TaskKind::Forward};
-  if (!isForward) {
-    route.sender = getGradKind(route.from);
-    route.receiver = getGradKind(route.to);
-  }
-  return route;
+  return {sends ? mine : other, sends ? other : mine,
+          isForward ? TaskKind::Forward : TaskKind::InputGrad};
 }
 
 /// Whether a task has what the neighbouring stage sends it. A stage of the same
@@ -316,69 +314,40 @@ bool PipelineRun::hasReceived(int64_t rank, TaskKind kind, int chunk,
   auto from = getNeighbour({static_cast<int>(rank), chunk}, microBatch,
                            kind == TaskKind::Forward ? -1 : 1);
   return !from || from->rank == rank ||
-         ranks[rank].inbox.count({kind, chunk, microBatch});
+         ranks[rank].inbox.count(getBoundaryKey(kind, chunk, microBatch));
 }
 
 /// A receive is where it is posted; the task waits for it. All else is in order
 /// in a list that was verified.
 bool PipelineRun::isReady(int64_t rank, const Action &action) {
-  switch (action.kind) {
-  case ActionKind::Forward:
-    return hasReceived(rank, TaskKind::Forward, action.chunk,
-                       action.microBatch);
-  case ActionKind::InputGrad:
-    return hasReceived(rank, TaskKind::InputGrad, action.chunk,
-                       action.microBatch);
-  case ActionKind::Backward:
-    return hasReceived(rank, TaskKind::Backward, action.chunk,
-                       action.microBatch);
-  case ActionKind::Overlapped:
-    return hasReceived(rank, TaskKind::Forward, action.chunk,
-                       action.microBatch) &&
-           hasReceived(rank, TaskKind::Backward, action.backwardChunk,
-                       action.backwardMicroBatch);
-  default:
-    return true;
-  }
+  return llvm::all_of(getTaskRuns(action), [&](const TaskRun &run) {
+    return hasReceived(rank, run.kind, run.chunk, run.microBatch);
+  });
 }
 
 LogicalResult PipelineRun::runAction(int64_t rank, const Action &action) {
-  switch (action.kind) {
-  case ActionKind::Forward:
-    return runTask(rank, TaskKind::Forward, action.chunk, action.microBatch);
-  case ActionKind::InputGrad:
-    return runTask(rank, TaskKind::InputGrad, action.chunk, action.microBatch);
-  case ActionKind::WeightGrad:
-    return runTask(rank, TaskKind::WeightGrad, action.chunk, action.microBatch);
-  case ActionKind::Backward:
-    return runTask(rank, TaskKind::Backward, action.chunk, action.microBatch);
-  case ActionKind::Overlapped:
-    if (failed(
-            runTask(rank, TaskKind::Forward, action.chunk, action.microBatch)))
+  for (const TaskRun &run : getTaskRuns(action))
+    if (failed(runTask(rank, run.kind, run.chunk, run.microBatch)))
       return failure();
-    return runTask(rank, TaskKind::Backward, action.backwardChunk,
-                   action.backwardMicroBatch);
-  case ActionKind::SendActivation:
-  case ActionKind::SendGradient: {
-    Route route = getRoute(rank, action);
-    auto sent = ranks[rank].outbox.extract(
-        {route.sender, route.from.chunk, action.microBatch});
-    CollectiveCount &count =
-        ranks[route.to.rank].statistics.collectives["send"];
-    ++count.count;
-    for (Value value :
-         program.getTask(route.sender, route.from).getYield().getSends())
-      count.bytes += getBytes(value);
-    ranks[route.to.rank]
-        .inbox[{route.receiver, route.to.chunk, action.microBatch}] =
-        std::move(sent.mapped());
-    return success();
-  }
-  case ActionKind::ReceiveActivation:
-  case ActionKind::ReceiveGradient:
-    return success();
-  }
+  if (action.kind == ActionKind::SendActivation ||
+      action.kind == ActionKind::SendGradient)
+    send(rank, action);
   return success();
+}
+
+void PipelineRun::send(int64_t rank, const Action &action) {
+  Route route = getRoute(rank, action);
+  auto sent = ranks[rank].outbox.extract(
+      {route.kind, route.from.chunk, action.microBatch});
+  CollectiveCount &count = ranks[route.to.rank].statistics.collectives["send"];
+  ++count.count;
+  dist::TaskOp sender = route.kind == TaskKind::Forward
+                            ? program.getTask(route.kind, route.from)
+                            : program.getGradTask(route.from);
+  for (Value value : sender.getYield().getSends())
+    count.bytes += getBytes(value);
+  ranks[route.to.rank].inbox[{route.kind, route.to.chunk, action.microBatch}] =
+      std::move(sent.mapped());
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,7 +358,7 @@ Tensors PipelineRun::getArguments(int64_t number, dist::TaskOp task,
                                   int microBatch) {
   RankState &rank = ranks[number];
   auto chunk = static_cast<int>(task.getChunk());
-  TaskKey key{task.getKind(), chunk, microBatch};
+  TaskKey key = getBoundaryKey(task.getKind(), chunk, microBatch);
   // What comes from a stage of the same rank was never sent.
   const Tensors *received = nullptr;
   if (auto it = rank.inbox.find(key); it != rank.inbox.end())
@@ -399,8 +368,7 @@ Tensors PipelineRun::getArguments(int64_t number, dist::TaskOp task,
   if (!received)
     if (auto from = getNeighbour(mine, microBatch, isForward ? -1 : 1))
       if (auto it = rank.outbox.find(
-              {isForward ? TaskKind::Forward : getGradKind(*from), from->chunk,
-               microBatch});
+              getBoundaryKey(task.getKind(), from->chunk, microBatch));
           from->rank == number && it != rank.outbox.end())
         received = &it->second;
   Tensors arguments;
@@ -435,7 +403,6 @@ void PipelineRun::finishTask(int64_t number, dist::TaskOp task, int microBatch,
                              Tensors yielded) {
   RankState &rank = ranks[number];
   auto chunk = static_cast<int>(task.getChunk());
-  TaskKey key{task.getKind(), chunk, microBatch};
   dist::TaskYieldOp yield = task.getYield();
   auto take = [&, next = yielded.begin()](size_t count) mutable {
     Tensors some(std::make_move_iterator(next),
@@ -443,8 +410,12 @@ void PipelineRun::finishTask(int64_t number, dist::TaskOp task, int microBatch,
     next += count;
     return some;
   };
-  rank.outbox[key] = take(yield.getSends().size());
-  rank.kept[key] = take(yield.getKeeps().size());
+  Tensors sends = take(yield.getSends().size());
+  if (task.getKind() != TaskKind::WeightGrad)
+    rank.outbox[getBoundaryKey(task.getKind(), chunk, microBatch)] =
+        std::move(sends);
+  rank.kept[{task.getKind(), chunk, microBatch}] =
+      take(yield.getKeeps().size());
   for (auto [to, value] :
        llvm::zip_equal(yield.getAddTo(), take(yield.getAdds().size())))
     addUp(rank.sums[to], value);

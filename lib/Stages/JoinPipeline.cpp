@@ -11,13 +11,16 @@
 //     pp rank 1:          F1, BW1, sum b                   BW0, yield a, b
 //
 // A received value is the sender's, and so is the result of an exchange. Where
-// several pp ranks have a result, the program is joined as often, each time
-// with another one's.
+// a chunk has BW beside B and W, and where micro-batches take two paths, all
+// are joined, found to compute the same by their value numbers, and one is
+// kept. Where several pp ranks have a result, the program is joined as often,
+// each time with another one's.
 //
 //===----------------------------------------------------------------------===//
 
 #include "JoinPipeline.h"
 #include "SumOps.h"
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
@@ -166,9 +169,13 @@ void Joiner::advance(int64_t rank) {
 
 LogicalResult Joiner::joinExchange(ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(*next[members.front()]);
-  if (llvm::any_of(first.getResultTypes(), [](Type type) {
-        return cast<RankedTensorType>(type).getRank() > 0;
-      }))
+  bool isSum = llvm::any_of(first.getResultTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getRank() > 0;
+  });
+  for (int64_t rank : members)
+    for (Value operand : next[rank]->getOperands())
+      isSum |= isPart(values[rank].lookup(operand));
+  if (isSum)
     return joinSum(members);
   llvm::DenseMap<int64_t, unsigned> used;
   for (auto [i, from] : llvm::enumerate(first.getFrom())) {
@@ -180,35 +187,32 @@ LogicalResult Joiner::joinExchange(ArrayRef<int64_t> members) {
 }
 
 /// Clones a task after those that it takes values from.
-void Joiner::cloneTask(TaskKind kind, int stage, const Slot *neighbour) {
-  Slot slot = program.problem.slotOf(stage, 0);
+void Joiner::cloneTask(TaskKind kind, Slot slot, const Slot &neighbour) {
   dist::TaskOp task = program.getTask(kind, slot);
   IRMapping &map = values[slot.rank];
-  auto neighbourKind = [&] {
-    if (kind == TaskKind::Forward)
-      return kind;
-    return program.getTask(TaskKind::InputGrad, *neighbour)
-               ? TaskKind::InputGrad
-               : TaskKind::Backward;
+  auto getOutputs = [&](Slot of, TaskKind by) -> Outputs & {
+    return outputs[{of.rank, of.chunk, by}];
   };
   for (BlockArgument argument : task.getBody().getArguments()) {
     dist::SourceAttr source = task.getSource(argument.getArgNumber());
+    int64_t index = source.getIndex();
     Value value;
     switch (source.getKind()) {
-    case dist::SourceKind::Recv:
-      value = outputs[{neighbour->rank, neighbour->chunk, neighbourKind()}]
-                  .sends[source.getIndex()];
+    case dist::SourceKind::Recv: {
+      TaskKind sender = kind == TaskKind::Forward
+                            ? kind
+                            : program.getGradTask(neighbour).getKind();
+      value = getOutputs(neighbour, sender).sends[index];
       break;
+    }
     case dist::SourceKind::Batch:
-      value = slices[slot.rank][source.getIndex()];
+      value = slices[slot.rank][index];
       break;
     case dist::SourceKind::Forward:
-      value = outputs[{slot.rank, slot.chunk, TaskKind::Forward}]
-                  .keeps[source.getIndex()];
+      value = getOutputs(slot, TaskKind::Forward).keeps[index];
       break;
     case dist::SourceKind::InputGrad:
-      value = outputs[{slot.rank, slot.chunk, TaskKind::InputGrad}]
-                  .keeps[source.getIndex()];
+      value = getOutputs(slot, TaskKind::InputGrad).keeps[index];
       break;
     }
     map.map(argument, value);
@@ -216,23 +220,18 @@ void Joiner::cloneTask(TaskKind kind, int stage, const Slot *neighbour) {
   for (Operation &op : task.getBody().front().without_terminator())
     builder.clone(op, map);
   dist::TaskYieldOp yield = task.getYield();
-  Outputs &mine = outputs[{slot.rank, slot.chunk, kind}];
+  Outputs &mine = getOutputs(slot, kind);
   for (Value value : yield.getSends())
     mine.sends.push_back(map.lookupOrDefault(value));
   for (Value value : yield.getKeeps())
     mine.keeps.push_back(map.lookupOrDefault(value));
-  for (auto [to, value] : llvm::zip_equal(yield.getAddTo(), yield.getAdds())) {
-    Value term = map.lookupOrDefault(value);
-    Value &sum = added[{slot.rank, to}];
-    sum = sum ? addValues(builder, task.getLoc(), sum, term) : term;
-  }
+  for (Value value : yield.getAdds())
+    mine.adds.push_back(map.lookupOrDefault(value));
+  llvm::append_range(mine.addTo, yield.getAddTo());
 }
 
 /// What a generic micro-batch of one body can say.
 static LogicalResult checkJoinable(const PipelineProgram &program) {
-  dist::PipelineOp first = program.pipelines.front();
-  if (first.getPaths().size() > 1)
-    return first.emitOpError("not provable: micro-batches take several paths");
   for (dist::PipelineOp pipeline : program.pipelines)
     for (auto task : pipeline.getBody().getOps<dist::TaskOp>())
       if (!task.getYield().getStores().empty())
@@ -245,12 +244,15 @@ static LogicalResult checkJoinable(const PipelineProgram &program) {
 void Joiner::makeAccumulate() {
   SmallVector<Value> batches;
   SmallVector<Type> types;
+  std::set<unsigned> known;
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
     dist::PipelineOp pipeline = program.pipelines[rank];
     for (Value batch : pipeline.getBatches()) {
       Value value = values[rank].lookup(batch);
-      if (!llvm::is_contained(batches, value))
+      if (!known.count(numbers.get(value))) {
+        known.insert(numbers.get(value));
         batches.push_back(value);
+      }
     }
     llvm::append_range(types, pipeline.getResultTypes());
   }
@@ -276,45 +278,138 @@ void Joiner::makeAccumulate() {
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
     dist::PipelineOp pipeline = program.pipelines[rank];
     auto &arguments = slices.emplace_back();
-    for (Value batch : pipeline.getBatches())
-      arguments.push_back(body->getArgument(
-          llvm::find(batches, values[rank].lookup(batch)) - batches.begin()));
+    for (Value batch : pipeline.getBatches()) {
+      unsigned number = numbers.get(values[rank].lookup(batch));
+      auto *same = llvm::find_if(
+          batches, [&](Value value) { return numbers.get(value) == number; });
+      arguments.push_back(body->getArgument(same - batches.begin()));
+    }
   }
 }
 
-/// All tasks of one micro-batch, along the stages and back.
-void Joiner::cloneTasks() {
+/// All tasks of one micro-batch of a path, along the stages and back.
+void Joiner::cloneTasks(int path) {
   const schedule::ScheduleProblem &problem = program.problem;
-  int stages = problem.stages();
-  for (int stage = 0; stage < stages; ++stage) {
-    Slot before = problem.slotOf(std::max(stage - 1, 0), 0);
-    cloneTask(TaskKind::Forward, stage, &before);
-  }
-  for (int stage = stages - 1; stage >= 0; --stage) {
-    Slot after = problem.slotOf(std::min(stage + 1, stages - 1), 0);
+  int last = problem.stages() - 1;
+  auto getSlot = [&](int stage) {
+    return problem.slotOf(std::clamp(stage, 0, last),
+                          path * problem.microBatchesOf());
+  };
+  for (int stage = 0; stage <= last; ++stage)
+    cloneTask(TaskKind::Forward, getSlot(stage), getSlot(stage - 1));
+  for (int stage = last; stage >= 0; --stage)
     for (TaskKind kind :
          {TaskKind::InputGrad, TaskKind::Backward, TaskKind::WeightGrad})
-      if (program.getTask(kind, problem.slotOf(stage, 0)))
-        cloneTask(kind, stage, &after);
+      if (program.getTask(kind, getSlot(stage)))
+        cloneTask(kind, getSlot(stage), getSlot(stage + 1));
+}
+
+/// Where a chunk has BW beside B and W, it sends what B sends and adds what
+/// both add: then it does not matter which of them a micro-batch takes.
+LogicalResult Joiner::checkAlternatives() {
+  for (auto &[key, whole] : outputs) {
+    auto [rank, chunk, kind] = key;
+    auto inputGrad = outputs.find({rank, chunk, TaskKind::InputGrad});
+    if (kind != TaskKind::Backward || inputGrad == outputs.end())
+      continue;
+    const Outputs &weightGrad = outputs.at({rank, chunk, TaskKind::WeightGrad});
+    std::set<int64_t> sums(whole.addTo.begin(), whole.addTo.end());
+    auto getAdds = [&](const Outputs &from, int64_t to) {
+      SmallVector<Value> adds;
+      for (auto [number, value] : llvm::zip_equal(from.addTo, from.adds))
+        if (number == to)
+          adds.push_back(value);
+      return adds;
+    };
+    sums.insert(inputGrad->second.addTo.begin(), inputGrad->second.addTo.end());
+    sums.insert(weightGrad.addTo.begin(), weightGrad.addTo.end());
+    bool isSame = llvm::equal(
+        whole.sends, inputGrad->second.sends,
+        [&](Value a, Value b) { return numbers.get(a) == numbers.get(b); });
+    for (int64_t to : sums) {
+      SmallVector<Value> apart = getAdds(inputGrad->second, to);
+      llvm::append_range(apart, getAdds(weightGrad, to));
+      isSame &=
+          numbers.getSorted(getAdds(whole, to)) == numbers.getSorted(apart);
+    }
+    if (!isSame)
+      return program.getTask(kind, Slot{rank, chunk})
+                 .emitOpError("not provable: pp rank ")
+             << rank << ": expects BW " << chunk
+             << " to send and add what its B and W do";
   }
+  return success();
+}
+
+/// The terms of each pp rank's results; of B and W, where there is BW too.
+void Joiner::gatherTerms() {
+  const schedule::ScheduleProblem &problem = program.problem;
+  for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
+    size_t first = terms.size();
+    dist::PipelineOp pipeline = program.pipelines[rank];
+    terms.resize(first + pipeline.getNumResults());
+    for (size_t i = first; i < terms.size(); ++i)
+      terms[i].resize(problem.numPaths());
+    for (int path = 0; path < problem.numPaths(); ++path)
+      for (int chunk = 0; chunk < problem.chunks; ++chunk)
+        for (TaskKind kind : {TaskKind::Forward, TaskKind::InputGrad,
+                              TaskKind::WeightGrad, TaskKind::Backward}) {
+          Slot slot{static_cast<int>(rank), chunk};
+          if (!problem.passes(slot, path * problem.microBatchesOf()) ||
+              (kind == TaskKind::Backward &&
+               program.getTask(TaskKind::InputGrad, slot)))
+            continue;
+          const Outputs &from = outputs[{rank, chunk, kind}];
+          for (auto [to, value] : llvm::zip_equal(from.addTo, from.adds))
+            terms[first + to][path].push_back(value);
+        }
+  }
+}
+
+/// True if a result of the accumulate is a sum over all micro-batches: those of
+/// each path add the same.
+bool Joiner::isWhole(unsigned result) {
+  return result >= terms.size() ||
+         llvm::all_of(terms[result], [&](ValueRange ofPath) {
+           return numbers.getSorted(ofPath) ==
+                  numbers.getSorted(terms[result].front());
+         });
 }
 
 LogicalResult Joiner::joinPipelines() {
   if (failed(checkJoinable(program)))
     return failure();
+  numbers.add(joined.getBody().front());
   makeAccumulate();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&accumulate.getBody().front());
-  cloneTasks();
+  Block &body = accumulate.getBody().front();
+  builder.setInsertionPointToEnd(&body);
+  for (int path = 0; path < program.problem.numPaths(); ++path)
+    cloneTasks(path);
+  numbers.add(body);
+  if (failed(checkAlternatives()))
+    return failure();
+  gatherTerms();
   SmallVector<Value> yielded;
-  pipelineResults.resize(program.getNumRanks());
-  for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
-    dist::PipelineOp pipeline = program.pipelines[rank];
-    for (unsigned i = 0; i < pipeline.getNumResults(); ++i) {
-      yielded.push_back(added[{rank, i}]);
-      pipelineResults[rank].push_back(pipeline.getResult(i));
-    }
+  for (const auto &ofPath : terms) {
+    // A part of the micro-batches is no result: see dropUnused().
+    const auto *some = llvm::find_if(
+        ofPath, [](const auto &values) { return !values.empty(); });
+    // In the order in which they are made, as the whole program adds them.
+    SmallVector<Value> ordered(*some);
+    llvm::stable_sort(ordered, [&](Value a, Value b) {
+      bool isInside = a.getParentBlock() == &body && a.getDefiningOp();
+      if (b.getParentBlock() != &body || !b.getDefiningOp())
+        return false;
+      return !isInside || a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
+    });
+    Value sum = ordered.front();
+    for (Value term : ArrayRef(ordered).drop_front())
+      sum = addValues(builder, term.getLoc(), sum, term);
+    yielded.push_back(sum);
   }
+  for (dist::PipelineOp pipeline : program.pipelines)
+    pipelineResults.emplace_back(pipeline.getResults());
   mapSums();
   dist::YieldOp::create(builder, accumulate.getLoc(), yielded);
   return success();
@@ -347,6 +442,9 @@ FailureOr<func::FuncOp> Joiner::join() {
       ++next[rank];
   }
   finish();
-  dropUnused();
+  if (failed(dropUnused())) {
+    joined.erase();
+    return failure();
+  }
   return joined;
 }

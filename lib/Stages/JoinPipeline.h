@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_STAGES_JOINPIPELINE_H
 #define TESSERA_LIB_STAGES_JOINPIPELINE_H
 
+#include "ValueNumbers.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Stages/PipelineProgram.h"
 #include <map>
@@ -34,16 +35,21 @@ private:
   void advance(int64_t rank);
   mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
   mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members);
+  void addResults();
   mlir::Value addToAccumulate(llvm::ArrayRef<mlir::Value> terms);
   void rebuildAccumulate(llvm::ArrayRef<mlir::Value> yielded,
                          llvm::ArrayRef<unsigned> kept);
   void mapSums();
-  void dropUnused();
+  mlir::LogicalResult dropUnused();
   mlir::LogicalResult joinPipelines();
   void makeAccumulate();
-  void cloneTasks();
-  void cloneTask(dist::TaskKind kind, int stage,
-                 const schedule::Slot *neighbour);
+  void cloneTasks(int path);
+  void cloneTask(dist::TaskKind kind, schedule::Slot slot,
+                 const schedule::Slot &neighbour);
+  mlir::LogicalResult checkAlternatives();
+  void gatherTerms();
+  bool isWhole(unsigned result);
+  bool isPart(mlir::Value value);
   void finish();
 
   const PipelineProgram &program;
@@ -54,13 +60,20 @@ private:
   mlir::func::FuncOp joined;
   llvm::SmallVector<mlir::IRMapping> values;
   llvm::SmallVector<mlir::Block::iterator> next;
-  /// What the tasks of the generic micro-batch send and keep.
+  /// What the tasks of the generic micro-batch send, keep and add to results.
   struct Outputs {
-    llvm::SmallVector<mlir::Value> sends, keeps;
+    llvm::SmallVector<mlir::Value> sends, keeps, adds;
+    llvm::SmallVector<int64_t> addTo;
   };
   std::map<std::tuple<int, int, dist::TaskKind>, Outputs> outputs;
-  /// By pp rank and result: what is added in one micro-batch.
-  std::map<std::pair<int64_t, int64_t>, mlir::Value> added;
+  /// By result of the accumulate and path: what pp ranks add in one micro-batch
+  /// of that path.
+  std::vector<llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2>> terms;
+  /// What stands for results that the accumulate is to get, and what it yields
+  /// for them.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> results;
+  /// Values of the joined function up to the accumulate, and of its body.
+  ValueNumbers numbers;
   /// The micro-batches of the joined function, and the results of each pp
   /// rank's pipeline, which are its results in order.
   dist::AccumulateOp accumulate;

@@ -29,6 +29,19 @@ findChain(Value value, dist::AccumulateOp accumulate) {
   return std::nullopt;
 }
 
+/// True if a value is made, by linear ops, of a sum over some micro-batches
+/// only.
+bool Joiner::isPart(Value value) {
+  if (!accumulate)
+    return false;
+  auto chain = findChain(value, accumulate);
+  if (!chain)
+    return false;
+  if (!chain->empty())
+    value = chain->front()->getOperand(0);
+  return !isWhole(cast<OpResult>(value).getResultNumber());
+}
+
 /// The additions of an exchange's results, in their order; empty if they are
 /// used otherwise.
 static SmallVector<Operation *> findAdditions(Operation *exchange) {
@@ -59,39 +72,48 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   };
   if (!accumulate || first.getFrom().size() != members.size())
     return fail();
-  SmallVector<Value> terms;
+  // What all members add in one micro-batch, by path.
+  SmallVector<SmallVector<Value>, 2> added(program.problem.numPaths());
   SmallVector<Operation *> chain;
+  bool isFirst = true;
   for (int64_t rank : members) {
     Operation *exchange = &*next[rank];
     SmallVector<Operation *> additions = findAdditions(exchange);
+    // A member may only give its part.
     if (exchange->getNumOperands() != 1 ||
-        additions.size() + 1 != members.size())
+        (additions.size() + 1 != members.size() && !exchange->use_empty()))
       return fail();
     Value part = values[rank].lookup(exchange->getOperand(0));
     auto mine = findChain(part, accumulate);
-    if (!mine || (!terms.empty() &&
-                  !llvm::equal(*mine, chain, [](Operation *a, Operation *b) {
-                    return a->getName() == b->getName() &&
-                           a->getPropertiesAsAttribute() ==
-                               b->getPropertiesAsAttribute();
-                  })))
+    if (!mine ||
+        (!isFirst && !llvm::equal(*mine, chain, [](Operation *a, Operation *b) {
+          return a->getName() == b->getName() &&
+                 a->getPropertiesAsAttribute() == b->getPropertiesAsAttribute();
+        })))
       return fail();
     chain = *mine;
+    isFirst = false;
     Value sum = chain.empty() ? part : chain.front()->getOperand(0);
-    terms.push_back(accumulate.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(sum).getResultNumber()));
-    if (!terms.back().getDefiningOp())
+    size_t number = cast<OpResult>(sum).getResultNumber();
+    if (number >= terms.size())
       return fail();
+    for (auto [all, own] : llvm::zip_equal(added, terms[number]))
+      llvm::append_range(all, own);
     skipped.insert(additions.begin(), additions.end());
   }
-  Value whole = addToAccumulate(terms);
+  for (ArrayRef<Value> ofPath : added)
+    if (numbers.getSorted(ofPath) != numbers.getSorted(added.front()) ||
+        !llvm::all_of(ofPath, [](Value v) { return bool(v.getDefiningOp()); }))
+      return fail();
+  Value whole = addToAccumulate(added.front());
   for (Operation *op : chain) {
     IRMapping map;
     map.map(op->getOperand(0), whole);
     whole = builder.clone(*op, map)->getResult(0);
   }
   for (int64_t rank : members)
-    values[rank].map(findAdditions(&*next[rank]).back()->getResult(0), whole);
+    if (!next[rank]->use_empty())
+      values[rank].map(findAdditions(&*next[rank]).back()->getResult(0), whole);
   return success();
 }
 
@@ -114,25 +136,41 @@ void Joiner::rebuildAccumulate(ArrayRef<Value> yielded,
   accumulate = rebuilt;
 }
 
-/// A new result: the sum of terms of a micro-batch.
+/// What is to be a new result, the sum of terms of a micro-batch: a placeholder
+/// that addResults() replaces, since results that the accumulate gets one by
+/// one would each be another op's.
 Value Joiner::addToAccumulate(ArrayRef<Value> terms) {
   Operation *yield = accumulate.getBody().front().getTerminator();
   SmallVector<Value> ordered(terms);
   llvm::sort(ordered, [](Value a, Value b) {
     return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
   });
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(yield);
+  OpBuilder inBody(yield);
   Value sum = ordered.front();
   for (Value term : ArrayRef(ordered).drop_front())
-    sum = addValues(builder, term.getLoc(), sum, term);
+    sum = addValues(inBody, term.getLoc(), sum, term);
+  Value placeholder =
+      UnrealizedConversionCastOp::create(builder, sum.getLoc(),
+                                         TypeRange(sum.getType()), ValueRange())
+          .getResult(0);
+  results.push_back({placeholder, sum});
+  return placeholder;
+}
+
+/// Gives the accumulate the results that placeholders stand for.
+void Joiner::addResults() {
+  Operation *yield = accumulate.getBody().front().getTerminator();
   SmallVector<Value> yielded(yield->getOperands());
-  SmallVector<unsigned> kept(
-      llvm::to_vector(llvm::seq<unsigned>(0, accumulate.getNumResults())));
-  yielded.push_back(sum);
+  auto kept =
+      llvm::to_vector(llvm::seq<unsigned>(0, accumulate.getNumResults()));
+  for (auto [placeholder, sum] : results)
+    yielded.push_back(sum);
   rebuildAccumulate(yielded, kept);
-  mapSums();
-  return accumulate->getResults().back();
+  for (auto [i, result] : llvm::enumerate(results)) {
+    Value placeholder = result.first;
+    placeholder.replaceAllUsesWith(accumulate.getResult(kept.size() + i));
+    placeholder.getDefiningOp()->erase();
+  }
 }
 
 /// Maps the results of pipelines to those of the accumulate.
@@ -143,9 +181,18 @@ void Joiner::mapSums() {
       values[rank].map(result, accumulate.getResult(number++));
 }
 
-/// Parts of sums that were added in the micro-batch are used no more.
-void Joiner::dropUnused() {
+/// Parts of sums that were added in the micro-batch are used no more, nor what
+/// other paths compute. A failure, with an error, if a sum over the
+/// micro-batches of one path is used as a whole one.
+LogicalResult Joiner::dropUnused() {
+  addResults();
   removeDead(joined.getBody().front());
+  for (OpResult result : accumulate->getResults())
+    if (!result.use_empty() && !isWhole(result.getResultNumber())) {
+      dist::PipelineOp first = program.pipelines.front();
+      return first.emitOpError("not provable: a sum over the micro-batches of "
+                               "one path is used before the others are added");
+    }
   SmallVector<Value> yielded;
   SmallVector<unsigned> kept;
   Operation *yield = accumulate.getBody().front().getTerminator();
@@ -155,4 +202,6 @@ void Joiner::dropUnused() {
       yielded.push_back(yield->getOperand(result.getResultNumber()));
     }
   rebuildAccumulate(yielded, kept);
+  removeDead(accumulate.getBody().front());
+  return success();
 }

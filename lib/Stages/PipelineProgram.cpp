@@ -7,11 +7,39 @@
 
 #include "tessera/Stages/PipelineProgram.h"
 #include "tessera/Schedule/ActionList.h"
+#include <set>
 
 using namespace mlir;
 using namespace tessera;
 using dist::DistDialect;
 using schedule::Slot;
+
+SmallVector<TaskRun, 2> tessera::getTaskRuns(const schedule::Action &action) {
+  using schedule::ActionKind;
+  auto run = [&](dist::TaskKind kind) {
+    return SmallVector<TaskRun, 2>{{kind, action.chunk, action.microBatch}};
+  };
+  switch (action.kind) {
+  case ActionKind::Forward:
+    return run(dist::TaskKind::Forward);
+  case ActionKind::InputGrad:
+    return run(dist::TaskKind::InputGrad);
+  case ActionKind::WeightGrad:
+    return run(dist::TaskKind::WeightGrad);
+  case ActionKind::Backward:
+    return run(dist::TaskKind::Backward);
+  case ActionKind::Overlapped:
+    return {{dist::TaskKind::Forward, action.chunk, action.microBatch},
+            {dist::TaskKind::Backward, action.backwardChunk,
+             action.backwardMicroBatch}};
+  case ActionKind::SendActivation:
+  case ActionKind::SendGradient:
+  case ActionKind::ReceiveActivation:
+  case ActionKind::ReceiveGradient:
+    return {};
+  }
+  return {};
+}
 
 bool tessera::isPipelineFunction(func::FuncOp function) {
   return function->hasAttr(DistDialect::kPPRankAttr);
@@ -188,35 +216,18 @@ static LogicalResult readSchedule(PipelineProgram &program) {
 
 /// Each compute action has a task, and each task an action.
 static LogicalResult checkTasks(const PipelineProgram &program) {
-  using schedule::ActionKind;
-  auto isKind = [](ActionKind action, dist::TaskKind task) {
-    switch (task) {
-    case dist::TaskKind::Forward:
-      return action == ActionKind::Forward;
-    case dist::TaskKind::InputGrad:
-      return action == ActionKind::InputGrad;
-    case dist::TaskKind::WeightGrad:
-      return action == ActionKind::WeightGrad;
-    case dist::TaskKind::Backward:
-      return action == ActionKind::Backward;
-    }
-    return false;
-  };
   constexpr dist::TaskKind kKinds[] = {
       dist::TaskKind::Forward, dist::TaskKind::InputGrad,
       dist::TaskKind::WeightGrad, dist::TaskKind::Backward};
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
     dist::PipelineOp pipeline = program.pipelines[rank];
-    const auto &actions = program.schedule.ranks[rank];
+    std::set<std::pair<int, dist::TaskKind>> listed;
+    for (const schedule::Action &action : program.schedule.ranks[rank])
+      for (const TaskRun &run : getTaskRuns(action))
+        listed.insert({run.chunk, run.kind});
     for (int chunk = 0; chunk < program.problem.chunks; ++chunk)
       for (dist::TaskKind kind : kKinds) {
-        bool isListed = llvm::any_of(actions, [&](const auto &action) {
-          if (action.kind == ActionKind::Overlapped)
-            return (kind == dist::TaskKind::Forward && action.chunk == chunk) ||
-                   (kind == dist::TaskKind::Backward &&
-                    action.backwardChunk == chunk);
-          return action.chunk == chunk && isKind(action.kind, kind);
-        });
+        bool isListed = listed.count({chunk, kind});
         bool isThere = bool(pipeline.getTask(kind, chunk));
         if (isListed != isThere)
           return pipeline.emitOpError("pp rank ")
@@ -267,24 +278,26 @@ static LogicalResult checkBoundaries(const PipelineProgram &program) {
   dist::PipelineOp first = program.pipelines.front();
   int paths = first.getPaths().size();
   for (int path = 0; path < paths; ++path) {
-    int microBatch = path == 0 ? 0 : problem.microBatches - 1;
+    int microBatch = path * problem.microBatchesOf();
     for (int stage = 0; stage < problem.stages(); ++stage) {
       auto task = [&](dist::TaskKind kind, int of) -> dist::TaskOp {
         return of < 0 || of >= problem.stages()
                    ? dist::TaskOp()
                    : program.getTask(kind, problem.slotOf(of, microBatch));
       };
-      auto gradTask = [&](int of) {
-        dist::TaskOp split = task(dist::TaskKind::InputGrad, of);
-        return split ? split : task(dist::TaskKind::Backward, of);
-      };
       if (failed(checkBoundary(task(dist::TaskKind::Forward, stage),
                                task(dist::TaskKind::Forward, stage - 1),
                                stage)))
         return failure();
-      if (dist::TaskOp grad = gradTask(stage))
-        if (failed(checkBoundary(grad, gradTask(stage + 1), stage)))
-          return failure();
+      // B and BW of a chunk send alike.
+      dist::TaskOp later = task(dist::TaskKind::InputGrad, stage + 1);
+      if (!later)
+        later = task(dist::TaskKind::Backward, stage + 1);
+      for (dist::TaskKind kind :
+           {dist::TaskKind::InputGrad, dist::TaskKind::Backward})
+        if (dist::TaskOp grad = task(kind, stage))
+          if (failed(checkBoundary(grad, later, stage)))
+            return failure();
     }
   }
   return success();

@@ -84,9 +84,8 @@ LogicalResult Splitter::placeOp(Operation *op) {
 
 /// Makes a sum whole that several pp ranks have parts of.
 void Splitter::addSum(Value value) {
-  SmallVector<int64_t> from;
-  for (int stage : contributors[parts.lookup(value)])
-    from.push_back(getRank(stage));
+  ArrayRef<int> contributed = contributors[parts.lookup(value)];
+  SmallVector<int64_t> from(contributed.begin(), contributed.end());
   parts.erase(value);
   SmallVector<int64_t> among(from);
   llvm::sort(among);
@@ -147,8 +146,8 @@ LogicalResult Splitter::placeEpilogue() {
   for (auto [sum, from] : llvm::enumerate(contributors)) {
     Value value = accumulate.getResult(sum);
     llvm::SmallBitVector place(ranks.size());
-    for (int stage : from)
-      place.set(getRank(stage));
+    for (int rank : from)
+      place.set(rank);
     places[value] = place;
     computed.insert(value);
     if (from.size() > 1)

@@ -130,28 +130,9 @@ static llvm::Expected<schedule::ListedSchedule> makeSchedule(const Plan &plan,
           Twine(made.problem.ranks) + " and " +
           Twine(made.problem.microBatches));
   }
-  if (made.problem.numPaths() > 1)
-    return llvm::createStringError(
-        "expects one copy of the model to be compiled but got " +
-        stringify(plan.schedule));
   schedule::insertTransfers(made.problem, made.schedule);
   schedule::postReceives(made.problem, made.schedule);
   return made;
-}
-
-/// Whether B and W are apart in a schedule; an error if only in some actions.
-static llvm::Expected<bool> splitsBackward(const schedule::Schedule &schedule) {
-  bool isSplit = false, isWhole = false;
-  for (const auto &actions : schedule.ranks)
-    for (const schedule::Action &action : actions) {
-      isSplit |= action.kind == schedule::ActionKind::InputGrad;
-      isWhole |= action.kind == schedule::ActionKind::Backward ||
-                 action.kind == schedule::ActionKind::Overlapped;
-    }
-  if (isSplit && isWhole)
-    return llvm::createStringError("expects B and W of all chunks and "
-                                   "micro-batches, or BW of all, but got both");
-  return isSplit;
 }
 
 namespace {
@@ -166,17 +147,12 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     if (!made)
       return function.emitError("schedule: ")
              << llvm::toString(made.takeError());
-    auto isSplit = splitsBackward(made->schedule);
-    if (!isSplit)
-      return function.emitError("schedule: ")
-             << llvm::toString(isSplit.takeError());
     auto layers = getLayers(plan, made->problem.stages(),
                             StageAssignment::countBlocks(accumulate));
     if (!layers)
       return function.emitError(llvm::toString(layers.takeError()));
     StageAssignment stages(accumulate, *layers);
-    return Splitter(function, accumulate, stages, made->problem, made->schedule,
-                    *isSplit)
+    return Splitter(function, accumulate, stages, made->problem, made->schedule)
         .run();
   }
 

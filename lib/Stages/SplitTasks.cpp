@@ -13,11 +13,16 @@
 //     B of stage s    B of a later stage      every boundary on the way back
 //     W of stage s    B or F of stage s       kept by that task
 //
+// BW of a stage is its B and W in one. A chunk has both where the schedule runs
+// some micro-batches in one way and some in the other; B and BW then send the
+// same values. Where micro-batches take two paths, each has its own tasks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Splitter.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Schedule/ActionList.h"
+#include "tessera/Stages/PipelineProgram.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -36,8 +41,9 @@ bool Splitter::isIn(const StageTask &task, Operation *op) const {
     return task.kind == TaskKind::Forward;
   if (kind != OpClass::Backward || op->use_empty())
     return false;
-  bool isWeightGrad = splitsBackward && stages.isWeightGrad(op);
-  return task.kind == (isWeightGrad ? TaskKind::WeightGrad : gradKind);
+  return task.kind == TaskKind::Backward ||
+         task.kind == (stages.isWeightGrad(op) ? TaskKind::WeightGrad
+                                               : TaskKind::InputGrad);
 }
 
 Value Splitter::addArgument(StageTask &task, SourceKind source, int64_t index,
@@ -63,24 +69,39 @@ int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
   return index;
 }
 
+/// The index of a value among those that a stage sends, from its F or from each
+/// of its B and BW.
+int64_t Splitter::addSend(int path, int stage, bool isForward, Value value) {
+  int64_t index = 0;
+  for (TaskKind kind :
+       {TaskKind::Forward, TaskKind::InputGrad, TaskKind::Backward})
+    if (isForward == (kind == TaskKind::Forward))
+      if (auto it = tasks.find({path, stage, kind}); it != tasks.end())
+        index = addOutput(it->second, it->second.sends, value);
+  return index;
+}
+
 /// A value that another task makes.
 Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
   bool isForward = stages.getClass(def) == OpClass::Forward;
-  int from = stages.getStage(def), here = task.stage;
+  int from = stages.getStage(def), here = task.stage, path = task.path;
   if (task.kind == TaskKind::Forward) {
     assert(isForward && from < here && "the forward goes along the stages");
     return addArgument(task, SourceKind::Recv,
-                       addSend(getTask(TaskKind::Forward, here - 1), value),
+                       addSend(path, here - 1, /*isForward=*/true, value),
                        value);
   }
   if (isForward && from <= here)
     return addArgument(task, SourceKind::Forward,
-                       addKeep(getTask(TaskKind::Forward, here), value), value);
+                       addKeep(getTask(TaskKind::Forward, path, here), value),
+                       value);
   if (task.kind == TaskKind::WeightGrad)
     return addArgument(task, SourceKind::InputGrad,
-                       addKeep(gradTask(here), value), value);
+                       addKeep(getTask(TaskKind::InputGrad, path, here), value),
+                       value);
   assert(from > here && "gradients come from later stages");
-  return addArgument(task, SourceKind::Recv, addSend(gradTask(here + 1), value),
+  return addArgument(task, SourceKind::Recv,
+                     addSend(path, here + 1, /*isForward=*/false, value),
                      value);
 }
 
@@ -89,7 +110,7 @@ Value Splitter::getIn(StageTask &task, Value value) {
   if (Value known = task.values.lookupOrNull(value))
     return known;
   if (value.getParentBlock() != &body)
-    return ranks[getRank(task.stage)].values.lookup(value);
+    return ranks[getRank(task)].values.lookup(value);
   Operation *def = value.getDefiningOp();
   if (!def)
     return addArgument(task, SourceKind::Batch,
@@ -114,69 +135,79 @@ void Splitter::fillOp(StageTask &task, Operation *op) {
 }
 
 void Splitter::buildTasks() {
-  for (int stage = 0; stage < stages.getNumStages(); ++stage) {
-    SmallVector<TaskKind> kinds{TaskKind::Forward, gradKind};
-    if (splitsBackward)
-      kinds.push_back(TaskKind::WeightGrad);
-    for (TaskKind kind : kinds) {
-      StageTask &task = tasks[{stage, kind}];
-      task.kind = kind;
-      task.stage = stage;
-      task.body = new Block();
-    }
-  }
-  auto fill = [&](StageTask &task) {
-    for (Operation &op : body.without_terminator())
-      if (isIn(task, &op))
-        fillOp(task, &op);
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+    for (const schedule::Action &action : actions)
+      for (auto [kind, chunk, microBatch] : getTaskRuns(action)) {
+        int stage = problem.stageOf({static_cast<int>(rank), chunk});
+        int path = microBatch / problem.microBatchesOf();
+        StageTask &task = tasks[{path, stage, kind}];
+        if (task.body)
+          continue;
+        task.kind = kind;
+        task.path = path;
+        task.stage = stage;
+        task.body = new Block();
+      }
+  auto fill = [&](int path, int stage, ArrayRef<TaskKind> kinds) {
+    for (TaskKind kind : kinds)
+      if (auto it = tasks.find({path, stage, kind}); it != tasks.end())
+        for (Operation &op : body.without_terminator())
+          if (isIn(it->second, &op))
+            fillOp(it->second, &op);
   };
   int last = stages.getNumStages() - 1;
-  for (int stage = 0; stage <= last; ++stage)
-    fill(getTask(TaskKind::Forward, stage));
-  for (int stage = last; stage >= 0; --stage)
-    fill(gradTask(stage));
-  if (splitsBackward)
+  for (int path = 0; path < problem.numPaths(); ++path) {
     for (int stage = 0; stage <= last; ++stage)
-      fill(getTask(TaskKind::WeightGrad, stage));
+      fill(path, stage, TaskKind::Forward);
+    for (int stage = last; stage >= 0; --stage)
+      fill(path, stage, {TaskKind::InputGrad, TaskKind::Backward});
+    for (int stage = 0; stage <= last; ++stage)
+      fill(path, stage, TaskKind::WeightGrad);
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// The task that adds a term to a sum.
-StageTask &Splitter::taskOf(Value term) {
+/// The tasks that add a term to a sum: of a micro-batch, one of them runs.
+SmallVector<StageTask *> Splitter::tasksOf(Value term) {
+  SmallVector<StageTask *> found;
   Operation *def = term.getDefiningOp();
   if (def && def->getBlock() == &body)
     for (auto &[key, task] : tasks)
       if (isIn(task, def))
-        return task;
+        found.push_back(&task);
   // Made of inputs or parameters alone.
-  return getTask(TaskKind::Forward, stages.getNumStages() - 1);
+  if (found.empty())
+    for (int path = 0; path < problem.numPaths(); ++path)
+      found.push_back(
+          &getTask(TaskKind::Forward, path, stages.getNumStages() - 1));
+  return found;
 }
 
 void Splitter::addTerms() {
   ValueRange yielded = body.getTerminator()->getOperands();
   contributors.resize(yielded.size());
   for (auto [sum, value] : llvm::enumerate(yielded)) {
-    for (Value term : stages.getTerms(value, additions)) {
-      StageTask &task = taskOf(term);
-      task.adds.push_back(getIn(task, term));
-      task.addTo.push_back(sum);
-      auto &from = contributors[sum];
-      if (llvm::none_of(from, [&](int stage) {
-            return getRank(stage) == getRank(task.stage);
-          }))
-        from.push_back(task.stage);
-    }
-    llvm::sort(contributors[sum]);
+    SmallVector<std::pair<int, int>> from;
+    for (Value term : stages.getTerms(value, additions))
+      for (StageTask *task : tasksOf(term)) {
+        task->adds.push_back(getIn(*task, term));
+        task->addTo.push_back(sum);
+        from.push_back({task->stage, getRank(*task)});
+      }
+    llvm::sort(from);
+    for (auto [stage, rank] : from)
+      if (!llvm::is_contained(contributors[sum], rank))
+        contributors[sum].push_back(rank);
   }
 }
 
 dist::TaskOp Splitter::makeTaskOp(StageTask &task,
                                   ArrayRef<int64_t> batchNumbers) {
   MLIRContext *context = builder.getContext();
-  RankFunction &rank = ranks[getRank(task.stage)];
+  int number = getRank(task);
   for (Attribute &source : task.sources)
     if (auto batch = cast<dist::SourceAttr>(source);
         batch.getKind() == SourceKind::Batch)
@@ -187,12 +218,10 @@ dist::TaskOp Splitter::makeTaskOp(StageTask &task,
   for (int64_t sum : task.addTo)
     results.push_back(
         llvm::count_if(llvm::seq<int64_t>(0, sum), [&](int64_t before) {
-          return llvm::any_of(contributors[before], [&](int stage) {
-            return &ranks[getRank(stage)] == &rank;
-          });
+          return llvm::is_contained(contributors[before], number);
         }));
   auto op = dist::TaskOp::create(builder, accumulate.getLoc(), task.kind,
-                                 problem.slotOf(task.stage, 0).chunk,
+                                 getSlot(task.path, task.stage).chunk,
                                  builder.getArrayAttr(task.sources));
   op.getBody().push_back(task.body);
   OpBuilder::InsertionGuard guard(builder);
@@ -207,7 +236,7 @@ void Splitter::makePipeline(int64_t number) {
   RankFunction &rank = ranks[number];
   SmallVector<StageTask *> mine;
   for (auto &[key, task] : tasks)
-    if (getRank(task.stage) == number)
+    if (getRank(task) == number)
       mine.push_back(&task);
   SmallVector<int64_t> batchNumbers;
   for (StageTask *task : mine)
@@ -222,8 +251,7 @@ void Splitter::makePipeline(int64_t number) {
   SmallVector<Type> types;
   SmallVector<Value> sums;
   for (auto [sum, from] : llvm::enumerate(contributors))
-    if (llvm::any_of(from,
-                     [&](int stage) { return getRank(stage) == number; })) {
+    if (llvm::is_contained(from, number)) {
       types.push_back(accumulate.getResultTypes()[sum]);
       sums.push_back(accumulate.getResult(sum));
     }

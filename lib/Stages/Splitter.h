@@ -21,7 +21,8 @@ namespace tessera {
 /// A task while it is built.
 struct StageTask {
   dist::TaskKind kind;
-  int stage;
+  /// The path whose micro-batches it runs, and its stage there.
+  int path, stage;
   mlir::Block *body = nullptr;
   /// From values of the micro-batch, and from outside, to those of the task.
   mlir::IRMapping values;
@@ -51,11 +52,10 @@ public:
   Splitter(mlir::func::FuncOp whole, dist::AccumulateOp accumulate,
            const StageAssignment &stages,
            const schedule::ScheduleProblem &problem,
-           const schedule::Schedule &schedule, bool splitsBackward)
+           const schedule::Schedule &schedule)
       : whole(whole), accumulate(accumulate),
         body(accumulate.getBody().front()), stages(stages), problem(problem),
-        schedule(schedule), splitsBackward(splitsBackward),
-        builder(whole.getContext()), ranks(problem.ranks) {}
+        schedule(schedule), builder(whole.getContext()), ranks(problem.ranks) {}
 
   /// Puts the functions of all pp ranks in the place of the whole one.
   mlir::LogicalResult run();
@@ -70,23 +70,25 @@ private:
                           int64_t index, mlir::Value value);
   int64_t addOutput(StageTask &task, StageTask::Outputs &outputs,
                     mlir::Value value);
-  int64_t addSend(StageTask &task, mlir::Value value) {
-    return addOutput(task, task.sends, value);
-  }
+  int64_t addSend(int path, int stage, bool isForward, mlir::Value value);
   int64_t addKeep(StageTask &task, mlir::Value value) {
     return addOutput(task, task.keeps, value);
   }
   bool isIn(const StageTask &task, mlir::Operation *op) const;
-  StageTask &getTask(dist::TaskKind kind, int stage) {
-    return tasks.at({stage, kind});
+  StageTask &getTask(dist::TaskKind kind, int path, int stage) {
+    return tasks.at({path, stage, kind});
   }
-  StageTask &gradTask(int stage) { return getTask(gradKind, stage); }
-  StageTask &taskOf(mlir::Value term);
+  llvm::SmallVector<StageTask *> tasksOf(mlir::Value term);
   void addTerms();
   void makePipeline(int64_t number);
   dist::TaskOp makeTaskOp(StageTask &task,
                           llvm::ArrayRef<int64_t> batchNumbers);
-  int getRank(int stage) const { return problem.slotOf(stage, 0).rank; }
+  schedule::Slot getSlot(int path, int stage) const {
+    return problem.slotOf(stage, path * problem.microBatchesOf());
+  }
+  int getRank(const StageTask &task) const {
+    return getSlot(task.path, task.stage).rank;
+  }
 
   mlir::LogicalResult placeEpilogue();
   mlir::LogicalResult placeOp(mlir::Operation *op);
@@ -105,15 +107,13 @@ private:
   const StageAssignment &stages;
   const schedule::ScheduleProblem &problem;
   const schedule::Schedule &schedule;
-  bool splitsBackward;
-  dist::TaskKind gradKind =
-      splitsBackward ? dist::TaskKind::InputGrad : dist::TaskKind::Backward;
   mlir::OpBuilder builder;
   std::vector<RankFunction> ranks;
-  std::map<std::pair<int, dist::TaskKind>, StageTask> tasks;
+  /// By path, stage and kind: those that the schedule runs.
+  std::map<std::tuple<int, int, dist::TaskKind>, StageTask> tasks;
   /// Additions that leave the micro-batch.
   llvm::SmallPtrSet<mlir::Operation *, 8> additions;
-  /// By sum: the first stage of each pp rank that adds to it, ascending.
+  /// By sum: the pp ranks that add to it, in the order of their first stages.
   llvm::SmallVector<llvm::SmallVector<int>> contributors;
   // The tables below are only looked up.
   /// Where the values after the pipeline are; what is not in it is everywhere.

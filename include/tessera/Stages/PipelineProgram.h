@@ -17,6 +17,16 @@
 
 namespace tessera {
 
+/// A task that an action runs.
+struct TaskRun {
+  dist::TaskKind kind;
+  int chunk, microBatch;
+};
+
+/// The tasks that an action runs, in order: two of an Overlapped action, none
+/// of a transfer.
+llvm::SmallVector<TaskRun, 2> getTaskRuns(const schedule::Action &action);
+
 /// The functions of one program, and the schedule that they run.
 struct PipelineProgram {
   /// By pp rank.
@@ -32,6 +42,11 @@ struct PipelineProgram {
   dist::TaskOp getTask(dist::TaskKind kind, schedule::Slot slot) const {
     dist::PipelineOp pipeline = pipelines[slot.rank];
     return pipeline.getTask(kind, slot.chunk);
+  }
+  /// A task of the chunk that sends gradients: B if there is one, else BW.
+  dist::TaskOp getGradTask(schedule::Slot slot) const {
+    dist::TaskOp split = getTask(dist::TaskKind::InputGrad, slot);
+    return split ? split : getTask(dist::TaskKind::Backward, slot);
   }
 };
 

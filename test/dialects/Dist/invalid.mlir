@@ -668,9 +668,20 @@ func.func @batch(%t: tensor<3x4xi32>) {
 }
 // -----
 func.func @tasks() {
-  // expected-error @+1 {{(C2) expects tasks F, F and BW, or F, B and W of chunk 0}}
+  // expected-error @+1 {{(C2) expects tasks F; F and BW; F, B and W; or all four of chunk 0}}
   dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
     dist.task BW 0 () { dist.task_yield }
+  }
+  return
+}
+// -----
+func.func @mixed(%a: tensor<4xf32>, %b: tensor<2xf32>) {
+  // expected-error @+1 {{(C2) expects tasks B and BW of chunk 0 to send values of the same types but got 'tensor<4xf32>' and 'tensor<2xf32>'}}
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "" : () -> () {
+    dist.task F 0 () { dist.task_yield }
+    dist.task B 0 () { dist.task_yield send(%a : tensor<4xf32>) }
+    dist.task W 0 () { dist.task_yield }
+    dist.task BW 0 () { dist.task_yield send(%b : tensor<2xf32>) }
   }
   return
 }
