@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forward is cut at blocks of the model. An op of the backward belongs to
+// The forward is split at points of its order. An op of the backward belongs to
 // the last stage that has all its operands: gradients come down from later
 // stages, a value of the forward is in the stages from the one that makes it to
 // the last one that uses it, and a parameter in those that use it.
@@ -26,25 +26,17 @@ using namespace mlir;
 using namespace tessera;
 
 StageAssignment::StageAssignment(dist::AccumulateOp op,
-                                 ArrayRef<int64_t> layers)
-    : body(op.getBody().front()), numStages(static_cast<int>(layers.size())) {
+                                 ArrayRef<Operation *> starts)
+    : body(op.getBody().front()),
+      numStages(static_cast<int>(starts.size()) + 1) {
   classify();
-  assignForward(layers);
+  assignForward(starts);
   assignBackward();
   findWeightGrads();
 }
 
-int64_t StageAssignment::countBlocks(dist::AccumulateOp op) {
-  Block &body = op.getBody().front();
-  int64_t blocks = 0;
-  for (unsigned number : numberModelBlocks(body, findBackward(body)))
-    blocks = std::max<int64_t>(blocks, number);
-  return blocks;
-}
-
-/// The values of the body, or from outside, that an op uses, in its regions
-/// too.
-static void forEachUsed(Operation *op, llvm::function_ref<void(Value)> visit) {
+void tessera::forEachUsedValue(Operation *op,
+                               llvm::function_ref<void(Value)> visit) {
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (inner == op ||
@@ -59,7 +51,7 @@ void StageAssignment::classify() {
   for (Operation &op : body.without_terminator()) {
     isBackward |= &op == firstBackward;
     bool usesInput = false, usesParameter = false, usesOps = false;
-    forEachUsed(&op, [&](Value value) {
+    forEachUsedValue(&op, [&](Value value) {
       Operation *def = value.getDefiningOp();
       if (value.getParentBlock() != &body) {
         usesParameter = true;
@@ -82,23 +74,19 @@ void StageAssignment::classify() {
   }
 }
 
-void StageAssignment::assignForward(ArrayRef<int64_t> layers) {
-  std::vector<unsigned> numbers = numberModelBlocks(body, findBackward(body));
-  // The stage of each block.
-  SmallVector<int> stageOf;
-  for (auto [stage, count] : llvm::enumerate(layers))
-    stageOf.append(count, static_cast<int>(stage));
-  unsigned seen = 0;
-  int latest = 0;
-  for (auto [op, number] : llvm::zip(body, numbers)) {
-    seen = std::max(seen, number);
-    int stage = seen == 0 ? 0 : stageOf[seen - 1];
-    // What follows the last block.
-    if (number == 0 && seen == stageOf.size() && seen > 0)
-      stage = numStages - 1;
-    latest = std::max(latest, stage);
-    entries[&op].stage = latest;
+void StageAssignment::assignForward(ArrayRef<Operation *> starts) {
+  Operation *firstBackward = findBackward(body);
+  int stage = 0;
+  for (Operation &op : body) {
+    if (&op == firstBackward)
+      break;
+    if (!starts.empty() && &op == starts.front()) {
+      ++stage;
+      starts = starts.drop_front();
+    }
+    entries[&op].stage = stage;
   }
+  assert(starts.empty() && "stages begin in the forward, in its order");
 }
 
 /// The argument that a value is, or was made of by ops of one operand.
@@ -192,11 +180,12 @@ void StageAssignment::assignBackward() {
     latest = std::max(latest, stage);
     Operation *def = value.getDefiningOp();
     if (def && def->getBlock() == &body && getClass(def) == OpClass::Parameter)
-      forEachUsed(def, [&](Value inner) { self(self, inner, stage); });
+      forEachUsedValue(def, [&](Value inner) { self(self, inner, stage); });
   };
   for (Operation &op : body.without_terminator())
     if (getClass(&op) == OpClass::Forward)
-      forEachUsed(&op, [&](Value value) { use(use, value, getStage(&op)); });
+      forEachUsedValue(&op,
+                       [&](Value value) { use(use, value, getStage(&op)); });
   // The last stage that has a value.
   auto find = [&](auto &self, Value value) -> int {
     int stage = numStages - 1;
@@ -211,7 +200,7 @@ void StageAssignment::assignBackward() {
     case OpClass::Forward:
       return last.count(value) ? std::max(stage, getStage(def)) : getStage(def);
     case OpClass::Parameter:
-      forEachUsed(def, [&](Value inner) {
+      forEachUsedValue(def, [&](Value inner) {
         stage = std::min(stage, self(self, inner));
       });
       return stage;
@@ -227,7 +216,7 @@ void StageAssignment::assignBackward() {
     int stage = numStages - 1;
     if (auto it = limits.find(&op); it != limits.end())
       stage = it->second;
-    forEachUsed(
+    forEachUsedValue(
         &op, [&](Value value) { stage = std::min(stage, find(find, value)); });
     entries[&op].stage = stage;
   }

@@ -12,6 +12,11 @@
 
 namespace tessera {
 
+/// Visits the values of an op's block, or from outside of it, that the op uses,
+/// in its regions too.
+void forEachUsedValue(mlir::Operation *op,
+                      llvm::function_ref<void(mlir::Value)> visit);
+
 /// What decides where an op of a micro-batch runs.
 enum class OpClass {
   /// Made of constants and of the micro-batch's inputs alone: wherever its
@@ -28,10 +33,10 @@ enum class OpClass {
 /// The stages of the ops of a dist.accumulate's body.
 class StageAssignment {
 public:
-  /// Cuts the blocks of the model into stages of `layers[s]` blocks each; what
-  /// comes before the first block is of the first stage, what comes after the
-  /// last one of the last.
-  StageAssignment(dist::AccumulateOp op, llvm::ArrayRef<int64_t> layers);
+  /// Splits the forward before each of `starts`, ops of it in program order:
+  /// the first of each stage but the first one.
+  StageAssignment(dist::AccumulateOp op,
+                  llvm::ArrayRef<mlir::Operation *> starts);
 
   int getNumStages() const { return numStages; }
   OpClass getClass(mlir::Operation *op) const {
@@ -52,9 +57,6 @@ public:
   getTerms(mlir::Value yielded,
            llvm::SmallPtrSetImpl<mlir::Operation *> &additions) const;
 
-  /// The blocks of the model in the forward of a micro-batch.
-  static int64_t countBlocks(dist::AccumulateOp op);
-
 private:
   struct Entry {
     OpClass kind = OpClass::Input;
@@ -62,7 +64,7 @@ private:
     bool isWeightGrad = false;
   };
   void classify();
-  void assignForward(llvm::ArrayRef<int64_t> layers);
+  void assignForward(llvm::ArrayRef<mlir::Operation *> starts);
   void assignBackward();
   llvm::DenseMap<mlir::Operation *, int>
   findLimits(const llvm::DenseMap<mlir::Value, int> &last) const;

@@ -23,7 +23,8 @@ bool isLinear(mlir::Operation *op);
 mlir::Value addValues(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value a, mlir::Value b);
 
-/// Removes ops without use, the last ones first.
+/// Removes ops without use, the last ones first. A pipeline stays: other pp
+/// ranks wait for what it sends.
 void removeDead(mlir::Block &block);
 
 } // namespace tessera

@@ -343,6 +343,11 @@ struct ApplyStrategyPass
         writer.seedFunction(func);
     if (llvm::Error error = writer.checkFound())
       return module.emitError(llvm::toString(std::move(error)));
+    if (plan.pp && plain.sizes[*plain.stageAxis] == 1)
+      remark::analysis(
+          module.getLoc(),
+          remark::RemarkOpts::name("OneStage").category("strategy"))
+          << remark::add("pp splits nothing: its axis has size 1");
     if (!isTrained && (plan.zero == 1 || plan.zero == 2))
       remark::analysis(
           module.getLoc(),

@@ -1,11 +1,11 @@
 // RUN: tessera-opt %s --dist-split-stages --dist-check-pipelines | FileCheck %s
 // RUN: sed 's/schedule = "1f1b"/schedule = "zb-h1"/' %s | tessera-opt --dist-split-stages --dist-check-pipelines | FileCheck %s --check-prefix=ZERO
-// RUN: sed 's/, schedule = "1f1b"/, stage_layers = "2,1"/' %s | not tessera-opt --dist-split-stages 2>&1 | FileCheck %s --check-prefix=LAYERS
-// LAYERS: error: stage-layers: expects 2 numbers that add up to the 2 blocks of the model but got 2 that add up to 3
+// RUN: sed 's/stage_layers = even/stage_layers = "2,1"/' %s | not tessera-opt --dist-split-stages 2>&1 | FileCheck %s --check-prefix=LAYERS
+// LAYERS: error: stage-layers: expects 2 numbers that add up to the 2 blocks of the model but got 2,1
 
 // Two blocks of one matmul each. The first stage sends what the second one needs
 // and gets its gradient back; the loss, which both updates need, is exchanged.
-module attributes {dist.plan = #dist.plan<pp = 2, micro_batches = 2, schedule = "1f1b">} {
+module attributes {dist.plan = #dist.plan<pp = 2, micro_batches = 2, schedule = "1f1b", stage_layers = even>} {
 dist.mesh @mesh ["pp"=2] stage "pp"
 
 // CHECK-LABEL: func.func @step_0

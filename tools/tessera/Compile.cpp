@@ -21,6 +21,7 @@
 #include "tessera/Conversion/GPUImages.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Stages/StageTable.h"
 #include "tessera/Support/TemporaryFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -377,6 +378,8 @@ llvm::Error runPhases(mlir::ModuleOp module, const Job &job,
     if (failed(runPhase(module, phase, job.pipeline)))
       return llvm::make_error<Reported>();
     progress.done(stringifyPhase(phase));
+    if (phase == Phase::Partition && !job.quiet)
+      printStages(module, llvm::errs());
     if (phase == Phase::Schedule && !job.quiet)
       printMemory(module, llvm::errs());
   }

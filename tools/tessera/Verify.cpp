@@ -19,6 +19,7 @@
 #include "tessera/Interpreter/Verify.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Registration/Registration.h"
+#include "tessera/Stages/StageTable.h"
 #include "tessera/Stages/VerifyPipeline.h"
 #include "tessera/Validation/VerifyPartition.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -313,6 +314,8 @@ llvm::Expected<Module> makeCompiled(mlir::ModuleOp original,
   Module compiled = original.clone();
   if (llvm::Error error = runPasses(*compiled, options))
     return std::move(error);
+  if (!options.has("--quiet"))
+    printStages(*compiled, llvm::errs());
   return compiled;
 }
 

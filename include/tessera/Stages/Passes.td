@@ -30,9 +30,10 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   let summary = "makes a pipeline program of a local one";
   let description = [{
     With a `dist.plan` of pp > 1. The micro-batch of each local function's
-    `dist.accumulate` is cut into stages at the blocks of the model; each pp rank
-    gets a function of its own, in which a `dist.pipeline` runs the tasks of its
-    stages by the plan's schedule. An op of the backward belongs to the last
+    `dist.accumulate` is split into stages that take about equally long, or have
+    the blocks of the model that the plan says, which then names those of each
+    stage; each pp rank gets a function of its own, in which a `dist.pipeline`
+    runs the tasks of its stages by the plan's schedule. An op of the backward belongs to the last
     stage that has all its operands; where the schedule has B and W apart,
     matmuls and table gradients that reach only sums are W. What comes after the
     micro-batches stays with its pp rank; scalars that all need are exchanged.
