@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MoveAdditions.h"
 #include "Splitter.h"
 #include "StageSplit.h"
 #include "tessera/Cluster/CollectiveTime.h"
@@ -261,6 +262,8 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     split.evenStages = false;
     getOperation()->setAttr(DistDialect::kPlanAttr,
                             dist::PlanAttr::get(&getContext(), split));
+    moveAdditionsLast(accumulate,
+                      StageAssignment(accumulate, staging.getStarts()));
     StageAssignment stages(accumulate, staging.getStarts());
     return Splitter(function, accumulate, stages, staging.problem,
                     staging.schedule)

@@ -1,0 +1,22 @@
+//===- MoveAdditions.h - Reduce first, then add over stages -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_STAGES_MOVEADDITIONS_H
+#define TESSERA_LIB_STAGES_MOVEADDITIONS_H
+
+#include "StageAssignment.h"
+
+namespace tessera {
+
+/// Moves additions of two stages' gradients after the linear ops that lead from
+/// them to a yielded value. Where one was moved, the assignment is of ops that
+/// are gone.
+void moveAdditionsLast(dist::AccumulateOp op, const StageAssignment &stages);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_STAGES_MOVEADDITIONS_H
