@@ -44,3 +44,7 @@ if toolkit and os.path.exists(
     os.path.join(toolkit, "nvvm", "libdevice", "libdevice.10.bc")
 ):
     config.available_features.add("cuda-toolkit")
+
+# ./dev tidy installs it, a test does not.
+if shutil.which("clang-tidy-22"):
+    config.available_features.add("clang-tidy")
