@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One lock guards all queues; work is done outside of it.
+// One lock guards all queues and events; work is done outside of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,12 +55,14 @@ Queue::Queue(uint64_t seed) : seed(seed) {
 }
 
 Queue::~Queue() {
-  std::lock_guard<std::mutex> lock(hardware().mutex);
-  auto &queues = hardware().queues;
-  queues.erase(std::find(queues.begin(), queues.end(), this));
+  Hardware &all = hardware();
+  std::unique_lock<std::mutex> lock(all.mutex);
+  // Another thread may be at its last work.
+  all.changed.wait(lock, [&] { return !busy; });
+  all.queues.erase(std::find(all.queues.begin(), all.queues.end(), this));
   // With the last queue ends the job, and what was wrong with it.
-  if (queues.empty())
-    hardware().error.clear();
+  if (all.queues.empty())
+    all.error.clear();
 }
 
 bool Queue::canGoOn() const {
@@ -102,46 +104,47 @@ bool Queue::step() {
   return true;
 }
 
-std::string Queue::add(Item item) {
-  Hardware &all = hardware();
-  std::unique_lock<std::mutex> lock(all.mutex);
+std::string Queue::add(Item item, Lock &lock) {
   items.push_back(std::move(item));
-  if (seed)
-    return all.error;
-  lock.unlock();
-  return synchronize();
+  return seed ? hardware().error : finish(lock);
+}
+
+std::string Queue::finish(Lock &lock) {
+  Hardware &all = hardware();
+  while (all.error.empty() && (busy || !items.empty()))
+    if (!step())
+      all.changed.wait(lock);
+  return all.error;
 }
 
 std::string Queue::enqueue(Work work) {
+  Lock lock(hardware().mutex);
   if (capture) {
     capture->nodes.push_back({std::move(work), after});
     after = {capture->nodes.size() - 1};
     return "";
   }
-  return add({std::move(work), nullptr, nullptr});
+  return add({std::move(work), nullptr, nullptr}, lock);
 }
 
 std::string Queue::record(QueueEvent &event) {
+  Lock lock(hardware().mutex);
   event.capture = capture;
   event.after = after;
   if (capture)
     return "";
-  auto mark = std::make_shared<Mark>();
-  {
-    std::lock_guard<std::mutex> lock(hardware().mutex);
-    event.mark = mark;
-  }
-  return add({nullptr, mark, nullptr});
+  event.mark = std::make_shared<Mark>();
+  return add({nullptr, event.mark, nullptr}, lock);
 }
 
 std::string Queue::wait(const QueueEvent &event) {
+  Lock lock(hardware().mutex);
   if (event.capture) {
     if (event.capture->ended)
       return "a wait for an event that is part of a graph";
     if (capture && capture != event.capture)
       return "a wait for an event of another recording";
     if (!capture) {
-      std::lock_guard<std::mutex> lock(hardware().mutex);
       if (!items.empty() || busy)
         return "a stream with work in flight joins a recording";
       capture = event.capture;
@@ -155,24 +158,21 @@ std::string Queue::wait(const QueueEvent &event) {
   // While recording, what happened before it is over by then.
   if (!event.mark || capture)
     return "";
-  return add({nullptr, nullptr, event.mark});
+  return add({nullptr, nullptr, event.mark}, lock);
 }
 
 std::string Queue::synchronize() {
+  Lock lock(hardware().mutex);
   if (capture)
     return "a wait for a stream that is being recorded";
-  Hardware &all = hardware();
-  std::unique_lock<std::mutex> lock(all.mutex);
-  while (all.error.empty() && (busy || !items.empty()))
-    if (!step())
-      all.changed.wait(lock);
-  return all.error;
+  return finish(lock);
 }
 
 std::string Queue::beginCapture() {
+  Lock lock(hardware().mutex);
   if (capture)
     return "a stream that is already recorded is to be recorded";
-  std::string error = synchronize();
+  std::string error = finish(lock);
   capture = std::make_shared<QueueGraph>();
   isOrigin = true;
   after.clear();
@@ -180,6 +180,7 @@ std::string Queue::beginCapture() {
 }
 
 std::string Queue::endCapture(QueueGraph &graph) {
+  Lock lock(hardware().mutex);
   if (!capture || !isOrigin)
     return "the end of a recording that did not begin here";
   graph = *capture;
@@ -191,16 +192,13 @@ std::string Queue::endCapture(QueueGraph &graph) {
       for (size_t before : graph.nodes[i].after)
         joined[before] = 1;
   // Other streams leave the recording with it.
-  {
-    std::lock_guard<std::mutex> lock(hardware().mutex);
-    auto ended = capture;
-    ended->ended = true;
-    for (Queue *queue : hardware().queues)
-      if (queue->capture == ended) {
-        queue->capture = nullptr;
-        queue->after.clear();
-      }
-  }
+  auto ended = capture;
+  ended->ended = true;
+  for (Queue *queue : hardware().queues)
+    if (queue->capture == ended) {
+      queue->capture = nullptr;
+      queue->after.clear();
+    }
   isOrigin = false;
   size_t lost =
       size_t(std::find(joined.begin(), joined.end(), 0) - joined.begin());

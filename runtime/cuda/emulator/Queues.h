@@ -8,8 +8,8 @@
 // A queue does its work in order; what else is ordered, events say. Without a
 // seed work is done when it is enqueued. With one it is put off until somebody
 // waits, and a draw decides which queue goes on: any order that events leave
-// open can come. All queues of the process belong to one piece of hardware;
-// several threads may use queues of their own.
+// open can come. All queues of the process belong to one piece of hardware.
+// Several threads may use queues of their own and wait for events of others.
 //
 // Functions return a message, or nothing. A message of work that failed is
 // returned by every later call on any queue.
@@ -23,6 +23,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -98,8 +99,13 @@ private:
     std::shared_ptr<Mark> sets, waits;
   };
 
-  /// Adds under the lock; does it at once without a seed.
-  std::string add(Item item);
+  /// The lock of all queues, which every function below is called with. It is
+  /// released while work is done or waited for.
+  using Lock = std::unique_lock<std::mutex>;
+  /// Adds an item; does it at once without a seed.
+  std::string add(Item item, Lock &lock);
+  /// Waits until nothing is left to do.
+  std::string finish(Lock &lock);
   bool canGoOn() const;
   /// Does one piece of work of some queue that can go on; false: there is none.
   static bool step();
