@@ -22,8 +22,16 @@ using namespace tessera::rt;
 namespace {
 constexpr int64_t all[2] = {1, 4};
 
+/// Seconds in which all ranks start; under sanitizers it takes them longer.
+#ifdef TESSERA_SANITIZED
+constexpr double startTimeout = 2;
+#else
+constexpr double startTimeout = 0.5;
+#endif
+
 /// Runs a body that must fail; returns what the launcher printed.
-std::string expectFailure(const RankFunction &body, double timeout = 0.5) {
+std::string expectFailure(const RankFunction &body,
+                          double timeout = startTimeout) {
   RankSetup setup;
   setup.ranks = 4;
   setup.timeout = timeout;

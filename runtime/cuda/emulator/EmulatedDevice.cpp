@@ -16,10 +16,12 @@
 #include "GuardedMemory.h"
 #include "Queues.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <vector>
 
 using namespace tessera;
@@ -51,6 +53,8 @@ public:
   }
 
   ~EmulatedDevice() override {
+    // Their work may use the memory.
+    queues.clear();
     for (const auto &block : blocks)
       emu::freeGuarded(block.first);
   }
@@ -112,20 +116,20 @@ public:
   // Streams and events.
 
   std::string createStream(bool, Stream &stream) override {
-    stream.handle = new Queue(seed);
+    stream.handle = keep(queues, std::make_unique<Queue>(seed));
     return "";
   }
   std::string createEvent(bool, Event &event) override {
-    event.handle = new QueueEvent();
+    event.handle = keep(events, std::make_unique<QueueEvent>());
     return "";
   }
   std::string destroy(Stream stream) override {
     std::string error = queue(stream).synchronize();
-    delete &queue(stream);
+    drop(queues, stream.handle);
     return error;
   }
   std::string destroy(Event event) override {
-    delete static_cast<QueueEvent *>(event.handle);
+    drop(events, event.handle);
     return "";
   }
   std::string record(Event event, Stream stream) override {
@@ -154,10 +158,10 @@ public:
   std::string loadImages(const KernelImages &images, Module &module) override {
     if (!images.emulated)
       return "the kernels were not made for an emulated device";
-    auto *loaded = new EmulatedModule();
+    auto loaded = std::make_unique<EmulatedModule>();
     for (int32_t i = 0; i < images.numKernels; ++i)
       loaded->kernels.push_back({images.names[i], images.emulated[i]});
-    module.handle = loaded;
+    module.handle = keep(modules, std::move(loaded));
     return "";
   }
   std::string getKernel(Module module, const char *name,
@@ -210,7 +214,7 @@ public:
     capturing = false;
     auto made = std::make_unique<QueueGraph>();
     std::string error = queue(stream).endCapture(*made);
-    graph.handle = error.empty() ? made.release() : nullptr;
+    graph.handle = error.empty() ? keep(graphs, std::move(made)) : nullptr;
     return error;
   }
   std::string graphSize(Graph graph, int64_t &nodes) override {
@@ -223,11 +227,25 @@ public:
                                 order);
   }
   std::string destroy(Graph graph) override {
-    delete static_cast<QueueGraph *>(graph.handle);
+    drop(graphs, graph.handle);
     return "";
   }
 
 private:
+  /// What was created and not destroyed. As with a context of CUDA's, what is
+  /// left ends with the device.
+  template <typename T> using Owned = std::vector<std::unique_ptr<T>>;
+  template <typename T> static T *keep(Owned<T> &list, std::unique_ptr<T> one) {
+    list.push_back(std::move(one));
+    return list.back().get();
+  }
+  template <typename T> static void drop(Owned<T> &list, const void *one) {
+    auto it = std::find_if(list.begin(), list.end(),
+                           [&](const auto &held) { return held.get() == one; });
+    if (it != list.end())
+      list.erase(it);
+  }
+
   static Queue &queue(Stream stream) {
     return *static_cast<Queue *>(stream.handle);
   }
@@ -251,6 +269,10 @@ private:
   bool capturing = false;
   /// Bytes by address, for lookups only.
   std::map<void *, int64_t> blocks;
+  Owned<EmulatedModule> modules;
+  Owned<Queue> queues;
+  Owned<QueueEvent> events;
+  Owned<QueueGraph> graphs;
 };
 } // namespace
 

@@ -101,6 +101,9 @@ private:
   void describeDeadlock();
 
   std::vector<Thread> threads;
+  /// Threads of each warp of the block. Not in runBlock(), which a fault leaves
+  /// by a jump: nothing there would be destroyed.
+  std::vector<std::vector<int32_t>> warps;
   Draw draw;
   char *shared;
   FiberState scheduler = nullptr;
@@ -303,8 +306,7 @@ bool Runner::runWarp(std::vector<int32_t> &lanes, bool &progress) {
 }
 
 bool Runner::runBlock() {
-  std::vector<std::vector<int32_t>> warps(
-      size_t((launch.block + warpSize - 1) / warpSize));
+  warps.assign(size_t((launch.block + warpSize - 1) / warpSize), {});
   for (size_t i = 0; i < threads.size(); ++i) {
     warps[i / warpSize].push_back(int32_t(i));
     threads[i] = Thread();

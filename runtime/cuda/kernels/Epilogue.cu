@@ -17,8 +17,10 @@
 
 using namespace tessera::rt::cuda::device;
 
+/// Of a base of 0 nothing is read or written, but its elements' addresses are
+/// computed: as numbers, which may overflow no object.
 template <typename T> static TESSERA_DEVICE T *at(int64_t base, int64_t index) {
-  return reinterpret_cast<T *>(base) + index;
+  return reinterpret_cast<T *>(base + index * int64_t(sizeof(T)));
 }
 
 /// `count` elements of a row at once, with indices of type `Index`, which holds

@@ -14,6 +14,8 @@
 #include "AttentionCases.h"
 #include "DeviceKernels.h"
 
+#include <cstring>
+
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
 

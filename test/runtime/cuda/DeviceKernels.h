@@ -19,7 +19,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <vector>
 
 namespace tessera::rt::cuda {
@@ -55,7 +55,7 @@ public:
                           count * sizeof(T), alignment))) {}
   DeviceBlock(const std::vector<T> &values, size_t alignment = 16)
       : DeviceBlock(values.size(), alignment) {
-    memcpy(memory, values.data(), count * sizeof(T));
+    std::copy(values.begin(), values.end(), memory);
   }
   DeviceBlock(const DeviceBlock &) = delete;
   ~DeviceBlock() { EXPECT_EQ(tessera::emu::freeGuarded(memory), ""); }

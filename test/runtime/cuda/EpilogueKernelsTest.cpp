@@ -17,6 +17,7 @@
 #include "kernels/Gelu.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;

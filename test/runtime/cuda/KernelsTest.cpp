@@ -18,6 +18,7 @@
 #include "kernels/CpuKernels.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace tessera::rt;
 using namespace tessera::rt::cuda;
