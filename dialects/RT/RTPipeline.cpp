@@ -81,25 +81,10 @@ LogicalResult PipelineOp::verifySymbolUses(SymbolTableCollection &tables) {
 // run_list
 //===----------------------------------------------------------------------===//
 
-/// Numbers of the entry that begins with these.
-static size_t getEntryLength(ArrayRef<int64_t> entries) {
-  switch (entries.front()) {
-  case TESSERA_RT_ENTRY_RUN:
-    return 6 + entries[5];
-  case TESSERA_RT_ENTRY_WAIT:
-    return 2;
-  case TESSERA_RT_ENTRY_BEGIN:
-  case TESSERA_RT_ENTRY_END:
-    return 4;
-  default:
-    return 7;
-  }
-}
-
 void rt::forEachEntry(ArrayRef<int64_t> entries,
                       llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
-  while (!entries.empty()) {
-    size_t length = getEntryLength(entries);
+  while (int64_t length =
+             tessera_rt_entry_length(entries.data(), entries.size())) {
     visit(entries.take_front(length));
     entries = entries.drop_front(length);
   }

@@ -475,6 +475,38 @@ enum tessera_rt_entry {
   TESSERA_RT_ENTRY_END = 5
 };
 
+/// Numbers of an entry of RUN in front of its bases.
+#define TESSERA_RT_RUN_FIELDS 6
+
+/// The length of the entry that begins at `entry`; 0 of one that is unknown or
+/// does not end within `left` numbers.
+static inline int64_t tessera_rt_entry_length(const int64_t *entry,
+                                              int64_t left) {
+  int64_t length = 0;
+  if (left < 1)
+    return 0;
+  switch (entry[0]) {
+  case TESSERA_RT_ENTRY_RUN:
+    if (left >= TESSERA_RT_RUN_FIELDS && entry[5] >= 0)
+      length = TESSERA_RT_RUN_FIELDS + entry[5];
+    break;
+  case TESSERA_RT_ENTRY_SEND:
+  case TESSERA_RT_ENTRY_RECV:
+    length = 7;
+    break;
+  case TESSERA_RT_ENTRY_WAIT:
+    length = 2;
+    break;
+  case TESSERA_RT_ENTRY_BEGIN:
+  case TESSERA_RT_ENTRY_END:
+    length = 4;
+    break;
+  default:
+    break;
+  }
+  return length <= left ? length : 0;
+}
+
 /// Runs the entries of a list, `count` numbers in all, one after the other.
 /// Peers are group indices on `axes`, the stage axis.
 int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,

@@ -14,27 +14,6 @@
 
 using namespace tessera::rt;
 
-/// Numbers of an entry before the bases of a task.
-static constexpr int64_t numRunFields = 6;
-
-/// The length of the entry that begins at `entry`; 0 for an unknown one.
-static int64_t lengthOf(const int64_t *entry, int64_t left) {
-  switch (entry[0]) {
-  case TESSERA_RT_ENTRY_RUN:
-    return left < numRunFields ? 0 : numRunFields + entry[5];
-  case TESSERA_RT_ENTRY_SEND:
-  case TESSERA_RT_ENTRY_RECV:
-    return 7;
-  case TESSERA_RT_ENTRY_WAIT:
-    return 2;
-  case TESSERA_RT_ENTRY_BEGIN:
-  case TESSERA_RT_ENTRY_END:
-    return 4;
-  default:
-    return 0;
-  }
-}
-
 static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
                         const tessera_rt_task_fn *tasks, const int64_t *axes,
                         int32_t numAxes) {
@@ -44,7 +23,7 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
   };
   switch (entry[0]) {
   case TESSERA_RT_ENTRY_RUN:
-    return tasks[entry[1]](ctx, entry + numRunFields);
+    return tasks[entry[1]](ctx, entry + TESSERA_RT_RUN_FIELDS);
   case TESSERA_RT_ENTRY_SEND:
     return transfer(tessera_rt_send_start);
   case TESSERA_RT_ENTRY_RECV:
@@ -63,8 +42,8 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                                        const tessera_rt_task_fn *tasks,
                                        const int64_t *axes, int32_t num_axes) {
   for (int64_t at = 0; at < count;) {
-    int64_t length = lengthOf(entries + at, count - at);
-    if (length < 1 || length > count - at)
+    int64_t length = tessera_rt_entry_length(entries + at, count - at);
+    if (length == 0)
       return fail(ctx, TESSERA_RT_INVALID,
                   format("expects an entry of a list at %lld of %lld, but got "
                          "kind %lld",

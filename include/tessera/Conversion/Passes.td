@@ -42,7 +42,7 @@ def LowerToRTPass : Pass<"rt-lower-to-rt", "::mlir::ModuleOp"> {
 def ConvertRTToLLVMPass : Pass<"rt-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "everything becomes LLVM dialect";
   let description = [{
-    `tessera_program_step` with one call and a check of its status for each op,
+    `tessera_program_steps` of functions with one call and a check of its status for each op,
     kernels with an entry that unpacks arguments, constant descriptor tables, the
     manifest as a string. Transcendental functions become polynomials.
   }];
