@@ -158,13 +158,20 @@ TEST(program, faults_at_a_collective) {
               "rank 0 is running, but does not arrive");
 }
 
+/// After which all ranks are at their steps.
+#ifdef TESSERA_SANITIZED
+static const std::string secondsToStart = "2";
+#else
+static const std::string secondsToStart = "0.3";
+#endif
+
 TEST(program, signals_end_it_cleanly) {
   for (const char *signal : {"INT", "TERM", "HUP"}) {
     auto interrupt = [&](const std::string &arguments, const char *fault,
                          const std::string &more) {
-      std::string command = arguments + " --random-data & pid=$!; sleep 0.3; " +
-                            "kill -" + signal + " $pid; " + more +
-                            "wait $pid; exit $?";
+      std::string command = arguments + " --random-data & pid=$!; sleep " +
+                            secondsToStart + "; kill -" + signal + " $pid; " +
+                            more + "wait $pid; exit $?";
       // A shell ignores SIGINT in background jobs: make it default again.
       return run(command, std::string(fault) + " env --default-signal=INT");
     };
