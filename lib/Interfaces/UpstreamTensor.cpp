@@ -10,9 +10,9 @@
 #include "UpstreamModels.h"
 #include "UpstreamPad.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tessera/Interfaces/LocalRules.h"
 #include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
-#include "tessera/Interfaces/PartRules.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -272,12 +272,12 @@ struct ConcatModel : MoveBase<ConcatModel, tensor::ConcatOp> {
 
 } // namespace
 
-ShardingRule tessera::getPartRule(Operation *part, Operation *whole) {
-  if (auto rule = getSliceRuleAs<tensor::ExtractSliceOp>(part, whole))
+ShardingRule tessera::getLocalRule(Operation *local, Operation *global) {
+  if (auto rule = getSliceRuleAs<tensor::ExtractSliceOp>(local, global))
     return *rule;
-  if (auto rule = getSliceRuleAs<tensor::InsertSliceOp>(part, whole))
+  if (auto rule = getSliceRuleAs<tensor::InsertSliceOp>(local, global))
     return *rule;
-  return getShardingRule(part);
+  return getShardingRule(local);
 }
 
 void tessera::registerTensorModels(DialectRegistry &registry) {

@@ -14,32 +14,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpMatcher.h"
+#include "OpComparison.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace tessera;
 
-static RankedTensorType tensorOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
-
 /// Sizes of the global op, from those of its operands; a factor that no operand
 /// has is taken to be whole.
-static ShardingRule inferGlobalRule(Operation *op,
-                                    const ShardingRule &localRule,
-                                    const ReferenceValues &reference,
-                                    const StateMap &states,
-                                    const Placements &placements) {
+static ShardingRule inferGlobalRule(const MatchContext &context, Operation *op,
+                                    const ShardingRule &localRule) {
   ShardingRule rule = localRule;
   for (auto [operand, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
-    const ShardState &state = states.find(operand)->second;
+    const ShardState &state = context.states.find(operand)->second;
     for (auto [dim, list] : llvm::enumerate(tensor)) {
       if (list.empty() || state.dims[dim].uniform)
         continue;
       int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(dim) *
-                     placements.getCount(state.dims[dim].placement);
-      const ReferenceValue &value = reference.getValue(state.value);
+                     context.placements.getCount(state.dims[dim].placement);
+      const ReferenceValue &value = context.reference.getValue(state.value);
       if (!value.freeDims.test(dim))
         size = cast<RankedTensorType>(value.type).getDimSize(dim);
       for (unsigned factor : ArrayRef(list).drop_front())
@@ -76,63 +69,60 @@ static Value findOffset(Operation *op, unsigned factor) {
   return found;
 }
 
-Match OpMatcher::matchAlone(Operation *local,
-                            SmallVectorImpl<Type> &globalTypes) {
-  op = local;
-  told = {};
-  localRule = getShardingRule(op);
-  ReferenceOp target{op, {}, {}, {}};
-  target.rule = inferGlobalRule(op, localRule, reference, states, placements);
-  llvm::SmallBitVector none(target.rule.factors.size());
-  auto run = [&] {
-    fit = Fit::Yes;
-    if (!readOperands(target.rule) || !checkKinds(target.rule, none))
-      return fit;
-    // A cut factor whose index the op uses needs the block's offset.
-    for (auto [i, factor] : llvm::enumerate(target.rule.factors)) {
-      if (!factor.positional)
-        continue;
-      if (op->getNumRegions() != 0) {
-        if (factors[i].placement != Placements::kWhole)
-          return fail(Fit::Unknown, "its body looks at positions, and there is "
-                                    "no reference to compare with");
-        continue;
-      }
-      Value offset = findOffset(op, i);
-      if (offset) {
-        if (Fit how = checkOffset(offset, i); how != Fit::Yes)
-          return how;
-      } else if (factors[i].placement != Placements::kWhole) {
-        return fail(Fit::Wrong, "the op counts positions from 0, but the "
-                                "devices hold different blocks");
-      }
-      factors[i].isUniform = false;
-    }
-    if (!checkSizes(target.rule) || !checkPadding(target.rule, none) ||
-        !checkUniformSums(target.rule) || !findPartialAxes(target.rule) ||
-        !checkInits() || !checkPartialOperands() ||
-        !makeResults(target, target.rule))
-      return fit;
-    return Fit::Yes;
-  };
-  Match match = finish(run());
-  if (match.fit != Fit::Yes)
-    return match;
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    RankedTensorType type = tensorOf(result);
-    if (!type || i >= localRule.results.size()) {
-      globalTypes.push_back(result.getType());
+/// A sharded factor whose index the op uses needs the block's offset.
+static CheckResult checkPositions(OpComparison &c) {
+  for (auto [i, factor] : llvm::enumerate(c.rule.factors)) {
+    if (!factor.positional)
+      continue;
+    bool isSharded = c.factors[i].placement != Placements::kWhole;
+    if (c.op->getNumRegions() != 0) {
+      if (isSharded)
+        return unknown("its body looks at positions, and there is no "
+                       "reference to compare with");
       continue;
     }
-    SmallVector<int64_t> shape(type.getShape());
-    for (auto [dim, list] : llvm::enumerate(localRule.results[i])) {
-      if (list.empty())
-        continue;
-      shape[dim] = 1;
-      for (unsigned factor : list)
-        shape[dim] *= factors[factor].globalSize;
+    if (Value offset = findOffset(c.op, i)) {
+      if (CheckResult check = checkOffset(c, offset, i); !check.fits())
+        return check;
+    } else if (isSharded) {
+      return wrong("the op counts positions from 0, but the devices hold "
+                   "different blocks");
     }
-    globalTypes.push_back(type.clone(shape));
+    c.factors[i].isUniform = false;
   }
+  return {};
+}
+
+/// The type of a result on global sizes.
+static Type getGlobalType(const OpComparison &c, OpResult result) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  unsigned number = result.getResultNumber();
+  if (!type || number >= c.localRule.results.size())
+    return result.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [dim, list] : llvm::enumerate(c.localRule.results[number])) {
+    if (list.empty())
+      continue;
+    shape[dim] = 1;
+    for (unsigned factor : list)
+      shape[dim] *= c.factors[factor].globalSize;
+  }
+  return type.clone(shape);
+}
+
+Match tessera::matchAlone(MatchContext &context, Operation *op,
+                          SmallVectorImpl<Type> &globalTypes) {
+  ShardingRule localRule = getShardingRule(op);
+  ShardingRule rule = inferGlobalRule(context, op, localRule);
+  OpComparison c{context, op,   localRule,
+                 nullptr, rule, llvm::SmallBitVector(rule.factors.size()),
+                 {}};
+  for (auto check : {readOperands, checkKinds, checkPositions})
+    if (CheckResult found = check(c); !found.fits())
+      return {found.fit, found.why, {}};
+  Match match = matchBlocks(c);
+  if (match.fit == Fit::Yes)
+    for (OpResult result : op->getResults())
+      globalTypes.push_back(getGlobalType(c, result));
   return match;
 }

@@ -28,7 +28,7 @@ bool PartitionProver::refute(Operation *op, const Twine &why) {
   // Without a reference some global program may be what the op is a part of.
   if (!global)
     return giveUp(op, why + ", and there is no reference to compare with");
-  if (matcher.hasGuessed())
+  if (matching.hasGuessed)
     return giveUp(op, why + ", and equal blocks before it may be numbered "
                             "otherwise");
   verdict.answer = PartitionAnswer::Refuted;

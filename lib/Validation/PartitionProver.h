@@ -85,7 +85,7 @@ public:
       : local(local), global(global), choices(choices),
         decomposesAll(decomposesAll), placements(mesh),
         expected(local.getContext()),
-        matcher(placements, reference, expected, states) {}
+        matching{placements, reference, expected, states} {}
 
   PartitionVerdict run();
 
@@ -177,7 +177,7 @@ private:
   ReferenceValues reference;
   ExpectedOps expected;
   StateMap states;
-  OpMatcher matcher;
+  MatchContext matching;
   /// Loops and branches of the reference that the walk is inside of.
   llvm::SmallPtrSet<mlir::Operation *, 4> active;
   /// What was sent and not received yet, in order.

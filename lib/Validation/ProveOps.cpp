@@ -53,7 +53,7 @@ bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   }
   const ReferenceValue &value = reference.getValue(made.value);
   int64_t trueSize = cast<RankedTensorType>(value.type).getDimSize(op.getDim());
-  if (!matcher.isOffset(offset, dim.placement, localSize)) {
+  if (!isOffset(placements, offset, dim.placement, localSize)) {
     // Devices for which nothing is left may hold anything.
     std::optional<Placements::Id> meant;
     if (offset && offset->numbers)
@@ -206,7 +206,7 @@ bool PartitionProver::explainUnknownOp(Operation *op, ArrayRef<int> numbers) {
 
 bool PartitionProver::visitAlone(Operation *op) {
   SmallVector<Type> types;
-  Match match = matcher.matchAlone(op, types);
+  Match match = matchAlone(matching, op, types);
   if (match.fit == Fit::Wrong)
     return refute(op, match.why);
   if (match.fit != Fit::Yes)
@@ -277,7 +277,7 @@ bool PartitionProver::visitOp(Operation *op) {
   SmallVector<Fitting, 1> fitting;
   for (unsigned index : candidates) {
     const ReferenceOp &target = reference.getOp(index);
-    Match match = matcher.match(op, target);
+    Match match = matchOp(matching, op, target);
     if (match.fit == Fit::Yes) {
       fitting.push_back({index, std::move(match.results)});
       continue;

@@ -1,0 +1,250 @@
+//===- OpMatcherExpected.cpp - The op itself: offsets and what it does ----===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The target is copied and told by the methods of its interface where a
+// device's block begins. A token stands for that position, which differs from
+// device to device; the local op must be the copy with an offset in place of
+// the token:
+//
+//     reference   nn.rope(x : 8x16)            positions 0 to 7
+//     copy        nn.rope(x, offset = T)
+//     local       nn.rope(x : 4x16, offset = %0)
+//
+//     device      0  1
+//     T           0  4      the blocks 0 1 of 4 rows each
+//     %0          0  4      the op fits; with 0 0 it is wrong, and the error
+//                           names device 1
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpComparison.h"
+#include "ScalarNumbers.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+bool tessera::isOffset(const Placements &placements, const ShardState *offset,
+                       Placements::Id placement, int64_t size) {
+  if (!offset)
+    return placement == Placements::kWhole;
+  if (!offset->numbers)
+    return false;
+  for (auto [number, block] :
+       llvm::zip(*offset->numbers, placements.getBlocks(placement)))
+    if (number != block * size)
+      return false;
+  return true;
+}
+
+CheckResult tessera::checkOffset(OpComparison &c, Value local, unsigned index) {
+  FactorState &factor = c.factors[index];
+  auto it = c.context.states.find(local);
+  if (it == c.context.states.end() || !it->second.numbers)
+    return unknown("its offset is not known");
+  // There is nothing to count.
+  if (factor.globalSize == 0)
+    return {};
+  const std::vector<int64_t> &numbers = *it->second.numbers;
+  if (factor.isUniform) {
+    // Nothing but the offset says which block this is.
+    auto placement = c.placements().findBlocks(numbers, factor.localSize);
+    if (!placement)
+      return wrong("its offset is no multiple of the " +
+                   Twine(factor.localSize) + " elements of a device");
+    factor.isUniform = false;
+    factor.placement = *placement;
+    return {};
+  }
+  ArrayRef<int32_t> blocks = c.placements().getBlocks(factor.placement);
+  for (auto [device, number] : llvm::enumerate(numbers))
+    if (number != blocks[device] * factor.localSize)
+      return wrong("device " + Twine(device) + " counts from position " +
+                   Twine(number) + " but its block begins at " +
+                   Twine(blocks[device] * factor.localSize));
+  return {};
+}
+
+/// The value on each device of a scalar that only the expected op has: constant
+/// folding, with a device's offset for each token.
+static std::optional<std::vector<int64_t>>
+evaluate(const OpComparison &c, Value wanted, const ExpectedOp &expectedOp) {
+  for (auto [factor, token] : llvm::zip(c.factors, expectedOp.tokens)) {
+    if (token != wanted)
+      continue;
+    if (factor.isUniform)
+      return std::nullopt;
+    ArrayRef<int32_t> blocks = c.placements().getBlocks(factor.placement);
+    std::vector<int64_t> numbers(blocks.begin(), blocks.end());
+    for (int64_t &number : numbers)
+      number *= factor.localSize;
+    return numbers;
+  }
+  Operation *definition = wanted.getDefiningOp();
+  if (!definition)
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> operands;
+  for (Value operand : definition->getOperands()) {
+    auto numbers = evaluate(c, operand, expectedOp);
+    if (!numbers)
+      return std::nullopt;
+    operands.push_back(std::move(*numbers));
+  }
+  return foldNumbers(definition, operands, c.placements().getNumDevices());
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison with the expected op
+//===----------------------------------------------------------------------===//
+
+static CheckResult compareOperand(OpComparison &c, Value local, Value wanted,
+                                  const ExpectedOp &expectedOp,
+                                  const Twine &what) {
+  for (auto [i, token] : llvm::enumerate(expectedOp.tokens))
+    if (token == wanted)
+      return checkOffset(c, local, i);
+  auto it = c.context.states.find(local);
+  if (it == c.context.states.end())
+    return otherOp(what + " is another value");
+  if (c.context.expected.owns(wanted)) {
+    auto numbers = evaluate(c, wanted, expectedOp);
+    if (!numbers || !it->second.numbers)
+      return unknown(what + " cannot be evaluated");
+    if (*numbers != *it->second.numbers)
+      return wrong(what + " is not the position of the block");
+    return {};
+  }
+  int number = it->second.value;
+  if (number < 0 || number != c.context.reference.lookup(wanted))
+    return otherOp(what + " is another value");
+  return {};
+}
+
+/// Every device has all of a tensor, `value` in the reference, and no padding.
+static bool isWhole(Value local, const ShardState &state, Value value) {
+  return local.getType() == value.getType() && !state.isPartial() &&
+         state.share == 1 && llvm::all_of(state.dims, [](const DimState &dim) {
+           return dim.uniform || dim.placement == Placements::kWhole;
+         });
+}
+
+/// Structural equality of operands, attributes and bodies, up to the local
+/// values' names. The tensor operands were what the target was looked up by.
+static CheckResult compare(OpComparison &c, const ExpectedOp &expectedOp) {
+  Operation *wanted = expectedOp.op;
+  if (c.op->getNumOperands() != wanted->getNumOperands())
+    return otherOp("it has " + Twine(c.op->getNumOperands()) +
+                   " operands but " + Twine(wanted->getNumOperands()) +
+                   " are needed for a part");
+  if (!c.context.expected.hasPropertiesOf(c.op, wanted))
+    return otherOp("its attributes differ");
+  for (auto [i, local, value] :
+       llvm::enumerate(c.op->getOperands(), wanted->getOperands())) {
+    CheckResult found =
+        compareOperand(c, local, value, expectedOp, "operand " + Twine(i));
+    if (!found.fits())
+      return found;
+  }
+  for (auto [a, b] : llvm::zip(c.op->getRegions(), wanted->getRegions())) {
+    CheckResult found;
+    bool isSame = isSameRegion(a, b, [&](Value local, Value value) {
+      found =
+          compareOperand(c, local, value, expectedOp, "a value in its body");
+      if (found.fits() && isa<RankedTensorType>(local.getType()) &&
+          !isWhole(local, c.context.states.find(local)->second, value))
+        found = wrong("its body uses a tensor that is not whole");
+      return found.fits();
+    });
+    if (!found.fits())
+      return found;
+    if (!isSame)
+      return otherOp("its body differs");
+  }
+  return {};
+}
+
+/// The factors whose index the op uses, as far as they may have an offset.
+namespace {
+struct PositionalFactors {
+  llvm::SmallBitVector all;
+  /// Those that are sharded, which must have one.
+  llvm::SmallBitVector sharded;
+  /// Those of equal elements, which may: nothing else says which block a device
+  /// has.
+  llvm::SmallBitVector open;
+};
+} // namespace
+
+static PositionalFactors findPositional(const OpComparison &c) {
+  size_t count = c.factors.size();
+  PositionalFactors found{llvm::SmallBitVector(count),
+                          llvm::SmallBitVector(count),
+                          llvm::SmallBitVector(count)};
+  for (auto [i, factor] : llvm::enumerate(c.rule.factors)) {
+    if (!factor.positional)
+      continue;
+    found.all.set(i);
+    if (c.factors[i].isUniform)
+      found.open.set(i);
+    else if (c.factors[i].placement != Placements::kWhole)
+      found.sharded.set(i);
+  }
+  return found;
+}
+
+/// Which sets of them to try: first the likely ones (all that may have an
+/// offset, those that must, all), then every subset of up to four open ones.
+static SmallVector<llvm::SmallBitVector, 3>
+listPositioned(const PositionalFactors &factors) {
+  llvm::SmallBitVector shardedOrOpen = factors.sharded;
+  shardedOrOpen |= factors.open;
+  SmallVector<llvm::SmallBitVector, 3> choices{shardedOrOpen};
+  auto add = [&](const llvm::SmallBitVector &choice) {
+    if (!llvm::is_contained(choices, choice))
+      choices.push_back(choice);
+  };
+  add(factors.sharded);
+  add(factors.all);
+  constexpr unsigned kMaxOpen = 4;
+  unsigned numOpen = factors.open.count();
+  unsigned subsets = numOpen <= kMaxOpen ? 1u << numOpen : 0;
+  for (unsigned some = 1; some + 1 < subsets; ++some) {
+    llvm::SmallBitVector choice = factors.sharded;
+    for (auto [bit, factor] : llvm::enumerate(factors.open.set_bits()))
+      if (some >> bit & 1)
+        choice.set(factor);
+    add(choice);
+  }
+  return choices;
+}
+
+CheckResult tessera::checkExpected(OpComparison &c) {
+  Operation *wanted = c.target->op;
+  PositionalFactors positional = findPositional(c);
+  SmallVector<FactorState, 8> saved = c.factors;
+  CheckResult best = otherOp("");
+  for (const llvm::SmallBitVector &choice : listPositioned(positional)) {
+    c.factors = saved;
+    // Without an offset counting starts at the first element.
+    for (unsigned i : positional.open.set_bits())
+      if (!choice.test(i))
+        c.factors[i].isUniform = false;
+    CheckResult found = compare(
+        c, c.context.expected.get(wanted, c.target->rule, c.absorbed, choice));
+    if (found.fits())
+      return found;
+    if (best.fit == Fit::OtherOp)
+      best = std::move(found);
+  }
+  if (best.fit == Fit::OtherOp && positional.sharded.any() &&
+      c.op->getNumOperands() == wanted->getNumOperands() &&
+      c.op->getNumRegions() == 0 && haveSameProperties(c.op, wanted))
+    return wrong("the op counts positions from 0, but the devices hold "
+                 "different blocks of the dimension");
+  return best;
+}
