@@ -38,17 +38,21 @@ using namespace tessera;
 using namespace tessera::hostile;
 namespace cl = llvm::cl;
 
-static cl::list<std::string> files(cl::Positional, cl::desc("FILE..."),
-                                   cl::OneOrMore);
-static cl::opt<uint64_t> seed("seed", cl::init(0), cl::desc("first number"));
-static cl::opt<uint64_t> count("count", cl::init(1000),
+static cl::OptionCategory category("tessera-hostile");
+static cl::list<std::string> files(cl::Positional, cl::cat(category),
+                                   cl::desc("FILE..."), cl::OneOrMore);
+static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(0),
+                              cl::desc("first number"));
+static cl::opt<uint64_t> count("count", cl::cat(category), cl::init(1000),
                                cl::desc("how many programs"));
-static cl::opt<unsigned> jobs("jobs", cl::init(2), cl::desc("at a time"));
-static cl::opt<unsigned> timeout("timeout", cl::init(10),
+static cl::opt<unsigned> jobs("jobs", cl::cat(category), cl::init(2),
+                              cl::desc("at a time"));
+static cl::opt<unsigned> timeout("timeout", cl::cat(category), cl::init(10),
                                  cl::desc("seconds that one may take"));
-static cl::opt<unsigned> changes("changes", cl::init(4),
+static cl::opt<unsigned> changes("changes", cl::cat(category), cl::init(4),
                                  cl::desc("the most changes of a program"));
-static cl::opt<std::string> save("save", cl::desc("a folder for what fails"));
+static cl::opt<std::string> save("save", cl::cat(category),
+                                 cl::desc("a folder for what fails"));
 
 namespace {
 
@@ -422,6 +426,7 @@ int Runner::run() {
 }
 
 int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "programs that nobody would write\n");
   DialectRegistry registry;
   registerDialects(registry);

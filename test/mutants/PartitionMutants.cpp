@@ -28,20 +28,25 @@ using namespace tessera;
 using namespace tessera::interp;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> input(cl::Positional, cl::desc("PROGRAM.mlir"),
-                                  cl::Required);
-static cl::opt<std::string> mesh("mesh", cl::desc("dp=2,tp=2"), cl::Required);
-static cl::opt<std::string> strategy("strategy", cl::desc("dp,tp,sp"));
-static cl::opt<unsigned> every("every", cl::init(1),
+static cl::OptionCategory category("tessera-mutants");
+static cl::opt<std::string> input(cl::Positional, cl::cat(category),
+                                  cl::desc("PROGRAM.mlir"), cl::Required);
+static cl::opt<std::string> mesh("mesh", cl::cat(category),
+                                 cl::desc("dp=2,tp=2"), cl::Required);
+static cl::opt<std::string> strategy("strategy", cl::cat(category),
+                                     cl::desc("dp,tp,sp"));
+static cl::opt<unsigned> every("every", cl::cat(category), cl::init(1),
                                cl::desc("try only every n-th mutant"));
-static cl::opt<unsigned> seeds("seeds", cl::init(3),
+static cl::opt<unsigned> seeds("seeds", cl::cat(category), cl::init(3),
                                cl::desc("sets of data for each"));
 enum class Changes { Moves, Ops };
 static cl::opt<Changes>
-    changes("changes", cl::init(Changes::Moves), cl::desc("what is changed"),
+    changes("changes", cl::cat(category), cl::init(Changes::Moves),
+            cl::desc("what is changed"),
             cl::values(clEnumValN(Changes::Moves, "moves", "what communicates"),
                        clEnumValN(Changes::Ops, "ops", "all else")));
-static cl::opt<bool> verbose("verbose", cl::desc("a line for each mutant"));
+static cl::opt<bool> verbose("verbose", cl::cat(category),
+                             cl::desc("a line for each mutant"));
 
 namespace {
 
@@ -240,6 +245,7 @@ static LogicalResult runPhases(ModuleOp module, Phase last) {
 }
 
 int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "Changes a partitioned program and asks who notices\n");
   DialectRegistry registry;

@@ -29,26 +29,29 @@ using namespace tessera;
 using namespace tessera::test;
 namespace cl = llvm::cl;
 
-static cl::opt<uint64_t> seed("seed", cl::init(0), cl::desc("the first seed"));
-static cl::opt<uint64_t> programs("programs", cl::init(1000),
+static cl::OptionCategory category("tessera-random");
+static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(0),
+                              cl::desc("the first seed"));
+static cl::opt<uint64_t> programs("programs", cl::cat(category), cl::init(1000),
                                   cl::desc("how many programs"));
-static cl::opt<unsigned> jobs("jobs", cl::init(1), cl::desc("at a time"));
-static cl::opt<unsigned> timeout("timeout", cl::init(20),
+static cl::opt<unsigned> jobs("jobs", cl::cat(category), cl::init(1),
+                              cl::desc("at a time"));
+static cl::opt<unsigned> timeout("timeout", cl::cat(category), cl::init(20),
                                  cl::desc("seconds that one program may take"));
 static cl::opt<uint64_t> executables(
-    "executables", cl::init(0),
+    "executables", cl::cat(category), cl::init(0),
     cl::desc("how many of them become executables, for host and for "
              "cuda-emulated"));
 static cl::opt<std::string>
-    folder("folder", cl::init("tessera-random.files"),
+    folder("folder", cl::cat(category), cl::init("tessera-random.files"),
            cl::desc("where executables and their data are put"));
-static cl::opt<bool> print("print",
+static cl::opt<bool> print("print", cl::cat(category),
                            cl::desc("only print the program of --seed"));
 static cl::opt<bool>
-    reduces("reduce",
+    reduces("reduce", cl::cat(category),
             cl::desc("print the smallest program that ends as that of "
                      "--seed does"));
-static cl::opt<bool> verbose("verbose",
+static cl::opt<bool> verbose("verbose", cl::cat(category),
                              cl::desc("print every program that is refused"));
 
 namespace {
@@ -300,6 +303,7 @@ static void printReduced(mlir::MLIRContext &context) {
 }
 
 int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
                               "programs drawn at random, and judged\n");
   if (print) {
