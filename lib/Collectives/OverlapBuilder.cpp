@@ -157,11 +157,26 @@ Operation *TaskBuilder::firstCollective(Operation &op) const {
   return collective && collective.getCollectiveKind() ? inner : nullptr;
 }
 
+bool tessera::crossesStages(dist::CollectiveOpInterface op) {
+  dist::MeshOp meshOp = dist::lookupMesh(op, op.getMeshAttr());
+  if (!meshOp)
+    return false;
+  Mesh mesh = meshOp.getMesh().toMesh();
+  return mesh.stageAxis &&
+         llvm::any_of(op.getAxes().toAxes(mesh), [&](const AxisRef &ref) {
+           return ref.axis == *mesh.stageAxis;
+         });
+}
+
 void TaskBuilder::readTime(Operation &op, OverlapTask &task) {
   if (Operation *collective = firstCollective(op)) {
-    CollectiveUse use =
-        *pricer.price(cast<dist::CollectiveOpInterface>(collective));
+    auto moved = cast<dist::CollectiveOpInterface>(collective);
+    CollectiveUse use = *pricer.price(moved);
     task.seconds = use.time;
+    if (crossesStages(moved)) {
+      task.isBarrier = true;
+      return;
+    }
     task.communicator =
         communicators.insert({use.axes, static_cast<int>(communicators.size())})
             .first->second;

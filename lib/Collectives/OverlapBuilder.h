@@ -40,6 +40,11 @@ struct BlockTasks {
 /// each.
 BlockTasks buildOverlapTasks(mlir::Block &block);
 
+/// True for a collective over the stage axis. Other pp ranks run other
+/// functions, whose ops would be put into another order: so it stays where it
+/// is, and all ops before and after it.
+bool crossesStages(dist::CollectiveOpInterface op);
+
 /// How often the regions of an op run: of a loop with constant bounds and of
 /// dist.accumulate; 1 of all others.
 int64_t getNumRuns(mlir::Operation *op);

@@ -99,7 +99,8 @@ bool FunctionOverlap::split() {
   SmallVector<dist::CollectiveOpInterface> collectives;
   func.walk([&](dist::CollectiveOpInterface op) {
     if (op.getCollectiveKind() &&
-        !isa<dist::StartOp, dist::BucketOp>(op->getParentOp()))
+        !isa<dist::StartOp, dist::BucketOp>(op->getParentOp()) &&
+        !crossesStages(op))
       collectives.push_back(op);
   });
   for (dist::CollectiveOpInterface op : collectives)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ListEntries.h"
+#include "tessera/Memory/ListEntries.h"
 #include "llvm/ADT/STLExtras.h"
 #include <deque>
 #include <map>

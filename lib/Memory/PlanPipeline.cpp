@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArenaAttributes.h"
-#include "ListEntries.h"
+#include "tessera/Memory/ListEntries.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Schedule/ActionList.h"
 #include "tessera/Schedule/PeakBytes.h"

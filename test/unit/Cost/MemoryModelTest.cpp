@@ -36,7 +36,7 @@ protected:
     constants = {0, 0, 0};
   }
   void addBlocks(int64_t count, double parameters = 100) {
-    ModelWork::Run run{work.kinds.size(), count};
+    ModelWork::Run run{work.kinds.size(), double(count)};
     work.kinds.push_back(makeLayer("block", parameters, plan.dp));
     work.layers.push_back(run);
   }

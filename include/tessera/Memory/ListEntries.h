@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_MEMORY_LISTENTRIES_H
-#define TESSERA_LIB_MEMORY_LISTENTRIES_H
+#ifndef TESSERA_MEMORY_LISTENTRIES_H
+#define TESSERA_MEMORY_LISTENTRIES_H
 
 #include "runtime/include/tessera_rt.h"
 #include "tessera/Schedule/Schedule.h"
@@ -64,4 +64,4 @@ writeEntries(const schedule::ScheduleProblem &problem,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_MEMORY_LISTENTRIES_H
+#endif // TESSERA_MEMORY_LISTENTRIES_H
