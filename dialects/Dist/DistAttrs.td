@@ -71,8 +71,8 @@ def Dist_Dialect : Dialect {
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";
     /// The links under the axes of a mesh: for each axis an array of
-    /// array<f64: devices, seconds a step, bytes a second>, from the innermost
-    /// level outwards.
+    /// array<f64: devices, seconds of latency, bytes per second>, from the
+    /// innermost level outwards.
     static constexpr ::llvm::StringLiteral kLinksAttr = "dist.links";
     /// What a function may communicate: a dictionary of max_bytes and
     /// max_collectives, integers, and no_full_gather, a unit.

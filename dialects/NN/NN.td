@@ -75,7 +75,7 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kLogicalShapeAttr =
         "nn.logical_shape";
     /// Of the same: into how many tiles each dimension of the parameter is
-    /// divided, without a rest. Tile after tile is stored; the tiles and the
+    /// divided, without remainder. Tile after tile is stored; the tiles and the
     /// elements of each are in row-major order.
     static constexpr ::llvm::StringLiteral kTilesAttr = "nn.tiles";
   }];

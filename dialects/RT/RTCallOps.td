@@ -157,7 +157,7 @@ def RT_BlockEndOp : RT_CallOp<"block_end"> {
 def RT_CallMatmulOp : RT_CallOp<"call_matmul"> {
   let summary = "multiplies matrices: tessera_rt_matmul";
   let description = [{
-    `accumulate` adds the result to what is stored at its's offset.
+    `accumulate` adds the result to what is stored at its offset.
 
     ```mlir
     rt.call_matmul <batch = 1, m = 4, n = 8, k = 16, lda = 16, ldb = 8, ldc = 8,

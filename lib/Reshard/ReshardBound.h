@@ -87,7 +87,7 @@ private:
   };
   OuterNeeds getOuterNeeds(const Outer &outer, const State &state,
                            const Held &held) const;
-  /// Latencies and collectives that must come; the same behind any permute.
+  /// Latencies and collectives that must come; the same after any permute.
   struct Needs {
     int latencies = 0, collectives = 0;
     int permuted = 0, permutedCollectives = 0;

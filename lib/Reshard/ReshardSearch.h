@@ -33,8 +33,8 @@ struct ReshardSearchOptions {
   int64_t cap = std::numeric_limits<int64_t>::max();
   /// A step that may not be taken.
   const BannedStep *banned = nullptr;
-  /// How much more what is left counts than what is behind: with more than 1 a
-  /// way is found soon but need not be the shortest.
+  /// How much more the time that is left counts than that so far: with more
+  /// than 1 a way is found soon but need not be the shortest.
   double greed = 1;
   /// Only ways that are shorter.
   double limit = std::numeric_limits<double>::infinity();

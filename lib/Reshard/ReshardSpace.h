@@ -24,7 +24,7 @@
 
 namespace tessera {
 
-/// A few numbers of parts of axes, in place. What lies behind the last is zero,
+/// A few numbers of parts of axes, in place. What follows the last is zero,
 /// so that lists are compared and hashed word by word.
 class PartList {
 public:

@@ -103,21 +103,21 @@ private:
       return std::nullopt;
     AxisList axes = op.getAxes().toAxes(placements.getMesh());
     int64_t size = numShards(axes), before = getSize(op->getOperand(0), dim);
-    int64_t behind = getSize(op->getResult(0), dim);
+    int64_t after = getSize(op->getResult(0), dim);
     if (auto permute = dyn_cast<dist::CollectivePermuteOp>(*op)) {
       auto found = find(op->getResult(0), dim, multiple);
       return found ? undo(permute, *found, axes) : found;
     }
-    if (behind == before)
+    if (after == before)
       return find(op->getResult(0), dim, multiple);
-    if (behind == before * size) {
+    if (after == before * size) {
       auto found =
           find(op->getResult(0), dim, multiple / std::gcd(multiple, size));
       if (!found && guesses && fits(Placements::kWhole, multiple))
         found = Placements::kWhole;
       return found ? placements.slice(*found, axes) : found;
     }
-    if (before != behind * size)
+    if (before != after * size)
       return std::nullopt;
     auto found = find(op->getResult(0), dim, multiple * size);
     return found ? placements.gather(*found, axes) : found;

@@ -101,7 +101,7 @@ public:
   int64_t getNumVisited() const { return numVisited; }
 
   /// Axis, coordinates and tag of a message.
-  using Channel = std::tuple<std::string, int64_t, int64_t, int64_t>;
+  using MessageKey = std::tuple<std::string, int64_t, int64_t, int64_t>;
 
 private:
   bool refute(mlir::Operation *op, const llvm::Twine &why);
@@ -181,7 +181,7 @@ private:
   /// Loops and branches of the reference that the walk is inside of.
   llvm::SmallPtrSet<mlir::Operation *, 4> active;
   /// What was sent and not received yet, in order.
-  std::map<Channel, std::deque<mlir::Value>> mail;
+  std::map<MessageKey, std::deque<mlir::Value>> mail;
   llvm::SmallVector<Call> calls;
   /// Of ops of the reference, by number: the op that was found to be a part.
   llvm::DenseMap<unsigned, mlir::Operation *> parts;

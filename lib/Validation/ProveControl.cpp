@@ -266,7 +266,7 @@ bool PartitionProver::visitAsSome(Operation *op,
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// Both branches, whichever is taken; a result lies in the same way behind
+/// Both branches, whichever is taken; a result has the same blocks after
 /// either.
 bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
   if (target && target.getElseRegion().empty() != op.getElseRegion().empty())
@@ -328,7 +328,7 @@ bool PartitionProver::visitIf(scf::IfOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Which pairs of devices, and which of their messages.
-template <typename Op> static PartitionProver::Channel channelOf(Op op) {
+template <typename Op> static PartitionProver::MessageKey keyOf(Op op) {
   return {op.getAxis().str(), static_cast<int64_t>(op.getFrom()),
           static_cast<int64_t>(op.getTo()), static_cast<int64_t>(op.getTag())};
 }
@@ -336,7 +336,7 @@ template <typename Op> static PartitionProver::Channel channelOf(Op op) {
 bool PartitionProver::visitSend(dist::SendOp op) {
   if (op->getParentOp() != local)
     return giveUp(op, "a send in a region, which may run any number of times");
-  mail[channelOf(op)].push_back(op.getInput());
+  mail[keyOf(op)].push_back(op.getInput());
   return true;
 }
 
@@ -346,7 +346,7 @@ bool PartitionProver::visitRecv(dist::RecvOp op) {
   if (op->getParentOp() != local)
     return giveUp(op,
                   "a receive in a region, which may run any number of times");
-  std::deque<Value> &pending = mail[channelOf(op)];
+  std::deque<Value> &pending = mail[keyOf(op)];
   if (pending.empty())
     return refute(op, "no send of these coordinates and tag stands before it");
   Value sent = pending.front();

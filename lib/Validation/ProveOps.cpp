@@ -36,7 +36,7 @@ bool PartitionProver::visitConstant(Operation *op,
   return true;
 }
 
-/// A mask behind the true size changes nothing but the padding.
+/// A mask after the true size changes nothing but the padding.
 bool PartitionProver::visitMask(nn::MaskPaddingOp op) {
   ShardState made = states.find(op.getX())->second;
   DimState &dim = made.dims[op.getDim()];
@@ -261,7 +261,7 @@ bool PartitionProver::visitOp(Operation *op) {
     return reference.getOp(index).op->getName() != op->getName();
   });
   // The op may fit several: equal elements in several shapes, or a dimension
-  // before or behind those of one element. One that has no part yet is likely.
+  // before or after those of one element. One that has no part yet is likely.
   auto rank = [&](unsigned index) {
     Operation *part = parts.lookup(index);
     return std::make_pair(getDistance(op, reference.getOp(index).op),

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A slice that keeps all true elements where they are, and a concatenation with
-// zeros behind them, are the value that they are made of, with another padding.
+// zeros after them, are the value that they are made of, with another padding.
 // The dimension must be whole on each device.
 //
 //===----------------------------------------------------------------------===//

@@ -84,7 +84,7 @@ public:
   int getNumValues() const { return values.size(); }
 
   /// The constant of the reference that `op`, one that is no splat, holds with
-  /// zeros behind it.
+  /// zeros after it.
   std::optional<int> findPadded(mlir::Operation *op) const;
 
 private:

@@ -18,7 +18,8 @@
 
 namespace tessera {
 
-/// What is known to stand in the padding of a dimension, behind its true size.
+/// What is known of the padding of a dimension, the elements after its true
+/// size.
 enum class PadContent : uint8_t {
   /// It was not masked, or an op has made something else of it.
   Any,
@@ -80,8 +81,8 @@ std::vector<int32_t> getSources(dist::CollectivePermuteOp op,
 struct GlobalFacts {
   /// It is its own sum over any devices.
   bool isZero = false;
-  /// Of each dimension: in how many of the blocks true elements are. Behind
-  /// them anything may stand.
+  /// Of each dimension: in how many of the blocks true elements are.
+  /// Those after them may hold anything.
   llvm::SmallVector<int64_t, 4> numTrueBlocks;
 };
 

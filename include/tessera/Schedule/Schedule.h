@@ -182,8 +182,7 @@ enum class SendMode {
   /// receive is posted and returns at once; the action that needs its value
   /// waits for it. A send waits until the last but one before it on its
   /// communicator has arrived: two buffers. A value arrives when it is sent,
-  /// its
-  /// receive is posted and all values before it have arrived.
+  /// its receive is posted and all values before it have arrived.
   Posted,
 };
 

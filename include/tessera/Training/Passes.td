@@ -21,9 +21,9 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
       "q_per_kv" as `splitHeads` shares it between them.
     * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
       weights decide first how a block is sharded.
-    * `zero=3`: parameters rest sharded over dp as well, on the first dimension
-      that divides or else in another shape (`FlatState.h`), which is what their
-      arguments then have; before the first op that uses one is a
+    * `zero=3`: parameters are stored sharded over dp as well, on the first
+      dimension that divides or else in another shape (`FlatState.h`), which is
+      what their arguments then have; before the first op that uses one is a
       `dist.constraint` without dp. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
       `dist-shard-training-state` does all of `zero` later.
@@ -118,11 +118,10 @@ def ShardTrainingStatePass
     `dist.plan`. State is sharded as the parameter that it belongs to (`nn.of`)
     and, from zero=1 on, over the axis dp too, on the first dimension that then
     divides; what does not divide has got its sharding when the step was built
-    (`FlatState.h`). With zero=3 parameters rest so as
-    well; the first use of each in a micro-batch gathers it, through a
-    `dist.constraint`, and a second gather serves the others. All this is seeded
-    with a later priority than the strategy's other seeds: it moves no work. A
-    gradient is seeded as its parameter is where it is used, open to more axes.
+    (`FlatState.h`). With zero=3 parameters are stored so as well; the first use
+    of each in a micro-batch gathers it, through a `dist.constraint`, and a
+    second gather serves the others. All this is seeded with a later priority
+    than the strategy's other seeds: it moves no work. A gradient is seeded as its parameter is where it is used, open to more axes.
     `dist.group` ties what is donated to what takes its place, and without a
     seed state to its parameter.
   }];
