@@ -93,12 +93,16 @@ static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
     int64_t local = c.factors[list[i]].localSize;
     int64_t global = c.factors[list[i]].globalSize;
     int64_t numBlocks = i > 0 ? global / local : count / below;
+    // A minor factor is split evenly; of the major one, the last block may be
+    // padded.
     bool divides =
         i == 0 || (global % local == 0 && count / below % numBlocks == 0);
     if (!divides)
       return wrong(name + " has " + Twine(count) + " blocks of " +
                    Twine(local) + ", which are not the " + Twine(global) +
                    " of the whole");
+    // In row-major order a block of more than one row has the minor factors
+    // whole.
     bool isBlock =
         numBlocks == 1 ||
         llvm::all_of(ArrayRef(list).take_front(i), [&](unsigned major) {
@@ -123,6 +127,8 @@ static CheckResult readBlocks(OpComparison &c, const DimFactors &list,
   return {};
 }
 
+/// Tells the factors of one dimension what an operand says of them: the blocks
+/// that devices hold, or that all elements are equal.
 static CheckResult readDim(OpComparison &c, unsigned operand, int64_t dim) {
   const DimState &state = c.getState(operand).dims[dim];
   const DimFactors &list = c.localRule.operands[operand][dim];
