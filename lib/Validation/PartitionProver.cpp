@@ -20,7 +20,7 @@ LogicalResult PartitionVerdict::report() const {
       << (answer == PartitionAnswer::Refuted ? "refuted" : "not provable")
       << ": " << op->getName() << ": " << why;
   if (reference)
-    error.attachNote(*reference) << "the reference computes it here";
+    error.attachNote(reference) << "the reference computes it here";
   return error;
 }
 

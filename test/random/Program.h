@@ -41,7 +41,7 @@ struct Data {
   std::vector<Number> numbers;
 
   Data() = default;
-  explicit Data(Type type) : type(type), numbers(type.size()) {}
+  explicit Data(Type of) : type(std::move(of)), numbers(type.size()) {}
   Number &operator[](int64_t i) { return numbers[i]; }
   const Number &operator[](int64_t i) const { return numbers[i]; }
   Number &at(const Shape &index);

@@ -127,7 +127,8 @@ TrialResult Runner::tryProgram(uint64_t number) {
     std::string path = folder + "/" + std::to_string(number) + "." + target;
     TrialResult made = runExecutable(program, number, target, path, context);
     if (made.outcome == Outcome::Right) {
-      llvm::sys::fs::remove_directories(path);
+      // A folder that stays is in nobody's way.
+      (void)llvm::sys::fs::remove_directories(path);
       ++*numExecutables;
       continue;
     }
