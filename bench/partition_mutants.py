@@ -1,7 +1,9 @@
 """Does VerifyPartition find wrong programs? Changes tiny models, partitioned in
 six ways, and a program of linalg bodies and calls, in one place at a time and
 counts who notices: what communicates ("moves"), and operands, attributes,
-constants, bodies and donations ("ops").
+constants, bodies and donations ("ops"). "pipelines" changes pipeline programs:
+lists, what tasks take, keep, send and add, exchanges, and reductions that each
+task does again.
 
 A line for each program: how many changes the interpreter finds to change a
 result ("changed", three sets of data), how many of those are refuted, and where
@@ -26,13 +28,20 @@ STRATEGIES = [
     ("dp=3,tp=2", "dp,tp,sp,zero=3"),
 ]
 
+# Of pipelines: layers, mesh, strategy, options of training.
+PIPELINES = [
+    (2, "pp=2,dp=2", "pp,dp,zero=1", "micro-batches=2,schedule=zb-h1"),
+    (4, "pp=2", "pp", "micro-batches=4,schedule=dualpipe-v"),
+    (2, "pp=2", "pp", "micro-batches=4,schedule=dualpipe"),
+]
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build-release", help="build folder")
     parser.add_argument("--runs", type=int, default=1, help="ignored: it is exact")
     parser.add_argument("--changes", default="moves,ops",
-                        help="list of moves and ops; default: both")
+                        help="list of moves, ops and pipelines; default: the first two")
     parser.add_argument("--every", default="1", help="try every n-th change")
     parser.add_argument("--batch", default="4")
     parser.add_argument("--seq", default="8")
@@ -61,8 +70,39 @@ def main():
                 print(json.dumps({"bench": "partition_mutants", "changes": kind,
                                   **row}), flush=True)
 
-    with tempfile.TemporaryDirectory() as folder:
+    def run_pipelines(folder):
+        nonlocal failed
         for model in ("tiny-gpt2", "tiny-llama"):
+            for layers, mesh, strategy, training in PIPELINES:
+                graph = pathlib.Path(folder) / f"{model}.{layers}.mlir"
+                subprocess.run(
+                    [tools / "tessera", "model",
+                     ROOT / f"share/models/{model}.json", "--train", "--batch",
+                     "8", "--seq", "4", "--layers", str(layers), "--quiet", "-o",
+                     graph], check=True)
+                done = subprocess.run(
+                    [tools / "tessera-pipeline-mutants", graph, "--mesh", mesh,
+                     "--strategy", strategy, "--training", training, "--every",
+                     options.every], stdout=subprocess.PIPE, text=True)
+                failed |= done.returncode != 0
+                for line in done.stdout.splitlines():
+                    if not line.startswith("{"):
+                        print(line, file=sys.stderr)
+                        continue
+                    row = json.loads(line)
+                    for key, value in row.items():
+                        if isinstance(value, int):
+                            sums = total["pipelines"]
+                            sums[key] = sums.get(key, 0) + value
+                    print(json.dumps({"bench": "partition_mutants",
+                                      "changes": "pipelines",
+                                      "program": model, **row}), flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        if "pipelines" in kinds:
+            run_pipelines(folder)
+            kinds = [kind for kind in kinds if kind != "pipelines"]
+        for model in ("tiny-gpt2", "tiny-llama") if kinds else ():
             graph = pathlib.Path(folder) / f"{model}.mlir"
             subprocess.run(
                 [tools / "tessera", "model", ROOT / f"share/models/{model}.json",
@@ -70,8 +110,9 @@ def main():
                  "--quiet", "-o", graph], check=True)
             for mesh, strategy in STRATEGIES:
                 run(model, graph, mesh, strategy)
-        run("bodies", ROOT / "test/exec/Inputs/bodies.mlir", "", "")
-    for kind in kinds:
+        if kinds:
+            run("bodies", ROOT / "test/exec/Inputs/bodies.mlir", "", "")
+    for kind in total:
         print(json.dumps({"bench": "partition_mutants", "changes": kind,
                           "program": "all", **total[kind]}))
     return 1 if failed else 0
