@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceAxes.h"
 #include "tessera/Collectives/CollectiveReport.h"
+#include "tessera/Collectives/DeviceAxes.h"
 #include "tessera/Collectives/Passes.h"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceAxes.h"
+#include "tessera/Collectives/DeviceAxes.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;

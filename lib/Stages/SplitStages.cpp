@@ -265,7 +265,8 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     moveAdditionsLast(accumulate,
                       StageAssignment(accumulate, staging.getStarts()));
     StageAssignment stages(accumulate, staging.getStarts());
-    return Splitter(function, accumulate, stages, staging.problem,
+    BoundarySlices slices(function);
+    return Splitter(function, accumulate, stages, slices, staging.problem,
                     staging.schedule)
         .run();
   }

@@ -55,6 +55,21 @@ Value Splitter::addArgument(StageTask &task, SourceKind source, int64_t index,
   return argument;
 }
 
+/// A value of the neighbouring stage, gathered where it is sent in slices.
+Value Splitter::receive(StageTask &task, int64_t index, Value value) {
+  RankedTensorType sliced = slices.getSlicedType(value);
+  if (!sliced)
+    return addArgument(task, SourceKind::Recv, index, value);
+  task.sources.push_back(
+      dist::SourceAttr::get(builder.getContext(), SourceKind::Recv, index));
+  Value argument = task.body->addArgument(sliced, value.getLoc());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(task.body);
+  Value whole = slices.gather(builder, value, argument);
+  task.values.map(value, whole);
+  return whole;
+}
+
 /// The index of a value among the outputs of a task, which may get one more.
 int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
                             Value value) {
@@ -64,6 +79,11 @@ int64_t Splitter::addOutput(StageTask &task, StageTask::Outputs &outputs,
     outputs.values.push_back({});
     // May add outputs, too.
     Value made = getIn(task, value);
+    if (&outputs == &task.sends && slices.getSlicedType(value)) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(task.body);
+      made = slices.slice(builder, value, made);
+    }
     outputs.values[index] = made;
   }
   return index;
@@ -87,9 +107,8 @@ Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
   int from = stages.getStage(def), here = task.stage, path = task.path;
   if (task.kind == TaskKind::Forward) {
     assert(isForward && from < here && "the forward goes along the stages");
-    return addArgument(task, SourceKind::Recv,
-                       addSend(path, here - 1, /*isForward=*/true, value),
-                       value);
+    return receive(task, addSend(path, here - 1, /*isForward=*/true, value),
+                   value);
   }
   if (isForward && from <= here)
     return addArgument(task, SourceKind::Forward,
@@ -100,9 +119,8 @@ Value Splitter::fetch(StageTask &task, Operation *def, Value value) {
                        addKeep(getTask(TaskKind::InputGrad, path, here), value),
                        value);
   assert(from > here && "gradients come from later stages");
-  return addArgument(task, SourceKind::Recv,
-                     addSend(path, here + 1, /*isForward=*/false, value),
-                     value);
+  return receive(task, addSend(path, here + 1, /*isForward=*/false, value),
+                 value);
 }
 
 /// A value of the micro-batch, or from outside, in a task.

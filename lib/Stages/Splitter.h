@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_STAGES_SPLITTER_H
 #define TESSERA_LIB_STAGES_SPLITTER_H
 
+#include "BoundarySlices.h"
 #include "StageAssignment.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -50,12 +51,13 @@ struct RankFunction {
 class Splitter {
 public:
   Splitter(mlir::func::FuncOp whole, dist::AccumulateOp accumulate,
-           const StageAssignment &stages,
+           const StageAssignment &stages, const BoundarySlices &slices,
            const schedule::ScheduleProblem &problem,
            const schedule::Schedule &schedule)
       : whole(whole), accumulate(accumulate),
-        body(accumulate.getBody().front()), stages(stages), problem(problem),
-        schedule(schedule), builder(whole.getContext()), ranks(problem.ranks) {}
+        body(accumulate.getBody().front()), stages(stages), slices(slices),
+        problem(problem), schedule(schedule), builder(whole.getContext()),
+        ranks(problem.ranks) {}
 
   /// Puts the functions of all pp ranks in the place of the whole one.
   mlir::LogicalResult run();
@@ -66,6 +68,7 @@ private:
   void fillOp(StageTask &task, mlir::Operation *op);
   mlir::Value getIn(StageTask &task, mlir::Value value);
   mlir::Value fetch(StageTask &task, mlir::Operation *def, mlir::Value value);
+  mlir::Value receive(StageTask &task, int64_t index, mlir::Value value);
   mlir::Value addArgument(StageTask &task, dist::SourceKind source,
                           int64_t index, mlir::Value value);
   int64_t addOutput(StageTask &task, StageTask::Outputs &outputs,
@@ -105,6 +108,7 @@ private:
   dist::AccumulateOp accumulate;
   mlir::Block &body;
   const StageAssignment &stages;
+  const BoundarySlices &slices;
   const schedule::ScheduleProblem &problem;
   const schedule::Schedule &schedule;
   mlir::OpBuilder builder;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_COLLECTIVES_DEVICEAXES_H
-#define TESSERA_LIB_COLLECTIVES_DEVICEAXES_H
+#ifndef TESSERA_COLLECTIVES_DEVICEAXES_H
+#define TESSERA_COLLECTIVES_DEVICEAXES_H
 
 #include "dialects/Dist/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -47,4 +47,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_COLLECTIVES_DEVICEAXES_H
+#endif // TESSERA_COLLECTIVES_DEVICEAXES_H
