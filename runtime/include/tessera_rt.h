@@ -442,7 +442,7 @@ int32_t tessera_rt_recv(tessera_rt_context *ctx, int32_t slot,
 /// flight is TESSERA_RT_INVALID.
 int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot);
 
-/*===--- Pipelines ------------------------------------------------------------===*/
+/*===--- Pipelines --------------------------------------------------------===*/
 
 /// What a task computes of a stage: forward, gradient of its input, gradients
 /// of its parameters, both gradients.

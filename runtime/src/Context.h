@@ -124,9 +124,9 @@ Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
 Status barrier(tessera_rt_context *ctx, BarrierId id);
 
 /// Publishes `op` as entry `slot` of this rank, under a ticket that is the same
-/// on all ranks of its group (for a send and its receive: on the two), and wakes
-/// the group if others read from it. TESSERA_RT_ABORTED if the job had been
-/// aborted by then; the operation is published even so.
+/// on all ranks of its group (for a send and its receive: on the two), and
+/// wakes the group if others read from it. TESSERA_RT_ABORTED if the job had
+/// been aborted by then; the operation is published even so.
 Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
 
 /// Data movement of one operation; see Movement.cpp. `peers` are the sources by
