@@ -243,6 +243,21 @@ LogicalResult PPRankLowering::run(const std::string &name) {
   return success();
 }
 
+/// Lists and exchanges are between coordinates of the stage axis, of which the
+/// function must be one.
+static LogicalResult checkStages(func::FuncOp step, const Mesh &mesh) {
+  for (Operation &op : step.front()) {
+    if (!isa<rt::PipelineOp, dist::ExchangeOp>(op))
+      continue;
+    if (!mesh.stageAxis)
+      return op.emitOpError("expects a mesh with a stage axis");
+    if (!step->hasAttr(dist::DistDialect::kPPRankAttr))
+      return op.emitOpError("expects a function with dist.pp_rank but got @")
+             << step.getSymName();
+  }
+  return success();
+}
+
 /// Lowers all functions of a program.
 static LogicalResult lowerProgram(ModuleOp module, const Mesh &mesh,
                                   StringRef name) {
@@ -254,7 +269,8 @@ static LogicalResult lowerProgram(ModuleOp module, const Mesh &mesh,
   SmallVector<SmallVector<int64_t>> results;
   for (func::FuncOp step : *steps) {
     ranks.push_back(std::make_unique<PPRankLowering>(program, step));
-    if (failed(ranks.back()->step.recordOffsets()))
+    if (failed(checkStages(step, mesh)) ||
+        failed(ranks.back()->step.recordOffsets()))
       return failure();
     results.push_back(ranks.back()->step.getResultOffsets());
   }

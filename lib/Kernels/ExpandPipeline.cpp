@@ -174,7 +174,7 @@ int64_t Expander::capture(Value value) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The type of a stack of slices with padding behind each, so that all begin at
+/// The type of a stack of slices with padding after each, so that all begin at
 /// an address that kernels can take: a matrix with a row for each micro-batch.
 /// The stack's own type, where they do so anyway.
 static RankedTensorType getPaddedType(RankedTensorType stack) {

@@ -312,7 +312,7 @@ Layout PipelinePlanner::getLayoutOf(int rank, Task &task, SegmentKey key,
 }
 
 /// Sets offsets of a task: captured values and sums have those of the arena,
-/// all else is in segments behind it.
+/// all else is in segments after it.
 void PipelinePlanner::annotate(int number, Task &task) {
   PPRank &rank = *ranks[number];
   auto offsetOf = [&](Value value) {
@@ -376,17 +376,21 @@ int64_t PipelinePlanner::getBase(int number, SegmentKey key,
     return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(whole) +
            call.microBatch * row;
   }
+  // What has no bytes is nowhere.
+  auto find = [&](HeldBlock::Kind kind, int chunk) {
+    auto it = held.find({kind, chunk, call.microBatch});
+    return it == held.end() ? 0 : it->second;
+  };
   if (key.kind != PlaceKind::Send)
-    return held.at({getHeldKind(key.kind), call.chunk, call.microBatch});
+    return find(getHeldKind(key.kind), call.chunk);
   bool isForward = call.kind == TESSERA_RT_TASK_F;
   int stage = problem.stageOf({number, call.chunk});
   Slot to = problem.slotOf(isForward ? stage + 1 : stage - 1, call.microBatch);
   if (to.rank == number)
-    return held.at({isForward ? HeldBlock::Activation : HeldBlock::Gradient,
-                    to.chunk, call.microBatch});
-  return held.at(
-      {isForward ? HeldBlock::SentActivation : HeldBlock::SentGradient,
-       call.chunk, call.microBatch});
+    return find(isForward ? HeldBlock::Activation : HeldBlock::Gradient,
+                to.chunk);
+  return find(isForward ? HeldBlock::SentActivation : HeldBlock::SentGradient,
+              call.chunk);
 }
 
 //===----------------------------------------------------------------------===//

@@ -73,3 +73,24 @@ func.func @step_1(%t: tensor<16xf32>) -> tensor<16xf32> attributes {dist.pp_rank
       tasks [@step_1_F0, @step_1_BW0] batch() captured() init() : () -> ()
   return %t : tensor<16xf32>
 }
+
+// -----
+
+// A frame without bytes is nowhere.
+// CHECK-LABEL: func.func @empty
+// CHECK: rt.entries = array<i64: 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 3, 0, 0, 2, 0, 0>
+func.func private @empty_F0(
+    %k: tensor<0xf32> {rt.place = #rt.place<f_to_b 0>, dist.donate = 0 : i64})
+    -> tensor<0xf32> attributes {rt.task = #rt.task<0 0>} {
+  %0 = tensor.empty() : tensor<0xf32>
+  return %0 : tensor<0xf32>
+}
+func.func private @empty_BW0(%k: tensor<0xf32> {rt.place = #rt.place<f_to_b 0>})
+    attributes {rt.task = #rt.task<3 0>} {
+  return
+}
+func.func @empty(%t: tensor<16xf32>) -> tensor<16xf32> {
+  rt.pipeline paths [[0]] micro_batches 1 list "F0.0 BW0.0"
+      tasks [@empty_F0, @empty_BW0] batch() captured() init() : () -> ()
+  return %t : tensor<16xf32>
+}
