@@ -13,8 +13,9 @@
 // A received value is the sender's, and so is the result of an exchange. Where
 // a chunk has BW beside B and W, and where micro-batches take two paths, all
 // are joined, found to compute the same by their value numbers, and one is
-// kept. Where several pp ranks have a result, the program is joined as often,
-// each time with another one's.
+// kept. A result that several pp ranks have is one value, too, where they
+// compute the same of it; else the program is joined as often as there are
+// different ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,13 +63,6 @@ static Holders findResults(const PipelineProgram &program) {
       getResultNumber);
 }
 
-unsigned tessera::countChoices(const PipelineProgram &program) {
-  size_t most = 1;
-  for (const auto &[number, holders] : findResults(program))
-    most = std::max(most, holders.size());
-  return most;
-}
-
 /// Attributes of a boundary value, without its number; a donation names the
 /// result by its number.
 static DictionaryAttr withoutNumber(DictionaryAttr attrs,
@@ -83,33 +77,54 @@ static DictionaryAttr withoutNumber(DictionaryAttr attrs,
   return list.getDictionary(function.getContext());
 }
 
+using GetAttrs = llvm::function_ref<DictionaryAttr(func::FuncOp, unsigned)>;
+
+/// What all pp ranks that have an argument or result say of it.
+static FailureOr<DictionaryAttr>
+getCommonAttrs(const PipelineProgram &program,
+               ArrayRef<std::pair<int64_t, unsigned>> holders, StringRef what,
+               GetAttrs getAttrs) {
+  DictionaryAttr common;
+  for (auto [rank, index] : holders) {
+    func::FuncOp function = program.functions[rank];
+    DictionaryAttr attrs = withoutNumber(getAttrs(function, index), function);
+    if (!common)
+      common = attrs;
+    else if (attrs != common)
+      return function.emitError()
+             << what << " " << index << " of pp rank " << rank
+             << ": expects the sharding and the donation that it has on pp "
+             << "rank " << holders.front().first;
+  }
+  return common;
+}
+
 LogicalResult Joiner::makeFunction() {
   func::FuncOp first = program.functions.front();
   SmallVector<Type> argumentTypes, resultTypes;
   SmallVector<Attribute> argumentAttrs, resultAttrs;
-  Holders arguments = findArguments(program), results = findResults(program);
+  Holders arguments = findArguments(program);
   for (const auto &[number, holders] : arguments) {
-    func::FuncOp function = program.functions[holders.front().first];
-    unsigned i = holders.front().second;
-    argumentTypes.push_back(function.getArgumentTypes()[i]);
-    DictionaryAttr attrs = withoutNumber(function.getArgAttrDict(i), function);
-    argumentAttrs.push_back(attrs);
-    // The joined function has one of them for all.
-    for (auto [rank, index] : holders) {
-      func::FuncOp other = program.functions[rank];
-      if (withoutNumber(other.getArgAttrDict(index), other) != attrs)
-        return other.emitError("argument ")
-               << index << " of pp rank " << rank
-               << ": expects the sharding and the donation that it has on pp "
-               << "rank " << holders.front().first;
-    }
-  }
-  for (const auto &[number, holders] : results) {
-    auto [rank, i] = holders[std::min<size_t>(choice, holders.size() - 1)];
+    auto [rank, i] = holders.front();
     func::FuncOp function = program.functions[rank];
+    auto attrs = getCommonAttrs(
+        program, holders, "argument",
+        [](func::FuncOp f, unsigned i) { return f.getArgAttrDict(i); });
+    if (failed(attrs))
+      return failure();
+    argumentTypes.push_back(function.getArgumentTypes()[i]);
+    argumentAttrs.push_back(*attrs);
+  }
+  for (const auto &[number, holders] : findResults(program)) {
+    auto [rank, i] = holders.front();
+    func::FuncOp function = program.functions[rank];
+    auto attrs = getCommonAttrs(
+        program, holders, "result",
+        [](func::FuncOp f, unsigned i) { return f.getResultAttrDict(i); });
+    if (failed(attrs))
+      return failure();
     resultTypes.push_back(function.getResultTypes()[i]);
-    resultAttrs.push_back(
-        withoutNumber(function.getResultAttrDict(i), function));
+    resultAttrs.push_back(*attrs);
   }
   auto module = first->getParentOfType<ModuleOp>();
   builder.setInsertionPointToEnd(module.getBody());
@@ -135,10 +150,20 @@ LogicalResult Joiner::makeFunction() {
 }
 
 void Joiner::finish() {
+  numbers.add(joined.getBody().front());
   SmallVector<Value> operands;
   for (const auto &[number, holders] : findResults(program)) {
-    auto [rank, i] = holders[std::min<size_t>(choice, holders.size() - 1)];
-    operands.push_back(values[rank].lookup(next[rank]->getOperand(i)));
+    SmallVector<Value> different;
+    for (auto [rank, i] : holders) {
+      Value value = values[rank].lookup(next[rank]->getOperand(i));
+      if (llvm::none_of(different, [&](Value other) {
+            return numbers.get(other) == numbers.get(value);
+          }))
+        different.push_back(value);
+    }
+    choices = std::max<unsigned>(choices, different.size());
+    operands.push_back(
+        different[std::min<size_t>(choice, different.size() - 1)]);
   }
   func::ReturnOp::create(builder, joined.getLoc(), operands);
 }

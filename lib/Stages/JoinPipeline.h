@@ -15,9 +15,6 @@
 
 namespace tessera {
 
-/// As many as pp ranks have the result that the most of them have.
-unsigned countChoices(const PipelineProgram &program);
-
 /// Joins the functions of all pp ranks to one local function of the mesh.
 class Joiner {
 public:
@@ -28,6 +25,10 @@ public:
   /// The joined function, at the end of the module; a failure, with an error,
   /// if it cannot be written down.
   mlir::FailureOr<mlir::func::FuncOp> join();
+
+  /// Once joined: as many as there are different values, by their numbers, of
+  /// the result of which pp ranks have the most.
+  unsigned countChoices() const { return choices; }
 
 private:
   mlir::LogicalResult makeFunction();
@@ -53,9 +54,9 @@ private:
   void finish();
 
   const PipelineProgram &program;
-  /// Of the pp ranks that have a result, which one's is taken; the last for
-  /// greater numbers.
-  unsigned choice;
+  /// Of the different values that pp ranks have of a result, which is taken;
+  /// the last for greater numbers.
+  unsigned choice, choices = 1;
   mlir::OpBuilder builder;
   mlir::func::FuncOp joined;
   llvm::SmallVector<mlir::IRMapping> values;
@@ -72,7 +73,7 @@ private:
   /// What stands for results that the accumulate is to get, and what it yields
   /// for them.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> results;
-  /// Values of the joined function up to the accumulate, and of its body.
+  /// Values of the joined function and of the body of its accumulate.
   ValueNumbers numbers;
   /// The micro-batches of the joined function, and the results of each pp
   /// rank's pipeline, which are its results in order.

@@ -153,6 +153,7 @@ Value Joiner::addToAccumulate(ArrayRef<Value> terms) {
       UnrealizedConversionCastOp::create(builder, sum.getLoc(),
                                          TypeRange(sum.getType()), ValueRange())
           .getResult(0);
+  numbers.keepApart(placeholder.getDefiningOp());
   results.push_back({placeholder, sum});
   return placeholder;
 }

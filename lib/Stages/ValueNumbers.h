@@ -22,6 +22,8 @@ public:
   /// Numbers what the ops of a block compute that were not numbered before;
   /// what they use from outside comes before.
   void add(mlir::Block &block);
+  /// An op that was not numbered yet is to equal no other.
+  void keepApart(mlir::Operation *op) { added.try_emplace(op, true); }
   unsigned get(mlir::Value value);
   /// The numbers of some values, ascending.
   llvm::SmallVector<unsigned> getSorted(mlir::ValueRange values);

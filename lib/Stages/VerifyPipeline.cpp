@@ -19,10 +19,12 @@ LogicalResult tessera::verifyPipeline(const PipelineProgram &program,
       dist::getOnlyMesh(first->getParentOfType<ModuleOp>());
   if (failed(mesh))
     return failure();
-  for (unsigned choice = 0, e = countChoices(program); choice < e; ++choice) {
-    FailureOr<func::FuncOp> joined = Joiner(program, choice).join();
+  for (unsigned choice = 0, choices = 1; choice < choices; ++choice) {
+    Joiner joiner(program, choice);
+    FailureOr<func::FuncOp> joined = joiner.join();
     if (failed(joined))
       return failure();
+    choices = joiner.countChoices();
     LogicalResult proven =
         verifyPartition(*joined, mesh->getMesh().toMesh(), reference).report();
     joined->erase();

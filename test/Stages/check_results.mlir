@@ -1,0 +1,125 @@
+// RUN: tessera-opt %s --dist-check-pipelines -split-input-file -verify-diagnostics
+
+// Both pp ranks have the scalar result. Where they compute the same it is
+// proven once.
+
+dist.mesh @mesh ["pp"=2] stage "pp"
+func.func @step(%t: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+  %0 = dist.accumulate 2 (%t) : (tensor<2x4xf32>) -> tensor<4xf32> {
+  ^bb0(%x: tensor<4xf32>):
+    dist.yield %x : tensor<4xf32>
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+func.func @step_0(%t: tensor<2x4xf32> {dist.number = 0 : i64}, %s: tensor<f32> {dist.number = 1 : i64})
+    -> (tensor<4xf32> {dist.number = 0 : i64}, tensor<f32> {dist.number = 1 : i64})
+    attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 rG0.0 sA0.1 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> tensor<4xf32> {
+    dist.task F 0 (%x = batch 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%g = recv 0 : tensor<4xf32>) {
+      dist.task_yield add [0](%g : tensor<4xf32>)
+    }
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+func.func @step_1(%s: tensor<f32> {dist.number = 1 : i64}) -> (tensor<f32> {dist.number = 1 : i64})
+    attributes {dist.local, dist.pp_rank = 1 : i64, dist.reference = @step} {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "rA0.0 F0.0 BW0.0 sG0.0 rA0.1 F0.1 BW0.1 sG0.1" : () -> () {
+    dist.task F 0 (%x = recv 0 : tensor<4xf32>) {
+      dist.task_yield keep(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%x = F 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// The second pp rank computes something else of it.
+
+dist.mesh @mesh ["pp"=2] stage "pp"
+func.func @step(%t: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+  %0 = dist.accumulate 2 (%t) : (tensor<2x4xf32>) -> tensor<4xf32> {
+  ^bb0(%x: tensor<4xf32>):
+    dist.yield %x : tensor<4xf32>
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+func.func @step_0(%t: tensor<2x4xf32> {dist.number = 0 : i64}, %s: tensor<f32> {dist.number = 1 : i64})
+    -> (tensor<4xf32> {dist.number = 0 : i64}, tensor<f32> {dist.number = 1 : i64})
+    attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 rG0.0 sA0.1 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> tensor<4xf32> {
+    dist.task F 0 (%x = batch 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%g = recv 0 : tensor<4xf32>) {
+      dist.task_yield add [0](%g : tensor<4xf32>)
+    }
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+func.func @step_1(%s: tensor<f32> {dist.number = 1 : i64}) -> (tensor<f32> {dist.number = 1 : i64})
+    attributes {dist.local, dist.pp_rank = 1 : i64, dist.reference = @step} {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "rA0.0 F0.0 BW0.0 sG0.0 rA0.1 F0.1 BW0.1 sG0.1" : () -> () {
+    dist.task F 0 (%x = recv 0 : tensor<4xf32>) {
+      dist.task_yield keep(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%x = F 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+  }
+  // expected-error @+1 {{not provable: arith.mulf: the reference has no such op on these values}}
+  %1 = arith.mulf %s, %s : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// They say different things of it.
+
+dist.mesh @mesh ["pp"=2] stage "pp"
+func.func @step(%t: tensor<2x4xf32>, %s: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+  %0 = dist.accumulate 2 (%t) : (tensor<2x4xf32>) -> tensor<4xf32> {
+  ^bb0(%x: tensor<4xf32>):
+    dist.yield %x : tensor<4xf32>
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+func.func @step_0(%t: tensor<2x4xf32> {dist.number = 0 : i64}, %s: tensor<f32> {dist.number = 1 : i64})
+    -> (tensor<4xf32> {dist.number = 0 : i64}, tensor<f32> {dist.number = 1 : i64})
+    attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
+  %0 = dist.pipeline paths [[0, 1]] micro_batches 2 batch(%t) list "F0.0 sA0.0 F0.1 rG0.0 sA0.1 BW0.0 rG0.1 BW0.1" : (tensor<2x4xf32>) -> tensor<4xf32> {
+    dist.task F 0 (%x = batch 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%g = recv 0 : tensor<4xf32>) {
+      dist.task_yield add [0](%g : tensor<4xf32>)
+    }
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %0, %1 : tensor<4xf32>, tensor<f32>
+}
+// expected-error @+1 {{result 0 of pp rank 1: expects the sharding and the donation that it has on pp rank 0}}
+func.func @step_1(%s: tensor<f32> {dist.number = 1 : i64}) -> (tensor<f32> {dist.number = 1 : i64, dist.sharding = #dist.sharding<@mesh, []>})
+    attributes {dist.local, dist.pp_rank = 1 : i64, dist.reference = @step} {
+  dist.pipeline paths [[0, 1]] micro_batches 2 batch() list "rA0.0 F0.0 BW0.0 sG0.0 rA0.1 F0.1 BW0.1 sG0.1" : () -> () {
+    dist.task F 0 (%x = recv 0 : tensor<4xf32>) {
+      dist.task_yield keep(%x : tensor<4xf32>)
+    }
+    dist.task BW 0 (%x = F 0 : tensor<4xf32>) {
+      dist.task_yield send(%x : tensor<4xf32>)
+    }
+  }
+  %1 = arith.addf %s, %s : tensor<f32>
+  return %1 : tensor<f32>
+}
