@@ -85,6 +85,10 @@ ShardingAttr getSharding(mlir::Value value);
 /// Sets the sharding of a function's argument or an op's result.
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
+/// The type of a tensor's slices along its first dimension, which they lack.
+/// Expects a rank of at least 1.
+mlir::RankedTensorType getSliceType(mlir::RankedTensorType type);
+
 /// The block of a function and those of the `dist.accumulate` ops in it, each
 /// after the block that holds its op, in program order: all blocks of tensors
 /// that are sharded over the mesh.

@@ -59,6 +59,10 @@ def Dist_Dialect : Dialect {
     /// Marks an op of the forward that is repeated in the backward: it stays an
     /// op of its own, whatever it equals.
     static constexpr ::llvm::StringLiteral kRecomputeAttr = "dist.recompute";
+    /// On an op of the forward that stages will split: an array<i64> of the pp
+    /// rank that keeps its results, the lowest if several do, and of how many
+    /// micro-batches it keeps them at once.
+    static constexpr ::llvm::StringLiteral kHeldAttr = "dist.held";
     /// On a local function of a pipeline program: its coordinate of the stage
     /// axis.
     static constexpr ::llvm::StringLiteral kPPRankAttr = "dist.pp_rank";

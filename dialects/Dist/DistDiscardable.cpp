@@ -229,6 +229,17 @@ static LogicalResult verifyWhy(const AttributePosition &position,
          << "dist.why: expects an array of texts but got " << attr.getValue();
 }
 
+/// A pp rank and a number of micro-batches.
+static LogicalResult verifyHeld(const AttributePosition &position,
+                                NamedAttribute attr) {
+  auto held = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (held && held.size() == 2 && held[0] >= 0 && held[1] >= 1)
+    return success();
+  return position.op->emitError()
+         << "dist.held: expects array<i64: pp rank, micro-batches> but "
+         << "got " << attr.getValue();
+}
+
 static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kShardingAttr, kOnArgument | kOnResult, verifySharding},
     {DistDialect::kShardingsAttr, kOnOperation, verifyShardings},
@@ -240,6 +251,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kFactorsAttr, kOnOperation, verifyFactors},
     {DistDialect::kBackwardAttr, kOnOperation, expectUnit},
     {DistDialect::kRecomputeAttr, kOnOperation, expectUnit},
+    {DistDialect::kHeldAttr, kOnOperation, verifyHeld},
     {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
      verifyLinks},
     {DistDialect::kPPRankAttr, kOnFunction, verifyNumber},

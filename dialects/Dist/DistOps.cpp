@@ -159,11 +159,37 @@ YieldOp AccumulateOp::getYield() {
   return cast<YieldOp>(getBody().front().getTerminator());
 }
 
+bool AccumulateOp::isStacked(unsigned result) {
+  return cast<RankedTensorType>(getResult(result).getType()).getRank() >
+         cast<RankedTensorType>(getYield()->getOperand(result).getType())
+             .getRank();
+}
+
+bool AccumulateOp::isOnlySummed(Value value) {
+  return value.hasOneUse() && *value.user_begin() == getYield() &&
+         !isStacked(value.use_begin()->getOperandNumber());
+}
+
+RankedTensorType dist::getSliceType(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape().drop_front(),
+                               type.getElementType());
+}
+
 LogicalResult AccumulateOp::verifyRegions() {
   Block &block = getBody().front();
   auto yield = dyn_cast<YieldOp>(block.back());
-  if (!yield || yield.getOperandTypes() != getResultTypes())
-    return emitOpError("(C3) expects the region to yield the results' types");
+  auto fits = [&](Type yielded, Type result) {
+    auto type = cast<RankedTensorType>(result);
+    return yielded == type ||
+           (type.getRank() > 0 &&
+            type.getDimSize(0) == static_cast<int64_t>(getCount()) &&
+            yielded == getSliceType(type));
+  };
+  if (!yield || yield->getNumOperands() != getNumResults() ||
+      !llvm::all_of_zip(yield->getOperandTypes(), getResultTypes(), fits))
+    return emitOpError(
+        "(C3) expects the region to yield the results' types, or "
+        "those of their slices");
   if (block.getNumArguments() != getSlices().size())
     return emitOpError("(C2) expects a region argument for each operand but "
                        "got ")
@@ -176,8 +202,7 @@ LogicalResult AccumulateOp::verifyRegions() {
       return emitOpError("(C1) expects operand ")
              << i << " to have " << getCount()
              << " micro-batches in its first dimension but got " << type;
-    auto part = RankedTensorType::get(type.getShape().drop_front(),
-                                      type.getElementType());
+    RankedTensorType part = getSliceType(type);
     if (argument.getType() != part)
       return emitOpError("(C2) expects region argument ")
              << i << " of type " << part << " but got " << argument.getType();

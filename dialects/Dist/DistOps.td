@@ -132,18 +132,20 @@ def Dist_AxisOffsetOp : Dist_Op<"axis_offset", [Pure,
 
 def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
     RecursiveMemoryEffects]> {
-  let summary = "sums what a region computes over micro-batches";
+  let summary = "sums or stacks what a region computes over micro-batches";
   let description = [{
     Runs the region `count` times, in order; its arguments are the operands'
     slices along their first dimension, of size `count`, which no sharding may
-    spread. Each result is the sum of what the region yields, in the yielded
-    type, added up in order. Values from outside may be used inside. A yielded
-    value that is partial over some axes makes a partial result: the reduction
-    waits until after the last micro-batch. With `reduce_each` a reduction that
-    leaves each device a shard is done for each micro-batch: it moves more bytes
-    and keeps only shards of the sums.
+    spread. A result of the yielded type is the sum of what the region yields,
+    added up in order; one with a further first dimension, of size `count`, has
+    the yielded values as its slices, in order. Values from outside may be used
+    inside. A yielded value that is partial over some axes makes a partial
+    result: the reduction waits until after the last micro-batch. With
+    `reduce_each` a reduction that leaves each device a shard is done for each
+    micro-batch: it moves more bytes and keeps only shards of the sums.
     (C1) count is at least 1 and the first dimension of each operand; (C2) the
-    region's arguments are the slices; (C3) it yields the results' types.
+    region's arguments are the slices; (C3) it yields the results' types, or
+    those of their slices.
 
     ```mlir
     %sum = dist.accumulate 4 (%tokens) : (tensor<4x2x8xi32>) -> tensor<64x16xf32> {
@@ -156,16 +158,20 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
   }];
   let arguments = (ins I64Attr:$count, UnitAttr:$reduce_each,
                        Variadic<AnyRankedTensor>:$slices);
-  let results = (outs Variadic<AnyRankedTensor>:$sums);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $count (`reduce_each` $reduce_each^)? `(` $slices `)` attr-dict `:` functional-type($slices, $sums) $body
+    $count (`reduce_each` $reduce_each^)? `(` $slices `)` attr-dict `:` functional-type($slices, $results) $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The op that ends the region.
     YieldOp getYield();
+    /// True if a result has what is yielded as slices; else it is their sum.
+    bool isStacked(unsigned result);
+    /// True if a value of the region is only used to be added up.
+    bool isOnlySummed(::mlir::Value value);
   }];
 }
 

@@ -77,13 +77,10 @@ LogicalResult PipelineOp::verify() {
   return success();
 }
 
-/// The tensor's slice along the first dimension.
-static Type getSliceType(Type type) {
+/// The type of a tensor's slices; null of a scalar, which has none.
+static Type findSliceType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  if (tensor.getRank() < 1)
-    return {};
-  return RankedTensorType::get(tensor.getShape().drop_front(),
-                               tensor.getElementType());
+  return tensor.getRank() < 1 ? Type() : getSliceType(tensor);
 }
 
 /// How tasks make the results of a pipeline.
@@ -108,7 +105,7 @@ LogicalResult ResultUses::visit(TaskOp task) {
         return task.emitOpError("(C4) expects one of ")
                << op.getNumResults() << " results but got " << number;
       Type type = op.getResult(number).getType();
-      Type wanted = isStored ? getSliceType(type) : type;
+      Type wanted = isStored ? findSliceType(type) : type;
       if (value.getType() != wanted)
         return task.emitOpError("(C4) expects a value of type ")
                << wanted << " for result " << number << " but got "
@@ -211,7 +208,7 @@ static LogicalResult verifySource(TaskOp task, unsigned i) {
              << name();
     Type wanted = values[index].getType();
     if (isSlice)
-      wanted = getSliceType(wanted);
+      wanted = findSliceType(wanted);
     if (type == wanted)
       return success();
     return task.emitOpError("(C3) expects argument ")

@@ -51,8 +51,8 @@ def Dist_SourceAttr : AttrDef<Dist_Dialect, "Source"> {
 
 def Dist_SourceArrayAttr : TypedArrayAttrBase<Dist_SourceAttr, "sources">;
 
-def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator,
-    RecursiveMemoryEffects]> {
+// Its effects are unknown: what it sends, others wait for.
+def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator]> {
   let summary = "one pp rank's share of a pipeline over micro-batches";
   let description = [{
     Runs its tasks by `list`, one after the other, as often as the list says. A

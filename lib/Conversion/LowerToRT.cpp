@@ -243,11 +243,21 @@ LogicalResult PPRankLowering::run(const std::string &name) {
   return success();
 }
 
+/// True of lists and exchanges between pp ranks.
+static bool isOfStages(Operation &op) {
+  auto pipeline = dyn_cast<rt::PipelineOp>(op);
+  return isa<dist::ExchangeOp>(op) ||
+         (pipeline &&
+          llvm::any_of(pipeline.getStageRanks(), [](const auto &path) {
+            return llvm::any_of(path, [](int64_t rank) { return rank != 0; });
+          }));
+}
+
 /// Lists and exchanges are between coordinates of the stage axis, of which the
 /// function must be one.
 static LogicalResult checkStages(func::FuncOp step, const Mesh &mesh) {
   for (Operation &op : step.front()) {
-    if (!isa<rt::PipelineOp, dist::ExchangeOp>(op))
+    if (!isOfStages(op))
       continue;
     if (!mesh.stageAxis)
       return op.emitOpError("expects a mesh with a stage axis");

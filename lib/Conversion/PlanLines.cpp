@@ -78,7 +78,9 @@ void TrafficCounter::addPipeline(rt::PipelineOp op) {
   SmallVector<int64_t> runs(tasks.size(), 0);
   auto entries =
       op->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kEntriesAttr);
-  SmallVector<AxisRef, 1> axis{mesh.fullAxis(*mesh.stageAxis)};
+  SmallVector<AxisRef, 1> axis;
+  if (mesh.stageAxis)
+    axis.push_back(mesh.fullAxis(*mesh.stageAxis));
   rt::forEachEntry(entries, [&](ArrayRef<int64_t> entry) {
     if (entry[0] == TESSERA_RT_ENTRY_RUN)
       ++runs[entry[1]];
@@ -169,6 +171,8 @@ static std::string describeMesh(const Mesh &mesh) {
 
 /// How the program is trained.
 static std::string describeTraining(const Plan &plan) {
+  if (plan.forward)
+    return "; forward, " + plural(plan.microBatches, "micro-batch", "es");
   std::string text = "; trained in " + stringify(plan.precision).str() +
                      ", gradients in " + stringify(plan.gradDType).str() +
                      ", " + plural(plan.microBatches, "micro-batch", "es");
@@ -338,7 +342,7 @@ std::vector<std::string> tessera::describePlan(ArrayRef<func::FuncOp> steps,
   lines.push_back(describeParameters(steps, largest, mesh));
   lines.push_back(describeMemory(largest));
   lines.push_back(describeTraffic(largest, mesh));
-  if (plan)
+  if (plan && !plan.getPlan().forward)
     lines.push_back(describeOptimizer(plan.getPlan()));
   return lines;
 }

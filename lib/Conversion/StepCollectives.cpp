@@ -202,7 +202,10 @@ void StepLowering::lowerExchange(dist::ExchangeOp op) {
 
 /// Calls the list, whose transfers get numbers of their own.
 void StepLowering::lowerPipeline(rt::PipelineOp op) {
-  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+  // One pp rank needs no axis.
+  AxisDigit axis{/*stride=*/1, /*size=*/1};
+  if (mesh.stageAxis)
+    axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
   auto planned = op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kEntriesAttr);
   SmallVector<int64_t> entries;
   rt::forEachEntry(planned, [&](ArrayRef<int64_t> entry) {

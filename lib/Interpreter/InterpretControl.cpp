@@ -190,20 +190,43 @@ void tessera::interp::addUp(RankTensors &sums, const RankTensors &values) {
   }
 }
 
+RankTensors tessera::interp::stack(ArrayRef<RankTensors> slices) {
+  RankTensors result;
+  for (size_t rank = 0; rank < slices.front().size(); ++rank) {
+    const Tensor &first = *slices.front()[rank];
+    SmallVector<int64_t> shape{static_cast<int64_t>(slices.size())};
+    llvm::append_range(shape, first.getShape());
+    Tensor whole(first.getElementType(), shape);
+    int64_t size = first.getNumElements();
+    for (auto [number, slice] : llvm::enumerate(slices))
+      for (int64_t i = 0; i < size; ++i)
+        whole[static_cast<int64_t>(number) * size + i] = (*slice[rank])[i];
+    result.push_back(std::make_shared<const Tensor>(std::move(whole)));
+  }
+  return result;
+}
+
 static LogicalResult runAccumulate(tessera::dist::AccumulateOp op, Machine &m) {
   std::vector<RankTensors> sums;
+  // By result, the slices of those that are stacked.
+  std::vector<std::vector<RankTensors>> stacks(op.getNumResults());
   for (int64_t i = 0, n = op.getCount(); i < n; ++i) {
     std::vector<RankTensors> slices, yielded;
     for (Value whole : op.getSlices())
       slices.push_back(sliceFirst(m.get(whole), i));
     if (failed(m.runBlock(op.getBody().front(), std::move(slices), yielded)))
       return failure();
+    for (unsigned r = 0; r < op.getNumResults(); ++r)
+      if (op.isStacked(r))
+        stacks[r].push_back(yielded[r]);
+      else if (i > 0)
+        addUp(sums[r], yielded[r]);
     if (i == 0)
       sums = std::move(yielded);
-    else
-      for (auto [sum, values] : llvm::zip_equal(sums, yielded))
-        addUp(sum, values);
   }
+  for (auto [sum, slices] : llvm::zip_equal(sums, stacks))
+    if (!slices.empty())
+      sum = stack(slices);
   setAll(m, op.getResults(), std::move(sums));
   return success();
 }

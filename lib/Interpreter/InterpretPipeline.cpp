@@ -239,16 +239,8 @@ void PipelineRun::endPipeline(int64_t number) {
   RankState &rank = ranks[number];
   dist::PipelineOp pipeline = program.pipelines[number];
   for (auto [i, result] : llvm::enumerate(pipeline.getResults())) {
-    for (auto [index, slice] : llvm::enumerate(rank.slices[i])) {
-      for (auto [whole, part] : llvm::zip_equal(rank.sums[i], slice)) {
-        Tensor joined = *whole;
-        SmallVector<int64_t> shape{1}, offsets(joined.getRank(), 0);
-        llvm::append_range(shape, part->getShape());
-        offsets[0] = static_cast<int64_t>(index);
-        joined.insert(part->reshaped(shape), offsets);
-        whole = std::make_shared<const Tensor>(std::move(joined));
-      }
-    }
+    if (!rank.slices[i].empty())
+      rank.sums[i] = stack(rank.slices[i]);
     rank.machine->set(result, std::move(rank.sums[i]));
   }
   rank.sums.clear();

@@ -193,6 +193,8 @@ private:
 
 /// Slice `index` along the first dimension, on every rank.
 RankTensors sliceFirst(const RankTensors &ranks, int64_t index);
+/// The slices, at least one, along a new first dimension, on every rank.
+RankTensors stack(llvm::ArrayRef<RankTensors> slices);
 /// Adds `values` to `sums`, each element rounded to the type.
 void addUp(RankTensors &sums, const RankTensors &values);
 

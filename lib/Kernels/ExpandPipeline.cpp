@@ -23,6 +23,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Kernels/Passes.h"
+#include "tessera/Schedule/ActionList.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -387,10 +388,59 @@ LogicalResult Expander::run() {
   return success();
 }
 
+/// True if micro-batches give some result as slices.
+static bool stacks(dist::AccumulateOp op) {
+  return llvm::any_of(op->getResults(), [&](OpResult result) {
+    return op.isStacked(result.getResultNumber());
+  });
+}
+
+/// A pipeline of one pp rank and one stage that does the same: its task writes
+/// slices where they are in the result.
+static void makePipeline(dist::AccumulateOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  std::vector<schedule::Action> list;
+  for (int m = 0, e = static_cast<int>(op.getCount()); m < e; ++m)
+    list.push_back({schedule::ActionKind::Forward, 0, m});
+  auto pipeline = dist::PipelineOp::create(
+      b, op.getResultTypes(), b.getArrayAttr(b.getI64ArrayAttr({0})),
+      op.getCountAttr(), b.getStringAttr(schedule::printActions(list)),
+      op.getSlices());
+  b.createBlock(&pipeline.getBody());
+  SmallVector<Attribute> sources;
+  for (unsigned i = 0; i < op.getSlices().size(); ++i)
+    sources.push_back(
+        dist::SourceAttr::get(b.getContext(), SourceKind::Batch, i));
+  auto task = dist::TaskOp::create(b, TaskKind::Forward, /*chunk=*/0,
+                                   b.getArrayAttr(sources));
+  dist::YieldOp yield = op.getYield();
+  SmallVector<int64_t> addTo, storeTo;
+  SmallVector<Value> adds, stores;
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    bool isStacked = op.isStacked(i);
+    (isStacked ? storeTo : addTo).push_back(i);
+    (isStacked ? stores : adds).push_back(value);
+  }
+  task.getBody().takeBody(op.getBody());
+  b.setInsertionPoint(yield);
+  dist::TaskYieldOp::create(b, ValueRange(), ValueRange(), addTo, adds, storeTo,
+                            stores);
+  yield->erase();
+  op.replaceAllUsesWith(pipeline.getResults());
+  op.erase();
+}
+
 namespace {
 struct ExpandPipelinePass
     : tessera::impl::ExpandPipelinePassBase<ExpandPipelinePass> {
   void runOnOperation() override {
+    SmallVector<dist::AccumulateOp> accumulates;
+    getOperation().walk([&](dist::AccumulateOp op) {
+      if (stacks(op))
+        accumulates.push_back(op);
+    });
+    for (dist::AccumulateOp op : accumulates)
+      makePipeline(op);
     SmallVector<dist::PipelineOp> ops;
     getOperation().walk([&](dist::PipelineOp op) { ops.push_back(op); });
     for (dist::PipelineOp op : ops)

@@ -219,8 +219,7 @@ void UseDelay::count(Value value, const Sharding &from, const Sharding &to,
     return;
   }
   Sharding waiting = accumulate.getReduceEach() ? getScattered(from, to) : from;
-  bool isSum = moved.hasOneUse() && to.unreduced.empty() &&
-               *moved.user_begin() == accumulate.getYield();
+  bool isSum = to.unreduced.empty() && accumulate.isOnlySummed(moved);
   TransferSum each = isSum ? cost(from, waiting) : cost(from, to);
   each *= accumulate.getCount();
   total += each;

@@ -81,9 +81,13 @@ void FactorSizes::findMinor(Operation *op) {
 }
 
 void FactorSizes::findFixed(Operation *op) {
-  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
+  if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
     for (Value whole : accumulate.getSlices())
       fix(getNode(whole, 0), "it counts micro-batches");
+    for (OpResult result : op->getResults())
+      if (accumulate.isStacked(result.getResultNumber()))
+        fix(getNode(result, 0), "it counts micro-batches");
+  }
   if (passesOn(op))
     return;
   ShardingRule rule = getShardingRule(op);

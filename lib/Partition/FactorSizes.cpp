@@ -129,8 +129,8 @@ bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
   return all;
 }
 
-/// A slice has the dimensions after the first of what it is taken from, a sum
-/// those of what is added up.
+/// A slice has the dimensions after the first of what it is taken from or
+/// stacked in, a sum those of what is added up.
 void FactorSizes::addAccumulate(dist::AccumulateOp op) {
   auto tie = [&](Value a, Value b, int64_t shift) {
     int64_t rank = cast<RankedTensorType>(b.getType()).getRank();
@@ -140,8 +140,8 @@ void FactorSizes::addAccumulate(dist::AccumulateOp op) {
   for (auto [whole, slice] :
        llvm::zip(op.getSlices(), op.getBody().front().getArguments()))
     tie(whole, slice, 1);
-  for (auto [value, sum] : llvm::zip(op.getYield().getValues(), op.getSums()))
-    tie(value, sum, 0);
+  for (auto [i, value] : llvm::enumerate(op.getYield().getValues()))
+    tie(op.getResult(i), value, op.isStacked(i));
 }
 
 void FactorSizes::addOp(Operation *op) {

@@ -185,8 +185,8 @@ LogicalResult Localizer::localizeAccumulate(dist::AccumulateOp op) {
   for (auto [slice, argument] :
        llvm::zip(slices, op.getBody().front().getArguments())) {
     auto type = cast<RankedTensorType>(slice.getType());
-    locals[argument] = target->addArgument(
-        type.clone(type.getShape().drop_front()), argument.getLoc());
+    locals[argument] =
+        target->addArgument(dist::getSliceType(type), argument.getLoc());
   }
   for (Operation &inner : op.getBody().front())
     if (failed(localize(&inner)))

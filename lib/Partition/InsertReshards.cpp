@@ -418,20 +418,31 @@ LogicalResult ReshardInserter::visitReturn(FunctionOpInterface func,
   return success();
 }
 
-/// A slice is sharded as what it is taken from, which is whole and has all
-/// micro-batches; what is added up is sharded as the sum.
+/// A slice is sharded as what it is taken from, or stacked in, which is whole
+/// and has all micro-batches; what is added up is sharded as the sum.
 LogicalResult ReshardInserter::visitAccumulate(dist::AccumulateOp op) {
-  for (OpOperand &whole : op.getSlicesMutable()) {
-    Sharding target = context.getSharding(whole.get());
-    target.dims[0].axes.clear();
-    target.unreduced.clear();
-    whole.set(reshardTo(whole.get(), target, op));
-  }
+  auto withAllSlices = [&](Value whole) {
+    Sharding sharding = context.getSharding(whole);
+    sharding.dims[0].axes.clear();
+    sharding.unreduced.clear();
+    return sharding;
+  };
+  for (OpOperand &whole : op.getSlicesMutable())
+    whole.set(reshardTo(whole.get(), withAllSlices(whole.get()), op));
   if (failed(visitBlock(op.getBody().front())))
     return failure();
   dist::YieldOp yield = op.getYield();
-  for (auto [value, sum] : llvm::zip(yield->getOpOperands(), op.getSums()))
-    value.set(reshardTo(value.get(), context.getSharding(sum), yield));
+  for (auto [value, result] :
+       llvm::zip(yield->getOpOperands(), op->getResults())) {
+    if (!op.isStacked(result.getResultNumber())) {
+      value.set(reshardTo(value.get(), context.getSharding(result), yield));
+      continue;
+    }
+    Sharding made = withAllSlices(result), slice = made;
+    slice.dims.erase(slice.dims.begin());
+    value.set(reshardTo(value.get(), slice, yield));
+    fitResult(result, made);
+  }
   return success();
 }
 

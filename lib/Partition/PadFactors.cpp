@@ -231,12 +231,13 @@ void Padder::padAccumulate(dist::AccumulateOp op) {
   for (OpOperand &slice : op.getSlicesMutable())
     operands.push_back(fit(slice.get(), sizes.getTypeAt(slice), op));
   SmallVector<Type> types;
-  for (auto [value, sum] : llvm::zip(yielded, op.getSums())) {
-    types.push_back(sizes.getPaddedType(sum));
-    for (int64_t dim = 0; dim < cast<RankedTensorType>(sum.getType()).getRank();
-         ++dim)
+  for (auto [value, result] : llvm::zip(yielded, op->getResults())) {
+    types.push_back(sizes.getPaddedType(result));
+    auto rank = cast<RankedTensorType>(value.getType()).getRank();
+    auto shift = cast<RankedTensorType>(result.getType()).getRank() - rank;
+    for (int64_t dim = 0; dim < rank; ++dim)
       if (isZeroPadded(value, dim))
-        zeros.insert({sum, dim});
+        zeros.insert({result, dim + shift});
   }
   OpBuilder builder(op);
   OperationState state(op.getLoc(), op->getName(), operands, types,

@@ -161,9 +161,8 @@ int64_t Delay::getTimes(bool isAfter) const {
   auto accumulate = dyn_cast<dist::AccumulateOp>(op->getParentOp());
   if (!accumulate)
     return 1;
-  Value value = op->getResult(0);
-  bool waits = isAfter && !accumulate.getReduceEach() && value.hasOneUse() &&
-               *value.user_begin() == accumulate.getYield();
+  bool waits = isAfter && !accumulate.getReduceEach() &&
+               accumulate.isOnlySummed(op->getResult(0));
   return waits ? 1 : accumulate.getCount();
 }
 
@@ -271,7 +270,7 @@ class SumDelay {
 public:
   SumDelay(PartitionContext &context, dist::AccumulateOp op, unsigned index)
       : context(context), op(op), operand(op.getYield()->getOpOperand(index)),
-        sum(op.getSums()[index]) {}
+        sum(op->getResult(index)) {}
 
   /// Lets the partial values be added up and reduces their sum, or, with
   /// reduce_each, what is left of the reduction once each device has its shard.
@@ -343,7 +342,8 @@ struct PlaceReductionsPass
       if (auto accumulate = dyn_cast<dist::AccumulateOp>(op)) {
         runOnBlock(context, accumulate.getBody().front());
         for (unsigned i = 0; i < accumulate.getNumResults(); ++i)
-          SumDelay(context, accumulate, i).apply();
+          if (!accumulate.isStacked(i))
+            SumDelay(context, accumulate, i).apply();
       } else if (Delay delay(context, op); delay.isWorthwhile()) {
         delay.apply();
       }

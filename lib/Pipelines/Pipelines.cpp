@@ -34,15 +34,16 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 static void buildPlan(OpPassManager &pm, const PipelineOptions &options) {
-  if (!options.forward)
-    pm.addPass(
-        createPlanTrainingPass(options.plan, options.mesh, options.strategy));
+  GivenPlan given = options.plan;
+  given.plan.forward = options.forward;
+  pm.addPass(createPlanTrainingPass(given, options.mesh, options.strategy));
   if (options.mesh || !options.strategy.isNone())
     pm.addPass(createApplyStrategyPass(options.mesh, options.strategy));
 }
 
 static void buildTrain(OpPassManager &pm) {
   pm.addPass(createBuildTrainStepPass());
+  pm.addPass(createSplitBatchPass());
   pm.addPass(createShardTrainingStatePass());
 }
 
@@ -72,6 +73,7 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
 
 /// Adds what leads from a partitioned module to a planned arena.
 static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createSplitStagesPass());
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
   buildKernels(pm, options);

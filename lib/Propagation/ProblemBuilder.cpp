@@ -280,8 +280,22 @@ void ProblemBuilder::markExact(Operation *op, const ShardingRule &rule,
     mark(tensor, dims);
 }
 
-/// A slice is tied to the dimensions after the first of what it is taken from,
-/// a sum to what is added up.
+/// Ties a slice to the dimensions after the first of the tensor that has it.
+void ProblemBuilder::addSlice(Operation *op, unsigned whole, unsigned slice,
+                              RankedTensorType type) {
+  ShardingRule rule;
+  TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({rule.addFactor(size)});
+  rule.results = {dims};
+  dims.insert(dims.begin(), DimFactors());
+  rule.operands = {dims};
+  problem.addOp(problem.addRule(std::move(rule)), {whole}, {slice});
+  operations.push_back(op);
+}
+
+/// A slice is tied to what it is taken from or stacked in, a sum to what is
+/// added up.
 LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
                                             PropagatedFunction &function) {
   Block &body = op.getBody().front();
@@ -289,24 +303,20 @@ LogicalResult ProblemBuilder::addAccumulate(dist::AccumulateOp op,
     FailureOr<unsigned> id = addValue(slice);
     if (failed(id))
       return failure();
-    ShardingRule rule;
-    TensorFactors dims;
-    for (int64_t size : cast<RankedTensorType>(slice.getType()).getShape())
-      dims.push_back({rule.addFactor(size)});
-    rule.results = {dims};
-    dims.insert(dims.begin(), DimFactors());
-    rule.operands = {dims};
-    problem.addOp(problem.addRule(std::move(rule)), {lookup(whole)}, {*id});
-    operations.push_back(op);
+    addSlice(op, lookup(whole), *id, cast<RankedTensorType>(slice.getType()));
   }
   for (Operation &inner : body.without_terminator())
     if (failed(addOperation(&inner, function)))
       return failure();
-  for (auto [value, sum] : llvm::zip(op.getYield().getValues(), op.getSums())) {
+  for (auto [i, value] : llvm::enumerate(op.getYield().getValues())) {
     FailureOr<unsigned> id = addValue(value);
     if (failed(id))
       return failure();
-    addIdentity(op, *id, lookup(sum));
+    unsigned result = lookup(op.getResult(i));
+    if (op.isStacked(i))
+      addSlice(op, result, *id, cast<RankedTensorType>(value.getType()));
+    else
+      addIdentity(op, *id, result);
   }
   return success();
 }

@@ -59,6 +59,8 @@ private:
   mlir::FailureOr<unsigned> addValue(mlir::Value value);
   mlir::FailureOr<Sharding> getSeed(mlir::Value value);
   void addIdentity(mlir::Operation *op, unsigned from, unsigned to);
+  void addSlice(mlir::Operation *op, unsigned whole, unsigned slice,
+                mlir::RankedTensorType type);
   mlir::Value leaderOf(mlir::Value value) const;
 
   mlir::ModuleOp module;

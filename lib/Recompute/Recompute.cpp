@@ -14,18 +14,26 @@
 
 #include "tessera/Recompute/Recompute.h"
 #include "MinCut.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <limits>
 
 using namespace tessera;
 
 llvm::Error RecomputeProblem::check() const {
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].place >= numPlaces)
+      return llvm::createStringError(
+          "value " + std::to_string(i) + " expects one of " +
+          std::to_string(numPlaces) + " places but got " +
+          std::to_string(values[i].place));
     if (values[i].op >= ops.size() || values[i].bytes < 0)
       return llvm::createStringError(
           "value " + std::to_string(i) +
           " expects an op and bytes of at least 0 but got op " +
           std::to_string(values[i].op) + " and " +
           std::to_string(values[i].bytes));
+  }
   for (size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].time < 0)
       return llvm::createStringError("op " + std::to_string(i) +
@@ -47,11 +55,12 @@ static RecomputeChoice makeChoice(const RecomputeProblem &problem,
                                   std::vector<bool> isRepeated) {
   RecomputeChoice choice;
   choice.isRepeated = std::move(isRepeated);
+  choice.keptBytes.assign(problem.numPlaces, 0);
   for (size_t i = 0; i < problem.values.size(); ++i) {
     const RecomputeProblem::Value &value = problem.values[i];
     bool kept = isNeeded[i] && !choice.isRepeated[value.op];
     choice.isKept.push_back(kept);
-    choice.keptBytes += kept ? value.bytes : 0;
+    choice.keptBytes[value.place] += kept ? value.bytes : 0;
   }
   for (size_t i = 0; i < problem.ops.size(); ++i)
     choice.time += choice.isRepeated[i] ? problem.ops[i].time : 0;
@@ -99,62 +108,105 @@ RecomputeChoice tessera::keepLeast(const RecomputeProblem &problem) {
       [](const RecomputeProblem::Op &) -> int64_t { return 1; });
 }
 
+/// True if nowhere more bytes are kept than allowed.
+static bool isWithin(const RecomputeChoice &choice,
+                     llvm::ArrayRef<int64_t> limits) {
+  return llvm::all_of_zip(
+      choice.keptBytes, limits,
+      [](int64_t bytes, int64_t limit) { return bytes <= limit; });
+}
+
 std::optional<RecomputeChoice>
-tessera::keepWithin(const RecomputeProblem &problem, int64_t bytes) {
+tessera::keepWithin(const RecomputeProblem &problem,
+                    llvm::ArrayRef<int64_t> limits) {
   RecomputeChoice best = keepAll(problem);
-  if (best.keptBytes <= bytes)
+  if (isWithin(best, limits))
     return best;
   best = keepLeast(problem);
-  if (best.keptBytes > bytes)
+  if (!isWithin(best, limits))
     return std::nullopt;
   // The higher the price of a byte, the fewer are kept. It rises by a hundredth
   // along the program, so that equal layers are not decided all at once.
   constexpr double kRise = 0.01;
   constexpr int64_t kTimeUnit = 16;
-  auto at = [&](double exponent) {
-    double price = std::exp2(exponent) * kTimeUnit;
+  auto at = [&](llvm::ArrayRef<double> exponents) {
     double rise = kRise / static_cast<double>(problem.values.size());
     return solve(
-        problem, [&](unsigned i) { return price * (1 + rise * i); },
+        problem,
+        [&](unsigned i) {
+          double price =
+              std::exp2(exponents[problem.values[i].place]) * kTimeUnit;
+          return price * (1 + rise * i);
+        },
         [&](const RecomputeProblem::Op &op) -> int64_t {
           return op.time * kTimeUnit;
         });
   };
-  double low = -10, high = 14;
-  for (int i = 0; i < 24; ++i) {
-    double middle = (low + high) / 2;
-    RecomputeChoice choice = at(middle);
-    bool fits = choice.keptBytes <= bytes;
-    if (fits && choice.time < best.time)
+  auto consider = [&](RecomputeChoice choice) {
+    if (isWithin(choice, limits) && choice.time < best.time)
       best = std::move(choice);
-    (fits ? high : low) = middle;
+  };
+  // Each place has a price of its own; what others pay hardly matters to it.
+  std::vector<double> low(problem.numPlaces, -10), high(problem.numPlaces, 14);
+  for (int i = 0; i < 24; ++i) {
+    std::vector<double> middle;
+    for (auto [l, h] : llvm::zip_equal(low, high))
+      middle.push_back((l + h) / 2);
+    RecomputeChoice choice = at(middle);
+    for (unsigned place = 0; place < problem.numPlaces; ++place)
+      (choice.keptBytes[place] <= limits[place] ? high : low)[place] =
+          middle[place];
+    consider(std::move(choice));
   }
+  consider(at(high));
   return best;
 }
 
-std::optional<int64_t>
-tessera::fitKeptBytes(int64_t least, int64_t most, int64_t limit,
-                      const std::function<int64_t(int64_t)> &measure,
-                      int64_t &needed) {
+std::optional<std::vector<int64_t>> tessera::fitKeptBytes(
+    llvm::ArrayRef<KeptRange> ranges, int64_t limit,
+    llvm::function_ref<std::vector<int64_t>(llvm::ArrayRef<int64_t>)> measure,
+    std::vector<int64_t> &needed) {
   // From the most down: what is kept least of all may be made again so early
   // that more is live at the peak.
   constexpr int64_t kSteps = 8;
   constexpr int kRefinements = 3;
-  int64_t fits = -1, tooMuch = most;
-  for (int64_t i = 0; i <= kSteps && fits < 0; ++i) {
-    int64_t kept = most - (most - least) * i / kSteps;
-    int64_t bytes = measure(kept);
-    needed = i == 0 ? bytes : std::min(needed, bytes);
-    if (bytes <= limit)
-      fits = kept;
-    else
-      tooMuch = kept;
+  size_t places = ranges.size();
+  std::vector<std::optional<int64_t>> fits(places);
+  std::vector<int64_t> tooMuch;
+  for (const KeptRange &range : ranges)
+    tooMuch.push_back(range.most);
+  needed.assign(places, std::numeric_limits<int64_t>::max());
+  // Where `kept` fits, and where it is too much.
+  auto attempt = [&](llvm::ArrayRef<int64_t> kept) {
+    std::vector<int64_t> bytes = measure(kept);
+    for (size_t place = 0; place < places; ++place) {
+      needed[place] = std::min(needed[place], bytes[place]);
+      if (bytes[place] <= limit)
+        fits[place] = std::max(fits[place].value_or(kept[place]), kept[place]);
+      else
+        tooMuch[place] = std::min(tooMuch[place], kept[place]);
+    }
+  };
+  auto isDone = [](const std::optional<int64_t> &kept) { return bool(kept); };
+  for (int64_t i = 0; i <= kSteps && !llvm::all_of(fits, isDone); ++i) {
+    std::vector<int64_t> kept;
+    for (auto [range, fit] : llvm::zip_equal(ranges, fits))
+      kept.push_back(
+          fit.value_or(range.most - (range.most - range.least) * i / kSteps));
+    attempt(kept);
   }
-  if (fits < 0)
+  if (!llvm::all_of(fits, isDone))
     return std::nullopt;
-  for (int i = 0; i < kRefinements && tooMuch - fits > 1; ++i) {
-    int64_t middle = fits + (tooMuch - fits) / 2;
-    (measure(middle) <= limit ? fits : tooMuch) = middle;
+  for (int i = 0; i < kRefinements; ++i) {
+    std::vector<int64_t> kept;
+    for (auto [fit, most] : llvm::zip_equal(fits, tooMuch))
+      kept.push_back(most - *fit > 1 ? *fit + (most - *fit) / 2 : *fit);
+    if (llvm::equal(kept, fits))
+      break;
+    attempt(kept);
   }
-  return fits;
+  std::vector<int64_t> kept;
+  for (const std::optional<int64_t> &fit : fits)
+    kept.push_back(*fit);
+  return kept;
 }

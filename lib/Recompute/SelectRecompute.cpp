@@ -21,6 +21,7 @@
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
 #include "tessera/Support/PlanFields.h"
+#include <numeric>
 
 namespace tessera {
 #define GEN_PASS_DEF_SELECTRECOMPUTEPASS
@@ -35,12 +36,14 @@ namespace {
 /// What is kept for the backward.
 struct Policy {
   Recompute kind = Recompute::None;
-  /// Under Auto.
-  int64_t bytes = 0;
+  /// Under Auto: bytes that may be kept, by place; one for all.
+  SmallVector<int64_t> limits;
   std::string print() const {
+    if (limits.size() > 1)
+      return "auto";
     Plan plan;
     plan.recompute = kind;
-    plan.recomputeBytes = bytes;
+    plan.recomputeBytes = limits.empty() ? 0 : limits.front();
     return findPlanField("recompute")->print(plan);
   }
 };
@@ -52,11 +55,12 @@ public:
       : block(block), firstBackward(firstBackward), policy(policy) {}
 
   LogicalResult run();
-  /// The fewest and the most bytes that can be kept.
-  std::pair<int64_t, int64_t> getRange();
+  /// By place, the fewest and the most bytes that can be kept.
+  std::vector<KeptRange> getRanges();
 
 private:
   void buildProblem();
+  void placeValue(Operation *op, RecomputeProblem::Value &value);
   bool isRepeatable(Operation *op) const;
   bool leavesStage(Value value) const;
   FailureOr<RecomputeChoice> choose() const;
@@ -74,6 +78,8 @@ private:
   llvm::DenseMap<Value, unsigned> valueNumbers;
   /// By op: which block of the model it belongs to; 0: none.
   std::vector<unsigned> stages;
+  /// The program is to be split into stages.
+  bool isStaged = false;
   /// By op: its copy in the backward.
   std::vector<Operation *> copies;
 };
@@ -128,12 +134,29 @@ static bool isCheap(Operation *op) {
          kind == CostKind::Elementwise || kind == CostKind::RowReduction;
 }
 
+namespace {
+/// Where the results of an op are kept, and of how many micro-batches at once.
+struct Held {
+  int64_t place, microBatches;
+};
+} // namespace
+
+/// None if the program is not to be split into stages, or if each stage makes
+/// the results again.
+static std::optional<Held> getHeld(Operation *op) {
+  auto attr =
+      op->getAttrOfType<DenseI64ArrayAttr>(dist::DistDialect::kHeldAttr);
+  return attr ? std::optional(Held{attr[0], attr[1]}) : std::nullopt;
+}
+
 bool BlockRecompute::isRepeatable(Operation *op) const {
   if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
     return false;
   // The embedding and the head are there once: to repeat them frees nothing at
-  // the time of the peak, but costs.
-  bool isInStage = stages[opNumbers.lookup(op)] != 0;
+  // the time of the peak, but costs. Of several micro-batches it does.
+  std::optional<Held> held = getHeld(op);
+  bool isInStage =
+      stages[opNumbers.lookup(op)] != 0 || (held && held->microBatches > 1);
   if (policy.kind == Recompute::Selective)
     return isCheap(op) && (isInStage || !communicates(op));
   if (!isInStage)
@@ -160,8 +183,24 @@ static int64_t getTime(Operation *op) {
                      : getWorkBytes(op));
 }
 
+/// Says where and how often a value is kept.
+void BlockRecompute::placeValue(Operation *op, RecomputeProblem::Value &value) {
+  if (std::optional<Held> held = getHeld(op)) {
+    value.place = static_cast<unsigned>(held->place);
+    value.bytes *= held->microBatches;
+  } else if (isStaged) {
+    value.bytes = 0;
+  }
+}
+
 void BlockRecompute::buildProblem() {
   stages = numberModelBlocks(block, firstBackward);
+  for (Operation &op : block)
+    if (std::optional<Held> held = getHeld(&op)) {
+      isStaged = true;
+      problem.numPlaces =
+          std::max(problem.numPlaces, static_cast<unsigned>(held->place) + 1);
+    }
   for (Operation &op : block) {
     if (&op == firstBackward)
       break;
@@ -175,6 +214,7 @@ void BlockRecompute::buildProblem() {
       if (isa<RankedTensorType>(result.getType()) &&
           !matchPattern(&op, m_Constant()))
         value.bytes = toWhole(getTensorBytes(result.getType()));
+      placeValue(&op, value);
       // What the block yields is alive to its end in any case.
       value.isNeeded = llvm::any_of(result.getUsers(), [&](Operation *user) {
         Operation *here = block.findAncestorOpInBlock(*user);
@@ -198,10 +238,13 @@ void BlockRecompute::buildProblem() {
 FailureOr<RecomputeChoice> BlockRecompute::choose() const {
   if (policy.kind != Recompute::Auto)
     return keepLeast(problem);
-  if (std::optional<RecomputeChoice> choice = keepWithin(problem, policy.bytes))
+  SmallVector<int64_t> limits(policy.limits);
+  limits.resize(problem.numPlaces, limits.front());
+  if (std::optional<RecomputeChoice> choice = keepWithin(problem, limits))
     return *choice;
   return block.getParentOp()->emitError("recompute: expects auto=")
-         << keepLeast(problem).keptBytes << " at least, the bytes that a "
+         << *llvm::max_element(keepLeast(problem).keptBytes)
+         << " at least, the bytes that a "
          << "device must keep of a micro-batch for the backward, but got "
          << policy.print();
 }
@@ -268,13 +311,17 @@ void BlockRecompute::rewrite(const RecomputeChoice &choice) {
     });
 }
 
+static int64_t getSum(ArrayRef<int64_t> bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+}
+
 void BlockRecompute::report(const RecomputeChoice &choice) const {
   remark::passed(block.getParentOp()->getLoc(),
                  remark::RemarkOpts::name("Recompute").category("training"))
       << remark::add("{0}: keeps {1} of {2} bytes for the backward and repeats "
                      "{3} ops",
-                     policy.print(), choice.keptBytes,
-                     keepAll(problem).keptBytes,
+                     policy.print(), getSum(choice.keptBytes),
+                     getSum(keepAll(problem).keptBytes),
                      llvm::count(choice.isRepeated, true));
 }
 
@@ -284,14 +331,20 @@ LogicalResult BlockRecompute::run() {
   FailureOr<RecomputeChoice> choice = choose();
   if (failed(choice))
     return failure();
+  for (Operation &op : block)
+    op.removeDiscardableAttr(dist::DistDialect::kHeldAttr);
   rewrite(*choice);
   report(*choice);
   return success();
 }
 
-std::pair<int64_t, int64_t> BlockRecompute::getRange() {
+std::vector<KeptRange> BlockRecompute::getRanges() {
   buildProblem();
-  return {keepLeast(problem).keptBytes, keepAll(problem).keptBytes};
+  std::vector<KeptRange> ranges;
+  for (auto [least, most] : llvm::zip_equal(keepLeast(problem).keptBytes,
+                                            keepAll(problem).keptBytes))
+    ranges.push_back({least, std::max(least, most)});
+  return ranges;
 }
 
 //===----------------------------------------------------------------------===//
@@ -314,16 +367,19 @@ forEachBackward(ModuleOp module,
   return success();
 }
 
-std::pair<int64_t, int64_t> tessera::getKeptRange(ModuleOp module) {
-  int64_t least = 0, most = 0;
+std::vector<KeptRange> tessera::getKeptRanges(ModuleOp module) {
+  std::vector<KeptRange> all;
   (void)forEachBackward(module, [&](Block &block, Operation *first) {
-    auto [low, high] =
-        BlockRecompute(block, first, Policy{Recompute::Auto}).getRange();
-    least = std::max(least, low);
-    most = std::max(most, high);
+    Policy policy{Recompute::Auto, {}};
+    std::vector<KeptRange> ranges =
+        BlockRecompute(block, first, policy).getRanges();
+    all.resize(std::max(all.size(), ranges.size()));
+    for (auto [range, other] : llvm::zip(all, ranges))
+      range = {std::max(range.least, other.least),
+               std::max(range.most, other.most)};
     return success();
   });
-  return {least, most};
+  return all;
 }
 
 namespace {
@@ -344,7 +400,9 @@ struct SelectRecomputePass
           << (isKnown ? stringify(plan.recompute) : StringRef(policy)) << "'";
       return signalPassFailure();
     }
-    Policy chosen{plan.recompute, plan.recomputeBytes};
+    Policy chosen{plan.recompute, {plan.recomputeBytes}};
+    if (!limits.empty())
+      chosen.limits.assign(limits.begin(), limits.end());
     if (chosen.kind == Recompute::None)
       return;
     if (failed(forEachBackward(module, [&](Block &block, Operation *first) {

@@ -163,6 +163,26 @@ bool Schedule::hasTransfers() const {
   });
 }
 
+bool Schedule::hasBackward() const {
+  return llvm::any_of(ranks, [](const std::vector<Action> &actions) {
+    return llvm::any_of(actions, [](const Action &action) {
+      return !isTransfer(action.kind) && action.kind != ActionKind::Forward;
+    });
+  });
+}
+
+Schedule tessera::schedule::keepForwards(const Schedule &schedule) {
+  Schedule forwards;
+  for (const std::vector<Action> &actions : schedule.ranks) {
+    std::vector<Action> &kept = forwards.ranks.emplace_back();
+    for (const Action &action : actions)
+      if (action.kind == ActionKind::Forward ||
+          action.kind == ActionKind::Overlapped)
+        kept.push_back({ActionKind::Forward, action.chunk, action.microBatch});
+  }
+  return forwards;
+}
+
 void Schedule::print(llvm::raw_ostream &os) const {
   for (const auto &[rank, actions] : llvm::enumerate(ranks)) {
     os << "rank " << rank << ':';

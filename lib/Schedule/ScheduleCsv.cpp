@@ -103,7 +103,8 @@ struct CellAction {
 
 class CsvReader {
 public:
-  CsvReader(StringRef text, StringRef name) : text(text), name(name) {}
+  CsvReader(StringRef text, StringRef name, bool mayBeForward)
+      : text(text), name(name), mayBeForward(mayBeForward) {}
 
   Expected<ListedSchedule> read();
 
@@ -129,6 +130,7 @@ private:
   Error checkDeadlock(const ListedSchedule &listed) const;
 
   StringRef text, name;
+  bool mayBeForward;
   /// Of each line.
   std::vector<std::vector<CellAction>> lines;
   /// Where each stage was first, and each part is.
@@ -250,14 +252,19 @@ Error CsvReader::checkMissing() {
     if (actions.empty())
       return error("line " + Twine(line + 1) +
                    ": expects the actions of a rank but got none");
+  llvm::SmallVector<ActionKind, 3> needed{ActionKind::Forward};
+  bool isForward = llvm::all_of(parts, [](const auto &part) {
+    return std::get<ActionKind>(part.first) == ActionKind::Forward;
+  });
+  if (!mayBeForward || !isForward)
+    needed.append({ActionKind::InputGrad, ActionKind::WeightGrad});
   for (int stage = 0; stage <= stages.rbegin()->first; ++stage) {
     auto found = stages.find(stage);
     if (found == stages.end())
       return error("expects the stages 0 to " + Twine(stages.rbegin()->first) +
                    " but got none of stage " + Twine(stage));
     for (int m = 0; m < microBatches; ++m)
-      for (ActionKind kind :
-           {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
+      for (ActionKind kind : needed)
         if (!parts.count({stage, m, kind}))
           return error("line " + Twine(found->second.line + 1) + ": expects " +
                        partText(stage, kind, m) +
@@ -344,6 +351,7 @@ Expected<ListedSchedule> CsvReader::read() {
 } // namespace
 
 Expected<ListedSchedule> tessera::schedule::readScheduleCsv(StringRef text,
-                                                            StringRef name) {
-  return CsvReader(text, name).read();
+                                                            StringRef name,
+                                                            bool mayBeForward) {
+  return CsvReader(text, name, mayBeForward).read();
 }

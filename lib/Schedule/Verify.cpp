@@ -26,6 +26,7 @@ public:
   Run(const ScheduleProblem &problem, const Schedule &schedule, SendMode mode)
       : problem(problem), schedule(schedule), mode(mode),
         explicitTransfers(schedule.hasTransfers()),
+        hasBackward(schedule.hasBackward()),
         places(problem.ranks * problem.chunks * problem.microBatches),
         communicators(size_t(problem.numLinks()) * 4), next(problem.ranks, 0) {}
 
@@ -84,7 +85,7 @@ private:
   const ScheduleProblem &problem;
   const Schedule &schedule;
   SendMode mode;
-  bool explicitTransfers;
+  bool explicitTransfers, hasBackward;
   std::vector<Place> places;
   /// Of each pair of ranks, for activations and gradients.
   std::vector<Communicator> communicators;
@@ -218,6 +219,8 @@ Error Run::checkActions() {
         };
         if (!p.forward)
           return missing(ActionKind::Forward);
+        if (!hasBackward)
+          continue;
         if (!p.inputGrad)
           return missing(ActionKind::InputGrad);
         if (!p.weightGrad)
@@ -237,6 +240,8 @@ Error Run::checkCrossings() {
           continue;
         for (ActionKind kind :
              {ActionKind::ReceiveActivation, ActionKind::ReceiveGradient}) {
+          if (kind == ActionKind::ReceiveGradient && !hasBackward)
+            continue;
           Action receive{kind, chunk, m};
           if (partnerOf(problem, rank, receive) && !transferFlag(rank, receive))
             return createStringError(describe(rank, receive) + " is missing");

@@ -253,15 +253,9 @@ void Joiner::cloneTask(TaskKind kind, Slot slot, const Slot &neighbour) {
   for (Value value : yield.getAdds())
     mine.adds.push_back(map.lookupOrDefault(value));
   llvm::append_range(mine.addTo, yield.getAddTo());
-}
-
-/// What a generic micro-batch of one body can say.
-static LogicalResult checkJoinable(const PipelineProgram &program) {
-  for (dist::PipelineOp pipeline : program.pipelines)
-    for (auto task : pipeline.getBody().getOps<dist::TaskOp>())
-      if (!task.getYield().getStores().empty())
-        return task.emitOpError("not provable: it stores slices of a result");
-  return success();
+  for (Value value : yield.getStores())
+    mine.adds.push_back(map.lookupOrDefault(value));
+  llvm::append_range(mine.addTo, yield.getStoreTo());
 }
 
 /// The accumulate over the batches of all pp ranks, in the order of the
@@ -296,9 +290,7 @@ void Joiner::makeAccumulate() {
   Block *body = builder.createBlock(&accumulate.getBody());
   for (Value batch : batches) {
     auto type = cast<RankedTensorType>(batch.getType());
-    body->addArgument(RankedTensorType::get(type.getShape().drop_front(),
-                                            type.getElementType()),
-                      batch.getLoc());
+    body->addArgument(dist::getSliceType(type), batch.getLoc());
   }
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
     dist::PipelineOp pipeline = program.pipelines[rank];
@@ -402,8 +394,6 @@ bool Joiner::isWhole(unsigned result) {
 }
 
 LogicalResult Joiner::joinPipelines() {
-  if (failed(checkJoinable(program)))
-    return failure();
   numbers.add(joined.getBody().front());
   makeAccumulate();
   OpBuilder::InsertionGuard guard(builder);
@@ -428,6 +418,10 @@ LogicalResult Joiner::joinPipelines() {
         return false;
       return !isInside || a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
     });
+    auto result = accumulate.getResult(yielded.size());
+    if (ordered.size() > 1 && ordered.front().getType() != result.getType())
+      return accumulate.emitOpError(
+          "not provable: several tasks store the same slices of a result");
     Value sum = ordered.front();
     for (Value term : ArrayRef(ordered).drop_front())
       sum = addValues(builder, term.getLoc(), sum, term);

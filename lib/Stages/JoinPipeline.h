@@ -61,7 +61,8 @@ private:
   mlir::func::FuncOp joined;
   llvm::SmallVector<mlir::IRMapping> values;
   llvm::SmallVector<mlir::Block::iterator> next;
-  /// What the tasks of the generic micro-batch send, keep and add to results.
+  /// What the tasks of the generic micro-batch send, keep and add to results,
+  /// or store in them.
   struct Outputs {
     llvm::SmallVector<mlir::Value> sends, keeps, adds;
     llvm::SmallVector<int64_t> addTo;

@@ -95,7 +95,7 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     isFirst = false;
     Value sum = chain.empty() ? part : chain.front()->getOperand(0);
     size_t number = cast<OpResult>(sum).getResultNumber();
-    if (number >= terms.size())
+    if (number >= terms.size() || accumulate.isStacked(number))
       return fail();
     for (auto [all, own] : llvm::zip_equal(added, terms[number]))
       llvm::append_range(all, own);
@@ -124,10 +124,13 @@ void Joiner::rebuildAccumulate(ArrayRef<Value> yielded,
   Operation *yield = accumulate.getBody().front().getTerminator();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(accumulate);
+  // What is new is summed.
+  SmallVector<Type> types(ValueRange(yielded).getTypes());
+  for (auto [now, before] : llvm::enumerate(kept))
+    types[now] = accumulate.getResult(before).getType();
   auto rebuilt = dist::AccumulateOp::create(
-      builder, accumulate.getLoc(), ValueRange(yielded).getTypes(),
-      accumulate.getCountAttr(), accumulate.getReduceEachAttr(),
-      accumulate.getSlices());
+      builder, accumulate.getLoc(), types, accumulate.getCountAttr(),
+      accumulate.getReduceEachAttr(), accumulate.getSlices());
   rebuilt.getBody().takeBody(accumulate.getBody());
   yield->setOperands(yielded);
   for (auto [now, before] : llvm::enumerate(kept))

@@ -208,6 +208,13 @@ void Splitter::addTerms() {
   ValueRange yielded = body.getTerminator()->getOperands();
   contributors.resize(yielded.size());
   for (auto [sum, value] : llvm::enumerate(yielded)) {
+    if (accumulate.isStacked(sum)) {
+      StageTask *task = tasksOf(value).front();
+      task->stores.push_back(getIn(*task, value));
+      task->storeTo.push_back(sum);
+      contributors[sum] = {getRank(*task)};
+      continue;
+    }
     SmallVector<std::pair<int, int>> from;
     for (Value term : stages.getTerms(value, additions))
       for (StageTask *task : tasksOf(term)) {
@@ -232,12 +239,14 @@ dist::TaskOp Splitter::makeTaskOp(StageTask &task,
       source = dist::SourceAttr::get(
           context, SourceKind::Batch,
           llvm::find(batchNumbers, batch.getIndex()) - batchNumbers.begin());
-  SmallVector<int64_t> results;
-  for (int64_t sum : task.addTo)
-    results.push_back(
-        llvm::count_if(llvm::seq<int64_t>(0, sum), [&](int64_t before) {
-          return llvm::is_contained(contributors[before], number);
-        }));
+  // Of the results that this pp rank has.
+  auto renumber = [&](ArrayRef<int64_t> results) {
+    return llvm::map_to_vector(results, [&](int64_t result) -> int64_t {
+      return llvm::count_if(llvm::seq<int64_t>(0, result), [&](int64_t before) {
+        return llvm::is_contained(contributors[before], number);
+      });
+    });
+  };
   auto op = dist::TaskOp::create(builder, accumulate.getLoc(), task.kind,
                                  getSlot(task.path, task.stage).chunk,
                                  builder.getArrayAttr(task.sources));
@@ -245,8 +254,8 @@ dist::TaskOp Splitter::makeTaskOp(StageTask &task,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(task.body);
   dist::TaskYieldOp::create(builder, accumulate.getLoc(), task.sends.values,
-                            task.keeps.values, results, task.adds,
-                            ArrayRef<int64_t>(), ValueRange());
+                            task.keeps.values, renumber(task.addTo), task.adds,
+                            renumber(task.storeTo), task.stores);
   return op;
 }
 

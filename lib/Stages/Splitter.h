@@ -34,8 +34,8 @@ struct StageTask {
     llvm::DenseMap<mlir::Value, int64_t> indices;
   };
   Outputs sends, keeps;
-  llvm::SmallVector<mlir::Value> adds;
-  llvm::SmallVector<int64_t> addTo;
+  llvm::SmallVector<mlir::Value> adds, stores;
+  llvm::SmallVector<int64_t> addTo, storeTo;
 };
 
 /// One pp rank's function while it is built.
@@ -117,7 +117,8 @@ private:
   std::map<std::tuple<int, int, dist::TaskKind>, StageTask> tasks;
   /// Additions that leave the micro-batch.
   llvm::SmallPtrSet<mlir::Operation *, 8> additions;
-  /// By sum: the pp ranks that add to it, in the order of their first stages.
+  /// By result: the pp ranks that add to it, or store it, in the order of their
+  /// first stages.
   llvm::SmallVector<llvm::SmallVector<int>> contributors;
   // The tables below are only looked up.
   /// Where the values after the pipeline are; what is not in it is everywhere.

@@ -29,6 +29,6 @@ Value tessera::addValues(OpBuilder &builder, Location loc, Value a, Value b) {
 
 void tessera::removeDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (!isa<dist::PipelineOp>(op) && isOpTriviallyDead(&op))
+    if (isOpTriviallyDead(&op))
       op.erase();
 }

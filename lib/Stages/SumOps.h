@@ -23,8 +23,7 @@ bool isLinear(mlir::Operation *op);
 mlir::Value addValues(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value a, mlir::Value b);
 
-/// Removes ops without use, the last ones first. A pipeline stays: other pp
-/// ranks wait for what it sends.
+/// Removes ops without use and effect, the last ones first.
 void removeDead(mlir::Block &block);
 
 } // namespace tessera

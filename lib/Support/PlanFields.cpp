@@ -202,9 +202,12 @@ static constexpr unsigned kCompiled = kStored | Field::kCompiled;
 static constexpr unsigned kBoth = kPriced | kCompiled;
 static constexpr unsigned kOnlyPriced = kPriced | Field::kOnlyPriced;
 static constexpr unsigned kDevices = Field::kDevices;
+static constexpr unsigned kForward = Field::kForward;
 
 ArrayRef<PlanField> tessera::getPlanFields() {
   static const PlanField fields[] = {
+      {"forward", "", Field::kAttribute, Field::Flag{&Plan::forward},
+       "a forward program: nothing is trained"},
       {"gpus", "N", Field::kJson | Field::kPriced | kDevices,
        Field::Derived{&Plan::gpus}, "devices; default: dp x tp x pp x cp"},
       {"dp", "N", kBoth | kDevices, size(&Plan::dp),
@@ -233,18 +236,19 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"micro-batch", "N", kPriced, size(&Plan::microBatch),
        "sequences of a device's micro-batch"},
       {"micro-batches", "N",
-       Field::kPriced | Field::kCompiled | Field::kAttribute,
+       Field::kPriced | Field::kCompiled | Field::kAttribute | kForward,
        size(&Plan::microBatches),
        "shares of a device's batch, one after the other"},
       {"global-batch", "N", Field::kJson | Field::kPriced,
        Field::Derived{&Plan::globalBatch},
        "sequences of a step; default: dp x micro-batch x micro-batches"},
-      {"schedule", "NAME", kBoth, choice<&Plan::schedule>(&Plan::scheduleFile),
+      {"schedule", "NAME", kBoth | kForward,
+       choice<&Plan::schedule>(&Plan::scheduleFile),
        "order of micro-batches on pipeline stages: {}, or FILE.csv with a list "
        "a stage, as torch.distributed.pipelining writes it"},
-      {"vpp", "N", kBoth, size(&Plan::vpp),
+      {"vpp", "N", kBoth | kForward, size(&Plan::vpp),
        "chunks of each stage, with interleaved; those of FILE.csv"},
-      {"stage-layers", "LIST", kBoth,
+      {"stage-layers", "LIST", kBoth | kForward,
        Field::Text{"time, even or blocks of each chunk, as 7,8.5,8,6.5",
                    printStageLayers, parseStageLayers},
        "blocks of each chunk, whole and half ones, as 7,8.5,8,6.5, even, or "

@@ -330,11 +330,13 @@ struct ApplyStrategyPass
     if (plan.isNone())
       return success();
 
-    bool isTrained = module->hasAttr(dist::DistDialect::kPlanAttr);
-    if (plan.pp && !isTrained)
+    auto attr =
+        module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
+    bool isTrained = attr && !attr.getPlan().forward;
+    if (plan.pp && !attr)
       return module.emitError(
-          "strategy 'pp' expects a program that is trained: "
-          "no forward program is split into stages");
+          "strategy 'pp' expects a program of micro-batches "
+          "but got one without dist.plan");
     SeedWriter writer(plan, plain,
                       FlatSymbolRefAttr::get(meshOp->getSymNameAttr()),
                       isTrained);

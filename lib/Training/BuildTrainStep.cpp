@@ -304,7 +304,7 @@ struct BuildTrainStepPass
     ModuleOp module = getOperation();
     auto plan =
         module->getAttrOfType<dist::PlanAttr>(dist::DistDialect::kPlanAttr);
-    if (!plan)
+    if (!plan || plan.getPlan().forward)
       return;
     if (llvm::Error error = checkCompiled(plan.getPlan())) {
       module.emitError(llvm::toString(std::move(error)));

@@ -7,8 +7,10 @@
 
 #include "ForwardCopy.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "tessera/Interfaces/ElementwiseBuilder.h"
+#include "tessera/Interfaces/NeutralElements.h"
 #include "tessera/Interfaces/ShardingRuleOpInterface.h"
 
 using namespace mlir;
@@ -60,9 +62,41 @@ bool BatchSplit::markDims(Operation *op) {
   return changed;
 }
 
+bool BatchSplit::hasBatch(Value value) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type &&
+         llvm::any_of(llvm::seq<int64_t>(0, type.getRank()), [&](int64_t dim) {
+           return batchDims.contains({value, dim});
+         });
+}
+
+/// True if the op uses what waits for sums, or is not linear in sums itself.
+bool BatchSplit::isAfterSums(Operation *op) const {
+  llvm::SmallBitVector summed(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (after.contains(operand.getDefiningOp()))
+      return true;
+    summed[i] = sums.contains(operand);
+  }
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  return summed.any() &&
+         (!iface || !iface.commutesWithReduction(ReductionKind::Sum, summed));
+}
+
 /// Notes which results are sums over the batch; with several micro-batches
 /// checks that they give the same.
 LogicalResult BatchSplit::checkOp(Operation *op) {
+  if (microBatches > 1 && isAfterSums(op)) {
+    if (!mayWait)
+      return op->emitOpError("expects to be linear in a sum over the batch "
+                             "where micro-batches are used");
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return hasBatch(operand); }))
+      return op->emitOpError("expects samples of a batch or sums over it, but "
+                             "not both, where micro-batches are used");
+    after.insert(op);
+    return success();
+  }
   ShardingRule rule = getShardingRule(op);
   llvm::SmallBitVector factors = getBatchFactors(op, rule, batchDims);
   if (microBatches > 1 && failed(checkFactors(op, rule, factors)))
@@ -70,17 +104,22 @@ LogicalResult BatchSplit::checkOp(Operation *op) {
   llvm::SmallBitVector summed(op->getNumOperands());
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     summed[i] = sums.contains(operand);
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (microBatches > 1 && summed.any() &&
-      (!iface || !iface.commutesWithReduction(ReductionKind::Sum, summed)))
-    return op->emitOpError("expects to be linear in a sum over the batch where "
-                           "micro-batches are used");
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (summed.any() || llvm::any_of(factors.set_bits(), [&](unsigned f) {
           return rule.isReducedIn(f, i);
         }))
       sums.insert(result);
   return success();
+}
+
+/// Whether sums of an op have no term beside those that it computes: what it
+/// starts at would count for each micro-batch.
+static bool startsAtZero(Operation *op) {
+  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
+  return !destination ||
+         llvm::all_of(destination.getDpsInits(), [](Value init) {
+           return isNeutral(init, ReductionKind::Sum);
+         });
 }
 
 LogicalResult BatchSplit::checkFactors(Operation *op, const ShardingRule &rule,
@@ -96,11 +135,14 @@ LogicalResult BatchSplit::checkFactors(Operation *op, const ShardingRule &rule,
     if (factor.size % microBatches != 0)
       return op->emitOpError("expects a batch that ")
              << microBatches << " micro-batches divide but got " << factor.size;
+    if (factor.kind == FactorKind::Reduction && !startsAtZero(op))
+      return op->emitOpError("expects a sum over the batch to start at zero "
+                             "where micro-batches are used");
   }
   return success();
 }
 
-LogicalResult BatchSplit::run(ValueRange outputs) {
+void BatchSplit::collectNeeded(ValueRange outputs) {
   llvm::DenseSet<Operation *> wanted;
   auto want = [&](Value value) {
     if (Operation *op = value.getDefiningOp())
@@ -120,6 +162,10 @@ LogicalResult BatchSplit::run(ValueRange outputs) {
   }
   for (Operation *op : llvm::reverse(ops))
     needed.insert(op);
+}
+
+/// Marks dimensions, then sums.
+LogicalResult BatchSplit::followBatch() {
   bool changed = true;
   while (changed) {
     changed = false;
@@ -129,6 +175,20 @@ LogicalResult BatchSplit::run(ValueRange outputs) {
   for (Operation *op : needed)
     if (failed(checkOp(op)))
       return failure();
+  needed.remove_if([&](Operation *op) { return after.contains(op); });
+  return success();
+}
+
+LogicalResult BatchSplit::runForward(ValueRange outputs) {
+  mayWait = true;
+  collectNeeded(outputs);
+  return followBatch();
+}
+
+LogicalResult BatchSplit::run(ValueRange outputs) {
+  collectNeeded(outputs);
+  if (failed(followBatch()))
+    return failure();
   if (microBatches == 1)
     return success();
   for (Value output : outputs)

@@ -35,18 +35,30 @@ public:
   /// Failure, with an error at the op: something that is no sum over the batch
   /// mixes its samples, or the batch does not divide.
   mlir::LogicalResult run(mlir::ValueRange outputs);
+  /// The same where outputs may be anything: what is not linear in a sum over
+  /// the batch, as a mean, waits for all micro-batches.
+  mlir::LogicalResult runForward(mlir::ValueRange outputs);
 
-  /// The ops that the outputs need, in order.
+  /// The ops that the outputs need of each micro-batch, in order.
   llvm::ArrayRef<mlir::Operation *> getOps() const {
     return needed.getArrayRef();
+  }
+  /// After runForward(), the ops that wait for sums, in order.
+  llvm::ArrayRef<mlir::Operation *> getOpsAfter() const {
+    return after.getArrayRef();
   }
   /// The type of a value for one micro-batch.
   mlir::Type getType(mlir::Value value) const;
   /// True if the value is a sum over the samples of the batch.
   bool isSum(mlir::Value value) const { return sums.contains(value); }
+  /// True if a dimension of the value has the samples of the batch.
+  bool hasBatch(mlir::Value value) const;
 
 private:
+  void collectNeeded(mlir::ValueRange outputs);
+  mlir::LogicalResult followBatch();
   bool markDims(mlir::Operation *op);
+  bool isAfterSums(mlir::Operation *op) const;
   mlir::LogicalResult checkOp(mlir::Operation *op);
   mlir::LogicalResult checkFactors(mlir::Operation *op,
                                    const ShardingRule &rule,
@@ -58,6 +70,8 @@ private:
   llvm::DenseSet<std::pair<mlir::Value, int64_t>> batchDims;
   /// Sums over the samples of the batch.
   llvm::DenseSet<mlir::Value> sums;
+  bool mayWait = false;
+  llvm::SetVector<mlir::Operation *> after;
 };
 
 /// Copies the ops of a split to the builder's insertion point. `mapping` has

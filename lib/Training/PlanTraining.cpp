@@ -160,6 +160,17 @@ struct PlanTrainingPass
     return success();
   }
 
+  /// A forward program needs a plan where it has micro-batches or stages.
+  LogicalResult planForward() {
+    Plan plan = given.plan;
+    if (!saysDevices())
+      setLayout(plan, givenStrategy, findMesh());
+    if (plan.pp == 1 && plan.microBatches == 1)
+      return success();
+    FailureOr<TrainedFunction> forward = findForwardFunction(getOperation());
+    return failed(forward) ? failure() : makePlan(*forward);
+  }
+
   LogicalResult plan() {
     ModuleOp module = getOperation();
     if (auto attr = module->getAttrOfType<dist::PlanAttr>(
@@ -173,6 +184,8 @@ struct PlanTrainingPass
                << planned << ", but got zero=" << zero;
       return success();
     }
+    if (given.plan.forward)
+      return planForward();
     FailureOr<std::optional<TrainedFunction>> trained =
         findTrainedFunction(module);
     if (failed(trained))

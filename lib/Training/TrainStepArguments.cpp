@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MicroBatchAttributes.h"
 #include "TrainStepBuilder.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/GlobPattern.h"
@@ -183,36 +184,14 @@ void TrainStepBuilder::addArguments() {
   numDonated = types.size();
 }
 
-/// `attr`, an array, with another first entry.
-static ArrayAttr prepend(Attribute first, ArrayAttr attr) {
-  SmallVector<Attribute> all{first};
-  all.append(attr.begin(), attr.end());
-  return ArrayAttr::get(attr.getContext(), all);
-}
-
 /// The batch inputs with the micro-batches as a dimension before the others.
 void TrainStepBuilder::addBatchArguments(const BatchSplit &split) {
   for (BlockArgument input : trained.inputs) {
-    unsigned number = input.getArgNumber();
-    NamedAttrList attributes(forward.getArgAttrDict(number));
-    if (auto dims =
-            forward.getArgAttrOfType<ArrayAttr>(number, NNDialect::kDimsAttr))
-      attributes.set(NNDialect::kDimsAttr,
-                     prepend(builder.getStringAttr("micro_batch"), dims));
-    if (dist::ShardingAttr sharding = dist::getSharding(input)) {
-      SmallVector<dist::DimShardingAttr> dims{dist::DimShardingAttr::get(
-          builder.getContext(), {}, /*open=*/false, /*priority=*/-1)};
-      llvm::append_range(dims, sharding.getDims());
-      attributes.set(dist::DistDialect::kShardingAttr,
-                     dist::ShardingAttr::get(
-                         builder.getContext(), sharding.getMesh(), dims,
-                         sharding.getReplicated(), sharding.getUnreduced(),
-                         sharding.getReduction()));
-    }
+    DictionaryAttr attributes =
+        withMicroBatches(forward.getArgAttrDict(input.getArgNumber()));
     auto part = cast<RankedTensorType>(split.getType(input));
-    SmallVector<int64_t> shape{plan.microBatches};
-    llvm::append_range(shape, part.getShape());
-    addArgument(part.clone(shape), attributes.getAttrs(), input.getLoc());
+    addArgument(withMicroBatches(part, plan.microBatches),
+                attributes.getValue(), input.getLoc());
   }
 }
 

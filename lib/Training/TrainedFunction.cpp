@@ -45,18 +45,17 @@ static int64_t findBatchDim(ArrayAttr dims) {
   return 0;
 }
 
-static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
-                                          Value tokens) {
-  TrainedFunction trained;
-  trained.function = function;
-  trained.lossSum = loss;
-  trained.tokens = tokens;
-  for (Value value : trained.getOutputs())
-    if (!isFloatScalar(value))
-      return function.emitError(
-                 "expects a loss and a number of tokens that are "
-                 "float tensors of rank 0 but got ")
-             << value.getType();
+/// Whether a function is one that micro-batches and gradients can be made of.
+static bool isForward(func::FuncOp function) {
+  return !function.isExternal() && function.getBody().hasOneBlock() &&
+         !function->hasAttr(dist::DistDialect::kLocalAttr) &&
+         hasArgument(function, NNDialect::kParamAttr) &&
+         !hasArgument(function, NNDialect::kStateAttr);
+}
+
+/// Notes parameters and inputs.
+static LogicalResult collectArguments(TrainedFunction &trained) {
+  func::FuncOp function = trained.function;
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -77,6 +76,23 @@ static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
     trained.batchDims.push_back(findBatchDim(
         function.getArgAttrOfType<ArrayAttr>(i, NNDialect::kDimsAttr)));
   }
+  return success();
+}
+
+static FailureOr<TrainedFunction> collect(func::FuncOp function, Value loss,
+                                          Value tokens) {
+  TrainedFunction trained;
+  trained.function = function;
+  trained.lossSum = loss;
+  trained.tokens = tokens;
+  for (Value value : trained.getOutputs())
+    if (!isFloatScalar(value))
+      return function.emitError(
+                 "expects a loss and a number of tokens that are "
+                 "float tensors of rank 0 but got ")
+             << value.getType();
+  if (failed(collectArguments(trained)))
+    return failure();
   return trained;
 }
 
@@ -84,10 +100,7 @@ FailureOr<std::optional<TrainedFunction>>
 tessera::findTrainedFunction(ModuleOp module) {
   std::optional<TrainedFunction> found;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal() || !function.getBody().hasOneBlock() ||
-        function->hasAttr(dist::DistDialect::kLocalAttr) ||
-        !hasArgument(function, NNDialect::kParamAttr) ||
-        hasArgument(function, NNDialect::kStateAttr))
+    if (!isForward(function))
       continue;
     Value loss = findOutput(function, "loss_sum"), tokens;
     if (loss)
@@ -105,5 +118,25 @@ tessera::findTrainedFunction(ModuleOp module) {
       return failure();
     found = std::move(*trained);
   }
+  return found;
+}
+
+FailureOr<TrainedFunction> tessera::findForwardFunction(ModuleOp module) {
+  TrainedFunction found;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!isForward(function))
+      continue;
+    if (found.function)
+      return function.emitError("expects one function with parameters but got "
+                                "@")
+             << found.function.getName() << " and @" << function.getName();
+    found.function = function;
+  }
+  if (!found.function)
+    return module.emitError("micro-batches and stages of a forward program "
+                            "expect a function with parameters (nn.param) but "
+                            "got none");
+  if (failed(collectArguments(found)))
+    return failure();
   return found;
 }

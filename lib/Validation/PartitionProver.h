@@ -146,7 +146,7 @@ private:
   std::optional<ShardState> resize(mlir::Operation *op);
   bool visitAccumulate(dist::AccumulateOp op);
   std::optional<unsigned> findYielded(dist::AccumulateOp target, int value,
-                                      unsigned first) const;
+                                      unsigned first, bool isStacked) const;
   bool visitAccumulateAs(dist::AccumulateOp op, dist::AccumulateOp target);
   bool visitAsSome(mlir::Operation *op,
                    llvm::function_ref<bool(mlir::Operation *)> visit);

@@ -112,20 +112,22 @@ bool PartitionProver::visitOffset(dist::AxisOffsetOp op) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
-/// The sum of the reference that adds up a value of its micro-batch: number
-/// `first` if that does, else the first that does. Their order does not matter.
+/// The result of the reference that adds up, or stacks, a value of its
+/// micro-batch: number `first` if that does, else the first that does. Their
+/// order does not matter.
 std::optional<unsigned> PartitionProver::findYielded(dist::AccumulateOp target,
-                                                     int value,
-                                                     unsigned first) const {
-  OperandRange yielded =
-      target.getBody().front().getTerminator()->getOperands();
-  auto isIt = [&](Value operand) { return reference.lookup(operand) == value; };
-  if (first < yielded.size() && isIt(yielded[first]))
+                                                     int value, unsigned first,
+                                                     bool isStacked) const {
+  auto isIt = [&](unsigned number) {
+    return target.isStacked(number) == isStacked &&
+           reference.lookup(target.getYield()->getOperand(number)) == value;
+  };
+  if (first < target.getNumResults() && isIt(first))
     return first;
-  auto it = llvm::find_if(yielded, isIt);
-  if (it == yielded.end())
-    return std::nullopt;
-  return std::distance(yielded.begin(), it);
+  for (unsigned number = 0; number < target.getNumResults(); ++number)
+    if (isIt(number))
+      return number;
+  return std::nullopt;
 }
 
 /// The region on slices of the operands; sums of what it yields. `target` is
@@ -144,9 +146,8 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     if (target) {
       state.value = reference.lookup(target.getBody().getArgument(i));
     } else {
-      auto type = cast<RankedTensorType>(whole);
-      state.value = reference.addValue(type.clone(type.getShape().drop_front()),
-                                       op.getLoc());
+      state.value = reference.addValue(
+          dist::getSliceType(cast<RankedTensorType>(whole)), op.getLoc());
     }
     states[arg] = std::move(state);
   }
@@ -157,9 +158,10 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
     if (!states.contains(value))
       return giveUp(yield, "an operand of unknown origin");
     ShardState state = states.find(value)->second;
-    std::optional<unsigned> sum =
-        target ? findYielded(target, state.value, i) : std::nullopt;
-    if (target && !sum) {
+    bool isStacked = op.isStacked(i);
+    std::optional<unsigned> number =
+        target ? findYielded(target, state.value, i, isStacked) : std::nullopt;
+    if (target && !number) {
       if (i < target.getNumResults())
         verdict.reference =
             target.getBody().front().getTerminator()->getOperand(i).getLoc();
@@ -167,17 +169,24 @@ bool PartitionProver::visitAccumulateAs(dist::AccumulateOp op,
                                " is another value than in the reference");
     }
     bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
-    if (state.isPartial() && !isSum)
+    if (state.isPartial() && !isSum && !isStacked)
       return refute(yield, "operand " + Twine(i) +
                                " is still to be reduced, which does not "
                                "commute with a sum over micro-batches");
     for (DimState &dim : state.dims)
       if (dim.padding != PadContent::Zero)
         dim.padding = PadContent::Any;
-    state.value = target
-                      ? reference.lookup(target.getResult(*sum))
-                      : reference.addValue(reference.getValue(state.value).type,
-                                           op.getLoc());
+    if (target) {
+      state.value = reference.lookup(target.getResult(*number));
+    } else {
+      auto type = cast<RankedTensorType>(reference.getValue(state.value).type);
+      SmallVector<int64_t> shape(type.getShape());
+      if (isStacked)
+        shape.insert(shape.begin(), op.getCount());
+      state.value = reference.addValue(type.clone(shape), op.getLoc());
+    }
+    if (isStacked)
+      state.dims.insert(state.dims.begin(), DimState());
     states[op.getResult(i)] = std::move(state);
   }
   return true;

@@ -26,7 +26,7 @@ func.func @eight_bits(%x: tensor<8xf8E4M3FN>) -> tensor<8xf8E4M3FN> attributes {
 
 func.func @no_stage_axis() attributes {dist.pp_rank = 0, rt.offsets = array<i64>, rt.arena_bytes = 0 : i64} {
   // expected-error @+1 {{'rt.pipeline' op expects a mesh with a stage axis}}
-  rt.pipeline paths [[0]] micro_batches 1 list "F0.0" tasks [] batch() captured() init() {rt.entries = array<i64>} : () -> ()
+  rt.pipeline paths [[0, 1]] micro_batches 1 list "F0.0" tasks [] batch() captured() init() {rt.entries = array<i64>} : () -> ()
   return
 }
 

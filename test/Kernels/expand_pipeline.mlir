@@ -92,6 +92,27 @@ func.func @forward(%t: tensor<2x3xi32>) -> tensor<2x3xi32> {
 
 // -----
 
+// Micro-batches with a stacked result are a list of one task, which writes its
+// slice.
+// CHECK-LABEL: func.func private @stacked_F0
+// CHECK-SAME: (%{{.*}}: tensor<16xf32> {rt.place = #rt.place<batch 0>},
+// CHECK-SAME: tensor<f32> {dist.donate = 0 : i64, rt.place = #rt.place<sum 0>},
+// CHECK-SAME: tensor<16xf32> {dist.donate = 1 : i64, rt.place = #rt.place<slice 1>})
+// CHECK-LABEL: func.func @stacked
+// CHECK: rt.pipeline
+// CHECK-SAME: "F0.0 F0.1 F0.2"
+func.func @stacked(%t: tensor<3x16xf32>) -> (tensor<f32>, tensor<3x16xf32>) {
+  %r:2 = dist.accumulate 3 (%t) : (tensor<3x16xf32>) -> (tensor<f32>, tensor<3x16xf32>) {
+  ^bb0(%b: tensor<16xf32>):
+    %d = arith.negf %b : tensor<16xf32>
+    %l = "test.sum"(%d) : (tensor<16xf32>) -> tensor<f32>
+    dist.yield %l, %d : tensor<f32>, tensor<16xf32>
+  }
+  return %r#0, %r#1 : tensor<f32>, tensor<3x16xf32>
+}
+
+// -----
+
 func.func @loop(%t: tensor<2x16xf32>, %i: index) -> tensor<f32> {
   %f = "test.read"(%t) : (tensor<2x16xf32>) -> index
   // expected-error @+1 {{expects tensors, constants and arithmetic on scalars from outside but got a value of type 'index'}}

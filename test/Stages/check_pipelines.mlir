@@ -79,7 +79,7 @@ func.func @f() attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = 
 dist.mesh @mesh ["pp"=1] stage "pp"
 func.func @f() attributes {dist.local, dist.pp_rank = 0 : i64, dist.reference = @step} {
   // expected-error @+1 {{list: }}
-  dist.pipeline paths [[0]] micro_batches 1 batch() list "F0.0" : () -> () {
+  dist.pipeline paths [[0]] micro_batches 1 batch() list "F0.0 F0.0 BW0.0" : () -> () {
     dist.task F 0 () { dist.task_yield }
     dist.task BW 0 () { dist.task_yield }
   }

@@ -132,7 +132,7 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
     return module.takeError();
   auto attr = module->get()->getAttrOfType<dist::PlanAttr>(
       dist::DistDialect::kPlanAttr);
-  if (!attr)
+  if (!attr || attr.getPlan().forward)
     return llvm::createStringError(
         path + ": expects a program with a dist.plan, as tessera compile "
                "--compile-to prints that of a training step");

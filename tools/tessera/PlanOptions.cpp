@@ -44,7 +44,8 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
   if (use == PlanField::kCompiled)
     rows.push_back({"--forward", "",
                     "leave a program with a loss as it is; by default its\n"
-                    "training step is built, from these:"});
+                    "training step is built, from these (of a forward program\n"
+                    "those of devices, micro-batches and stages):"});
   for (const PlanField &field : getPlanFields()) {
     if (!(field.uses & use))
       continue;
@@ -117,20 +118,23 @@ static llvm::Error readPadding(const ParsedOptions &parsed,
   return llvm::Error::success();
 }
 
-/// The first option of a plan's devices, or of all else, that is given; empty
-/// if none is.
-static std::string findPlanOption(const ParsedOptions &parsed, bool ofDevices) {
+/// The first option of a plan's fields that is given and whose uses have one
+/// of `uses`, or none of them; empty if there is none.
+static std::string findPlanOption(const ParsedOptions &parsed, unsigned uses,
+                                  bool has) {
   for (const PlanField &field : getPlanFields())
-    if ((field.uses & PlanField::kCompiled) &&
-        bool(field.uses & PlanField::kDevices) == ofDevices &&
+    if ((field.uses & PlanField::kCompiled) && bool(field.uses & uses) == has &&
         parsed.has(field.getOption()))
       return field.getOption();
   return "";
 }
 
 static llvm::Error checkConflicts(const ParsedOptions &parsed) {
-  std::string devices = findPlanOption(parsed, /*ofDevices=*/true);
-  std::string training = findPlanOption(parsed, /*ofDevices=*/false);
+  constexpr unsigned kDevices = PlanField::kDevices;
+  std::string devices = findPlanOption(parsed, kDevices, /*has=*/true);
+  std::string others = findPlanOption(parsed, kDevices, /*has=*/false);
+  std::string training =
+      findPlanOption(parsed, kDevices | PlanField::kForward, /*has=*/false);
   auto conflict = [](const llvm::Twine &a, const llvm::Twine &b) {
     return llvm::createStringError("expects " + a + " or " + b +
                                    " but got both");
@@ -138,7 +142,7 @@ static llvm::Error checkConflicts(const ParsedOptions &parsed) {
   if (parsed.has("--plan"))
     for (StringRef other :
          {StringRef("--mesh"), StringRef("--strategy"), StringRef("--forward"),
-          StringRef(devices), StringRef(training)})
+          StringRef(devices), StringRef(others)})
       if (!other.empty() && parsed.has(other))
         return conflict("--plan", other);
   for (StringRef other : {"--mesh", "--strategy"})

@@ -43,7 +43,8 @@ def ExpandPipelinePass : Pass<"dist-expand-pipeline", "::mlir::ModuleOp"> {
     and whose results are donated arguments; an `rt.pipeline` takes the place of
     the pipeline. What a task adds to a result is added in the function. Slices
     of batch operands and of stacked results are padded to multiples of 64
-    bytes.
+    bytes. A `dist.accumulate` that stacks results becomes such a list too, of
+    one pp rank.
 
     ```mlir
     %s = dist.pipeline ... : (tensor<2x16xi32>) -> tensor<f32> {

@@ -10,14 +10,15 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
-#include <utility>
+#include "tessera/Recompute/Recompute.h"
 
 namespace tessera {
 
-/// The fewest and the most bytes of a micro-batch that a device of a
-/// partitioned module can keep for the backward; of several blocks with
-/// gradients the greatest of each. {0, 0} if there is nothing to keep.
-std::pair<int64_t, int64_t> getKeptRange(mlir::ModuleOp module);
+/// The fewest and the most bytes that a device of a partitioned module can keep
+/// for the backward: of a micro-batch, or by pp rank (`dist.held`) of those
+/// that it keeps at once; of several blocks with gradients the greatest of
+/// each. Empty if there is nothing to keep.
+std::vector<KeptRange> getKeptRanges(mlir::ModuleOp module);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

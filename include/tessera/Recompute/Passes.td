@@ -30,7 +30,9 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
       and state included: phase partition finds by trial how many may be kept.)
 
     What is kept is a minimum cut between what the backward needs and what is at
-    hand. A remark says how much it is.
+    hand. A remark says how much it is. Where ops say that a pp rank will keep
+    their results of several micro-batches (`dist.held`), bytes count as often,
+    and `limits` holds for each of those pp ranks.
 
     ```mlir
     %1 = math.exp %0 : tensor<8xf32>
@@ -47,6 +49,8 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
   let options = [
     Option<"policy", "policy", "std::string", "\"\"",
            "none, selective, full, or auto=<bytes>; default: the plan's">,
+    ListOption<"limits", "limits", "int64_t",
+               "under auto, bytes that each pp rank may keep; default: of all, those of auto">,
   ];
 }
 

@@ -13,9 +13,10 @@
 #ifndef TESSERA_RECOMPUTE_RECOMPUTE_H
 #define TESSERA_RECOMPUTE_RECOMPUTE_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct RecomputeProblem {
     /// The op that computes it.
     unsigned op = 0;
     int64_t bytes = 0;
+    /// Where it is kept: a device, of those that have the limits.
+    unsigned place = 0;
     /// The backward uses it.
     bool isNeeded = false;
   };
@@ -42,6 +45,8 @@ struct RecomputeProblem {
   std::vector<Value> values;
   /// In program order.
   std::vector<Op> ops;
+  /// Above the numbers of places.
+  unsigned numPlaces = 1;
 
   /// An error unless each op uses values of earlier ops only and nothing is
   /// negative.
@@ -54,7 +59,8 @@ struct RecomputeChoice {
   std::vector<bool> isRepeated;
   /// By value: needed, by the backward or by a repeated op, and kept.
   std::vector<bool> isKept;
-  int64_t keptBytes = 0;
+  /// By place.
+  std::vector<int64_t> keptBytes;
   int64_t time = 0;
 };
 
@@ -62,20 +68,27 @@ struct RecomputeChoice {
 RecomputeChoice keepAll(const RecomputeProblem &problem);
 /// The fewest bytes, and among those choices one that repeats the fewest ops.
 RecomputeChoice keepLeast(const RecomputeProblem &problem);
-/// At most `bytes` kept, in little time: of all choices that keep no more than
-/// it keeps itself the fastest, to a hundredth of its price of a byte. One that
-/// keeps more and still fits may be faster, by less than one value is worth.
-/// None if `keepLeast` keeps more than `bytes`.
+/// At most `limits[p]` bytes kept at place p, in little time: of all choices
+/// that keep no more anywhere than it keeps itself the fastest, to a hundredth
+/// of its price of a byte. One that keeps more and still fits may be faster, by
+/// less than one value is worth. None if `keepLeast` keeps more than a limit.
 std::optional<RecomputeChoice> keepWithin(const RecomputeProblem &problem,
-                                          int64_t bytes);
+                                          llvm::ArrayRef<int64_t> limits);
 
-/// Bytes to keep, between `least` and `most`, with which a program needs at
-/// most `limit` of memory, as many as trials find; `measure` says what it needs
-/// when it keeps so many and is asked twelve times at most. None, with the
-/// least that was measured in `needed`, if none of them fits.
-std::optional<int64_t>
-fitKeptBytes(int64_t least, int64_t most, int64_t limit,
-             const std::function<int64_t(int64_t)> &measure, int64_t &needed);
+/// The fewest and the most bytes that can be kept at a place.
+struct KeptRange {
+  int64_t least = 0, most = 0;
+};
+
+/// Bytes to keep at each place, within its range, with which a program needs at
+/// most `limit` of memory anywhere, as many as trials find; `measure` says what
+/// it needs at each place when so many are kept, and is asked twelve times at
+/// most. None, with the least that was measured at each place in `needed`, if a
+/// place fits in none of them.
+std::optional<std::vector<int64_t>> fitKeptBytes(
+    llvm::ArrayRef<KeptRange> ranges, int64_t limit,
+    llvm::function_ref<std::vector<int64_t>(llvm::ArrayRef<int64_t>)> measure,
+    std::vector<int64_t> &needed);
 
 } // namespace tessera
 

@@ -161,6 +161,8 @@ struct Schedule {
 
   /// True if sends and receives are among the actions.
   bool hasTransfers() const;
+  /// True if a backward is among the actions, or a part of one.
+  bool hasBackward() const;
   bool operator==(const Schedule &o) const { return ranks == o.ranks; }
   /// One line a rank.
   void print(llvm::raw_ostream &os) const;
@@ -186,12 +188,16 @@ enum class SendMode {
   Posted,
 };
 
+/// The forwards of a schedule, in its order, without transfers.
+Schedule keepForwards(const Schedule &schedule);
+
 /// An error if a schedule is wrong: an action that is missing, doubled or of a
 /// chunk that the micro-batch does not pass; an order that no execution can
-/// follow. Where there are transfers, each value that crosses ranks needs its
-/// send and its receive, and they may not deadlock in the given mode; where
-/// there are none, values travel by themselves. In mode Posted, the receives of
-/// a communicator must have the order of its sends.
+/// follow. Backwards are missing if there is one at all: else the schedule is
+/// that of a forward pass. Where there are transfers, each value that crosses
+/// ranks needs its send and its receive, and they may not deadlock in the given
+/// mode; where there are none, values travel by themselves. In mode Posted, the
+/// receives of a communicator must have the order of its sends.
 llvm::Error verify(const ScheduleProblem &problem, const Schedule &schedule,
                    SendMode mode = SendMode::Blocking);
 

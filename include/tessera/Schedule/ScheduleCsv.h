@@ -35,8 +35,10 @@ llvm::Error writeScheduleCsv(const ScheduleProblem &problem,
 /// with `name`, and name the line and the cell, from 1: an unknown action, a
 /// send or receive, a stage on two ranks, an action that is doubled, missing or
 /// before one that it needs, ranks with more stages than others, a deadlock.
+/// With `mayBeForward` it may have no backward at all.
 llvm::Expected<ListedSchedule> readScheduleCsv(llvm::StringRef text,
-                                               llvm::StringRef name);
+                                               llvm::StringRef name,
+                                               bool mayBeForward = false);
 
 } // namespace tessera::schedule
 

@@ -26,6 +26,24 @@ def CheckPipelinesPass : Pass<"dist-check-pipelines", "::mlir::ModuleOp"> {
   }];
 }
 
+def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "says what each pp rank will keep, and of how many micro-batches";
+  let description = [{
+    With a `dist.plan` of pp > 1, on a local function: finds where
+    dist-split-stages will split it, notes the blocks of each stage in the plan,
+    and gives each op of the forward `dist.held`: the pp rank that keeps its
+    results, and of how many micro-batches it keeps them at once by the plan's
+    schedule. What each stage makes for itself, of inputs or of parameters alone,
+    gets none. dist-select-recompute weighs bytes by it.
+
+    ```mlir
+    %1 = nn.gelu %0 {dist.held = array<i64: 0, 4>} : tensor<8x16xf32>
+    ```
+    is on pp rank 0, which has four micro-batches in flight.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   let summary = "makes a pipeline program of a local one";
   let description = [{

@@ -152,6 +152,10 @@ struct ParameterGroup {
 /// optimizer and what is recomputed. The defaults are those of options, JSON
 /// and attribute; getPlanFields() lists the fields.
 struct Plan {
+  /// A forward program: nothing is trained, so only devices, micro-batches and
+  /// stages count.
+  bool forward = false;
+
   //===--------------------------------------------------------------------===//
   // Devices
   //===--------------------------------------------------------------------===//

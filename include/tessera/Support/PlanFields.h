@@ -74,6 +74,8 @@ public:
     kOnlyPriced = 16,
     /// Says how a program is partitioned over devices, and nothing of training.
     kDevices = 32,
+    /// Holds for forward programs too, as kDevices do.
+    kForward = 64,
   };
 
   llvm::StringRef name;

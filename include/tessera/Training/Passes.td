@@ -110,6 +110,29 @@ def BuildTrainStepPass
     "::tessera::nn::NNDialect"];
 }
 
+def SplitBatchPass : Pass<"dist-split-batch", "::mlir::ModuleOp"> {
+  let summary = "runs a forward function in micro-batches";
+  let description = [{
+    On a module with a `dist.plan` that is `forward`, the function with parameters
+    (`nn.param`) gets its batch inputs as [micro-batches, part of the batch, ...]
+    and a `dist.accumulate` with what depends on them. A result that has the
+    batch in a dimension is stacked, likewise with the micro-batches as a new
+    first dimension; one that is a sum over the batch is the sum over the
+    micro-batches, and what is not linear in such sums, as a mean, is computed
+    after them. Samples that depend on each other in another way are an error.
+
+    ```mlir
+    func.func @forward(%x: tensor<4x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> tensor<4x8xf32>
+    ```
+    with `#dist.plan<forward, micro_batches = 2>` becomes
+    ```mlir
+    func.func @forward(%x: tensor<2x2x8xf32>, %w: tensor<8xf32> {nn.param = "w"}) -> tensor<2x2x8xf32> {
+      %0 = dist.accumulate 2(%x) : (tensor<2x2x8xf32>) -> tensor<2x2x8xf32> { ... }
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def ShardTrainingStatePass
     : Pass<"dist-shard-training-state", "::mlir::ModuleOp"> {
   let summary = "seeds the shardings of parameters and state of a training step";

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// A forward function that returns a loss.
+/// A forward function, with a loss if it is trained.
 struct TrainedFunction {
   mlir::func::FuncOp function;
   /// Arguments with nn.param, in order.
@@ -23,7 +23,8 @@ struct TrainedFunction {
   /// "batch" in nn.dims, else the first.
   llvm::SmallVector<mlir::BlockArgument> inputs;
   llvm::SmallVector<int64_t> batchDims;
-  /// What is differentiated: the result "loss_sum", or "loss" without one.
+  /// What is differentiated: the result "loss_sum", or "loss" without one. Null
+  /// of a function that is not trained.
   mlir::Value lossSum;
   /// The result "tokens" beside "loss_sum"; null: the loss counts as one.
   mlir::Value tokens;
@@ -47,6 +48,11 @@ struct TrainedFunction {
 /// the loss is no float scalar, or an input is no tensor.
 mlir::FailureOr<std::optional<TrainedFunction>>
 findTrainedFunction(mlir::ModuleOp module);
+
+/// The only function of a module with parameters that is no training step.
+/// Failure, with an error: there is none, there are several, or an input is no
+/// tensor.
+mlir::FailureOr<TrainedFunction> findForwardFunction(mlir::ModuleOp module);
 
 } // namespace tessera
 

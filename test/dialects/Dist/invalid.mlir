@@ -426,11 +426,26 @@ func.func @f(%a: tensor<4x8xf32>) {
 }
 // -----
 func.func @f(%a: tensor<4x8xf32>) {
-  // expected-error @+1 {{(C3) expects the region to yield the results' types}}
+  // expected-error @+1 {{(C3) expects the region to yield the results' types, or those of their slices}}
   %s = dist.accumulate 4 (%a) : (tensor<4x8xf32>) -> tensor<4xf32> {
   ^bb0(%b: tensor<8xf32>):
     dist.yield %b : tensor<8xf32>
   }
+  return
+}
+// -----
+func.func @f(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{(C3) expects the region to yield the results' types, or those of their slices}}
+  %s = dist.accumulate 4 (%a) : (tensor<4x8xf32>) -> tensor<3x8xf32> {
+  ^bb0(%b: tensor<8xf32>):
+    dist.yield %b : tensor<8xf32>
+  }
+  return
+}
+// -----
+func.func @f(%a: tensor<8xf32>) {
+  // expected-error @+1 {{dist.held: expects array<i64: pp rank, micro-batches> but got array<i64: 1, 0>}}
+  %s = arith.negf %a {dist.held = array<i64: 1, 0>} : tensor<8xf32>
   return
 }
 // -----

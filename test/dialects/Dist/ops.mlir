@@ -108,6 +108,18 @@ func.func @accumulate(%tokens: tensor<4x2x8xi32>, %x: tensor<2x8x16xf32>) -> ten
   return %sum : tensor<64x16xf32>
 }
 
+// CHECK-LABEL: @stack
+func.func @stack(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  // CHECK: dist.accumulate 4(%{{.*}}) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %r:2 = dist.accumulate 4 (%x) : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  ^bb0(%part: tensor<8xf32>):
+    // CHECK: arith.negf %{{.*}} {dist.held = array<i64: 0, 4>}
+    %y = arith.negf %part {dist.held = array<i64: 0, 4>} : tensor<8xf32>
+    dist.yield %y, %y : tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#0, %r#1 : tensor<4x8xf32>, tensor<8xf32>
+}
+
 // CHECK-LABEL: @collective_matmul
 func.func @collective_matmul(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<2x4x8xf32> {
   // CHECK: dist.collective_matmul(%{{.*}}, %{{.*}}) : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x8x6xf32> {

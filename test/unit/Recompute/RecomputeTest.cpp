@@ -19,7 +19,7 @@ unsigned add(RecomputeProblem &problem, int64_t bytes, int64_t time,
              std::vector<unsigned> operands, bool isNeeded = false,
              bool isRepeatable = true) {
   problem.values.push_back(
-      {static_cast<unsigned>(problem.ops.size()), bytes, isNeeded});
+      {static_cast<unsigned>(problem.ops.size()), bytes, 0, isNeeded});
   problem.ops.push_back({time, isRepeatable, std::move(operands)});
   return problem.values.size() - 1;
 }
@@ -59,7 +59,7 @@ RecomputeProblem makeRandom(std::mt19937 &random, unsigned numOps) {
     // A second result, as statistics are.
     if (random() % 4 == 0)
       problem.values.push_back(
-          {i, 1 + static_cast<int64_t>(random() % 5), random() % 2 == 0});
+          {i, 1 + static_cast<int64_t>(random() % 5), 0, random() % 2 == 0});
   }
   return problem;
 }
@@ -99,8 +99,8 @@ TEST(Recompute, repeats_what_is_made_of_kept_values) {
   unsigned h = add(problem, 32, 100, {x}, true, false);
   unsigned g = add(problem, 32, 1, {h}, true);
   RecomputeChoice all = keepAll(problem), least = keepLeast(problem);
-  EXPECT_EQ(all.keptBytes, 72);
-  EXPECT_EQ(least.keptBytes, 40);
+  EXPECT_EQ(all.keptBytes[0], 72);
+  EXPECT_EQ(least.keptBytes[0], 40);
   EXPECT_EQ(least.time, 1);
   EXPECT_TRUE(least.isRepeated[problem.values[g].op]);
   EXPECT_FALSE(least.isKept[g]);
@@ -113,7 +113,7 @@ TEST(Recompute, keeps_the_narrowest_place) {
   unsigned narrow = add(problem, 10, 1, {wide});
   unsigned last = add(problem, 40, 1, {narrow}, true);
   RecomputeChoice least = keepLeast(problem);
-  EXPECT_EQ(least.keptBytes, 10);
+  EXPECT_EQ(least.keptBytes[0], 10);
   EXPECT_TRUE(least.isKept[narrow]);
   EXPECT_FALSE(least.isKept[wide]);
   EXPECT_FALSE(least.isKept[last]);
@@ -124,14 +124,14 @@ TEST(Recompute, least_is_the_least_of_all_choices) {
   for (int round = 0; round < 60; ++round) {
     RecomputeProblem problem = makeRandom(random, 9);
     ASSERT_EQ(llvm::toString(problem.check()), "");
-    int64_t best = keepAll(problem).keptBytes;
+    int64_t best = keepAll(problem).keptBytes[0];
     forEachSubset(
         problem, [&](int64_t bytes, int64_t) { best = std::min(best, bytes); });
     RecomputeChoice least = keepLeast(problem);
-    EXPECT_EQ(least.keptBytes, best);
+    EXPECT_EQ(least.keptBytes[0], best);
     auto cost = evaluate(problem, least.isRepeated);
     ASSERT_TRUE(cost);
-    EXPECT_EQ(cost->first, least.keptBytes);
+    EXPECT_EQ(cost->first, least.keptBytes[0]);
     EXPECT_EQ(cost->second, least.time);
   }
 }
@@ -141,17 +141,17 @@ TEST(Recompute, within_a_budget) {
   std::mt19937 random(11);
   for (int round = 0; round < 60; ++round) {
     RecomputeProblem problem = makeRandom(random, 9);
-    int64_t least = keepLeast(problem).keptBytes;
-    int64_t all = keepAll(problem).keptBytes;
+    int64_t least = keepLeast(problem).keptBytes[0];
+    int64_t all = keepAll(problem).keptBytes[0];
     EXPECT_FALSE(keepWithin(problem, least - 1));
     EXPECT_EQ(keepWithin(problem, all)->time, 0);
     for (int64_t budget = least; budget <= all; budget += 7) {
       std::optional<RecomputeChoice> choice = keepWithin(problem, budget);
       ASSERT_TRUE(choice);
-      EXPECT_LE(choice->keptBytes, budget);
+      EXPECT_LE(choice->keptBytes[0], budget);
       int64_t fastest = choice->time;
       forEachSubset(problem, [&](int64_t bytes, int64_t time) {
-        if (bytes <= choice->keptBytes)
+        if (bytes <= choice->keptBytes[0])
           fastest = std::min(fastest, time);
       });
       // To a hundredth of the price of a byte, which is at most that of the
@@ -169,8 +169,59 @@ TEST(Recompute, equal_layers_are_decided_one_at_a_time) {
     add(problem, 1000, 3000, {x}, true);
   std::optional<RecomputeChoice> choice = keepWithin(problem, 70500);
   ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->keptBytes, 70000);
+  EXPECT_EQ(choice->keptBytes[0], 70000);
   EXPECT_EQ(choice->time, 30 * 3000);
+}
+
+/// Places have limits of their own: where there is room nothing is repeated.
+TEST(Recompute, places_are_limited_apart) {
+  RecomputeProblem problem;
+  problem.numPlaces = 2;
+  unsigned x = add(problem, 0, 0, {}, false, false);
+  for (int layer = 0; layer < 20; ++layer) {
+    add(problem, 1000, 3000, {x}, true);
+    problem.values.back().place = layer >= 10;
+  }
+  std::optional<RecomputeChoice> choice = keepWithin(problem, {4500, 10000});
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->keptBytes, (std::vector<int64_t>{4000, 10000}));
+  EXPECT_EQ(choice->time, 6 * 3000);
+  EXPECT_EQ(keepWithin(problem, {10000, 2000})->keptBytes,
+            (std::vector<int64_t>{10000, 2000}));
+  problem.values.back().place = 2;
+  EXPECT_EQ(llvm::toString(problem.check()),
+            "value 20 expects one of 2 places but got 2");
+}
+
+/// An arena of one place alone.
+static std::optional<int64_t> fitOne(KeptRange range, int64_t limit,
+                                     llvm::function_ref<int64_t(int64_t)> arena,
+                                     int64_t &needed) {
+  std::vector<int64_t> all;
+  auto kept = fitKeptBytes(
+      range, limit,
+      [&](llvm::ArrayRef<int64_t> bytes) {
+        return std::vector<int64_t>{arena(bytes.front())};
+      },
+      all);
+  needed = all.front();
+  return kept ? std::optional(kept->front()) : std::nullopt;
+}
+
+TEST(Recompute, fits_the_arena_of_each_place) {
+  // The first place has more that it cannot leave.
+  auto measure = [](llvm::ArrayRef<int64_t> kept) {
+    return std::vector<int64_t>{3000 + kept[0], 1000 + kept[1] / 2};
+  };
+  KeptRange ranges[] = {{100, 4000}, {100, 4000}};
+  std::vector<int64_t> needed;
+  auto kept = fitKeptBytes(ranges, 5000, measure, needed);
+  ASSERT_TRUE(kept);
+  EXPECT_LE((*kept)[0], 2000);
+  EXPECT_GT((*kept)[0], 1900);
+  EXPECT_EQ((*kept)[1], 4000);
+  EXPECT_FALSE(fitKeptBytes(ranges, 3050, measure, needed));
+  EXPECT_EQ(needed, (std::vector<int64_t>{3100, 3000}));
 }
 
 TEST(Recompute, fits_an_arena_by_trial) {
@@ -183,8 +234,7 @@ TEST(Recompute, fits_an_arena_by_trial) {
   for (int64_t limit : {1100, 1500, 3000, 7000}) {
     calls = 0;
     int64_t needed = 0;
-    std::optional<int64_t> kept =
-        fitKeptBytes(100, 8192, limit, measure, needed);
+    std::optional<int64_t> kept = fitOne({100, 8192}, limit, measure, needed);
     ASSERT_TRUE(kept);
     EXPECT_LE(calls, 12);
     EXPECT_LE(measure(*kept), limit);
@@ -192,7 +242,7 @@ TEST(Recompute, fits_an_arena_by_trial) {
       EXPECT_GT(measure(*kept + 300), limit);
   }
   int64_t needed = 0;
-  EXPECT_FALSE(fitKeptBytes(100, 8192, 1000, measure, needed));
+  EXPECT_FALSE(fitOne({100, 8192}, 1000, measure, needed));
   EXPECT_EQ(needed, measure(100));
 }
 
@@ -203,7 +253,7 @@ TEST(Recompute, fits_an_arena_that_is_not_monotone) {
   };
   int64_t needed = 0;
   for (int64_t limit = 5120; limit < 9000; limit += 97) {
-    std::optional<int64_t> kept = fitKeptBytes(0, 6000, limit, measure, needed);
+    std::optional<int64_t> kept = fitOne({0, 6000}, limit, measure, needed);
     ASSERT_TRUE(kept);
     EXPECT_LE(measure(*kept), limit);
   }

@@ -306,6 +306,26 @@ TEST(Verify, sends_that_block_deadlock_where_both_sides_send) {
             "for each other or for what nobody does");
 }
 
+/// A forward pass has no backward at all; one is missing where others are.
+TEST(Verify, forwards_alone_are_a_forward_pass) {
+  for (ScheduleKind kind :
+       {ScheduleKind::GPipe, ScheduleKind::OneFOneB, ScheduleKind::ZeroBubbleH1,
+        ScheduleKind::ZeroBubbleV, ScheduleKind::DualPipe,
+        ScheduleKind::DualPipeV, ScheduleKind::Interleaved}) {
+    ScheduleProblem problem =
+        problemOf(kind, 4, kind == ScheduleKind::Interleaved ? 3 : 1, 8);
+    Schedule all = generate(kind, problem), forwards = keepForwards(all);
+    EXPECT_TRUE(all.hasBackward());
+    EXPECT_FALSE(forwards.hasBackward());
+    insertTransfers(problem, forwards);
+    postReceives(problem, forwards);
+    EXPECT_EQ(llvm::toString(verify(problem, forwards, SendMode::Posted)), "");
+    forwards.ranks[2].push_back({Kind::Backward, 0, 0});
+    EXPECT_EQ(llvm::toString(verify(problem, forwards, SendMode::Posted)),
+              "B0.0 of rank 0 is missing");
+  }
+}
+
 TEST(Verify, a_transfer_needs_both_ends) {
   ScheduleProblem problem = twoRanks();
   Schedule schedule = generate(ScheduleKind::GPipe, problem);

@@ -1,0 +1,91 @@
+//===- AssignStages.cpp - What each pp rank will keep ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A value of the forward takes its bytes as often as micro-batches are alive
+// between the task that makes it and the last one that reads it. Under 1F1B on
+// two pp ranks, with F and BW:
+//
+//     pp rank 0    F0 F1 BW0 F2 BW1 ...    two alive: F0 and F1
+//     pp rank 1       F0 BW0 F1 BW1 ...    one alive
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageAssignment.h"
+#include "Staging.h"
+#include "tessera/Schedule/PeakBytes.h"
+#include "tessera/Stages/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ASSIGNSTAGESPASS
+#include "tessera/Stages/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using dist::DistDialect;
+using schedule::MicroBatchesAlive;
+using schedule::Slot;
+
+/// True if a task W reads a value.
+static bool isKeptForWeightGrads(Value value, const StageAssignment &stages) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return stages.getClass(user) == OpClass::Backward &&
+           stages.isWeightGrad(user);
+  });
+}
+
+/// Says of an op of the forward where its results are kept, and how often.
+static void markOp(Operation *op, const StageAssignment &stages,
+                   const schedule::ScheduleProblem &problem,
+                   ArrayRef<std::vector<MicroBatchesAlive>> alive) {
+  bool isForWeights = llvm::any_of(op->getResults(), [&](Value value) {
+    return isKeptForWeightGrads(value, stages);
+  });
+  int stage = stages.getStage(op);
+  int64_t rank = problem.ranks, most = 1;
+  for (int path = 0; path < problem.numPaths(); ++path) {
+    Slot slot = problem.slotOf(stage, path * problem.microBatchesOf());
+    const MicroBatchesAlive &counts = alive[slot.rank][slot.chunk];
+    rank = std::min<int64_t>(rank, slot.rank);
+    most = std::max<int64_t>(most, isForWeights ? counts.forwardToWeightGrad
+                                                : counts.forwardToInputGrad);
+  }
+  Builder builder(op->getContext());
+  op->setDiscardableAttr(DistDialect::kHeldAttr,
+                         builder.getDenseI64ArrayAttr({rank, most}));
+}
+
+namespace {
+struct AssignStagesPass
+    : tessera::impl::AssignStagesPassBase<AssignStagesPass> {
+  LogicalResult assign(func::FuncOp function, const Plan &plan) {
+    dist::AccumulateOp accumulate = findMicroBatches(function);
+    if (!accumulate)
+      return failure();
+    Staging staging(accumulate, plan);
+    if (llvm::Error error = staging.make())
+      return function.emitError(llvm::toString(std::move(error)));
+    StageAssignment stages(accumulate, staging.getStarts());
+    std::vector<std::vector<MicroBatchesAlive>> alive =
+        schedule::countAlive(staging.problem, staging.schedule);
+    for (Operation &op : accumulate.getBody().front().without_terminator())
+      if (stages.getClass(&op) == OpClass::Forward)
+        markOp(&op, stages, staging.problem, alive);
+    if (staging.hasBlocks())
+      setStageLayers(getOperation(), staging);
+    return success();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto attr = module->getAttrOfType<dist::PlanAttr>(DistDialect::kPlanAttr);
+    if (!attr || attr.getPlan().pp == 1)
+      return;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (isToBeSplit(function) && failed(assign(function, attr.getPlan())))
+        return signalPassFailure();
+  }
+};
+} // namespace
