@@ -150,7 +150,7 @@ void OrderReader::addCollective(dist::CollectiveOpInterface op) {
 
 void OrderReader::addTransfer(Operation *op, StringRef axis, int64_t from,
                               int64_t to, int64_t tag, bool sends) {
-  AxisDigit strided = mesh.digit(mesh.fullAxis(*mesh.find(axis)));
+  AxisStride strided = mesh.axisStride(mesh.fullAxis(*mesh.find(axis)));
   int64_t here = sends ? from : to;
   for (int64_t rank = 0; rank < mesh.numDevices(); ++rank) {
     if (rank / strided.stride % strided.size != here)

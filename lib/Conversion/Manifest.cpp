@@ -106,7 +106,7 @@ static FailureOr<json::Object> describe(func::FuncOp step, const Mesh &mesh,
     int64_t shards = 1;
     if (sharding)
       for (const AxisRef &ref : sharding->dims[i].axes) {
-        AxisDigit axis = mesh.digit(ref);
+        AxisStride axis = mesh.axisStride(ref);
         dim.push_back(
             json::Object{{"stride", axis.stride}, {"size", axis.size}});
         shards *= axis.size;
@@ -409,7 +409,7 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
       {"results", std::move(*results)}};
   json::Object &object = *manifest.getAsObject();
   if (steps.size() > 1) {
-    AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+    AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
     object["pp_axis"] =
         json::Object{{"stride", axis.stride}, {"size", axis.size}};
   }

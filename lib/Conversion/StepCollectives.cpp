@@ -15,7 +15,7 @@ using rt::RTDialect;
 SmallVector<int64_t> StepLowering::stridedAxesOf(dist::AxesAttr axes) const {
   SmallVector<int64_t> pairs;
   for (const AxisRef &ref : axes.toAxes(mesh)) {
-    AxisDigit axis = mesh.digit(ref);
+    AxisStride axis = mesh.axisStride(ref);
     pairs.append({axis.stride, axis.size});
   }
   return pairs;
@@ -97,7 +97,7 @@ void StepLowering::lowerStart(dist::StartOp op) {
       });
 }
 
-void StepLowering::atCoordinate(AxisDigit axis, int64_t coordinate,
+void StepLowering::atCoordinate(AxisStride axis, int64_t coordinate,
                                 llvm::function_ref<void()> build,
                                 llvm::function_ref<void()> otherwise) {
   Value here = rt::AxisOffsetOp::create(
@@ -116,7 +116,7 @@ void StepLowering::atCoordinate(AxisDigit axis, int64_t coordinate,
 }
 
 void StepLowering::lowerSend(dist::SendOp op) {
-  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getInput().getType());
   int64_t number = takeNumber({mesh.fullAxis(*mesh.find(op.getAxis()))});
   atCoordinate(
@@ -132,7 +132,7 @@ void StepLowering::lowerSend(dist::SendOp op) {
 }
 
 void StepLowering::lowerRecv(dist::RecvOp op) {
-  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.find(op.getAxis())));
+  AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.find(op.getAxis())));
   auto type = cast<RankedTensorType>(op.getResult().getType());
   int64_t number = takeNumber({mesh.fullAxis(*mesh.find(op.getAxis()))});
   int64_t target = offsetOf(op.getResult());
@@ -161,7 +161,7 @@ static constexpr int64_t kExchangeTag = 2;
 /// Each pair of members in turn, in the order of their numbers: the lower one
 /// sends first. So no member waits for one that waits for it.
 void StepLowering::lowerExchange(dist::ExchangeOp op) {
-  AxisDigit axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+  AxisStride axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   int64_t pair[] = {axis.stride, axis.size};
   int64_t here = *op.getPPRank();
   SmallVector<Value> mine(op.getInputs());
@@ -203,9 +203,9 @@ void StepLowering::lowerExchange(dist::ExchangeOp op) {
 /// Calls the list, whose transfers get numbers of their own.
 void StepLowering::lowerPipeline(rt::PipelineOp op) {
   // One pp rank needs no axis.
-  AxisDigit axis{/*stride=*/1, /*size=*/1};
+  AxisStride axis{/*stride=*/1, /*size=*/1};
   if (mesh.stageAxis)
-    axis = mesh.digit(mesh.fullAxis(*mesh.stageAxis));
+    axis = mesh.axisStride(mesh.fullAxis(*mesh.stageAxis));
   auto planned = op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kEntriesAttr);
   SmallVector<int64_t> entries;
   rt::forEachEntry(planned, [&](ArrayRef<int64_t> entry) {

@@ -88,7 +88,7 @@ private:
   int64_t takeNumber(const AxisList &axes);
   /// Runs `build` on the devices at `coordinate` of an axis, `otherwise` on the
   /// others.
-  void atCoordinate(AxisDigit axis, int64_t coordinate,
+  void atCoordinate(AxisStride axis, int64_t coordinate,
                     llvm::function_ref<void()> build,
                     llvm::function_ref<void()> otherwise);
 

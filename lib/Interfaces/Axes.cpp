@@ -51,7 +51,7 @@ std::optional<unsigned> Mesh::find(llvm::StringRef name) const {
   return std::nullopt;
 }
 
-AxisDigit Mesh::digit(const AxisRef &ref) const {
+AxisStride Mesh::axisStride(const AxisRef &ref) const {
   int64_t inner = 1;
   for (unsigned i = ref.axis + 1; i < sizes.size(); ++i)
     inner *= sizes[i];
@@ -59,8 +59,8 @@ AxisDigit Mesh::digit(const AxisRef &ref) const {
 }
 
 int64_t Mesh::coordinate(int64_t device, const AxisRef &ref) const {
-  AxisDigit d = digit(ref);
-  return (device / d.stride) % d.size;
+  AxisStride axis = axisStride(ref);
+  return (device / axis.stride) % axis.size;
 }
 
 int64_t Mesh::shardIndex(int64_t device, ArrayRef<AxisRef> axes) const {
@@ -74,11 +74,11 @@ llvm::SmallVector<int64_t> Mesh::group(int64_t device,
                                        ArrayRef<AxisRef> axes) const {
   int64_t base = device;
   for (const AxisRef &a : axes)
-    base -= coordinate(device, a) * digit(a).stride;
+    base -= coordinate(device, a) * axisStride(a).stride;
   llvm::SmallVector<int64_t> devices{base};
   for (const AxisRef &a : axes) {
     llvm::SmallVector<int64_t> next;
-    int64_t stride = digit(a).stride;
+    int64_t stride = axisStride(a).stride;
     for (int64_t d : devices)
       for (int64_t c = 0; c < a.size; ++c)
         next.push_back(d + c * stride);

@@ -109,21 +109,20 @@ void StepMaker::addSlices(ArrayRef<Move> slices, const State &last) {
   }
 }
 
-/// A number of the block that each member of the group of device 0 holds. The
-/// digits of a device number add up to it, so members need not be asked one by
-/// one.
+/// A number of the block that each member of the group of device 0 holds: the
+/// sum of a term for each axis, so members need not be asked one by one.
 std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
                                           const State &s) const {
   struct Weighted {
-    AxisDigit digit;
+    AxisStride axis;
     int64_t weight;
   };
-  llvm::SmallVector<Weighted, 12> digits;
+  llvm::SmallVector<Weighted, 12> terms;
   int64_t weight = 1;
   auto addParts = [&](const PartList &list) {
     AxisList refs = space.toAxes(list);
     for (const AxisRef &ref : llvm::reverse(refs)) {
-      digits.push_back({mesh.digit(ref), weight});
+      terms.push_back({mesh.axisStride(ref), weight});
       weight *= ref.size;
     }
   };
@@ -132,11 +131,11 @@ std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
     addParts(dim);
   std::vector<int32_t> blocks{0};
   for (const AxisRef &ref : axes) {
-    int64_t stride = mesh.digit(ref).stride;
+    int64_t stride = mesh.axisStride(ref).stride;
     std::vector<int32_t> of(ref.size, 0), all;
     for (int64_t i = 0; i < ref.size; ++i)
-      for (const Weighted &w : digits)
-        of[i] += i * stride / w.digit.stride % w.digit.size * w.weight;
+      for (const Weighted &w : terms)
+        of[i] += i * stride / w.axis.stride % w.axis.size * w.weight;
     all.reserve(blocks.size() * of.size());
     for (int32_t before : blocks)
       for (int32_t here : of)

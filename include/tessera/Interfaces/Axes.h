@@ -66,11 +66,12 @@ struct AxisRef {
 /// Axes in major-to-minor order.
 using AxisList = llvm::SmallVector<AxisRef, 2>;
 
-/// One digit of a device number: (device / stride) % size.
-struct AxisDigit {
+/// The stride and size of a (sub-)axis in device numbers: a device's coordinate
+/// is (device / stride) % size.
+struct AxisStride {
   int64_t stride;
   int64_t size;
-  bool operator==(const AxisDigit &o) const {
+  bool operator==(const AxisStride &o) const {
     return stride == o.stride && size == o.size;
   }
 };
@@ -88,8 +89,8 @@ struct Mesh {
   /// Position of the axis with this name.
   std::optional<unsigned> find(llvm::StringRef name) const;
   AxisRef fullAxis(unsigned axis) const { return {axis, 1, sizes[axis]}; }
-  /// The digit of the device number that `ref` stands for.
-  AxisDigit digit(const AxisRef &ref) const;
+  /// Where the coordinate within `ref` is in a device number.
+  AxisStride axisStride(const AxisRef &ref) const;
   /// Coordinate of `device` within `ref`, in [0, ref.size).
   int64_t coordinate(int64_t device, const AxisRef &ref) const;
   /// Mixed-radix number of the coordinates of `device`, major to minor: the

@@ -22,11 +22,11 @@ Mesh mesh() {
 TEST(Mesh, numbers_devices_row_major) {
   Mesh m = mesh();
   EXPECT_EQ(m.numDevices(), 64);
-  EXPECT_EQ(m.digit(m.fullAxis(2)), (AxisDigit{1, 8}));
-  EXPECT_EQ(m.digit(m.fullAxis(0)), (AxisDigit{16, 4}));
+  EXPECT_EQ(m.axisStride(m.fullAxis(2)), (AxisStride{1, 8}));
+  EXPECT_EQ(m.axisStride(m.fullAxis(0)), (AxisStride{16, 4}));
   // The major half of x changes every 32 devices, the minor half every 16.
-  EXPECT_EQ(m.digit({0, 1, 2}), (AxisDigit{32, 2}));
-  EXPECT_EQ(m.digit({0, 2, 2}), (AxisDigit{16, 2}));
+  EXPECT_EQ(m.axisStride({0, 1, 2}), (AxisStride{32, 2}));
+  EXPECT_EQ(m.axisStride({0, 2, 2}), (AxisStride{16, 2}));
 }
 
 TEST(Mesh, shard_index_is_mixed_radix) {
