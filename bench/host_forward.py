@@ -38,24 +38,38 @@ def run_program(program, ranks, threads, steps):
     return json.loads(report)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def read_options(doc, batch, steps):
+    """The options of a script that times GPT-2 beside PyTorch; these are defaults."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", default="build", help="build folder")
     parser.add_argument("--config", default="share/models/gpt2.json")
-    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=batch)
     parser.add_argument("--seq", type=int, default=256)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=5, help="steps a round")
+    parser.add_argument("--steps", type=int, default=steps, help="steps per round")
     parser.add_argument("--torch-python", help="a Python with PyTorch")
     parser.add_argument("--no-torch", action="store_true", help="only the compiled programs")
     options = parser.parse_args()
-    build = (ROOT / options.build).resolve()
-    (build / "bench").mkdir(exist_ok=True)
-    config = ROOT / options.config
-    graph = build / "bench" / "host_forward.mlir"
-    subprocess.run([build / "bin" / "tessera", "model", config, "--batch", str(options.batch),
-                    "--seq", str(options.seq), "--quiet", "-o", graph], check=True)
+    options.build = (ROOT / options.build).resolve()
+    options.config = ROOT / options.config
+    (options.build / "bench").mkdir(exist_ok=True)
+    return options
+
+
+def make_graph(options, name, *more):
+    """The graph of the options' model, as a file of the build folder."""
+    graph = options.build / "bench" / f"{name}.mlir"
+    subprocess.run([options.build / "bin" / "tessera", "model", options.config,
+                    "--batch", str(options.batch), "--seq", str(options.seq), *more, "--quiet",
+                    "-o", graph], check=True)
+    return graph
+
+
+def main():
+    options = read_options(__doc__, batch=4, steps=5)
+    build, config = options.build, options.config
+    graph = make_graph(options, "host_forward")
     one = compile_program(build, graph, "host_forward_1")
     four = compile_program(build, graph, "host_forward_4", "--mesh", "dp=2,tp=2",
                            "--strategy", "dp,tp,sp")

@@ -9,16 +9,11 @@ PyTorch lives in an environment of its own: --torch-python names its Python, or
 TESSERA_TORCH_PYTHON; without either one is made in .env/torch.
 """
 
-import argparse
 import json
-import pathlib
 import statistics
-import subprocess
 
 import host_forward
 import peer
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # After peer.GPT2.
 TORCH = r"""
@@ -47,23 +42,9 @@ def count_operations(config, batch, seq):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build", help="build folder")
-    parser.add_argument("--config", default="share/models/gpt2.json")
-    parser.add_argument("--batch", type=int, default=2)
-    parser.add_argument("--seq", type=int, default=256)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=3, help="steps a round")
-    parser.add_argument("--torch-python", help="a Python with PyTorch")
-    parser.add_argument("--no-torch", action="store_true", help="only the compiled program")
-    options = parser.parse_args()
-    build = (ROOT / options.build).resolve()
-    (build / "bench").mkdir(exist_ok=True)
-    config = ROOT / options.config
-    graph = build / "bench" / "train_step.mlir"
-    subprocess.run([build / "bin" / "tessera", "model", config, "--batch", str(options.batch),
-                    "--seq", str(options.seq), "--train", "--quiet", "-o", graph], check=True)
+    options = host_forward.read_options(__doc__, batch=2, steps=3)
+    build, config = options.build, options.config
+    graph = host_forward.make_graph(options, "train_step", "--train")
     program = host_forward.compile_program(build, graph, "train_step")
 
     python = None if options.no_torch else peer.torch_python(options.torch_python)
