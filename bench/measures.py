@@ -31,6 +31,7 @@ def find_files(root):
         names = [name for name in listed.stdout.split("\0") if name]
     else:
         names = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
+        names = [name for name in names if not name.startswith(("build", "."))]
     return sorted(name for name in names if (root / name).is_file())
 
 

@@ -30,6 +30,7 @@ class DeviceAxes {
 public:
   DeviceAxes(mlir::FunctionOpInterface func, const Mesh &mesh);
 
+  /// Along all other axes, devices have the value alike.
   llvm::ArrayRef<AxisRef> get(mlir::Value value) const;
 
 private:

@@ -22,6 +22,7 @@ namespace tessera::schedule {
 /// What is held of a chunk and a micro-batch, from one position of a rank's
 /// list to another, both included.
 struct HeldBlock {
+  /// The tasks that write and read it, which say when it is held.
   enum Kind {
     /// Frames, from the begin of the task that fills them to the end of the
     /// last one that reads them: F for B and nothing after it; F for W; B for W
