@@ -8,12 +8,17 @@
 // a task; a start and its wait are one. A block of memory lists the tasks that
 // write or read it, which is its live interval in any order:
 //
-//     op                                task  after  communicator  blocks
-//     touched %1 = rt.kernel @a(%0)                0  -      -        %0, %1 %f
-//     = dist.start %1 {all_gather}      1  0      dp       %1, %3 %2 =
-//     rt.kernel @b(%0)                2  -      -        %0, %2 %3 = dist.wait
-//     %f, %1                1 %4 = rt.kernel @c(%2, %3)            3  2, 1   -
-//     %2, %3, %4
+//     op                               task  after  over  blocks touched
+//     %1 = rt.kernel @a(%0)            0     -      -     %0, %1
+//     %f = dist.start %1 {all_gather}  1     0      dp    %1, %3
+//     %2 = rt.kernel @b(%0)            2     -      -     %0, %2
+//     %3 = dist.wait %f, %1            1
+//     %4 = rt.kernel @c(%2, %3)        3     2, 1   -     %2, %3, %4
+//
+// "after" has the true dependences. Where values share memory there are anti-
+// dependences too (R. Allen, K. Kennedy: Optimizing Compilers for Modern
+// Architectures, 2001, section 2.2): if @c wrote %4 over %2, it would also come
+// after all that read %2.
 //
 //===----------------------------------------------------------------------===//
 
@@ -262,6 +267,11 @@ void TaskBuilder::touch(unsigned memory, unsigned task) {
 /// Whether the result is written over an operand that dies here. All other
 /// tasks that touch that memory then come before: a write after read must wait
 /// for the reads.
+///
+///     0  %1 = a(%0)
+///     1  %2 = b(%1)
+///     2  %3 = c(%1)     may write over %1, which is read here last
+///                       comes after 0, which writes %1, and 1, which reads it
 bool TaskBuilder::reuse(Operation &op, unsigned task, OpResult result) {
   auto iface = dyn_cast<rt::ReuseOpInterface>(op);
   bool reducesInPlace = isa_and_nonnull<dist::AllReduceOp>(firstCollective(op));
@@ -377,10 +387,17 @@ bool TaskBuilder::rests(Value value) const {
   return resting.contains(value) || getParameterName(value);
 }
 
-/// What is there from the begin could be gathered at the begin. It is not,
-/// before the work on the layer before begins.
+/// Parameters are there from the begin and could all be gathered at the begin,
+/// into memory that they would fill for long. So a gather starts no earlier
+/// than the work on the layer before its own:
+///
+///     layer                     0         1         2
+///     first task with its       3         5         8
+///     gathered parameters
+///     its gathers start from    0         3         5
 void TaskBuilder::limitPrefetch() {
-  // By the first op that needs them.
+  // By the first op that needs them: what only passes a value on (a transfer, a
+  // view) needs it for the op that needs its own result.
   SmallVector<std::pair<unsigned, unsigned>> gathers;
   std::vector<unsigned> needed(problem().tasks.size(), problem().tasks.size());
   for (unsigned i = problem().tasks.size(); i-- > 0;) {

@@ -110,6 +110,8 @@ bool FunctionOverlap::split() {
 }
 
 void FunctionOverlap::prepare() {
+  // A walk comes to the blocks inside an op first, so to loops before what is
+  // around them.
   func.walk([&](Block *block) {
     if (!block->getOps<dist::StartOp>().empty())
       blocks.push_back(block);
@@ -173,7 +175,8 @@ static SmallVector<unsigned> getRuns(const BlockTasks &tasks) {
 }
 
 /// What runs between the start of a collective and its wait, and whether that
-/// is long enough.
+/// is long enough: "all_gather over dp runs beside 2 ops, longest rt.matmul".
+/// Ops run one after the other, so those beside it are neighbours in `runs`.
 void FunctionOverlap::remarkTransfer(const BlockTasks &tasks,
                                      const OverlapTimes &times,
                                      ArrayRef<unsigned> runs, unsigned task) {

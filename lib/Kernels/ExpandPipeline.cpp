@@ -6,12 +6,12 @@
 // A task becomes a function that is given all its memory: what it reads, and
 // for each result an argument in whose place it is stored.
 //
-//     task F 0 (%x = recv 0) {            @step_F0(%x {activation 0},
-//       ... %w from outside                        %w {captured 0},
-//       yield send(%y) keep(%h, %x)                %y' {send 0},
-//             add [0](%l)                          %h' {f_to_b 0},
-//     }                                            %s {sum 0}) -> %y, %h, %s +
-//     %l
+//     task F 0 (%x = recv 0) {           @step_F0(%x {activation 0},
+//       ... %w from outside                       %w {captured 0},
+//       yield send(%y) keep(%h, %x)               %y' {send 0},
+//             add [0](%l)                         %h' {f_to_b 0},
+//     }                                           %s {sum 0})
+//                                          -> %y, %h, %s + %l
 //
 // A value that a task keeps is in the frame of the last task that reads it; one
 // that it has only been given (%x) is read where it was.

@@ -3,6 +3,18 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A minimum cut has the capacity of a maximum flow (L. R. Ford, D. R.
+// Fulkerson: Maximal Flow through a Network, 1956), which is found by blocking
+// flows (E. A. Dinic: Algorithm for Solution of a Problem of Maximum Flow in a
+// Network with Power Estimation, 1970). Two rounds of levels, and the cut of
+// the third, which does not reach t:
+//
+//     s --5--> a --2--> t     levels s 0, a 1, b 2, t 2     flow 2 by a
+//              |        ^     a to t is full:
+//              3        |     levels s 0, a 1, b 2, t 3     flow 1 by a and b
+//              v        |     b to t is full; s reaches a and b but not t, so
+//              b --1----+     the cut is {s, a, b} | {t}, of 2 + 1
+//
 //===----------------------------------------------------------------------===//
 
 #include "MinCut.h"
