@@ -146,7 +146,13 @@ std::vector<int32_t> StepMaker::getBlocks(ArrayRef<AxisRef> axes,
 }
 
 /// Who gets the block of whom. Of the members that hold one block, those that
-/// keep it do; the others send in ascending order.
+/// keep it do; the others send in ascending order. From [{x, y}] to [{y, x}],
+/// of two devices each:
+///
+///     member   0  1  2  3
+///     held     0  1  2  3
+///     due      0  2  1  3
+///     targets  0  2  1  3    1 and 2 swap their blocks
 llvm::SmallVector<int64_t> StepMaker::getTargets(ArrayRef<AxisRef> axes,
                                                  const State &next) const {
   std::vector<int32_t> held = getBlocks(axes, state),
