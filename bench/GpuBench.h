@@ -13,7 +13,7 @@
 #ifndef TESSERA_BENCH_GPUBENCH_H
 #define TESSERA_BENCH_GPUBENCH_H
 
-#include "Kernels.h"
+#include "runtime/cuda/Kernels.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -15,7 +15,7 @@
 #include "AttentionCases.h"
 #include "GpuBench.h"
 
-#include "kernels/CpuKernels.h"
+#include "runtime/src/kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -16,9 +16,9 @@
 
 #include "EpilogueCases.h"
 #include "GpuBench.h"
-#include "Peaks.h"
 #include "Ranks.h"
-#include "TuneFile.h"
+#include "runtime/cuda/Peaks.h"
+#include "runtime/cuda/TuneFile.h"
 #include "tessera_rt_cuda.h"
 
 #include <memory>

@@ -12,7 +12,7 @@
 
 #include "Ranks.h"
 
-#include "kernels/CpuKernels.h"
+#include "runtime/src/kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cmath>

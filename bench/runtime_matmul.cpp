@@ -13,7 +13,7 @@
 
 #include "Ranks.h"
 
-#include "kernels/CpuKernels.h"
+#include "runtime/src/kernels/CpuKernels.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 """Checks that each folder includes only what is above it in the table of
 CONTRIBUTING.md, that a header without a folder is beside the file that includes
-it, that the runtime includes nothing of the compiler, and the compiler's
-libraries only the public headers of the runtime."""
+it, that the runtime includes nothing of the compiler, the compiler's libraries only
+the public headers of the runtime, and that tests, benchmarks and tools name the
+folder of a private header of the runtime."""
 
 import pathlib
 import re
@@ -34,6 +35,8 @@ def layer_of(path):
 
 def main(root):
     layers = read_layers((root / "CONTRIBUTING.md").read_text())
+    private = {path.name for path in root.glob("runtime/**/*.h")} - \
+        {path.name for path in root.glob("runtime/include/*.h")}
     errors = []
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -45,6 +48,9 @@ def main(root):
             errors += [f"{name}: the runtime includes {i}" for i in includes
                        if re.match(r"(mlir|llvm|tessera|dialects)/", i)]
             continue
+        if name.startswith(("test/", "bench/", "tools/")):
+            errors += [f"{name}: expects the folder of {i} of the runtime" for i in includes
+                       if i in private and not (path.parent / i).exists()]
         layer = layer_of(name)
         if layer not in layers:
             if name.startswith(("lib/", "include/", "dialects/", "tools/")):

@@ -13,11 +13,11 @@
 
 #include "../runtime/TemporaryFolder.h"
 
-#include "Inputs.h"
-#include "Json.h"
-#include "Launcher.h"
-#include "Tokens.h"
-#include "TuneFile.h"
+#include "runtime/cuda/TuneFile.h"
+#include "runtime/src/Inputs.h"
+#include "runtime/src/Json.h"
+#include "runtime/src/Launcher.h"
+#include "runtime/src/Tokens.h"
 
 #include <cstring>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #ifndef TESSERA_TEST_RUNTIME_EPILOGUECASES_H
 #define TESSERA_TEST_RUNTIME_EPILOGUECASES_H
 
-#include "Matmul.h"
+#include "runtime/cuda/Matmul.h"
 
 #include <algorithm>
 #include <cmath>

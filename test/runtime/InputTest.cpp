@@ -12,9 +12,9 @@
 #include "Ranks.h"
 #include "TemporaryFolder.h"
 
-#include "Json.h"
-#include "Npy.h"
-#include "Tokens.h"
+#include "runtime/src/Json.h"
+#include "runtime/src/Npy.h"
+#include "runtime/src/Tokens.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -12,8 +12,8 @@
 
 #include "Programs.h"
 
-#include "Control.h"
-#include "OptionTable.h"
+#include "runtime/src/Control.h"
+#include "runtime/src/OptionTable.h"
 
 #include <cerrno>
 #include <dirent.h>

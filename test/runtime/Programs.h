@@ -12,8 +12,8 @@
 #ifndef TESSERA_TEST_RUNTIME_PROGRAMS_H
 #define TESSERA_TEST_RUNTIME_PROGRAMS_H
 
-#include "Npy.h"
 #include "TemporaryFolder.h"
+#include "runtime/src/Npy.h"
 
 #include <algorithm>
 #include <cstring>

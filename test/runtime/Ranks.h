@@ -13,8 +13,8 @@
 #ifndef TESSERA_TEST_RUNTIME_RANKS_H
 #define TESSERA_TEST_RUNTIME_RANKS_H
 
-#include "Context.h"
-#include "Launcher.h"
+#include "runtime/src/Context.h"
+#include "runtime/src/Launcher.h"
 
 #include <functional>
 #include <memory>

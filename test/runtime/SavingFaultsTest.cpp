@@ -14,10 +14,10 @@
 
 #include "Programs.h"
 
-#include "Control.h"
-#include "Inputs.h"
-#include "StagedFolder.h"
-#include "Support.h"
+#include "runtime/src/Control.h"
+#include "runtime/src/Inputs.h"
+#include "runtime/src/StagedFolder.h"
+#include "runtime/src/Support.h"
 
 #include <cerrno>
 #include <filesystem>

@@ -12,10 +12,10 @@
 
 #include "Programs.h"
 
-#include "Json.h"
-#include "SavedState.h"
-#include "StagedFolder.h"
-#include "Support.h"
+#include "runtime/src/Json.h"
+#include "runtime/src/SavedState.h"
+#include "runtime/src/StagedFolder.h"
+#include "runtime/src/Support.h"
 
 #include <fcntl.h>
 #include <filesystem>

@@ -12,10 +12,10 @@
 
 #include "Programs.h"
 
-#include "Json.h"
-#include "Random.h"
-#include "Support.h"
-#include "kernels/CpuKernels.h"
+#include "runtime/src/Json.h"
+#include "runtime/src/Random.h"
+#include "runtime/src/Support.h"
+#include "runtime/src/kernels/CpuKernels.h"
 
 #include <cmath>
 

@@ -13,9 +13,9 @@
 #ifndef TESSERA_TEST_RUNTIME_CUDA_DEVICEKERNELS_H
 #define TESSERA_TEST_RUNTIME_CUDA_DEVICEKERNELS_H
 
-#include "emulator/EmulatedDevice.h"
-#include "emulator/GuardedMemory.h"
-#include "kernels/Launch.h"
+#include "runtime/cuda/emulator/EmulatedDevice.h"
+#include "runtime/cuda/emulator/GuardedMemory.h"
+#include "runtime/cuda/kernels/Launch.h"
 
 #include <gtest/gtest.h>
 

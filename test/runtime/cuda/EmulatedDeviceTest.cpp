@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "emulator/EmulatedDevice.h"
+#include "runtime/cuda/emulator/EmulatedDevice.h"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "emulator/Emulator.h"
-#include "emulator/GuardedMemory.h"
-#include "emulator/WarpOperations.h"
+#include "runtime/cuda/emulator/Emulator.h"
+#include "runtime/cuda/emulator/GuardedMemory.h"
+#include "runtime/cuda/emulator/WarpOperations.h"
 
 #include "tessera_rt_cuda.h"
 

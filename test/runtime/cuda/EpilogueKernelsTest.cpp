@@ -13,8 +13,8 @@
 
 #include "DeviceKernels.h"
 
-#include "Support.h"
-#include "kernels/Gelu.h"
+#include "runtime/cuda/kernels/Gelu.h"
+#include "runtime/src/Support.h"
 
 #include <cmath>
 #include <cstring>

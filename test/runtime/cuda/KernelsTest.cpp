@@ -13,9 +13,9 @@
 
 #include "DeviceKernels.h"
 
-#include "Kernels.h"
 #include "Ranks.h"
-#include "kernels/CpuKernels.h"
+#include "runtime/cuda/Kernels.h"
+#include "runtime/src/kernels/CpuKernels.h"
 
 #include <cmath>
 #include <cstring>

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "emulator/Queues.h"
+#include "runtime/cuda/emulator/Queues.h"
 
 #include <gtest/gtest.h>
 

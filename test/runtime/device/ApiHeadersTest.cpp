@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CublasLtApi.h"
-#include "NcclApi.h"
+#include "runtime/cuda/CublasLtApi.h"
+#include "runtime/cuda/NcclApi.h"
 
 #include <cstddef>
 #include <gtest/gtest.h>

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaTarget.h"
 #include "FakeDevice.h"
 #include "Ranks.h"
 #include "StuckDevice.h"
+#include "runtime/cuda/CudaTarget.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeDevice.h"
-#include "HostTarget.h"
-#include "Matmul.h"
 #include "Ranks.h"
-#include "TuneFile.h"
+#include "runtime/cuda/Matmul.h"
+#include "runtime/cuda/TuneFile.h"
+#include "runtime/src/HostTarget.h"
 
 #include <cmath>
 #include <fstream>

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaTarget.h"
+#include "runtime/cuda/CudaTarget.h"
 #include "FakeDevice.h"
 #include "Ranks.h"
-#include "emulator/EmulatedDevice.h"
+#include "runtime/cuda/emulator/EmulatedDevice.h"
 
 #include <gtest/gtest.h>
 

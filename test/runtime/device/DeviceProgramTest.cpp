@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Device.h"
-#include "Json.h"
 #include "Programs.h"
+#include "runtime/cuda/Device.h"
+#include "runtime/src/Json.h"
 
 #include <cstdlib>
 #include <unistd.h>

@@ -14,9 +14,9 @@
 
 #include "EpilogueCases.h"
 #include "FakeDevice.h"
-#include "Matmul.h"
 #include "Ranks.h"
-#include "TuneFile.h"
+#include "runtime/cuda/Matmul.h"
+#include "runtime/cuda/TuneFile.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

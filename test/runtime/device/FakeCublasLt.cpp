@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CublasLtApi.h"
 #include "FakeStream.h"
+#include "runtime/cuda/CublasLtApi.h"
 
 #include <cmath>
 #include <cstring>

@@ -13,8 +13,8 @@
 #ifndef TESSERA_TEST_RUNTIME_DEVICE_FAKEDEVICE_H
 #define TESSERA_TEST_RUNTIME_DEVICE_FAKEDEVICE_H
 
-#include "Device.h"
 #include "FakeStream.h"
+#include "runtime/cuda/Device.h"
 
 #include <cstdlib>
 #include <dlfcn.h>

@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeStream.h"
-#include "NcclApi.h"
+#include "runtime/cuda/NcclApi.h"
 
 #include <atomic>
 #include <cstdio>

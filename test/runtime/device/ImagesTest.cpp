@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Images.h"
-#include "Peaks.h"
+#include "runtime/cuda/Images.h"
+#include "runtime/cuda/Peaks.h"
 
 #include <gtest/gtest.h>
 

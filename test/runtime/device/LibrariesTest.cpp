@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CublasLtApi.h"
-#include "NcclApi.h"
+#include "runtime/cuda/CublasLtApi.h"
+#include "runtime/cuda/NcclApi.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -13,7 +13,7 @@
 #ifndef TESSERA_TEST_RUNTIME_DEVICE_STUCKDEVICE_H
 #define TESSERA_TEST_RUNTIME_DEVICE_STUCKDEVICE_H
 
-#include "Device.h"
+#include "runtime/cuda/Device.h"
 
 namespace tessera::rt::cuda {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TuneFile.h"
+#include "runtime/cuda/TuneFile.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
