@@ -52,4 +52,22 @@ def FuseEpiloguesPass : Pass<"rt-fuse-epilogues", "::mlir::func::FuncOp"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def FuseMatmulBetaPass : Pass<"rt-fuse-matmul-beta", "::mlir::func::FuncOp"> {
+  let summary = "matmuls that are only added to a value begin with it";
+  let description = [{
+    Where the value ends there, and is no argument of the function, the call
+    adds to it in its place.
+
+    ```mlir
+    %p = rt.matmul %a, %b <...> : ... -> tensor<8x8xf32>
+    %s = linalg.generic ... ins(%sum, %p) // add
+    ```
+    becomes
+    ```mlir
+    %s = rt.matmul %a, %b <...> init %sum : ... -> tensor<8x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 #endif // TESSERA_FUSION_PASSES_TD

@@ -301,24 +301,6 @@ def IsolateGenericsPass
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def FuseMatmulBetaPass : Pass<"rt-fuse-matmul-beta", "::mlir::func::FuncOp"> {
-  let summary = "matmuls that are only added to a value begin with it";
-  let description = [{
-    Where the value ends there, and is no argument of the function, the call
-    adds to it in its place.
-
-    ```mlir
-    %p = rt.matmul %a, %b <...> : ... -> tensor<8x8xf32>
-    %s = linalg.generic ... ins(%sum, %p) // add
-    ```
-    becomes
-    ```mlir
-    %s = rt.matmul %a, %b <...> init %sum : ... -> tensor<8x8xf32>
-    ```
-  }];
-  let dependentDialects = ["::tessera::rt::RTDialect"];
-}
-
 def OutlineKernelsPass : Pass<"rt-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "groups linalg ops over common rows into kernels";
   let description = [{

@@ -11,11 +11,11 @@
 
 #include "dialects/RT/RT.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "tessera/Kernels/Passes.h"
+#include "tessera/Fusion/Passes.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FUSEMATMULBETAPASS
-#include "tessera/Kernels/Passes.h.inc"
+#include "tessera/Fusion/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
