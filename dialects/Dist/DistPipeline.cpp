@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Interfaces/StageRanks.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -19,12 +20,7 @@ using namespace tessera::dist;
 //===----------------------------------------------------------------------===//
 
 SmallVector<SmallVector<int64_t>> PipelineOp::getStageRanks() {
-  SmallVector<SmallVector<int64_t>> ranks;
-  for (Attribute path : getPaths())
-    ranks.push_back(llvm::map_to_vector(cast<ArrayAttr>(path), [](Attribute a) {
-      return cast<IntegerAttr>(a).getInt();
-    }));
-  return ranks;
+  return readStageRanks(getPaths());
 }
 
 TaskOp PipelineOp::getTask(TaskKind kind, int64_t chunk) {
@@ -35,38 +31,10 @@ TaskOp PipelineOp::getTask(TaskKind kind, int64_t chunk) {
   return {};
 }
 
-/// Paths of one length, whose pp ranks are 0 to n - 1.
-static bool arePaths(ArrayAttr paths) {
-  llvm::SmallBitVector used(1 << 16);
-  int64_t most = -1;
-  size_t length = 0;
-  for (Attribute entry : paths) {
-    auto path = dyn_cast<ArrayAttr>(entry);
-    if (!path || path.empty() || (length && path.size() != length))
-      return false;
-    length = path.size();
-    for (Attribute stage : path) {
-      auto rank = dyn_cast<IntegerAttr>(stage);
-      if (!rank || !rank.getType().isInteger(64) || rank.getInt() < 0 ||
-          rank.getInt() >= static_cast<int64_t>(used.size()))
-        return false;
-      used.set(rank.getInt());
-      most = std::max(most, rank.getInt());
-    }
-  }
-  return most >= 0 && static_cast<int64_t>(used.count()) == most + 1;
-}
-
 LogicalResult PipelineOp::verify() {
-  if (!arePaths(getPaths()))
-    return emitOpError("(C1) expects paths of one length over pp ranks that "
-                       "are numbered from 0 but got ")
-           << getPaths();
   auto count = static_cast<int64_t>(getMicroBatches());
-  int64_t paths = getPaths().size();
-  if (count < 1 || count % paths)
-    return emitOpError("(C1) expects micro-batches that ")
-           << paths << " paths divide but got " << count;
+  if (failed(verifyPaths(*this, "(C1)", getPaths(), count)))
+    return failure();
   for (auto [i, batch] : llvm::enumerate(getBatches())) {
     auto type = cast<RankedTensorType>(batch.getType());
     if (type.getRank() < 1 || type.getDimSize(0) != count)

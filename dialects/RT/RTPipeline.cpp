@@ -8,6 +8,7 @@
 #include "dialects/RT/RT.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Interfaces/StageRanks.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -18,12 +19,7 @@ using namespace tessera::rt;
 //===----------------------------------------------------------------------===//
 
 SmallVector<SmallVector<int64_t>> PipelineOp::getStageRanks() {
-  SmallVector<SmallVector<int64_t>> ranks;
-  for (Attribute path : getPaths())
-    ranks.push_back(llvm::map_to_vector(cast<ArrayAttr>(path), [](Attribute a) {
-      return cast<IntegerAttr>(a).getInt();
-    }));
-  return ranks;
+  return readStageRanks(getPaths());
 }
 
 SmallVector<func::FuncOp> PipelineOp::getTaskFunctions() {
@@ -38,7 +34,8 @@ LogicalResult PipelineOp::verify() {
     return emitOpError("(C2) expects an init for each result, of its type, but "
                        "got ")
            << getInits().getTypes() << " and " << getResultTypes();
-  return success();
+  return verifyPaths(*this, "(C3)", getPaths(),
+                     static_cast<int64_t>(getMicroBatches()));
 }
 
 /// How many places of a kind the pipeline has; none if only its tasks say.

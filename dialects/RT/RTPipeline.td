@@ -69,7 +69,8 @@ def RT_PipelineOp : RT_Op<"pipeline", [AttrSizedOperandSegments,
 
     (C1) The callees are functions marked `rt.task`, with an `rt.place` for each
     argument, whose index is in range. (C2) There is an init for each result, of
-    its type.
+    its type. (C3) Paths have one length, over pp ranks that are numbered from 0,
+    and divide the micro-batches.
 
     ```mlir
     %sum = rt.pipeline paths [[0, 1]] micro_batches 2

@@ -457,6 +457,24 @@ func.func @C2_init(%t: tensor<16xf32>) {
 
 // -----
 
+func.func @C3_paths() {
+  // expected-error @+1 {{(C3) expects paths of one length over pp ranks that are numbered from 0 but got [[0, 2]]}}
+  rt.pipeline paths [[0, 2]] micro_batches 2 list "" tasks []
+      batch() captured() init() : () -> ()
+  return
+}
+
+// -----
+
+func.func @C3_micro_batches() {
+  // expected-error @+1 {{(C3) expects micro-batches that 2 paths divide but got 3}}
+  rt.pipeline paths [[0, 1], [1, 0]] micro_batches 3 list "" tasks []
+      batch() captured() init() : () -> ()
+  return
+}
+
+// -----
+
 // rt.run_list
 func.func @C1_function() {
   // expected-error @+1 {{(C1) expects functions but got @none}}
