@@ -90,12 +90,12 @@ public:
   void read(Block &block);
 
   CommunicationOrder order;
-  /// An op of each meeting.
+  /// An op of each communication.
   SmallVector<Operation *> ops;
 
 private:
-  unsigned addMeeting(Operation *op, const Twine &name,
-                      ArrayRef<int64_t> members, unsigned communicator);
+  unsigned addCommunication(Operation *op, const Twine &name,
+                            ArrayRef<int64_t> members, unsigned communicator);
   void addCollective(dist::CollectiveOpInterface op);
   void addTransfer(Operation *op, StringRef axis, int64_t from, int64_t to,
                    int64_t tag, bool sends);
@@ -112,15 +112,15 @@ private:
 
 } // namespace
 
-unsigned OrderReader::addMeeting(Operation *op, const Twine &name,
-                                 ArrayRef<int64_t> members,
-                                 unsigned communicator) {
-  Meeting meeting{name.str(), {}, communicator};
+unsigned OrderReader::addCommunication(Operation *op, const Twine &name,
+                                       ArrayRef<int64_t> members,
+                                       unsigned communicator) {
+  Communication communication{name.str(), {}, communicator};
   for (int64_t member : members)
-    meeting.members.push_back(static_cast<unsigned>(member));
-  order.meetings.push_back(std::move(meeting));
+    communication.members.push_back(static_cast<unsigned>(member));
+  order.communications.push_back(std::move(communication));
   ops.push_back(op);
-  return order.meetings.size() - 1;
+  return order.communications.size() - 1;
 }
 
 void OrderReader::addCollective(dist::CollectiveOpInterface op) {
@@ -140,11 +140,11 @@ void OrderReader::addCollective(dist::CollectiveOpInterface op) {
                 {{device, text}, static_cast<unsigned>(communicators.size())})
             .first->second;
     SmallVector<int64_t> members(mesh.group(device, axes));
-    unsigned meeting =
-        addMeeting(op, stringifyCollective(*kind) + " over " + text, members,
-                   communicator);
+    unsigned communication =
+        addCommunication(op, stringifyCollective(*kind) + " over " + text,
+                         members, communicator);
     for (int64_t member : members)
-      order.ranks[member].push_back(meeting);
+      order.ranks[member].push_back(communication);
   }
 }
 
@@ -161,10 +161,11 @@ void OrderReader::addTransfer(Operation *op, StringRef axis, int64_t from,
     auto [it, isNew] = transfers.insert({{sender, receiver, tag, number}, 0});
     // Each is a communicator of its own.
     if (isNew)
-      it->second = addMeeting(op,
-                              "send from rank " + Twine(sender) + " to rank " +
-                                  Twine(receiver) + " with tag " + Twine(tag),
-                              {sender, receiver}, ~order.meetings.size());
+      it->second =
+          addCommunication(op,
+                           "send from rank " + Twine(sender) + " to rank " +
+                               Twine(receiver) + " with tag " + Twine(tag),
+                           {sender, receiver}, ~order.communications.size());
     order.ranks[rank].push_back(it->second);
   }
 }
@@ -208,10 +209,11 @@ static LogicalResult checkOrder(func::FuncOp func) {
   if (!deadlock)
     return success();
   InFlightDiagnostic error =
-      reader.ops[deadlock->meetings.front()]->emitError(deadlock->message);
-  for (unsigned meeting : llvm::drop_begin(deadlock->meetings))
-    error.attachNote(reader.ops[meeting]->getLoc())
-        << reader.order.meetings[meeting].name;
+      reader.ops[deadlock->communications.front()]->emitError(
+          deadlock->message);
+  for (unsigned communication : llvm::drop_begin(deadlock->communications))
+    error.attachNote(reader.ops[communication]->getLoc())
+        << reader.order.communications[communication].name;
   return error;
 }
 

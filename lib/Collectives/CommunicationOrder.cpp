@@ -16,58 +16,60 @@ static std::string rankName(unsigned rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// Each member posts each meeting once, and nobody else does.
+/// Each member posts each communication once, and nobody else does.
 static std::optional<Deadlock> checkMembers(const CommunicationOrder &order) {
-  std::vector<std::vector<unsigned>> posted(order.meetings.size());
-  for (auto [rank, meetings] : llvm::enumerate(order.ranks))
-    for (unsigned meeting : meetings)
-      posted[meeting].push_back(rank);
+  std::vector<std::vector<unsigned>> posted(order.communications.size());
+  for (auto [rank, communications] : llvm::enumerate(order.ranks))
+    for (unsigned communication : communications)
+      posted[communication].push_back(rank);
   for (auto [i, ranks] : llvm::enumerate(posted)) {
-    const Meeting &meeting = order.meetings[i];
-    for (unsigned member : meeting.members) {
+    const Communication &communication = order.communications[i];
+    for (unsigned member : communication.members) {
       auto count = llvm::count(ranks, member);
       if (count != 1)
         return Deadlock{"expects " + rankName(member) + " to post " +
-                            meeting.name + " once but got " +
+                            communication.name + " once but got " +
                             std::to_string(count) + " times",
                         {unsigned(i)}};
     }
     for (unsigned rank : ranks)
-      if (!llvm::is_contained(meeting.members, rank))
-        return Deadlock{rankName(rank) + " posts " + meeting.name +
+      if (!llvm::is_contained(communication.members, rank))
+        return Deadlock{rankName(rank) + " posts " + communication.name +
                             " but is no member of it",
                         {unsigned(i)}};
   }
   return std::nullopt;
 }
 
-/// The members of a communicator post its meetings in one order.
+/// The members of a communicator post its communications in one order.
 static std::optional<Deadlock>
 checkCommunicators(const CommunicationOrder &order) {
   struct First {
     unsigned rank = 0;
-    std::vector<unsigned> meetings;
+    std::vector<unsigned> communications;
   };
   std::map<unsigned, First> firsts;
-  for (auto [rank, meetings] : llvm::enumerate(order.ranks)) {
+  for (auto [rank, communications] : llvm::enumerate(order.ranks)) {
     std::map<unsigned, std::vector<unsigned>> here;
-    for (unsigned meeting : meetings)
-      here[order.meetings[meeting].communicator].push_back(meeting);
+    for (unsigned communication : communications)
+      here[order.communications[communication].communicator].push_back(
+          communication);
     for (auto &[communicator, posts] : here) {
       auto [it, isNew] = firsts.insert({communicator, {unsigned(rank), posts}});
-      if (isNew || it->second.meetings == posts)
+      if (isNew || it->second.communications == posts)
         continue;
-      const std::vector<unsigned> &other = it->second.meetings;
+      const std::vector<unsigned> &other = it->second.communications;
       // Where members are the same, so are lengths.
       size_t at = 0;
       while (at + 1 < std::min(posts.size(), other.size()) &&
              posts[at] == other[at])
         ++at;
-      return Deadlock{
-          rankName(rank) + " posts " + order.meetings[posts[at]].name +
-              " where " + rankName(it->second.rank) + " posts " +
-              order.meetings[other[at]].name + " on the same communicator",
-          {posts[at], other[at]}};
+      return Deadlock{rankName(rank) + " posts " +
+                          order.communications[posts[at]].name + " where " +
+                          rankName(it->second.rank) + " posts " +
+                          order.communications[other[at]].name +
+                          " on the same communicator",
+                      {posts[at], other[at]}};
     }
   }
   return std::nullopt;
@@ -75,7 +77,7 @@ checkCommunicators(const CommunicationOrder &order) {
 
 /// A cycle of "some rank posts a right before b", looked for depth first.
 static std::optional<Deadlock> checkCycles(const CommunicationOrder &order) {
-  unsigned n = order.meetings.size();
+  unsigned n = order.communications.size();
   // Successors, each with a rank that posts them in this order.
   std::vector<llvm::SmallVector<std::pair<unsigned, unsigned>, 2>> next(n);
   for (unsigned rank = 0; rank < order.ranks.size(); ++rank) {
@@ -96,13 +98,13 @@ static std::optional<Deadlock> checkCycles(const CommunicationOrder &order) {
     path.push_back({root, 0});
     state[root] = Open;
     while (!path.empty()) {
-      auto &[meeting, edge] = path.back();
-      if (edge == next[meeting].size()) {
-        state[meeting] = Done;
+      auto &[communication, edge] = path.back();
+      if (edge == next[communication].size()) {
+        state[communication] = Done;
         path.pop_back();
         continue;
       }
-      unsigned to = next[meeting][edge++].first;
+      unsigned to = next[communication][edge++].first;
       if (state[to] == New) {
         state[to] = Open;
         path.push_back({to, 0});
@@ -116,9 +118,9 @@ static std::optional<Deadlock> checkCycles(const CommunicationOrder &order) {
         auto [from, used] = *it;
         auto [target, rank] = next[from][used - 1];
         deadlock.message += (it == begin ? "" : ", ") + rankName(rank) +
-                            " posts " + order.meetings[from].name + " before " +
-                            order.meetings[target].name;
-        deadlock.meetings.push_back(from);
+                            " posts " + order.communications[from].name +
+                            " before " + order.communications[target].name;
+        deadlock.communications.push_back(from);
       }
       return deadlock;
     }

@@ -4,9 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A machine for each pp rank, whose ranks are the devices of its stage. Each
-// runs its function up to an op in which pp ranks meet; an exchange is done
-// when all its members are there, pipelines when all pp ranks are. Then their
-// lists run in turns:
+// runs its function up to a joint op; an exchange is done when all its members
+// are there, pipelines when all pp ranks are. Then their lists run in turns:
 //
 //     pp rank 0  F0.0 sA0.0 F0.1 sA0.1 rG0.0 ...waits
 //     pp rank 1                              rA0.0 F0.0 BW0.0 sG0.0 ...
@@ -66,7 +65,7 @@ public:
 
 private:
   LogicalResult advance(RankState &rank);
-  LogicalResult meet();
+  LogicalResult runJointOp();
   void exchange(ArrayRef<int64_t> members);
   LogicalResult runPipelines();
   void startPipeline(int64_t rank);
@@ -118,7 +117,7 @@ void PipelineRun::start(ArrayRef<std::vector<RankTensors>> arguments) {
   }
 }
 
-/// Runs up to an op in which ranks meet, or to the end.
+/// Runs up to a joint op, or to the end.
 LogicalResult PipelineRun::advance(RankState &rank) {
   while (!isa<dist::PipelineOp, dist::ExchangeOp, func::ReturnOp>(*rank.next)) {
     if (failed(rank.machine->run(*rank.next)))
@@ -128,9 +127,9 @@ LogicalResult PipelineRun::advance(RankState &rank) {
   return success();
 }
 
-/// Lets those meet who are all there; readPipelineProgram() has seen that some
-/// are.
-LogicalResult PipelineRun::meet() {
+/// Runs a joint op to which all its members have come; readPipelineProgram()
+/// has seen that there is one.
+LogicalResult PipelineRun::runJointOp() {
   for (RankState &rank : ranks) {
     if (isa<func::ReturnOp>(*rank.next))
       continue;
@@ -138,7 +137,7 @@ LogicalResult PipelineRun::meet() {
     SmallVector<Operation *> byRank;
     for (RankState &other : ranks)
       byRank.push_back(&*other.next);
-    bool allThere = isOneMeeting(byRank, members);
+    bool allThere = isSameJointOp(byRank, members);
     if (!allThere)
       continue;
     if (isa<dist::PipelineOp>(*rank.next)) {
@@ -155,7 +154,7 @@ LogicalResult PipelineRun::meet() {
   }
   func::FuncOp first = program.functions.front();
   return first.emitError(
-      "expects pp ranks that meet but got some that wait for ever");
+      "expects pp ranks to come to the same ops but some wait for ever");
 }
 
 LogicalResult PipelineRun::run() {
@@ -167,7 +166,7 @@ LogicalResult PipelineRun::run() {
           return isa<func::ReturnOp>(*rank.next);
         }))
       return success();
-    if (failed(meet()))
+    if (failed(runJointOp()))
       return failure();
   }
 }

@@ -91,27 +91,27 @@ void ReshardSpace::addParts(const Sharding &from, const Sharding &to,
     primes += countPrimes(size);
   bool everywhere = cuts == Cuts::All || primes <= kSmallMesh;
   bool atEnds = cuts == Cuts::OfEnds;
-  std::vector<llvm::SmallVector<int64_t, 4>> borders;
+  std::vector<llvm::SmallVector<int64_t, 4>> boundaries;
   for (int64_t size : mesh.sizes) {
-    borders.push_back({1, size});
+    boundaries.push_back({1, size});
     for (int64_t d = 2; d < size; ++d) {
       bool isAxis = llvm::is_contained(mesh.sizes, d) ||
                     llvm::is_contained(mesh.sizes, size / d);
       if (!atEnds && size % d == 0 && (everywhere || isAxis))
-        borders.back().push_back(d);
+        boundaries.back().push_back(d);
     }
   }
   auto add = [&](ArrayRef<AxisRef> axes) {
     for (const AxisRef &ref : axes)
-      borders[ref.axis].append({ref.preSize, ref.end()});
+      boundaries[ref.axis].append({ref.preSize, ref.end()});
   };
   for (const Sharding *s : {&from, &to}) {
     for (const DimSharding &dim : s->dims)
       add(dim.axes);
     add(s->unreduced);
   }
-  for (unsigned axis = 0; axis < borders.size(); ++axis) {
-    auto &list = borders[axis];
+  for (unsigned axis = 0; axis < boundaries.size(); ++axis) {
+    auto &list = boundaries[axis];
     llvm::sort(list);
     list.erase(llvm::unique(list), list.end());
     if (mesh.stageAxis == axis)
@@ -143,9 +143,9 @@ void ReshardSpace::relate() {
         conflicts[a] |= uint64_t(1) << b;
       if (x.contains(y))
         inside[a] |= uint64_t(1) << b;
-      for (int64_t border : {x.preSize, x.end()})
+      for (int64_t boundary : {x.preSize, x.end()})
         for (int64_t other : {y.preSize, y.end()})
-          if (border % other != 0 && other % border != 0)
+          if (boundary % other != 0 && other % boundary != 0)
             nests[x.axis] = false;
       if (x.end() != y.preSize)
         continue;

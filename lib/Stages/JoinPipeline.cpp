@@ -443,16 +443,15 @@ FailureOr<func::FuncOp> Joiner::join() {
       advance(rank);
       byRank.push_back(&*next[rank]);
     }
-    auto *meeting = llvm::find_if(byRank, [&](Operation *op) {
-      return !isa<func::ReturnOp>(op) && isOneMeeting(byRank, getMembers(op));
+    auto *found = llvm::find_if(byRank, [&](Operation *op) {
+      return !isa<func::ReturnOp>(op) && isSameJointOp(byRank, getMembers(op));
     });
-    // readPipelineProgram() has seen that all meetings take place.
-    if (meeting == byRank.end())
+    // readPipelineProgram() has seen that all joint ops can run.
+    if (found == byRank.end())
       break;
-    SmallVector<int64_t> members = getMembers(*meeting);
-    LogicalResult result = isa<dist::ExchangeOp>(*meeting)
-                               ? joinExchange(members)
-                               : joinPipelines();
+    SmallVector<int64_t> members = getMembers(*found);
+    LogicalResult result =
+        isa<dist::ExchangeOp>(*found) ? joinExchange(members) : joinPipelines();
     if (failed(result)) {
       joined.erase();
       return failure();

@@ -50,27 +50,27 @@ static int64_t getRank(func::FuncOp function) {
       .getInt();
 }
 
-SmallVector<Operation *> tessera::getMeetings(func::FuncOp function) {
-  SmallVector<Operation *> meetings;
+SmallVector<Operation *> tessera::getJointOps(func::FuncOp function) {
+  SmallVector<Operation *> ops;
   for (Operation &op : function.getBody().front())
     if (isa<dist::PipelineOp, dist::ExchangeOp>(op))
-      meetings.push_back(&op);
-  return meetings;
+      ops.push_back(&op);
+  return ops;
 }
 
-SmallVector<int64_t> tessera::getMembers(Operation *meeting) {
-  if (auto exchange = dyn_cast<dist::ExchangeOp>(meeting))
+SmallVector<int64_t> tessera::getMembers(Operation *op) {
+  if (auto exchange = dyn_cast<dist::ExchangeOp>(op))
     return SmallVector<int64_t>(exchange.getAmong());
   llvm::SmallSetVector<int64_t, 8> ranks;
-  for (const auto &path : cast<dist::PipelineOp>(meeting).getStageRanks())
+  for (const auto &path : cast<dist::PipelineOp>(op).getStageRanks())
     ranks.insert(path.begin(), path.end());
   SmallVector<int64_t> members = ranks.takeVector();
   llvm::sort(members);
   return members;
 }
 
-bool tessera::isOneMeeting(ArrayRef<Operation *> byRank,
-                           ArrayRef<int64_t> members) {
+bool tessera::isSameJointOp(ArrayRef<Operation *> byRank,
+                            ArrayRef<int64_t> members) {
   auto first = dyn_cast_if_present<dist::ExchangeOp>(byRank[members.front()]);
   return llvm::all_of(members, [&](int64_t rank) {
     Operation *op = byRank[rank];
@@ -334,16 +334,16 @@ static LogicalResult checkExchange(ArrayRef<Operation *> byRank,
   return success();
 }
 
-/// Follows the meetings of all ranks: whether one can take place never depends
-/// on the order of others, so that what stops here stops always.
-static LogicalResult checkMeetings(const PipelineProgram &program) {
-  SmallVector<SmallVector<Operation *>> meetings;
+/// Follows the joint ops of all ranks: whether one can run never depends on the
+/// order of others, so that what stops here stops always.
+static LogicalResult checkJointOps(const PipelineProgram &program) {
+  SmallVector<SmallVector<Operation *>> joint;
   for (func::FuncOp function : program.functions)
-    meetings.push_back(getMeetings(function));
-  SmallVector<size_t> next(meetings.size(), 0);
+    joint.push_back(getJointOps(function));
+  SmallVector<size_t> next(joint.size(), 0);
   while (true) {
     SmallVector<Operation *> byRank;
-    for (auto [list, i] : llvm::zip_equal(meetings, next))
+    for (auto [list, i] : llvm::zip_equal(joint, next))
       byRank.push_back(i < list.size() ? list[i] : nullptr);
     auto *waiting =
         llvm::find_if(byRank, [](Operation *op) { return op != nullptr; });
@@ -357,7 +357,7 @@ static LogicalResult checkMeetings(const PipelineProgram &program) {
       if (members.back() >= program.getNumRanks())
         return op->emitOpError("expects pp ranks below ")
                << program.getNumRanks() << " but got " << members.back();
-      if (!isOneMeeting(byRank, members))
+      if (!isSameJointOp(byRank, members))
         continue;
       if (isa<dist::ExchangeOp>(op) && failed(checkExchange(byRank, members)))
         return failure();
@@ -387,7 +387,7 @@ FailureOr<PipelineProgram> tessera::readPipelineProgram(func::FuncOp function) {
   }
   if (failed(checkNumbers(program)) || failed(readSchedule(program)) ||
       failed(checkTasks(program)) || failed(checkBoundaries(program)) ||
-      failed(checkMeetings(program)))
+      failed(checkJointOps(program)))
     return failure();
   return program;
 }

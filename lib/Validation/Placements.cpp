@@ -13,14 +13,14 @@ using namespace tessera;
 using llvm::ArrayRef;
 
 AxisList tessera::refineAxes(const Mesh &mesh, ArrayRef<AxisRef> axes) {
-  // The borders of the parts of each axis, as sizes on their major side.
-  std::map<unsigned, std::vector<int64_t>> borders;
+  // The boundaries of the parts of each axis, as sizes on their major side.
+  std::map<unsigned, std::vector<int64_t>> boundaries;
   for (const AxisRef &ref : axes) {
-    borders[ref.axis].push_back(ref.preSize);
-    borders[ref.axis].push_back(ref.end());
+    boundaries[ref.axis].push_back(ref.preSize);
+    boundaries[ref.axis].push_back(ref.end());
   }
   AxisList parts;
-  for (auto &[axis, list] : borders) {
+  for (auto &[axis, list] : boundaries) {
     llvm::sort(list);
     list.erase(std::unique(list.begin(), list.end()), list.end());
     AxisList mine;

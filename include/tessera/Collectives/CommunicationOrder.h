@@ -3,19 +3,20 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks meet: all members of a collective, or a sender and a receiver. Each
-// rank posts its meetings in an order of its own and may wait for any of them,
-// but for none before it has posted it. If
+// Ranks take part in communications: all members of a collective, or a sender
+// and a receiver. Each rank posts its communications in an order of its own and
+// may wait for any of them, but for none before it has posted it. If
 //
-// * each meeting is posted once by each member and by nobody else,
-// * the members of a communicator post the meetings on it in one order, and
+// * each communication is posted once by each member and by nobody else,
+// * the members of a communicator post the communications on it in one order,
+// and
 // * the orders of all ranks together have no cycle,
 //
-// then no rank waits for ever, wherever it waits: of the meetings that are not
-// complete the first, in an order that all ranks' orders agree with, has been
-// posted by all of its members, since each of them can only be held up by an
-// earlier one. Without the third, ranks that have only one thing in flight at a
-// time hold each other up.
+// then no rank waits for ever, wherever it waits: of the communications that
+// are not complete the first, in an order that all ranks' orders agree with,
+// has been posted by all of its members, since each of them can only be held up
+// by an earlier one. Without the third, ranks that have only one thing in
+// flight at a time hold each other up.
 //
 // Plain C++: no IR.
 //
@@ -32,26 +33,28 @@
 namespace tessera {
 
 /// One collective, or one transfer between two ranks.
-struct Meeting {
+struct Communication {
   /// For messages: "all_reduce over {"tp"}".
   std::string name;
   llvm::SmallVector<unsigned, 4> members;
-  /// Meetings with one number are on one communicator.
+  /// Communications with one number are on one communicator.
   unsigned communicator = 0;
 };
 
-/// All meetings of a program and the order in which each rank posts its own.
+/// All communications of a program and the order in which each rank posts its
+/// own.
 struct CommunicationOrder {
-  std::vector<Meeting> meetings;
-  /// What each rank posts, in order: numbers of meetings.
+  std::vector<Communication> communications;
+  /// What each rank posts, in order: numbers of communications.
   std::vector<std::vector<unsigned>> ranks;
 };
 
 /// Why ranks may wait for each other.
 struct Deadlock {
   std::string message;
-  /// Meetings to blame: around a cycle, or the one that is posted wrongly.
-  std::vector<unsigned> meetings;
+  /// Communications to blame: around a cycle, or the one that is posted
+  /// wrongly.
+  std::vector<unsigned> communications;
 };
 
 /// Nothing if all ranks come to their end.

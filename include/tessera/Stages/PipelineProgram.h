@@ -61,22 +61,22 @@ bool isPipelineFunction(mlir::func::FuncOp function);
 ///  * their lists are a schedule that verify() accepts, and each action has its
 ///    task;
 ///  * what a task receives is what the neighbouring stage sends, type by type;
-///  * exchanges meet, with equal members and fitting types;
+///  * all members of an exchange come to it, and types fit;
 ///  * each argument and result has a `dist.number`, with one type on all ranks.
 mlir::FailureOr<PipelineProgram>
 readPipelineProgram(mlir::func::FuncOp function);
 
-/// The ops of a pipeline function's body in which pp ranks meet, in order:
-/// dist.pipeline and dist.exchange.
-llvm::SmallVector<mlir::Operation *> getMeetings(mlir::func::FuncOp function);
+/// The joint ops of a pipeline function's body, in order: dist.pipeline and
+/// dist.exchange, in which several pp ranks take part.
+llvm::SmallVector<mlir::Operation *> getJointOps(mlir::func::FuncOp function);
 
-/// The pp ranks that meet in such an op.
-llvm::SmallVector<int64_t> getMembers(mlir::Operation *meeting);
+/// The pp ranks that take part in a joint op.
+llvm::SmallVector<int64_t> getMembers(mlir::Operation *op);
 
-/// True if the ops that the members have come to, by pp rank, are one meeting:
+/// True if the ops that the members have come to, by pp rank, are one joint op:
 /// pipelines, or exchanges with the same values of the same members.
-bool isOneMeeting(llvm::ArrayRef<mlir::Operation *> byRank,
-                  llvm::ArrayRef<int64_t> members);
+bool isSameJointOp(llvm::ArrayRef<mlir::Operation *> byRank,
+                   llvm::ArrayRef<int64_t> members);
 
 /// The number of an argument or result in the reference.
 int64_t getArgumentNumber(mlir::func::FuncOp function, unsigned argument);

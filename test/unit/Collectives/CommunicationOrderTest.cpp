@@ -15,37 +15,38 @@ using namespace tessera;
 
 namespace {
 
-Meeting meeting(const char *name, llvm::ArrayRef<unsigned> members,
-                unsigned communicator) {
+Communication communication(const char *name, llvm::ArrayRef<unsigned> members,
+                            unsigned communicator) {
   return {name, llvm::SmallVector<unsigned, 4>(members), communicator};
 }
 
 /// 2 x 2 ranks: rows {0,1}, {2,3}, columns {0,2}, {1,3}.
 TEST(CommunicationOrder, rows_then_columns) {
   CommunicationOrder order;
-  order.meetings = {meeting("a", {0, 1}, 0), meeting("b", {2, 3}, 1),
-                    meeting("c", {0, 2}, 2), meeting("d", {1, 3}, 3)};
+  order.communications = {
+      communication("a", {0, 1}, 0), communication("b", {2, 3}, 1),
+      communication("c", {0, 2}, 2), communication("d", {1, 3}, 3)};
   order.ranks = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
   EXPECT_FALSE(findDeadlock(order));
   // One order for each communicator, and yet a circle: a, c, b, d.
   order.ranks = {{0, 2}, {3, 0}, {2, 1}, {1, 3}};
   auto deadlock = findDeadlock(order);
   ASSERT_TRUE(deadlock);
-  EXPECT_EQ(deadlock->meetings.size(), 4u);
+  EXPECT_EQ(deadlock->communications.size(), 4u);
   EXPECT_EQ(deadlock->message.rfind("ranks wait for each other: ", 0), 0u);
 }
 
 TEST(CommunicationOrder, one_order_a_communicator) {
   CommunicationOrder order;
-  order.meetings = {meeting("gather", {0, 1}, 0),
-                    meeting("scatter", {0, 1}, 0)};
+  order.communications = {communication("gather", {0, 1}, 0),
+                          communication("scatter", {0, 1}, 0)};
   order.ranks = {{0, 1}, {1, 0}};
   auto deadlock = findDeadlock(order);
   ASSERT_TRUE(deadlock);
   EXPECT_EQ(deadlock->message,
             "rank 1 posts scatter where rank 0 posts gather on the same "
             "communicator");
-  order.meetings[1].communicator = 1;
+  order.communications[1].communicator = 1;
   deadlock = findDeadlock(order);
   ASSERT_TRUE(deadlock);
   EXPECT_EQ(deadlock->message,
@@ -55,7 +56,7 @@ TEST(CommunicationOrder, one_order_a_communicator) {
 
 TEST(CommunicationOrder, posts_that_are_missing_or_too_many) {
   CommunicationOrder order;
-  order.meetings = {meeting("gather", {0, 1}, 0)};
+  order.communications = {communication("gather", {0, 1}, 0)};
   order.ranks = {{0}, {}};
   EXPECT_EQ(findDeadlock(order)->message,
             "expects rank 1 to post gather once but got 0 times");
@@ -70,7 +71,8 @@ TEST(CommunicationOrder, posts_that_are_missing_or_too_many) {
 /// Two neighbours that both send first.
 TEST(CommunicationOrder, sends_that_block) {
   CommunicationOrder order;
-  order.meetings = {meeting("forward", {0, 1}, 0), meeting("back", {0, 1}, 1)};
+  order.communications = {communication("forward", {0, 1}, 0),
+                          communication("back", {0, 1}, 1)};
   order.ranks = {{0, 1}, {1, 0}};
   EXPECT_TRUE(findDeadlock(order));
   order.ranks = {{0, 1}, {0, 1}};
@@ -82,14 +84,15 @@ bool comesToAnEnd(const CommunicationOrder &order) {
   std::vector<size_t> at(order.ranks.size(), 0);
   for (bool moved = true; moved;) {
     moved = false;
-    for (auto [i, meeting] : llvm::enumerate(order.meetings)) {
-      bool isReady = llvm::all_of(meeting.members, [&, i = i](unsigned rank) {
-        return at[rank] < order.ranks[rank].size() &&
-               order.ranks[rank][at[rank]] == i;
-      });
+    for (auto [i, communication] : llvm::enumerate(order.communications)) {
+      bool isReady =
+          llvm::all_of(communication.members, [&, i = i](unsigned rank) {
+            return at[rank] < order.ranks[rank].size() &&
+                   order.ranks[rank][at[rank]] == i;
+          });
       if (!isReady)
         continue;
-      for (unsigned rank : meeting.members)
+      for (unsigned rank : communication.members)
         ++at[rank];
       moved = true;
     }
@@ -101,8 +104,8 @@ bool comesToAnEnd(const CommunicationOrder &order) {
 }
 
 /// Random orders: a deadlock is found if and only if ranks that wait at once
-/// get stuck. Each meeting has a communicator of its own, so the third rule
-/// decides.
+/// get stuck. Each communication has a communicator of its own, so the third
+/// rule decides.
 TEST(CommunicationOrder, random_orders_against_a_simulation) {
   std::mt19937 random(3);
   unsigned stuck = 0;
@@ -116,7 +119,7 @@ TEST(CommunicationOrder, random_orders_against_a_simulation) {
         members.insert(random() % ranks);
       if (random() % 3 == 0)
         members.insert(random() % ranks);
-      order.meetings.push_back(
+      order.communications.push_back(
           {"m" + std::to_string(i), {members.begin(), members.end()}, i});
       for (unsigned rank : members)
         order.ranks[rank].push_back(i);
