@@ -56,9 +56,9 @@ private:
     Part mine[DimLists::kCapacity], goals[DimLists::kCapacity];
   };
   /// The links of a level and those further out, and the groups of devices that
-  /// only they connect. Only where each axis lies on one level.
+  /// only they connect. Only where each axis is on one level.
   struct Outer {
-    /// Bits of the parts that lie on them.
+    /// Bits of the parts on them.
     uint64_t parts = 0;
     double latency, bandwidth = 0;
     /// Devices of a group.
@@ -111,7 +111,7 @@ private:
   /// Elements of the tensor, and of a device at the goal.
   double elements, wanted = 1;
   llvm::SmallVector<Outer, 2> outers;
-  /// Bytes a second that a device receives at most.
+  /// Bytes per second that a device receives at most.
   double bandwidth;
   /// log2 of the number of shards at the goal.
   double goalLog = 0;

@@ -230,9 +230,9 @@ private:
   bool valid = true;
 
   std::vector<AxisRef> parts;
-  /// Bits of the parts that cannot stand beside each part.
+  /// Bits of the parts that cannot be used beside each part.
   std::vector<uint64_t> conflicts;
-  /// Bits of the parts that lie within each part.
+  /// Bits of the parts that are within each part.
   std::vector<uint64_t> inside;
   /// What a pair of neighbours a, b is together, or kNone: at a * number of
   /// parts + b.
@@ -246,7 +246,7 @@ private:
   double latency = 0, maxLatency = 0;
   /// The greatest bandwidth of any link, a level.
   llvm::SmallVector<double, 4> levelRates;
-  /// Bytes a second that a device receives at most in any collective.
+  /// Bytes per second that a device receives at most in any collective.
   double getBandwidth() const;
   Part join(Part a, Part b) const { return joined[a * parts.size() + b]; }
 

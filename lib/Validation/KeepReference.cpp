@@ -81,7 +81,7 @@ public:
         continue;
       func::FuncOp copy = function.clone();
       copy.setPrivate();
-      // Where values inside lie is no part of what they are.
+      // How values inside are sharded is no part of what they are.
       copy->walk([](Operation *op) {
         op->removeDiscardableAttr(DistDialect::kShardingsAttr);
         op->removeDiscardableAttr(DistDialect::kWhyAttr);

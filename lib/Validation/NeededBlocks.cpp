@@ -17,7 +17,7 @@ using namespace tessera;
 
 namespace {
 
-/// Follows uses to what says where their values lie.
+/// Follows uses to what says how their values are sharded.
 class Finder {
 public:
   Finder(const llvm::DenseMap<Value, ShardState> &states,
@@ -123,7 +123,7 @@ private:
     return found ? placements.gather(*found, axes) : found;
   }
 
-  /// Where the blocks lie before `op` that lie as in `id` after it.
+  /// Where the blocks are before `op` that are as in `id` after it.
   Placements::Id undo(dist::CollectivePermuteOp op, Placements::Id id,
                       ArrayRef<AxisRef> axes) {
     std::vector<int32_t> sources = getSources(op, placements);

@@ -21,9 +21,9 @@
 
 namespace tessera {
 
-/// The parts of mesh axes that `axes` cut them into: each part lies in or
-/// outside of each entry. An axis whose entries have no common refinement
-/// stands whole. Sorted.
+/// The parts of mesh axes that `axes` cut them into: each part is within
+/// or outside of each entry. An axis whose entries have no common refinement
+/// stays whole. Sorted.
 AxisList refineAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
 /// The groups of devices that differ only in some axes.

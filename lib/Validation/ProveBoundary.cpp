@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a local function declares of its arguments and results is what callers
-// and the runtime take for granted: where they lie, over which axes they are
-// partial, which results take the place of which arguments, and their names.
+// and the runtime take for granted: how they are sharded, over which axes they
+// are partial, which results take the place of which arguments, and their
+// names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ static bool isName(StringAttr name) {
 }
 
 /// An attribute that one of them has and the other has not so, apart from those
-/// that say where they lie; null if there is none. A local function may leave
-/// all names out.
+/// that say how they are sharded; null if there is none. A local function may
+/// leave all names out.
 static StringAttr findOtherRole(DictionaryAttr mine, DictionaryAttr theirs) {
   auto isNamed = [](NamedAttribute attr) { return isName(attr.getName()); };
   bool hasNames = mine && llvm::any_of(mine, isNamed);
@@ -166,7 +167,7 @@ bool PartitionProver::setArguments() {
   return true;
 }
 
-/// A value must lie as a boundary says.
+/// A value must be sharded as a boundary says.
 bool PartitionProver::checkPlace(Operation *op, const ShardState &got,
                                  const ShardState &needed, const Twine &name) {
   const Mesh &mesh = placements.getMesh();
@@ -286,8 +287,8 @@ bool PartitionProver::checkResults(Operation *terminator) {
   return true;
 }
 
-/// A result that takes the place of an argument lies as that does, with zeros
-/// in its padding: the next call takes them for granted.
+/// A result that takes the place of an argument is sharded as that is, with
+/// zeros in its padding: the next call takes them for granted.
 bool PartitionProver::checkDonation(Operation *terminator, unsigned argument,
                                     int64_t index) {
   std::string name = ("result " + Twine(index) +

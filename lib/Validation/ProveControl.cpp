@@ -5,7 +5,7 @@
 //
 // A loop or a branch of the local program is one of the reference, run as often
 // by all devices: its bounds or its condition are the same scalar. What a loop
-// carries lies in the same way before each iteration.
+// carries is sharded in the same way before each iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,8 +99,8 @@ const ShardState *PartitionProver::findYielded(Operation *yield, unsigned i,
   return &it->second;
 }
 
-/// What the loop carries lies as `carried` says before the first iteration;
-/// looks for what holds before each.
+/// What the loop carries is sharded as `carried` says before the first
+/// iteration; looks for what holds before each.
 bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
                                    SmallVector<ShardState> carried) {
   auto numberOf = [&](Value mine, Value theirs, Type type) {
@@ -138,7 +138,7 @@ bool PartitionProver::visitForFrom(scf::ForOp op, scf::ForOp target,
       Meet how = meetStates(carried[i], *found);
       if (how == Meet::None)
         return refute(yield, "operand " + Twine(i) +
-                                 " lies in another way than what the loop "
+                                 " is not sharded as what the loop "
                                  "begins with");
       again |= how == Meet::Weaker;
     }
@@ -295,7 +295,7 @@ bool PartitionProver::visitIfAs(scf::IfOp op, scf::IfOp target) {
                                  "other branch");
       if (meetStates(results[i], *found) == Meet::None)
         return refute(yield, "operand " + Twine(i) +
-                                 " lies in another way than in the other "
+                                 " is not sharded as in the other "
                                  "branch");
     }
   }

@@ -209,7 +209,7 @@ std::optional<int> ReferenceValues::findPadded(Operation *op) const {
   return std::nullopt;
 }
 
-/// What says only where a value lies, on global types.
+/// What says only how a value is sharded, on global types.
 static bool isIdentity(Operation *op) {
   return isa<dist::ConstraintOp, dist::ReshardOp, dist::CollectiveOpInterface,
              dist::ToPartialOp>(op);

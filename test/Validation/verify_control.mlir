@@ -190,7 +190,7 @@ func.func @turned(%a: tensor<2x2xf32> {dist.global_shape = array<i64: 4, 4>, dis
   %one = arith.constant 1 : index
   %r = scf.for %i = %lo to %n step %one iter_args(%v = %a) -> tensor<2x2xf32> {
     %t = nn.transpose %v [1, 0] : tensor<2x2xf32> -> tensor<2x2xf32>
-    // expected-error @below {{refuted: scf.yield: operand 0 lies in another way than what the loop begins with}}
+    // expected-error @below {{refuted: scf.yield: operand 0 is not sharded as what the loop begins with}}
     scf.yield %t : tensor<2x2xf32>
   }
   return %r : tensor<2x2xf32>
@@ -304,7 +304,7 @@ func.func @reduced_in_one(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, 
     scf.yield %w : tensor<f32>
   } else {
     %s = nn.reduce <sum> %a dims [0] : tensor<2xf32> -> tensor<f32>
-    // expected-error @below {{refuted: scf.yield: operand 0 lies in another way than in the other branch}}
+    // expected-error @below {{refuted: scf.yield: operand 0 is not sharded as in the other branch}}
     scf.yield %s : tensor<f32>
   }
   return %r : tensor<f32>

@@ -831,7 +831,7 @@ func.func @flat_other_order(%b: tensor<4xf32> {dist.global_shape = array<i64: 4>
 
 // -----
 
-// Padding of a minor dimension would lie between the concatenated rows.
+// Padding of a minor dimension would be between the concatenated rows.
 dist.mesh @mesh ["x"=2]
 func.func @flat(%a: tensor<2x3xf32>) -> tensor<6xf32> {
   // expected-note @below {{the reference computes it here}}

@@ -214,7 +214,7 @@ TEST(ClosedForm, one_rank_has_no_bubble) {
 }
 
 /// A transfer delays 1F1B on the way down and up, and, where two neighbours
-/// wait for each other, once a micro-batch.
+/// wait for each other, once per micro-batch.
 TEST(Timing, transfers_of_1f1b) {
   ScheduleTiming free = price(ScheduleKind::OneFOneB, 2, 1, 9, kUneven).timing;
   ScheduleTiming slow =
@@ -426,7 +426,7 @@ TEST(ZeroBubblePaper, bubble_rates_of_profiled_times) {
     EXPECT_NEAR(rate(ScheduleKind::ZeroBubble1P), row.oneP, 1e-4);
     EXPECT_NEAR(rate(ScheduleKind::ZeroBubble2P), row.twoP, 2e-4);
     // The authors' rates of the interleaved schedule have a p-th fewer
-    // transfers in them than lie on the path down and up through all chunks.
+    // transfers in them than are on the path down and up through all chunks.
     EXPECT_NEAR(rate(ScheduleKind::Interleaved), row.interleaved, 4e-3);
   }
 }
