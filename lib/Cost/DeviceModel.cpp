@@ -28,8 +28,13 @@ const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
   return list;
 }
 
+DType DeviceModel::unitType(DType type) const {
+  bool isNarrow = type == DType::FP8 || type == DType::I8;
+  return isNarrow && peakFP8 == 0 ? DType::BF16 : type;
+}
+
 double DeviceModel::peak(DType type) const {
-  switch (type) {
+  switch (unitType(type)) {
   case DType::F32:
   case DType::I32:
     return peakF32;
@@ -49,10 +54,9 @@ DeviceModel tessera::cost::makeDeviceModel(const DeviceSpec &device) {
     const Quantity *peak = device.findPeak(name);
     return peak ? peak->value : otherwise;
   };
-  // A device without units for a type computes in the next wider one.
   model.peakF32 = peakOf("f32", peakOf("bf16", 0) / 2);
   model.peakBF16 = peakOf("bf16", model.peakF32);
-  model.peakFP8 = peakOf("fp8", model.peakBF16);
+  model.peakFP8 = peakOf("fp8", 0);
   model.memoryBytes = device.memoryBytes.value;
   model.memoryBandwidth = device.memoryBandwidth.value;
   model.multiprocessors = device.multiprocessors.value;

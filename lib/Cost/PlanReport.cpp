@@ -108,7 +108,7 @@ static void addThroughput(PlanReport &report, const ModelWork &work,
                : plan.precision == Precision::FP8 ? DType::FP8
                                                   : DType::BF16;
   report.peak = machine.device.peak(type);
-  report.peakType = stringify(type);
+  report.peakType = stringify(machine.device.unitType(type));
   double flops = 0, modelFlops = 0;
   for (const ModelWork::Run &run : work.layers) {
     const LayerWork &layer = work.kinds[run.kind];

@@ -20,7 +20,8 @@ namespace tessera::cost {
 /// What a data sheet says of a device, and the constants of the model: at most
 /// twelve. The field's name is the name in a cluster file.
 struct DeviceModel {
-  // The data sheet.
+  // The data sheet. 8 bits have a peak of 0 where the device has no units for
+  // them.
   double peakF32 = 0, peakBF16 = 0, peakFP8 = 0;
   double memoryBytes = 0;
   double memoryBandwidth = 0;
@@ -52,6 +53,9 @@ struct DeviceModel {
   /// gradients, reading back the loss.
   double stepFloor = 5e-3;
 
+  /// The type of the units that compute with operands of a type: that of 16
+  /// bits where the device has none for 8.
+  DType unitType(DType type) const;
   /// Peak FLOP/s for operands of a type.
   double peak(DType type) const;
 };

@@ -24,7 +24,7 @@ struct PlanQuestion {
   std::string model;
   /// Tokens of the whole run; 0: none asked for.
   double tokens = 0;
-  /// Dollars an hour and device; 0: none asked for.
+  /// Dollars per device and hour; 0: none asked for.
   double price = 0;
   MemoryConstants memory;
 };
@@ -53,7 +53,7 @@ struct PlanReport {
   double tokensPerSecond = 0;
   /// Model FLOPs, and all FLOPs of matmuls and attention, over the peak.
   double mfu = 0, hfu = 0;
-  /// FLOP/s of the peak that both are of, and its type.
+  /// FLOP/s of the peak that both are of, and the type of its units.
   double peak = 0;
   std::string peakType;
   /// Model FLOP/s of a device.

@@ -216,9 +216,11 @@ TEST(PlanReport, says_how_sure_it_is) {
   Plan narrow = plan();
   narrow.precision = Precision::FP8;
   EXPECT_EQ(report(narrow).confidence, "medium");
+  EXPECT_EQ(report(narrow).peakType, "bf16");
   ClusterSpec withUnits = cluster();
   withUnits.device.peakFlops.push_back({"fp8", measured(2000e12)});
   EXPECT_EQ(report(narrow, withUnits).confidence, "high");
+  EXPECT_EQ(report(narrow, withUnits).peakType, "fp8");
   Plan far = plan();
   far.seq = 100000000;
   EXPECT_EQ(report(far).confidence, "medium");
