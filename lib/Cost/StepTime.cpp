@@ -11,6 +11,7 @@
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cassert>
 #include <tuple>
@@ -67,11 +68,11 @@ static std::vector<double> distributeBlocks(int64_t blocks, int64_t front,
     return plan.stageLayers;
   int64_t chunks = plan.chunks();
   int64_t layers = front + blocks + back;
-  int64_t rest = layers % chunks;
-  std::vector<double> counts(chunks, layers / chunks + (rest ? 1 : 0));
+  int64_t most = llvm::divideCeilSigned(layers, chunks);
+  std::vector<double> counts(chunks, static_cast<double>(most));
   // Short chunks go where the embedding and the head are; more of them, to the
   // end of the pipeline.
-  int64_t shortChunks = rest ? chunks - rest : 0;
+  int64_t shortChunks = most * chunks - layers;
   for (int64_t i = 0; i < shortChunks; ++i)
     counts[i % 2 ? i / 2 : chunks - 1 - i / 2] -= 1;
   if (double(front) > counts.front() || double(back) > counts.back()) {
