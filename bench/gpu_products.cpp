@@ -127,7 +127,7 @@ void check(Bench &bench, const EpilogueCase &t, MatmulSplit leastApart) {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// Bytes a second of a copy of 1 GiB, both ways counted.
+/// Bytes per second of a copy of 1 GiB, both ways counted.
 double copyRate(Bench &bench) {
   constexpr int64_t bytes = int64_t(1) << 30;
   Memory from(bench, bytes), to(bench, bytes);

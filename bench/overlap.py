@@ -32,7 +32,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of a rank")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--steps", type=int, default=4, help="steps a round")
+    parser.add_argument("--steps", type=int, default=4, help="steps per round")
     parser.add_argument("--strategies", nargs="*", default=["dp", "dp,zero=3"])
     options = parser.parse_args()
     build = (ROOT / options.build).resolve()

@@ -6,7 +6,7 @@ One JSON line a row:
   same work; the program on one rank stands beside it. Rounds of all alternate, so that
   other load on the machine meets all. Wall time is given only where each rank has a
   processor of its own.
-* `partition`: llama3-405b on pp=16,dp=8,tp=8, interleaved with 8 chunks a rank, from the
+* `partition`: llama3-405b on pp=16,dp=8,tp=8, interleaved with 8 chunks per rank, from the
   graph to partitioned functions, proof included, with 16 and with 512 micro-batches; and
   the same mesh without pp.
 """
@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="build folder")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=3, help="steps a round")
+    parser.add_argument("--steps", type=int, default=3, help="steps per round")
     parser.add_argument("--schedules", default="1f1b,zb-h1", help="1f1b is among them")
     parser.add_argument("--rows", default="step,partition")
     options = parser.parse_args()

@@ -49,7 +49,7 @@ def compile_and_run(tessera, graph, folder, name, flags, ranks, run_flags):
 
 
 def collectives(report):
-    """`2 all_gather, 1 all_reduce` in one step, and the bytes a rank receives."""
+    """`2 all_gather, 1 all_reduce` in one step, and the bytes that a rank receives."""
     calls, received = {}, 0
     for entry in report["collectives"]:
         calls[entry["op"]] = calls.get(entry["op"], 0) + entry["calls"]

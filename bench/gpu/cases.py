@@ -30,5 +30,5 @@ STEPS = {"gpt2-b32": 30, "gpt2-b64": 30, "gpt2-xl": 10, "llama3-8b-16": 10}
 # The one whose losses are compared first, and whose kernels are looked at.
 FIRST_SPEED = "gpt2-b32"
 
-# Dense bf16 operations a second by the vendor's datasheet.
+# Dense bf16 operations per second by the vendor's datasheet.
 PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "B200": 2250e12}

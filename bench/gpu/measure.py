@@ -101,7 +101,7 @@ def by_kernels(session, name, steps):
 
 
 def speed(session):
-    """Tokens a second beside the best of PyTorch's modes, in turns."""
+    """Tokens per second beside the best of PyTorch's modes, in turns."""
     chosen = session.options.only or list(cases.SPEED)
     if cases.FIRST_SPEED in chosen:
         equal_losses(session, cases.FIRST_SPEED)

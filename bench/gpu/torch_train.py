@@ -152,7 +152,7 @@ def timed(repeats, work):
 
 
 def rates(_):
-    """Bytes a second read and written by a copy of 4 GB, and operations a second of
+    """Bytes per second read and written by a copy of 4 GB, and operations per second of
     a bf16 matmul of 8192^3 on random data."""
     source = torch.randn(1 << 30, device="cuda")
     target = torch.empty_like(source)

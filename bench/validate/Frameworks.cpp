@@ -99,7 +99,7 @@ void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {
   if (framework == "InternEvo") {
     // At the optimizer's step its gradients are flattened, copied to f32 and
     // unscaled, beside the temporaries of an AdamW that is not fused; its own
-    // ZeRO-1 keeps four bytes a parameter more of that than FSDP does.
+    // ZeRO-1 keeps four bytes per parameter more of that than FSDP does.
     l.gradCopyBytes = l.zero == 3 ? 14 : 18;
     if (l.pp > 1)
       l.stageLayers = splitRestLast(row.model.layers, l.pp);

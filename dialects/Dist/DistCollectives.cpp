@@ -3,9 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//
-// One set of methods a collective: the sharding it makes of another, the local
-// type. The verifier is the same for all.
+// One set of methods per collective: the sharding it makes of another, the
+// local type. The verifier is the same for all.
 //
 //===----------------------------------------------------------------------===//
 

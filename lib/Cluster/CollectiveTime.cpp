@@ -21,8 +21,8 @@ namespace {
 struct Group {
   ArrayRef<LinkSpan> spans;
   double ranks = 1;
-  /// Bytes a second that every device can send while it receives as many, when
-  /// all work together.
+  /// Bytes per second that every device can send while it receives as many,
+  /// when all work together.
   double bandwidth = INFINITY;
   /// Seconds of the steps of one turn around the ring.
   double ringLatency = 0;

@@ -23,7 +23,7 @@ void tessera::printKernelUse(llvm::ArrayRef<KernelUse> uses,
     if (!llvm::is_contained(archs, use.arch))
       archs.push_back(use.arch);
   }
-  os << "registers of a thread, and bytes that spill:\n";
+  os << "registers per thread, and bytes that spill:\n";
   os << llvm::left_justify("kernel", width);
   for (int arch : archs)
     os << llvm::right_justify(llvm::formatv("sm_{0}", arch).str(), 9)

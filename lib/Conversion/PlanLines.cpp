@@ -276,7 +276,7 @@ static std::string describeParameters(ArrayRef<func::FuncOp> steps,
 static std::string describeMemory(func::FuncOp step) {
   auto memory = step->getAttrOfType<DictionaryAttr>(rt::RTDialect::kMemoryAttr);
   auto total = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaBytesAttr);
-  std::string text = "memory of a rank: " + readableBytes(total.getInt());
+  std::string text = "memory per rank: " + readableBytes(total.getInt());
   const char *before = " at its peak: ";
   if (memory)
     for (NamedAttribute entry : memory)
@@ -288,8 +288,8 @@ static std::string describeMemory(func::FuncOp step) {
 }
 
 static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
-  std::string text = "communication: a rank receives in a step";
-  const char *before = " ";
+  std::string text;
+  const char *before = "received per rank and step: ";
   for (const PlannedTraffic &entry : planTraffic(step, mesh)) {
     text += before + readableBytes(entry.bytes) + " over " + entry.axes;
     before = " (";
@@ -298,8 +298,9 @@ static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
       before = ", ";
     }
     text += ")";
+    before = ", ";
   }
-  return before[0] == ' ' && before[1] == 0 ? text + " nothing" : text;
+  return text.empty() ? "communication: none" : text;
 }
 
 /// Stages, micro-batches and what runs of them at one time.

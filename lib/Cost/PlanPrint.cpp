@@ -108,7 +108,7 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
     os << "more than 75 % of the memory is filled: little is left for what no "
           "model knows\n";
   if (report.plan.offload != Offload::None)
-    os << formatv("offloaded to {0}: {1} of {2} a device\n",
+    os << formatv("offloaded to {0}: {1} of {2} per device\n",
                   stringify(report.plan.offload), bytesText(fullest.offloaded),
                   bytesText(report.offloadCapacity));
   if (!report.largest.empty()) {

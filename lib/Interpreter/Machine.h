@@ -199,7 +199,7 @@ RankTensors stack(llvm::ArrayRef<RankTensors> slices);
 void addUp(RankTensors &sums, const RankTensors &values);
 
 /// The parts of a group of ranks along the axes of an op, see Mesh::group.
-/// Calls `fn(members)` once a group.
+/// Calls `fn(members)` once per group.
 void forEachGroup(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> fn);
 

@@ -98,7 +98,7 @@ LogicalResult Localizer::getLocalResultTypes(Operation *op,
   return success();
 }
 
-/// The global position of the first element of a shard, once a function.
+/// The global position of the first element of a shard, once per function.
 Value Localizer::getOffset(ArrayRef<AxisRef> axes, int64_t localSize) {
   dist::AxesAttr attr = context.toAttr(mergeAdjacent(axes));
   Value &offset = offsets[{attr, localSize}];

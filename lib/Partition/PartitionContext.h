@@ -3,7 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every pass of the partitioner looks up, once a pass and not once an op.
+// What every pass of the partitioner looks up, once per pass and not once per
+// op.
 //
 //===----------------------------------------------------------------------===//
 

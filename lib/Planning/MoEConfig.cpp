@@ -134,7 +134,7 @@ llvm::Expected<MoEConfig> tessera::parseMoEConfig(StringRef text,
   fields.expect(config.experts >= 1 &&
                     config.expertsPerToken <= config.experts &&
                     config.expertsPerToken >= 1,
-                llvm::formatv("from 1 to {0} experts a token but got {1}",
+                llvm::formatv("from 1 to {0} experts per token but got {1}",
                               config.experts, config.expertsPerToken));
   fields.expect(config.denseLayers < config.layers,
                 llvm::formatv("fewer than {0} dense layers but got {1}",

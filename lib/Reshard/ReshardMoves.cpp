@@ -5,7 +5,7 @@
 //
 // The edges of the graph that the planner searches: all states that one slice
 // or one collective leads to. An 8x8 tensor of f32 on a mesh of x=4, y=2 with
-// equal links (1 us a step, 100 GB/s) is sharded as [{x}, {}] and wanted as
+// equal links (1 us per step, 100 GB/s) is sharded as [{x}, {}] and wanted as
 // [{y}, {}]. x1 and x2 are the major and the minor 2 of x:
 //
 //     from [{x}, {}], 16 elements on a device      us        to

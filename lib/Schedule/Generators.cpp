@@ -62,10 +62,10 @@ static llvm::Error checkKind(ScheduleKind kind, int p, int m) {
                                    std::to_string(p) + " stages");
   };
   if (placementOf(kind) == Placement::Vee && m < 2 * p)
-    return micro("at least two micro-batches a stage");
+    return micro("at least two micro-batches per stage");
   if (kind == ScheduleKind::DualPipe && (p % 2 || m % 2 || m < 2 * p))
     return micro("even numbers of stages and micro-batches, at least two "
-                 "micro-batches a stage,");
+                 "micro-batches per stage,");
   return llvm::Error::success();
 }
 

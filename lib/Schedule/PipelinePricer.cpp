@@ -261,9 +261,9 @@ Ends PipelinePricer::priceRounds(const ScheduleProblem &problem,
                      double(rounds - kFewer) / (kMore - kFewer));
 }
 
-/// Shorter pipelines with as many micro-batches a rank. What a schedule does is
-/// then the same in other sizes, and its time is linear in the size. With very
-/// many micro-batches, two such lines give the slope in their number.
+/// Shorter pipelines with as many micro-batches per rank. What a schedule does
+/// is then the same in other sizes, and its time is linear in the size. With
+/// very many micro-batches, two such lines give the slope in their number.
 Ends PipelinePricer::priceScaled(ScheduleKind kind,
                                  const ScheduleProblem &problem,
                                  const PipelineTimes &times, double kept) {

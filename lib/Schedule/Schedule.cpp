@@ -46,11 +46,11 @@ static Error checkNumbers(Placement placement, int ranks, int chunks,
   if (ranks < 1)
     return expects("pipeline ranks", "at least 1", ranks);
   if (chunks < 1)
-    return expects("chunks a rank", "at least 1", chunks);
+    return expects("chunks per rank", "at least 1", chunks);
   if (microBatches < 1)
     return expects("micro-batches", "at least 1", microBatches);
   if (placement != Placement::Loop && chunks != 2)
-    return expects("chunks a rank", "2", chunks);
+    return expects("chunks per rank", "2", chunks);
   if (placement == Placement::Bidirectional && microBatches % 2)
     return expects("micro-batches", "even", microBatches);
   return Error::success();

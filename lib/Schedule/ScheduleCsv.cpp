@@ -243,7 +243,7 @@ Error CsvReader::parse() {
         return failure;
   }
   if (stages.empty())
-    return error("expects one line of actions a rank but got none");
+    return error("expects one line of actions per rank but got none");
   return Error::success();
 }
 

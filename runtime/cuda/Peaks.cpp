@@ -16,7 +16,7 @@
 #include <cstring>
 
 namespace {
-/// 10^12 operations a second: bf16 and f16; f32 by matrix units (TF32), and
+/// 10^12 operations per second: bf16 and f16; f32 by matrix units (TF32), and
 /// without; f64. Numbers of 8 bits are multiplied twice as fast as bf16, where
 /// there are units for them.
 struct Peak {

@@ -13,7 +13,7 @@
 
 namespace tessera::rt::cuda {
 
-/// Floating-point operations a second of a device's matmuls of operands
+/// Floating-point operations per second of a device's matmuls of operands
 /// of `dtype`, dense, by its vendor's datasheet; with `tf32` f32 is multiplied
 /// by matrix units. 0: not known.
 double peakFlops(const std::string &device, int32_t dtype, bool tf32);

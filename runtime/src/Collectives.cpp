@@ -379,7 +379,7 @@ extern "C" int32_t tessera_rt_permute_start(
         to >= op->group->size() || (to == self && op->readsFrom != -1))
       return fail(ctx, TESSERA_RT_INVALID,
                   format("permute #%lld expects each index below %d at most "
-                         "once a target, but got %lld -> %lld",
+                         "once per target, but got %lld -> %lld",
                          (long long)common.sequenceId, op->group->size(),
                          (long long)from, (long long)to));
     if (to == self)

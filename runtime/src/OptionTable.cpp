@@ -254,7 +254,7 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "program was compiled for")),
       mayDiffer(number<&Options::threads>(
           "--threads", "N", 1, 1024,
-          "threads of a rank (default: cores / ranks)")),
+          "threads per rank (default: cores / ranks)")),
       mayDiffer(special<&Options::memoryLimit>(
           "--memory-limit", "BYTES", takeMemoryLimit,
           "refuse, or end, a run in which a rank needs more than\n"

@@ -126,7 +126,7 @@ void StepLog::memory(int64_t steps) {
            (long long)report.ofTheStep());
   else
     fprintf(out,
-            "memory of a rank after %lld step%s: plan %s, measured %s (arena "
+            "memory per rank after %lld step%s: plan %s, measured %s (arena "
             "%s, library scratch at most %s, other %s) above an empty "
             "program's %s\n",
             (long long)steps, steps == 1 ? "" : "s",

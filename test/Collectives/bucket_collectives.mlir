@@ -24,7 +24,7 @@ dist.mesh @mesh ["x"=2, "y"=4] {dist.links = [
 // CHECK: %[[S:.*]] = math.absf %[[R]]#1
 // CHECK-NEXT: return %[[R]]#0, %[[S]], %[[R]]#2
 // REMARK-DAG: [Passed] BucketCollectives {{.*}}Bytes=196, Members=3, Remark="dist.all_reduce done as one", us=3.683000e+00, usLess=4.360000e+00
-// With 100 bytes a bucket the scalar and the first are one.
+// With 100 bytes per bucket the scalar and the first are one.
 // SMALL-LABEL: func.func @gradients
 // SMALL: dist.bucket(%arg2, %{{.*}}) : (tensor<f32>, tensor<16xf32>)
 func.func @gradients(%a: tensor<16xf32>, %b: tensor<8x4xf32>, %c: tensor<f32>)

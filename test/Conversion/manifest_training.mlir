@@ -11,8 +11,8 @@
 // CHECK-SAME: \22memory\22:{{{[^}]*}}\22parameters\22:64
 // CHECK-SAME: \22plan\22:[\22mesh dp=2; trained in bf16, gradients in f32, 2 micro-batches, zero=2, recompute none\22,
 // CHECK-SAME: \22parameters: 8 in 1 tensor; a rank has 16 B of them and 48 B of optimizer state\22,
-// CHECK-SAME: \22memory of a rank: {{[0-9]+}} B at its peak:
-// CHECK-SAME: \22communication: a rank receives in a step 16 B over dp (1 all_reduce)\22,
+// CHECK-SAME: \22memory per rank: {{[0-9]+}} B at its peak:
+// CHECK-SAME: \22received per rank and step: 16 B over dp (1 all_reduce)\22,
 // CHECK-SAME: \22optimizer: adamw (beta1 0.9, beta2 0.95, eps 1e-08), weight decay 0.1, norm clipped at 1, lr 0.003 after 10 steps of warm-up, as a cosine to 0.0003 at step 100\22]
 // CHECK-SAME: \22results\22:{{.*}}\22name\22:\22b\22{{.*}}\22name\22:\22b.m\22{{.*}}\22name\22:\22loss\22
 module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, zero = 2, lr_schedule = cosine, lr = 3.0e-03, min_lr = 3.0e-04, warmup = 10, total_steps = 100>} {
@@ -34,7 +34,7 @@ module attributes {dist.plan = #dist.plan<precision = bf16, micro_batches = 2, z
 // -----
 
 // A forward pass has no optimizer; nothing is received by one rank.
-// CHECK: \22plan\22:[\22one rank\22,\22parameters: 32 in 1 tensor; a rank has 128 B\22,\22memory of a rank: {{[^"]*}},\22communication: a rank receives in a step nothing\22]
+// CHECK: \22plan\22:[\22one rank\22,\22parameters: 32 in 1 tensor; a rank has 128 B\22,\22memory per rank: {{[^"]*}},\22communication: none\22]
 func.func @softmax(%x: tensor<4x8xf32> {nn.param = "x"}) -> (tensor<4x8xf32> {nn.output = "y"}) {
   %0 = nn.softmax %x dim 1 : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>

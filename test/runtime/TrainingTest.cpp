@@ -171,7 +171,7 @@ TEST(training, lines_for_readers) {
   EXPECT_EQ(lines[1].find("slowest"), lines[2].find("rank "));
   EXPECT_EQ(lines[1].find(" MFU ") + 1, lines[2].find(" N/A ") + 1);
   EXPECT_EQ(lines[2].size(), lines[3].size());
-  EXPECT_EQ(lines[4].find("memory of a rank after 2 steps: plan 3.07 kB,"), 0u);
+  EXPECT_EQ(lines[4].find("memory per rank after 2 steps: plan 3.07 kB,"), 0u);
 }
 
 TEST(training, data_position) {

@@ -173,7 +173,7 @@ void printMemory(mlir::ModuleOp module, llvm::raw_ostream &os) {
   }
   if (rows.empty())
     return;
-  os << "memory of a rank at its peak" << (columns > 1 ? ", MB:\n" : ":\n");
+  os << "memory per rank at its peak" << (columns > 1 ? ", MB:\n" : ":\n");
   if (columns > 1) {
     os << llvm::formatv("  {0,-16}", "pp rank");
     for (size_t rank = 0; rank < columns; ++rank)

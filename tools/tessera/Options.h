@@ -5,7 +5,8 @@
 //
 // A table of options, from which both the parser and `--help` are made, and the
 // way in which every subcommand reports an error. LLVM's CommandLine is not
-// used: it knows one set of options a process, and lists LLVM's own among them.
+// used: it knows one set of options per process, and lists LLVM's own among
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,7 @@ struct CommandSpec {
   /// What a user needs to know: paragraphs, already wrapped.
   llvm::StringRef description;
   llvm::ArrayRef<OptionSpec> options;
-  /// Complete command lines, one a line.
+  /// Complete command lines, one per line.
   llvm::StringRef examples;
 };
 

@@ -54,7 +54,7 @@ constexpr OptionSpec kOwnOptions[] = {
      "keys of the config, separated by commas, that would be an\n"
      "error since they are not known: they change nothing"},
     {"--tokens", "N", "tokens of the whole run, as 15e12: days and price"},
-    {"--price", "X", "dollars an hour and device"},
+    {"--price", "X", "dollars per device and hour"},
     {"--schedule-csv", "FILE",
      "write the schedule's lists there, as --schedule FILE.csv\n"
      "and torch.distributed.pipelining read them"},

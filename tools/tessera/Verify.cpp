@@ -74,7 +74,7 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--interpret", "",
      "only print what each function computes from the\n"
      "'interpret.value' (one for all ranks) or\n"
-     "'interpret.values' (one a rank) of its arguments"},
+     "'interpret.values' (one per rank) of its arguments"},
     {"--progress", "SECONDS",
      "how often a long verification says on stderr how far it\n"
      "is; default: 5"},

@@ -63,7 +63,7 @@ struct LevelSpec {
   int64_t devices = 1;
   /// Seconds of one step of a collective between neighbours.
   Quantity latency;
-  /// Bytes a second and device in one direction, as the hardware states.
+  /// Bytes per second and device in one direction, as the hardware states.
   Quantity bandwidth;
   /// Share of `bandwidth` that large transfers reach.
   Quantity efficiency;

@@ -25,7 +25,7 @@ struct LinkSpan {
   int64_t size = 1;
   /// Seconds of one step between neighbours.
   double latency = 0;
-  /// Bytes a second that one device sends while it receives as many.
+  /// Bytes per second that one device sends while it receives as many.
   double bandwidth = 0;
   /// Index into the cluster's levels, 0 innermost.
   unsigned level = 0;

@@ -87,7 +87,7 @@ struct OpPlan {
   RowWork work = RowWork::Scalar;
   /// Threads take chunks of so many neighbouring elements.
   int64_t vector = 1, chunks = 1;
-  /// Chunks a thread takes at most.
+  /// Chunks that a thread takes at most.
   int64_t chunksPerThread = 1;
   /// Columns: threads that share the rows of one chunk.
   int64_t splits = 1;

@@ -65,9 +65,9 @@ size_t findBlocks(llvm::ArrayRef<ModelWork::Run> layers);
 
 /// The layers of each of the pp x vpp chunks, in order of the model: the blocks
 /// as `plan.stageLayers` says or evenly (earlier chunks get what does not
-/// divide; where it does not and the schedule has one chunk a stage, the first
-/// and last get fewer), the embedding on the first and head and loss on the
-/// last. One list of (kind, count) a chunk.
+/// divide; where it does not and the schedule has one chunk per stage, the
+/// first and last get fewer), the embedding on the first and head and loss on
+/// the last. One list of (kind, count) per chunk.
 std::vector<std::vector<ModelWork::Run>>
 assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan);
 

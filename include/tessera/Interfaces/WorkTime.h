@@ -15,9 +15,9 @@
 
 namespace tessera {
 
-/// Bytes a second that a device is taken to move through its memory, reads and
-/// writes together: ten times what a link is taken to carry when no cluster is
-/// given.
+/// Bytes per second that a device is taken to move through its memory, reads
+/// and writes together: ten times what a link is taken to carry when no cluster
+/// is given.
 inline constexpr double kWorkBytesPerSecond = 1e12;
 
 /// The time of an op that computes, in bytes moved through memory at the same

@@ -23,7 +23,7 @@
 
 namespace tessera {
 
-/// FLOPs of a model as publications count them: 6 N a token and 12 layers x
+/// FLOPs of a model as publications count them: 6 N per token and 12 layers x
 /// hidden x seq for attention, over the whole sequence (Narayanan et al. 2021,
 /// section 5.1). N are the entries of matrices: without norms and biases, and
 /// without the tables that are only looked up, which are positions and, where

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makes the schedules that the literature knows by name. p ranks, m
-// micro-batches, v chunks a rank; F, B, W: forward, input gradient, weight
+// micro-batches, v chunks per rank; F, B, W: forward, input gradient, weight
 // gradient of a stage with one micro-batch. docs/plan.md has the table of their
 // bubbles and of the activations that they keep.
 //

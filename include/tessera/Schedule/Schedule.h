@@ -26,12 +26,12 @@ namespace tessera::schedule {
 
 /// Known ways to put the chunks of a model on ranks.
 enum class Placement {
-  /// Stage s on rank s mod ranks: one chunk a rank, or several, round robin.
+  /// Stage s on rank s mod ranks: one chunk per rank, or several, round robin.
   Loop,
-  /// Two chunks a rank: down the ranks with the first, up with the second, so
+  /// Two chunks per rank: down the ranks with the first, up with the second, so
   /// that the first and the last stage are on rank 0.
   Vee,
-  /// Two chunks a rank, two copies of the model: the first half of the
+  /// Two chunks per rank, two copies of the model: the first half of the
   /// micro-batches goes down the ranks through chunk 0, the second half goes up
   /// through chunk 1.
   Bidirectional,
@@ -164,7 +164,7 @@ struct Schedule {
   /// True if a backward is among the actions, or a part of one.
   bool hasBackward() const;
   bool operator==(const Schedule &o) const { return ranks == o.ranks; }
-  /// One line a rank.
+  /// One line per rank.
   void print(llvm::raw_ostream &os) const;
 };
 

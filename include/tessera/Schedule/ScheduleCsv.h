@@ -3,8 +3,8 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The format of torch.distributed.pipelining, "compute_only": one line a rank,
-// its actions in order as cells. "0F4" is the forward of stage 0 with
+// The format of torch.distributed.pipelining, "compute_only": one line per
+// rank, its actions in order as cells. "0F4" is the forward of stage 0 with
 // micro-batch 4, "1I2" the gradient of an input (our B), "1W2" that of
 // parameters, "2B3" both (our BW), "(0F4;3B1)OVERLAP_F_B" a forward beside a
 // whole backward. Stages are those of a micro-batch's path; a rank's chunks are

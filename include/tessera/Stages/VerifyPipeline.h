@@ -16,7 +16,7 @@ namespace tessera {
 /// function `reference`: all functions together are one program of a device of
 /// the mesh without the stage axis, which verifyPartition() is asked about. The
 /// lists are no part of it: readPipelineProgram() has seen that they run each
-/// task once a micro-batch. A result that several pp ranks have is proven of
+/// task once per micro-batch. A result that several pp ranks have is proven of
 /// each. Failure, with an error at the op: it is refuted, or not provable.
 mlir::LogicalResult verifyPipeline(const PipelineProgram &program,
                                    mlir::FunctionOpInterface reference);

@@ -188,7 +188,7 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::OneFOneB;
   /// A file with the lists of all stages, in place of a kind; empty: none.
   std::string scheduleFile;
-  /// Chunks of layers a stage (virtual pipeline); those of the file.
+  /// Chunks of layers per stage (virtual pipeline); those of the file.
   int64_t vpp = 1;
   /// Blocks of each chunk in order, whole and half ones; empty: by the time
   /// that chunks take.

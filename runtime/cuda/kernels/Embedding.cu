@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Positions are sorted by row with a stable radix sort of 8 bits a pass; then a
-// block sums the positions of a row in ascending order and writes the row once.
-// No sum depends on timing.
+// Positions are sorted by row with a stable radix sort of 8 bits per pass; then
+// a block sums the positions of a row in ascending order and writes the row
+// once. No sum depends on timing.
 //
 //===----------------------------------------------------------------------===//
 

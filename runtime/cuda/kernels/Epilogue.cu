@@ -98,7 +98,7 @@ TESSERA_KERNEL(tessera_epilogue_f64, EpilogueParams, 256, 2) {
 // Column reductions
 //===----------------------------------------------------------------------===//
 
-/// Sums of the rows of a chunk, for `count` columns a thread.
+/// Sums of the rows of a chunk, for `count` columns per thread.
 template <typename Type, int count>
 static TESSERA_DEVICE void sumPacks(const ColumnReductionParams &p) {
   using Wide = typename Type::Wide;

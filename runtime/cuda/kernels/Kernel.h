@@ -21,7 +21,7 @@
 #ifdef __CUDACC__
 #define TESSERA_DEVICE __device__ __forceinline__
 #define TESSERA_UNROLL _Pragma("unroll")
-/// Defines a kernel of at most `threads` threads a block, of which `blocks`
+/// Defines a kernel of at most `threads` threads per block, of which `blocks`
 /// should fit on a multiprocessor; its body sees `p`.
 #define TESSERA_KERNEL(name, Params, threads, blocks)                          \
   extern "C" __global__ void __launch_bounds__(threads, blocks)                \

@@ -12,7 +12,7 @@ Of each case, with f32 throughout:
   its norm (those that are truly zero, as a key bias's is, apart), and thirty steps:
   losses within 1e-5, parameters within 1e-4;
 * thirty steps again: the same bits.
-Prints a line a case, and exits with 1 where one does not hold. One step of SGD with
+Prints a line for each case, and exits with 1 where one does not hold. One step of SGD with
 momentum leaves the gradient in its state, as clipping is off.
 """
 

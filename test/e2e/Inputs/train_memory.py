@@ -175,7 +175,7 @@ def main():
     refused = limited(0)
     if refused.returncode != 1 or "--memory-limit" not in refused.stderr:
         sys.exit(f"zero=0 runs with {limit} bytes: {refused.stderr}")
-    print(f"with {limit} bytes a process zero=3 trains and zero=0 does not: {refused.stderr.strip()}")
+    print(f"with {limit} bytes per process zero=3 trains and zero=0 does not: {refused.stderr.strip()}")
 
 
 if __name__ == "__main__":

@@ -28,12 +28,12 @@
 // RUN: %t/two --steps 2 | FileCheck %s --check-prefix=LINES
 // LINES: plan: mesh dp=2
 // LINES-NEXT: plan: parameters: 32 in 1 tensor; a rank has 128 B of them and 128 B of optimizer state
-// LINES-NEXT: plan: memory of a rank: {{.*}} B at its peak: {{.*}}parameters
-// LINES-NEXT: plan: communication: a rank receives in a step {{[0-9]+}} B over dp (1 all_reduce)
+// LINES-NEXT: plan: memory per rank: {{.*}} B at its peak: {{.*}}parameters
+// LINES-NEXT: plan: received per rank and step: {{[0-9]+}} B over dp (1 all_reduce)
 // LINES-NEXT: {{^}}   step        loss   grad norm         lr         ms   tokens/s   MFU      memory  slowest{{$}}
 // LINES-NEXT: {{^}}      1    2.619{{[0-9]+}}           -          - {{.*}} -   N/A {{.*}} rank {{[01]$}}
 // LINES-NEXT: {{^}}      2
-// LINES-NEXT: memory of a rank after 2 steps: plan {{.*}} B, measured
+// LINES-NEXT: memory per rank after 2 steps: plan {{.*}} B, measured
 // LINES-NEXT: two: 2 ranks x
 
 // The argument's role, the initial value, and the result that follows it.

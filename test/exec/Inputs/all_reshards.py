@@ -13,7 +13,7 @@ import sys
 
 
 def shardings(atoms, rank):
-    """Each as a tuple of tuples of atoms, one a dimension."""
+    """Each as a tuple of tuples of atoms, one per dimension."""
     found = set()
     for order in itertools.permutations(atoms):
         for dims_of in itertools.product(range(rank + 1), repeat=len(atoms)):

@@ -47,7 +47,7 @@ TEST(CollectiveTime, ring_all_reduce_meets_the_lower_bound) {
 }
 
 TEST(CollectiveTime, outer_links_work_in_parallel_rings) {
-  // 8 devices a node drive 8 outer links of 25 GB/s; a lone one drives one.
+  // 8 devices per node drive 8 outer links of 25 GB/s; a lone one drives one.
   double alone = bandwidthSeconds(CollectiveKind::AllGather, 1e9, {farLink(4)});
   double eight = bandwidthSeconds(CollectiveKind::AllGather, 1e9,
                                   {nearLink(8), farLink(4)});

@@ -150,7 +150,7 @@ TEST_F(Memory, zero_2_scatters_a_chunk_after_its_round) {
   EXPECT_EQ(bytes.gradients, 4 * 200 / 4);
   // Activations that come and go; two chunks of two blocks.
   EXPECT_EQ(bytes.communication, 2 * 2 + 2 * 2 * 200);
-  // Without chunks a round is the step.
+  // Without chunks per round is the step.
   setPipeline("1f1b", 4, 8);
   bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.gradients, 4 * 200);
@@ -253,7 +253,7 @@ TEST_F(Memory, dualpipe_holds_two_stages) {
   EXPECT_EQ(stages()[0].bytes.optimizer, 2 * 2 * 1200 / 2);
 }
 
-/// Two chunks a rank, one copy of the state, p + 1/2 micro-batches.
+/// Two chunks per rank, one copy of the state, p + 1/2 micro-batches.
 TEST_F(Memory, dualpipe_v_holds_one_copy) {
   addBlocks(8);
   setPipeline("dualpipe-v", 4, 9);

@@ -104,7 +104,7 @@ TEST(MoEConfig, errors) {
             "2147483647 but got -3");
   EXPECT_EQ(
       errorOf(R"("num_experts_per_tok": 2)", R"("num_experts_per_tok": 9)"),
-      "model.json: expects from 1 to 8 experts a token but got 9");
+      "model.json: expects from 1 to 8 experts per token but got 9");
   EXPECT_EQ(errorOf(R"("vocab_size": 32000)", R"("vocab_size": 0)"),
             "model.json: expects vocab_size of at least 1 but got 0");
 }

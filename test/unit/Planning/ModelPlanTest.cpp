@@ -93,7 +93,7 @@ TEST(ModelPlan, layers_and_parameters) {
   EXPECT_EQ(block(work).outputBytes, 2.0 * 2048 * 4096);
 }
 
-/// Bytes of one layer's saved tensors a token.
+/// Bytes of one layer's saved tensors per token.
 double savedOfToken(Plan l) {
   return block(read(llama(), l)).savedBytes() / 2048;
 }

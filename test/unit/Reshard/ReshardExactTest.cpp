@@ -341,7 +341,7 @@ TEST_P(Exact, cluster) {
   checkAll(c, links, 101, c.shape.size() * 2 - 3);
 }
 
-// The major axis has two devices a node on each of two nodes.
+// The major axis has two devices per node on each of two nodes.
 TEST(ReshardPlanner, exact_with_an_axis_over_two_levels) {
   for (int number : {2, 3}) {
     const Case &c = kCases[number];

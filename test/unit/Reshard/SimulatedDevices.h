@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every plan is carried out on arrays of numbers, one a device, by the
+// Every plan is carried out on arrays of numbers, one per device, by the
 // definition of each collective; in the end each device must hold its block of
 // the tensor.
 //

@@ -91,7 +91,7 @@ TEST(ScheduleCsv, passes_over_what_is_no_task) {
 }
 
 TEST(ScheduleCsv, errors_name_line_and_cell) {
-  EXPECT_EQ(errorOf(""), "a.csv: expects one line of actions a rank but got "
+  EXPECT_EQ(errorOf(""), "a.csv: expects one line of actions per rank but got "
                          "none");
   EXPECT_EQ(errorOf("0F0,0B0\n\n1F0,1B0\n"),
             "a.csv: line 2: expects the actions of a rank but got none");

@@ -120,20 +120,21 @@ TEST(Schedule, names_go_both_ways) {
 }
 
 TEST(Schedule, numbers_that_do_not_fit_are_errors) {
-  EXPECT_EQ(errorOf(ScheduleKind::ZeroBubbleV, 4, 2, 7),
-            "schedule zb-v expects at least two micro-batches a stage but got "
-            "7 micro-batches on 4 stages");
+  EXPECT_EQ(
+      errorOf(ScheduleKind::ZeroBubbleV, 4, 2, 7),
+      "schedule zb-v expects at least two micro-batches per stage but got "
+      "7 micro-batches on 4 stages");
   EXPECT_EQ(errorOf(ScheduleKind::DualPipeV, 3, 2, 5),
-            "schedule dualpipe-v expects at least two micro-batches a stage "
+            "schedule dualpipe-v expects at least two micro-batches per stage "
             "but got 5 micro-batches on 3 stages");
   EXPECT_EQ(errorOf(ScheduleKind::DualPipe, 3, 2, 8),
             "schedule dualpipe expects even numbers of stages and "
-            "micro-batches, at least two micro-batches a stage, but got 8 "
+            "micro-batches, at least two micro-batches per stage, but got 8 "
             "micro-batches on 3 stages");
   EXPECT_EQ(errorOf(ScheduleKind::OneFOneB, 0, 1, 8),
             "expects pipeline ranks to be at least 1 but got 0");
   EXPECT_EQ(errorOf(ScheduleKind::Interleaved, 4, 0, 8),
-            "expects chunks a rank to be at least 1 but got 0");
+            "expects chunks per rank to be at least 1 but got 0");
   EXPECT_EQ(errorOf(ScheduleKind::GPipe, 4, 1, 0),
             "expects micro-batches to be at least 1 but got 0");
 }
