@@ -105,8 +105,8 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
                 bytesText(std::abs(report.headroom())),
                 report.headroom() >= 0 ? "free" : "too much");
   if (total > 0.75 * report.capacity && report.headroom() >= 0)
-    os << "more than 75 % of the memory is filled: little is left for what no "
-          "model knows\n";
+    os << "more than 75 % of the memory is filled: little is left for what "
+          "the model does not count\n";
   if (report.plan.offload != Offload::None)
     os << formatv("offloaded to {0}: {1} of {2} per device\n",
                   stringify(report.plan.offload), bytesText(fullest.offloaded),
@@ -141,7 +141,7 @@ static void printTime(const PlanReport &report, raw_ostream &os) {
                 100 * report.mfu, 100 * report.hfu, report.peakType,
                 report.peak / 1e12);
   if (report.bottleneck == "memory")
-    os << formatv("bottleneck: memory, {0:f0} % of what there is\n",
+    os << formatv("bottleneck: memory, {0:f0} % of a device's\n",
                   100 * report.bottleneckShare);
   else
     os << formatv("bottleneck: {0}, {1:f0} % of the step\n", report.bottleneck,

@@ -205,7 +205,7 @@ bool PartitionProver::visitFor(scf::ForOp op) {
                         "devices");
   for (Value init : op.getInitArgs())
     if (states.find(init)->second.value < 0)
-      return giveUp(op, "it begins with a value of which nothing is known");
+      return giveUp(op, "its initial value is unknown");
   if (!global)
     return visitForAs(op, nullptr);
   return visitAsSome(op, [&](Operation *target) {
@@ -348,21 +348,21 @@ bool PartitionProver::visitRecv(dist::RecvOp op) {
                   "a receive in a region, which may run any number of times");
   std::deque<Value> &pending = mail[keyOf(op)];
   if (pending.empty())
-    return refute(op, "no send of these coordinates and tag stands before it");
+    return refute(op, "no send of these coordinates and tag comes before it");
   Value sent = pending.front();
   pending.pop_front();
   if (sent.getType() != op.getType())
-    return refute(op, "its type is not that of what is sent");
+    return refute(op, "its type is not that of the value sent");
   const Mesh &mesh = placements.getMesh();
   std::optional<unsigned> axis = mesh.find(op.getAxis());
   if (!axis)
-    return giveUp(op, "an axis that the mesh has not");
+    return giveUp(op, "an axis that the mesh lacks");
   AxisList axes{mesh.fullAxis(*axis)};
   ShardState state = states.find(sent)->second;
   bool isSum = state.reduction == ::tessera::ReductionKind::Sum;
   if (state.share != 1 || (state.isPartial() && !isSum) ||
       overlapsAny(state.unreduced, axes))
-    return giveUp(op, "what is sent is itself to be reduced");
+    return giveUp(op, "the value sent is itself partial");
   const AxisGroups &groups = placements.getGroups(axes);
   std::vector<int32_t> sources(placements.getNumDevices());
   for (size_t begin = 0; begin < groups.members.size(); begin += groups.size)

@@ -239,7 +239,7 @@ void ReferenceValues::addOp(Operation *op) {
   SmallVector<unsigned, 1> &candidates = byKey[key];
   const ReferenceOp *equal = findEqual(made, candidates);
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    // What an op was decomposed into stands before it.
+    // What an op was decomposed into comes before it.
     Value same = decomposed.lookup(result);
     int number = same    ? lookup(same)
                  : equal ? equal->results[i]

@@ -205,8 +205,8 @@ extern "C" int32_t tessera_rt_matmul_fused(
   if (!isValid(d) || !ctx->target->multiplies(d.dtype, d.c_dtype) ||
       d.batch != 1 || !hasOperands(call))
     return fail(ctx, TESSERA_RT_INVALID,
-                format("a matmul with kind %lld of what follows expects "
-                       "one batch and that kind's operands, but got %s to %s, "
+                format("a matmul with epilogue %lld expects one batch "
+                       "and the epilogue's operands, but got %s to %s, "
                        "[%lld x %lld x %lld x %lld], ld of aux %lld",
                        (long long)fusion->kind, dtypeName(int32_t(d.dtype)),
                        dtypeName(int32_t(d.c_dtype)), (long long)d.batch,
@@ -216,8 +216,7 @@ extern "C" int32_t tessera_rt_matmul_fused(
     return TESSERA_RT_OK;
   if (d.k == 0 && (fusion->kind != TESSERA_RT_FUSE_NONE || call.addend))
     return fail(ctx, TESSERA_RT_INVALID,
-                "a matmul with a part of what follows expects a depth "
-                "of at least 1");
+                "a matmul with an epilogue expects a depth of at least 1");
   return static_cast<CudaTarget *>(ctx->target.get())->matmulCall(call);
 }
 

@@ -179,7 +179,7 @@ std::string InputFolder::check(const Manifest &manifest,
   }
   if (isMissing && !initMissing)
     text += std::string(faults.size() == 1 ? "; " : "\n") +
-            "--init-missing begins what is missing as without --inputs";
+            "--init-missing initializes what is missing as without --inputs";
   return text;
 }
 

@@ -256,7 +256,7 @@ std::string StagedFolder::open(const std::string &path, int64_t bytes) {
   int64_t room = int64_t(space.f_bavail) * int64_t(space.f_frsize);
   if (space.f_blocks > 0 && bytes > room)
     return "expects room for " + readableBytes(bytes) + " in '" + parent +
-           "' beside what is there, but it has " + readableBytes(room);
+           "' beside the files there, but it has " + readableBytes(room);
   return std::string();
 }
 

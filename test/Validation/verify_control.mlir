@@ -434,7 +434,7 @@ func.func @other_tag(%a: tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.
     -> (tensor<2xf32> {dist.global_shape = array<i64: 4>, dist.sharding = #dist.sharding<@mesh, [{"y"}]>}) attributes {dist.local, dist.reference = @exp} {
   %e = math.exp %a : tensor<2xf32>
   dist.send %e along "x" 0 to 1 tag 3 on @mesh : tensor<2xf32>
-  // expected-error @below {{refuted: dist.recv: no send of these coordinates and tag stands before it}}
+  // expected-error @below {{refuted: dist.recv: no send of these coordinates and tag comes before it}}
   %r = dist.recv along "x" 0 to 1 tag 4 on @mesh : tensor<2xf32>
   %w = dist.all_reduce <sum> %r over <{"x"}> on @mesh : tensor<2xf32> -> tensor<2xf32>
   return %w : tensor<2xf32>

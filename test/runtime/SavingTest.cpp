@@ -230,14 +230,15 @@ TEST(inputs, all_files_that_do_not_fit_are_listed) {
   fs::remove(folder + "/manifest.json");
   Outcome outcome = run(with);
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_EQ(outcome.err,
-            "tessera: error: rank 0: --inputs '" + folder +
-                "' does not fit the program: 3 files\n"
-                "  misshapen: 'w.npy': argument 'w' expects f32[128], but got "
-                "f32[130]\n"
-                "  missing: 'w.m.npy', f32[128]\n"
-                "  extra: 'v.npy', which the program has no argument for\n"
-                "--init-missing begins what is missing as without --inputs\n");
+  EXPECT_EQ(
+      outcome.err,
+      "tessera: error: rank 0: --inputs '" + folder +
+          "' does not fit the program: 3 files\n"
+          "  misshapen: 'w.npy': argument 'w' expects f32[128], but got "
+          "f32[130]\n"
+          "  missing: 'w.m.npy', f32[128]\n"
+          "  extra: 'v.npy', which the program has no argument for\n"
+          "--init-missing initializes what is missing as without --inputs\n");
   // What is missing may begin anew; what does not fit is an error.
   fs::remove(folder + "/v.npy");
   expectError(run(with + " --init-missing"), "misshapen: 'w.npy'");
