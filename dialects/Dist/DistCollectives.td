@@ -18,11 +18,11 @@ class Dist_CollectiveOp<string mnemonic, dag args, string format, string kind>
         DeclareOpInterfaceMethods<SymbolUserOpInterface>,
         DeclareOpInterfaceMethods<CollectiveOpInterface,
             ["applyTo", "getLocalResultType"]>]> {
-  let arguments = !con((ins AnyRankedTensor:$input), args,
+  let arguments = !con((ins AnyStaticShapeTensor:$input), args,
       (ins Dist_AxesAttr:$axes, FlatSymbolRefAttr:$mesh,
            OptionalAttr<Dist_ShardingAttr>:$from,
            OptionalAttr<Dist_ShardingAttr>:$to));
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = format # [{
     `over` $axes `on` $mesh (`from` $from^)? (`to` $to^)? attr-dict `:`
     type($input) `->` type($result)
@@ -151,7 +151,7 @@ def Dist_SendOp : Dist_Op<"send", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     dist.send %0 along "pp" 0 to 1 tag 7 on @mesh : tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$from,
+  let arguments = (ins AnyStaticShapeTensor:$input, StrAttr:$axis, I64Attr:$from,
                        I64Attr:$to, I64Attr:$tag, FlatSymbolRefAttr:$mesh);
   let assemblyFormat = [{
     $input `along` $axis $from `to` $to `tag` $tag `on` $mesh attr-dict `:`
@@ -172,7 +172,7 @@ def Dist_RecvOp : Dist_Op<"recv", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
   }];
   let arguments = (ins StrAttr:$axis, I64Attr:$from, I64Attr:$to, I64Attr:$tag,
                        FlatSymbolRefAttr:$mesh);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     `along` $axis $from `to` $to `tag` $tag `on` $mesh attr-dict `:`
     type($result)
@@ -198,7 +198,7 @@ def Dist_StartOp : Dist_Op<"start", [SingleBlock, IsolatedFromAbove]> {
         -> tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input);
+  let arguments = (ins AnyStaticShapeTensor:$input);
   let results = (outs Dist_FutureType:$future);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -232,8 +232,8 @@ def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
-  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body
@@ -248,7 +248,7 @@ def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
 def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
     ParentOneOf<["StartOp", "AccumulateOp", "BucketOp", "CollectiveMatmulOp"]>]> {
   let summary = "ends the region of a dist op";
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
@@ -258,8 +258,8 @@ def Dist_WaitOp : Dist_Op<"wait", []> {
     Takes the source too, so that its lifetime reaches this op.
     (C1) the future is the result of a `dist.start` of the same source.
   }];
-  let arguments = (ins Dist_FutureType:$future, AnyRankedTensor:$source);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins Dist_FutureType:$future, AnyStaticShapeTensor:$source);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $future `,` $source attr-dict `:` qualified(type($future)) `,` type($source)
     `->` type($result)

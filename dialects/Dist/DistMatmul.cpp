@@ -37,7 +37,7 @@ bool dist::isParallelIn(Operation *op, unsigned operand, int64_t dim,
     return false;
   ShardingRule rule = iface.getShardingRule();
   auto has = [&](const TensorFactors &tensor, int64_t at) {
-    return at < int64_t(tensor.size()) && tensor[at].size() == 1;
+    return at >= 0 && at < int64_t(tensor.size()) && tensor[at].size() == 1;
   };
   if (!has(rule.operands[operand], dim))
     return false;

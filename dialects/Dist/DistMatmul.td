@@ -46,8 +46,8 @@ def Dist_CollectiveMatmulOp : Dist_Op<"collective_matmul",
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body
@@ -78,9 +78,9 @@ def Dist_AssembleOp : Dist_Op<"assemble", [Pure,
         : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$chunks, I64Attr:$dim,
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$chunks, I64Attr:$dim,
                        Dist_AxesAttr:$axes, FlatSymbolRefAttr:$mesh);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $chunks `dim` $dim `over` $axes `on` $mesh attr-dict `:` type($chunks) `->`
     type($result)

@@ -49,8 +49,8 @@ def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     %1 = dist.constraint %0 <@mesh, [{"dp"}, {} ]> : tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins AnyStaticShapeTensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
 }
 
@@ -67,9 +67,9 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
                          to <@mesh, [{}, {} ]> : tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$from,
+  let arguments = (ins AnyStaticShapeTensor:$input, Dist_ShardingAttr:$from,
                        Dist_ShardingAttr:$to);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$input `from` $from `to` $to attr-dict `:` type($result)";
 }
 
@@ -84,7 +84,7 @@ def Dist_GroupOp : Dist_Op<"group"> {
     dist.group %w, %m, %v : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
   let hasVerifier = 1;
 }
@@ -102,9 +102,9 @@ def Dist_ToPartialOp : Dist_Op<"to_partial", [Pure, SameOperandsAndResultType,
     %1 = dist.to_partial <sum> %0 over <{"tp"}> on @mesh : tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_AxesAttr:$axes,
+  let arguments = (ins AnyStaticShapeTensor:$input, Dist_AxesAttr:$axes,
                        Dist_ReductionAttr:$kind, FlatSymbolRefAttr:$mesh);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $kind $input `over` $axes `on` $mesh attr-dict `:` type($result)
   }];
@@ -157,8 +157,8 @@ def Dist_AccumulateOp : Dist_Op<"accumulate", [SingleBlock,
     ```
   }];
   let arguments = (ins I64Attr:$count, UnitAttr:$reduce_each,
-                       Variadic<AnyRankedTensor>:$slices);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+                       Variadic<AnyStaticShapeTensor>:$slices);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $count (`reduce_each` $reduce_each^)? `(` $slices `)` attr-dict `:` functional-type($slices, $results) $body

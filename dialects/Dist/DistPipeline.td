@@ -100,8 +100,8 @@ def Dist_PipelineOp : Dist_Op<"pipeline", [SingleBlock, NoTerminator]> {
     ```
   }];
   let arguments = (ins ArrayAttr:$paths, I64Attr:$micro_batches, StrAttr:$list,
-                       Variadic<AnyRankedTensor>:$batches);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+                       Variadic<AnyStaticShapeTensor>:$batches);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `paths` $paths `micro_batches` $micro_batches `batch` `(` $batches `)` `list` $list
@@ -150,12 +150,12 @@ def Dist_TaskYieldOp : Dist_Op<"task_yield", [Pure, Terminator,
     [1](%b : ...)`: as the micro-batch's slice of result 1.
     (C1) There is a result for each value that is added or stored.
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$sends,
-                       Variadic<AnyRankedTensor>:$keeps,
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$sends,
+                       Variadic<AnyStaticShapeTensor>:$keeps,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$add_to,
-                       Variadic<AnyRankedTensor>:$adds,
+                       Variadic<AnyStaticShapeTensor>:$adds,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$store_to,
-                       Variadic<AnyRankedTensor>:$stores);
+                       Variadic<AnyStaticShapeTensor>:$stores);
   let assemblyFormat = [{
     (`send` `(` $sends^ `:` type($sends) `)`)?
     (`keep` `(` $keeps^ `:` type($keeps) `)`)?
@@ -182,9 +182,9 @@ def Dist_ExchangeOp : Dist_Op<"exchange"> {
         : (tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs,
                        DenseI64ArrayAttr:$from, DenseI64ArrayAttr:$among);
-  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
   let assemblyFormat = [{
     `(` $inputs `)` `from` $from `among` $among attr-dict `:` functional-type($inputs, $outputs)
   }];

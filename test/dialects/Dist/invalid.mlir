@@ -631,6 +631,18 @@ func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x6xf32>) {
 }
 // -----
 dist.mesh @mesh ["x"=2]
+func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {
+  // expected-error @+1 {{(C3) expects an op of which dimension -7 of the gathered operand is a parallel factor but got nn.einsum}}
+  %0 = dist.collective_matmul (%a, %b) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<8x6xf32> {
+  ^bb0(%c: tensor<4x8xf32>, %d: tensor<8x6xf32>):
+    %g = dist.all_gather %c dim -7 over <{"x"}> on @mesh : tensor<4x8xf32> -> tensor<8x8xf32>
+    %r = nn.einsum "sd,de->se" %g, %d : tensor<8x8xf32>, tensor<8x6xf32> -> tensor<8x6xf32>
+    dist.yield %r : tensor<8x6xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) {
   // expected-error @+1 {{(C3) expects one op whose result is scattered along a parallel factor but got 1 ops}}
   %0 = dist.collective_matmul (%a, %b) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32> {
@@ -786,3 +798,13 @@ func.func @target(%x: tensor<8xf32>) -> tensor<8xf32> {
 dist.mesh @mesh ["x"=8]
 // expected-error @+1 {{(C1) expects a sub-axis of axis "x" of at most 1048576 devices but got (1099511627776)1099511627776}}
 func.func @part(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"x":(1099511627776)1099511627776, "x":(1)2}]>}) { return }
+// -----
+func.func @dynamic(%t: tensor<2x?xi32>) {
+  // expected-error @+1 {{operand #0 must be variadic of statically shaped tensor of any type values, but got 'tensor<2x?xi32>'}}
+  %0 = dist.pipeline paths [[0]] micro_batches 2 batch(%t) list "F0.0 F0.1" : (tensor<2x?xi32>) -> tensor<2x?xi32> {
+    dist.task F 0 (%b = batch 0 : tensor<?xi32>) {
+      dist.task_yield store [0](%b : tensor<?xi32>)
+    }
+  }
+  return
+}
