@@ -1,0 +1,128 @@
+//===- PipelinePlanner.h - The arenas of pipelines and of tasks -*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to rt-plan-pipeline: what tasks have and where (PipelineTasks.cpp),
+// and the arena of a list (PlanPipeline.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_MEMORY_PIPELINEPLANNER_H
+#define TESSERA_LIB_MEMORY_PIPELINEPLANNER_H
+
+#include "ArenaAttributes.h"
+#include "tessera/Memory/ListEntries.h"
+#include "tessera/Schedule/PeakBytes.h"
+
+namespace tessera {
+
+/// Values side by side, as a frame or a boundary has them.
+struct FrameLayout {
+  /// By index; -1 of a value that nobody writes.
+  llvm::SmallVector<int64_t> offsets;
+  int64_t bytes = 0;
+};
+
+/// A segment is memory of a kind; of the batch and of stacked results one for
+/// each operand, or result.
+struct SegmentKey {
+  rt::PlaceKind kind;
+  int64_t operand;
+  bool operator==(const SegmentKey &o) const {
+    return kind == o.kind && operand == o.operand;
+  }
+};
+
+/// A task function.
+struct PlannedTask {
+  PlannedTask(mlir::func::FuncOp func, bool reuse, int64_t canary)
+      : func(func), blocks(func, reuse, canary) {}
+
+  rt::PlaceAttr getPlace(unsigned argument) {
+    return func.getArgAttrOfType<rt::PlaceAttr>(argument,
+                                                rt::RTDialect::kPlaceAttr);
+  }
+  rt::TaskAttr getTask() {
+    return func->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kTaskAttr);
+  }
+  bool reads(rt::PlaceKind kind) {
+    return llvm::any_of(
+        llvm::seq<unsigned>(0, func.getNumArguments()),
+        [&](unsigned i) { return getPlace(i).getKind() == kind; });
+  }
+
+  mlir::func::FuncOp func;
+  StepBlocks blocks;
+  /// Of all blocks but those of arguments.
+  ArenaPlan scratch;
+  llvm::SmallVector<SegmentKey> segments;
+};
+
+/// A step function with a pipeline.
+struct PlannedPPRank {
+  PlannedPPRank(mlir::func::FuncOp func, bool reuse, int64_t canary)
+      : func(func), pipeline(findPipeline(func)), blocks(func, reuse, canary) {}
+
+  mlir::func::FuncOp func;
+  rt::PipelineOp pipeline;
+  StepBlocks blocks;
+  std::vector<std::unique_ptr<PlannedTask>> tasks;
+  ArenaPlan plan;
+  /// How many of the arena's blocks are not of the list; they come first.
+  unsigned ownBlocks = 0;
+
+  PlannedTask *findTask(int64_t kind, int64_t chunk) {
+    for (auto &task : tasks)
+      if (task->getTask().getKind() == kind &&
+          task->getTask().getChunk() == chunk)
+        return task.get();
+    return nullptr;
+  }
+};
+
+/// Plans all pp ranks of one program.
+class PipelinePlanner {
+public:
+  PipelinePlanner(bool reuse, bool watched)
+      : reuse(reuse), canary(watched ? TESSERA_RT_CANARY_BYTES : 0),
+        watched(watched) {}
+  mlir::LogicalResult run(mlir::ModuleOp module);
+
+private:
+  mlir::LogicalResult read(mlir::ModuleOp module);
+  mlir::LogicalResult planTask(PlannedTask &task);
+  FrameLayout getLayout(PlannedTask *writer, rt::PlaceKind kind);
+  FrameLayout getHeldLayout(int rank, schedule::HeldBlock::Kind kind, int chunk,
+                            int microBatch);
+  FrameLayout getLayoutOf(int rank, PlannedTask &task, SegmentKey key,
+                          int microBatch);
+  llvm::SmallVector<TaskCall, 2> getCalls(int rank,
+                                          const schedule::Action &action);
+  schedule::BoundaryReaders getReaders(PlannedPPRank &rank, int chunk);
+  void annotate(int number, PlannedTask &task);
+  int64_t getBase(int rank, SegmentKey key, const TaskCall &call);
+  llvm::SmallVector<int64_t> findFreeSlots(PlannedPPRank &rank);
+  mlir::LogicalResult plan(int number);
+  /// Bytes that a tensor, or several side by side, take in an arena.
+  int64_t getTakenBytes(int64_t bytes) const {
+    return bytes ? llvm::alignTo(bytes, TESSERA_RT_ARENA_ALIGNMENT) + canary
+                 : 0;
+  }
+  schedule::PipelineBytes getBytes();
+  int64_t getPeakOfList(int number, int64_t &fixed);
+  bool isAsPredicted();
+
+  bool reuse;
+  int64_t canary;
+  bool watched;
+  std::vector<std::unique_ptr<PlannedPPRank>> ranks;
+  schedule::ScheduleProblem problem;
+  schedule::Schedule schedule;
+  /// Of the pp rank that is being planned: where each held block is.
+  std::map<std::tuple<schedule::HeldBlock::Kind, int, int>, int64_t> held;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_MEMORY_PIPELINEPLANNER_H

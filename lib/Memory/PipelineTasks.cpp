@@ -1,0 +1,278 @@
+//===- PipelineTasks.cpp - What tasks of a pipeline have, and where -------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelinePlanner.h"
+#include "tessera/Schedule/ActionList.h"
+
+using namespace mlir;
+using namespace tessera;
+using rt::PlaceKind;
+using rt::RTDialect;
+using schedule::Action;
+using schedule::ActionKind;
+using schedule::HeldBlock;
+using schedule::Slot;
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+LogicalResult PipelinePlanner::read(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isPrivate() && findPipeline(func))
+      ranks.push_back(std::make_unique<PlannedPPRank>(func, reuse, canary));
+  if (ranks.empty())
+    return success();
+  auto getNumber = [](const std::unique_ptr<PlannedPPRank> &rank) {
+    auto attr =
+        rank->func->getAttrOfType<IntegerAttr>(dist::DistDialect::kPPRankAttr);
+    return attr ? attr.getInt() : 0;
+  };
+  llvm::sort(ranks, [&](const auto &lhs, const auto &rhs) {
+    return getNumber(lhs) < getNumber(rhs);
+  });
+  for (auto &rank : ranks) {
+    auto actions = schedule::parseActions(rank->pipeline.getList());
+    if (!actions)
+      return rank->pipeline.emitOpError(llvm::toString(actions.takeError()));
+    schedule.ranks.push_back(std::move(*actions));
+  }
+  rt::PipelineOp first = ranks.front()->pipeline;
+  auto found =
+      schedule::findProblem(first.getStageRanks(), first.getMicroBatches());
+  if (!found)
+    return first.emitOpError(llvm::toString(found.takeError()));
+  problem = *found;
+  if (problem.ranks != static_cast<int>(ranks.size()))
+    return first.emitOpError("expects a function for each of ")
+           << problem.ranks << " pp ranks but got " << ranks.size();
+  if (llvm::Error error =
+          schedule::verify(problem, schedule, schedule::SendMode::Posted))
+    return first.emitOpError("list: ") << llvm::toString(std::move(error));
+  return success();
+}
+
+/// Plans what a task has for itself. The blocks of its arguments come first.
+LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
+  if (failed(checkBoundary(task.func)) || failed(task.blocks.build()))
+    return failure();
+  ArenaProblem scratch;
+  scratch.blocks.assign(task.blocks.problem.blocks.begin() +
+                            task.func.getNumArguments(),
+                        task.blocks.problem.blocks.end());
+  FailureOr<ArenaPlan> plan = planChecked(task.func, scratch);
+  if (failed(plan))
+    return failure();
+  task.scratch = std::move(*plan);
+  for (unsigned i = 0; i < task.func.getNumArguments(); ++i) {
+    rt::PlaceAttr place = task.getPlace(i);
+    PlaceKind kind = place.getKind();
+    if (kind == PlaceKind::Captured || kind == PlaceKind::Sum)
+      continue;
+    bool isSlice = kind == PlaceKind::Batch || kind == PlaceKind::Slice;
+    SegmentKey key{kind, isSlice ? place.getIndex() : 0};
+    if (!llvm::is_contained(task.segments, key))
+      task.segments.push_back(key);
+  }
+  return success();
+}
+
+/// What a task writes at places of a kind, side by side.
+FrameLayout PipelinePlanner::getLayout(PlannedTask *writer, PlaceKind kind) {
+  SmallVector<int64_t> bytes;
+  for (unsigned i = 0; writer && i < writer->func.getNumArguments(); ++i) {
+    rt::PlaceAttr place = writer->getPlace(i);
+    if (place.getKind() != kind)
+      continue;
+    if (static_cast<int64_t>(bytes.size()) <= place.getIndex())
+      bytes.resize(place.getIndex() + 1, -1);
+    bytes[place.getIndex()] = rt::getTensorBytes(
+        cast<RankedTensorType>(writer->func.getArgumentTypes()[i]));
+  }
+  FrameLayout layout;
+  for (int64_t size : bytes) {
+    layout.offsets.push_back(size < 0 ? -1 : layout.bytes);
+    layout.bytes +=
+        llvm::alignTo(std::max<int64_t>(size, 0), TESSERA_RT_ARENA_ALIGNMENT);
+  }
+  return layout;
+}
+
+/// The layout of what `rank` holds of a chunk. A boundary is laid out by the
+/// task that sends it.
+FrameLayout PipelinePlanner::getHeldLayout(int rank, HeldBlock::Kind kind,
+                                           int chunk, int microBatch) {
+  auto getBackward = [&](Slot slot) {
+    PlannedTask *b = ranks[slot.rank]->findTask(TESSERA_RT_TASK_B, slot.chunk);
+    return b ? b : ranks[slot.rank]->findTask(TESSERA_RT_TASK_BW, slot.chunk);
+  };
+  auto getForward = [&](Slot slot) {
+    return ranks[slot.rank]->findTask(TESSERA_RT_TASK_F, slot.chunk);
+  };
+  Slot slot{rank, chunk};
+  int stage = problem.stageOf(slot);
+  switch (kind) {
+  case HeldBlock::ForwardToInputGrad:
+    return getLayout(getForward(slot), PlaceKind::ForwardToInputGrad);
+  case HeldBlock::ForwardToWeightGrad:
+    return getLayout(getForward(slot), PlaceKind::ForwardToWeightGrad);
+  case HeldBlock::InputGradToWeightGrad:
+    return getLayout(getBackward(slot), PlaceKind::InputGradToWeightGrad);
+  case HeldBlock::Activation:
+    return getLayout(getForward(problem.slotOf(stage - 1, microBatch)),
+                     PlaceKind::Send);
+  case HeldBlock::Gradient:
+    return getLayout(getBackward(problem.slotOf(stage + 1, microBatch)),
+                     PlaceKind::Send);
+  case HeldBlock::SentActivation:
+    return getLayout(getForward(slot), PlaceKind::Send);
+  case HeldBlock::SentGradient:
+    return getLayout(getBackward(slot), PlaceKind::Send);
+  }
+  llvm_unreachable("unknown kind");
+}
+
+schedule::BoundaryReaders PipelinePlanner::getReaders(PlannedPPRank &rank,
+                                                      int chunk) {
+  schedule::BoundaryReaders readers;
+  for (auto &task : rank.tasks) {
+    if (task->getTask().getChunk() != chunk)
+      continue;
+    int64_t kind = task->getTask().getKind();
+    ActionKind last = kind == TESSERA_RT_TASK_F   ? ActionKind::Forward
+                      : kind == TESSERA_RT_TASK_W ? ActionKind::WeightGrad
+                                                  : ActionKind::InputGrad;
+    if (task->reads(PlaceKind::Activation))
+      readers.activation = std::max(readers.activation, last);
+    if (task->reads(PlaceKind::Gradient))
+      readers.gradient = std::max(readers.gradient, last);
+  }
+  return readers;
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// What is held at places of a kind.
+static HeldBlock::Kind getHeldKind(PlaceKind kind) {
+  switch (kind) {
+  case PlaceKind::ForwardToInputGrad:
+    return HeldBlock::ForwardToInputGrad;
+  case PlaceKind::ForwardToWeightGrad:
+    return HeldBlock::ForwardToWeightGrad;
+  case PlaceKind::InputGradToWeightGrad:
+    return HeldBlock::InputGradToWeightGrad;
+  case PlaceKind::Activation:
+    return HeldBlock::Activation;
+  case PlaceKind::Gradient:
+    return HeldBlock::Gradient;
+  default:
+    llvm_unreachable("expects frames and received boundaries");
+  }
+}
+
+FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
+                                         SegmentKey key, int microBatch) {
+  if (key.kind == PlaceKind::Send)
+    return getLayout(&task, PlaceKind::Send);
+  if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
+    // One value, the slice.
+    FrameLayout layout;
+    layout.offsets.assign(key.operand + 1, 0);
+    rt::PipelineOp op = ranks[rank]->pipeline;
+    Value whole = key.kind == PlaceKind::Batch ? op.getBatches()[key.operand]
+                                               : op.getInits()[key.operand];
+    layout.bytes = rt::getTensorBytes(cast<RankedTensorType>(whole.getType())) /
+                   problem.microBatches;
+    return layout;
+  }
+  return getHeldLayout(rank, getHeldKind(key.kind), task.getTask().getChunk(),
+                       microBatch);
+}
+
+/// Sets offsets of a task: captured values and sums have those of the arena,
+/// all else is in segments after it.
+void PipelinePlanner::annotate(int number, PlannedTask &task) {
+  PlannedPPRank &rank = *ranks[number];
+  auto offsetOf = [&](Value value) {
+    std::optional<unsigned> block = rank.blocks.getBlock(value);
+    return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(value);
+  };
+  Slot slot{number, static_cast<int>(task.getTask().getChunk())};
+  int microBatch = problem.firstMicroBatchOf(slot);
+  int64_t scratchBegin =
+      llvm::alignTo(rank.plan.bytes, TESSERA_RT_ARENA_ALIGNMENT);
+  SmallVector<int64_t> begins{scratchBegin};
+  int64_t end = scratchBegin + task.scratch.bytes;
+  SmallVector<FrameLayout> layouts;
+  for (SegmentKey key : task.segments) {
+    layouts.push_back(getLayoutOf(number, task, key, microBatch));
+    begins.push_back(end);
+    end += llvm::alignTo(layouts.back().bytes + canary,
+                         TESSERA_RT_ARENA_ALIGNMENT);
+  }
+  ArenaPlan plan;
+  for (unsigned i = 0; i < task.func.getNumArguments(); ++i) {
+    rt::PlaceAttr place = task.getPlace(i);
+    PlaceKind kind = place.getKind();
+    if (kind == PlaceKind::Captured || kind == PlaceKind::Sum) {
+      ValueRange values = kind == PlaceKind::Captured
+                              ? ValueRange(rank.pipeline.getCaptured())
+                              : ValueRange(rank.pipeline.getInits());
+      plan.offsets.push_back(offsetOf(values[place.getIndex()]));
+      continue;
+    }
+    bool isSlice = kind == PlaceKind::Batch || kind == PlaceKind::Slice;
+    SegmentKey key{kind, isSlice ? place.getIndex() : 0};
+    size_t segment = llvm::find(task.segments, key) - task.segments.begin();
+    plan.offsets.push_back(begins[segment + 1] +
+                           layouts[segment].offsets[place.getIndex()]);
+  }
+  for (int64_t offset : task.scratch.offsets)
+    plan.offsets.push_back(scratchBegin + offset);
+  annotateOffsets(task.func, task.blocks, plan);
+  Builder b(task.func.getContext());
+  task.func->setAttr(RTDialect::kArenaBytesAttr,
+                     b.getI64IntegerAttr(task.scratch.bytes));
+  task.func->setAttr(RTDialect::kSegmentsAttr, b.getDenseI64ArrayAttr(begins));
+  if (watched)
+    annotateLifetimes(
+        task.func, task.blocks, plan,
+        llvm::seq<unsigned>(task.func.getNumArguments(), plan.offsets.size()));
+}
+
+/// The address of a segment for one call, in the arena.
+int64_t PipelinePlanner::getBase(int number, SegmentKey key,
+                                 const TaskCall &call) {
+  PlannedPPRank &rank = *ranks[number];
+  if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
+    Value whole = key.kind == PlaceKind::Batch
+                      ? rank.pipeline.getBatches()[key.operand]
+                      : rank.pipeline.getInits()[key.operand];
+    std::optional<unsigned> block = rank.blocks.getBlock(whole);
+    int64_t row = rt::getTensorBytes(cast<RankedTensorType>(whole.getType())) /
+                  problem.microBatches;
+    return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(whole) +
+           call.microBatch * row;
+  }
+  // What has no bytes is nowhere.
+  auto find = [&](HeldBlock::Kind kind, int chunk) {
+    auto it = held.find({kind, chunk, call.microBatch});
+    return it == held.end() ? 0 : it->second;
+  };
+  if (key.kind != PlaceKind::Send)
+    return find(getHeldKind(key.kind), call.chunk);
+  bool isForward = call.kind == TESSERA_RT_TASK_F;
+  int stage = problem.stageOf({number, call.chunk});
+  Slot to = problem.slotOf(isForward ? stage + 1 : stage - 1, call.microBatch);
+  if (to.rank == number)
+    return find(isForward ? HeldBlock::Activation : HeldBlock::Gradient,
+                to.chunk);
+  return find(isForward ? HeldBlock::SentActivation : HeldBlock::SentGradient,
+              call.chunk);
+}
