@@ -77,7 +77,8 @@ void tessera::leaveTemporaryFolder() {
 TemporaryFile::~TemporaryFile() {
   if (path.empty())
     return;
-  llvm::sys::fs::remove(path);
+  // What cannot be removed goes with its folder.
+  (void)llvm::sys::fs::remove(path);
   leaveTemporaryFolder();
 }
 

@@ -370,12 +370,15 @@ void Runner::note(const Trial &trial, StringRef what) {
   llvm::outs().flush();
   if (save.empty())
     return;
-  llvm::sys::fs::create_directories(save);
-  std::error_code error;
+  std::error_code error = llvm::sys::fs::create_directories(save);
   llvm::raw_fd_ostream os((Twine(save) + "/" + what.split(' ').first + "_" +
                            Twine(trial.number) + ".mlir")
                               .str(),
                           error);
+  if (error) {
+    llvm::errs() << save << ": " << error.message() << "\n";
+    return;
+  }
   os << "// " << what << ": " << trial.pipeline << "\n// " << trial.name << "\n"
      << trial.text;
 }

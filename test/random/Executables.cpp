@@ -122,8 +122,8 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
                                          const std::string &folder,
                                          mlir::MLIRContext &context) {
   TrialResult result;
-  llvm::sys::fs::create_directories(folder + "/data");
-  std::error_code error;
+  // Without the folder there is no program, which the compiler says.
+  std::error_code error = llvm::sys::fs::create_directories(folder + "/data");
   llvm::raw_fd_ostream(folder + "/program.mlir", error) << program.print();
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   std::string tool = (llvm::sys::path::parent_path(self) + "/tessera").str();
