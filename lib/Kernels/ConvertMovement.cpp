@@ -11,6 +11,7 @@
 #include "ConvertNN.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/RT/RT.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "tessera/Codegen/GenericBuilder.h"
@@ -166,6 +167,30 @@ struct ConvertPad : OpRewritePattern<tensor::PadOp> {
   }
 };
 
+/// A pack is a tensor.pad, a reshape and a transpose.
+struct ConvertPack : OpRewritePattern<linalg::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::PackOp op,
+                                PatternRewriter &rewriter) const override {
+    if (ShapedType::isDynamicShape(op.getStaticInnerTiles()))
+      return failure();
+    return linalg::lowerPack(rewriter, op,
+                             /*lowerPadLikeWithInsertSlice=*/false);
+  }
+};
+
+/// An unpack is a transpose, a reshape and a tensor.extract_slice.
+struct ConvertUnPack : OpRewritePattern<linalg::UnPackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::UnPackOp op,
+                                PatternRewriter &rewriter) const override {
+    if (ShapedType::isDynamicShape(op.getStaticInnerTiles()))
+      return failure();
+    return linalg::lowerUnPack(rewriter, op,
+                               /*lowerUnpadLikeWithExtractSlice=*/false);
+  }
+};
+
 struct ConvertInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
@@ -283,8 +308,9 @@ struct ConvertInsert : OpRewritePattern<tensor::InsertOp> {
 } // namespace
 
 void tessera::populateMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvertSlice, ConvertExtractSlice, ConvertConcat,
-               ConvertAssemble, ConvertPad, ConvertInsertSlice, ConvertSplat,
-               ConvertFromElements, ConvertGenerate, ConvertInsert>(
-      patterns.getContext());
+  patterns
+      .add<ConvertSlice, ConvertExtractSlice, ConvertConcat, ConvertAssemble,
+           ConvertPad, ConvertPack, ConvertUnPack, ConvertInsertSlice,
+           ConvertSplat, ConvertFromElements, ConvertGenerate, ConvertInsert>(
+          patterns.getContext());
 }
