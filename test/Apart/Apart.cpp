@@ -9,10 +9,18 @@
 #include <csignal>
 #include <cstdio>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tessera::test;
+
+void tessera::test::limitTime(unsigned seconds) {
+  itimerval limit{};
+  limit.it_value.tv_sec = seconds;
+  setitimer(ITIMER_PROF, &limit, nullptr);
+  alarm(10 * seconds);
+}
 
 pid_t tessera::test::startApart(unsigned seconds, bool isQuiet,
                                 llvm::function_ref<int()> work) {
@@ -23,7 +31,7 @@ pid_t tessera::test::startApart(unsigned seconds, bool isQuiet,
   setrlimit(RLIMIT_AS, &memory);
   rlimit core{0, 0};
   setrlimit(RLIMIT_CORE, &core);
-  alarm(seconds);
+  limitTime(seconds);
   // Status 127: no result of `work`.
   if (isQuiet && !freopen("/dev/null", "w", stderr))
     _exit(127);
@@ -35,5 +43,7 @@ Ending tessera::test::getEnding(int status, int &code) {
     code = WEXITSTATUS(status);
     return Ending::Returned;
   }
-  return WTERMSIG(status) == SIGALRM ? Ending::Hung : Ending::Crashed;
+  int signal = WTERMSIG(status);
+  return signal == SIGALRM || signal == SIGPROF ? Ending::Hung
+                                                : Ending::Crashed;
 }

@@ -18,9 +18,13 @@
 
 namespace tessera::test {
 
+/// From now on this process may take so many seconds of processor time, and ten
+/// times as many by the clock: other work on the machine does not count.
+void limitTime(unsigned seconds);
+
 /// Starts a process that ends with what `work` returns. It may take so many
-/// seconds (`alarm` in it begins anew) and 4 GiB, leaves no core file, and says
-/// nothing on stderr if `isQuiet`.
+/// seconds (`limitTime`) and 4 GiB, leaves no core file, and says nothing on
+/// stderr if `isQuiet`.
 pid_t startApart(unsigned seconds, bool isQuiet,
                  llvm::function_ref<int()> work);
 

@@ -5,8 +5,8 @@
 //
 // Changes the programs of the given files at random and sends each through
 // passes, phases or the interpreter, in a process of its own. A program is
-// refused with an error or accepted; a crash, ten seconds of silence, or a
-// failure without an error is a defect. Crashes of MLIR's own reader are
+// refused with an error or accepted; a crash, ten seconds of work, or a failure
+// without an error is a defect. Crashes of MLIR's own reader are
 // counted apart: those with no function of ours between it and the crash.
 //
 //===----------------------------------------------------------------------===//

@@ -101,25 +101,45 @@ static bool readNpy(const std::string &path, Data &data) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// The first line of what a command that failed says; empty: it did not fail.
-static std::string execute(std::vector<std::string> words,
-                           const std::string &log) {
+namespace {
+
+/// How a command ended: right, or the first line of what it said.
+struct Ended {
+  Outcome outcome = Outcome::Right;
+  std::string said;
+};
+
+} // namespace
+
+/// Ends a command that takes longer than `seconds`. One that fails is refused.
+static Ended execute(std::vector<std::string> words, const std::string &log,
+                     unsigned seconds) {
   std::vector<StringRef> args(words.begin(), words.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(words[0], args, std::nullopt,
-                                         redirects, /*SecondsToWait=*/60);
+  std::string fault;
+  int status = llvm::sys::ExecuteAndWait(words[0], args, /*Env=*/std::nullopt,
+                                         redirects, seconds,
+                                         /*MemoryLimit=*/0, &fault);
   if (status == 0)
-    return "";
+    return {};
+  // LLVM's word for a command that it ended.
+  if (status < 0 && StringRef(fault).starts_with("Child timed out"))
+    return {Outcome::Hang, llvm::sys::path::filename(words[0]).str() +
+                               " was ended after " + std::to_string(seconds) +
+                               " s"};
   auto buffer = llvm::MemoryBuffer::getFile(log);
   std::string said =
       buffer ? (*buffer)->getBuffer().split('\n').first.str() : "";
-  return (status < 0 ? "crash: " : "") + (said.empty() ? "silent" : said);
+  if (status > 0)
+    return {Outcome::Refused, said.empty() ? "silent" : said};
+  return {Outcome::Crash, fault + (said.empty() ? "" : ": " + said)};
 }
 
 TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
                                          const std::string &target,
                                          const std::string &folder,
+                                         unsigned seconds,
                                          mlir::MLIRContext &context) {
   TrialResult result;
   // Without the folder there is no program, which the compiler says.
@@ -128,14 +148,13 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   std::string tool = (llvm::sys::path::parent_path(self) + "/tessera").str();
   std::string executable = folder + "/program", log = folder + "/log";
-  result.message = execute({tool, "compile", folder + "/program.mlir",
+  Ended compiled = execute({tool, "compile", folder + "/program.mlir",
                             "--target", target, "--quiet", "-o", executable},
-                           log);
-  if (!result.message.empty()) {
-    bool crashed = StringRef(result.message).starts_with("crash");
-    result.outcome = crashed ? Outcome::Crash : Outcome::Refused;
+                           log, seconds);
+  result.outcome = compiled.outcome;
+  result.message = compiled.said;
+  if (result.outcome != Outcome::Right)
     return result;
-  }
   for (DataKind kind : {DataKind::Ordinary, DataKind::Extreme}) {
     std::vector<Data> data = drawData(program, seed, kind), expected, actual;
     Inputs inputs;
@@ -151,14 +170,17 @@ TrialResult tessera::test::runExecutable(const Program &program, uint64_t seed,
     std::vector<std::string> run{executable,       "--inputs",
                                  folder + "/data", "--save-outputs",
                                  folder + "/out",  "--quiet"};
+    // A rank that waits for another names it before the command is ended.
     if (target == "host")
-      run.insert(run.end(),
-                 {"--ranks", ranks, "--threads", "1", "--timeout", "30"});
+      run.insert(run.end(), {"--ranks", ranks, "--threads", "1", "--timeout",
+                             std::to_string((seconds + 1) / 2)});
     else
       run.push_back("--simulate-ranks=" + ranks);
-    result.message = execute(run, log);
-    result.outcome = Outcome::Crash;
-    if (!result.message.empty())
+    Ended ran = execute(run, log, seconds);
+    result.outcome =
+        ran.outcome == Outcome::Hang ? ran.outcome : Outcome::Crash;
+    result.message = ran.said;
+    if (ran.outcome != Outcome::Right)
       return result;
     for (size_t i = 0; i < expected.size(); ++i) {
       actual.emplace_back(expected[i].type);

@@ -18,10 +18,11 @@ bool mayBeExecutable(const Program &program);
 
 /// Compiles a program by the `tessera` beside this tool for host or
 /// cuda-emulated, runs it on the ranks of its mesh and judges what it saves.
-/// Files are left in `folder`, which is made.
+/// Files are left in `folder`, which is made. A command that takes longer than
+/// `seconds` is a hang. Commands use this process's alarm.
 TrialResult runExecutable(const Program &program, uint64_t seed,
                           const std::string &target, const std::string &folder,
-                          mlir::MLIRContext &context);
+                          unsigned seconds, mlir::MLIRContext &context);
 
 } // namespace tessera::test
 

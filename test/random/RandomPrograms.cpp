@@ -38,6 +38,9 @@ static cl::opt<unsigned> jobs("jobs", cl::cat(category), cl::init(1),
                               cl::desc("at a time"));
 static cl::opt<unsigned> timeout("timeout", cl::cat(category), cl::init(20),
                                  cl::desc("seconds that one program may take"));
+static cl::opt<unsigned> commandTimeout(
+    "command-timeout", cl::cat(category), cl::init(300),
+    cl::desc("seconds that compiling or running one executable may take"));
 static cl::opt<uint64_t> executables(
     "executables", cl::cat(category), cl::init(0),
     cl::desc("how many of them become executables, for host and for "
@@ -123,9 +126,9 @@ TrialResult Runner::tryProgram(uint64_t number) {
       !mayBeExecutable(program))
     return result;
   for (const char *target : {"host", "cuda-emulated"}) {
-    alarm(timeout + 200);
     std::string path = folder + "/" + std::to_string(number) + "." + target;
-    TrialResult made = runExecutable(program, number, target, path, context);
+    TrialResult made =
+        runExecutable(program, number, target, path, commandTimeout, context);
     if (made.outcome == Outcome::Right) {
       // A folder that stays is in nobody's way.
       (void)llvm::sys::fs::remove_directories(path);
@@ -143,7 +146,7 @@ void Runner::work(const Chunk &chunk, int output) {
   numExecutables = &chunk.shared->executables;
   for (uint64_t each = chunk.next; each < chunk.end; ++each) {
     chunk.shared->current = each;
-    alarm(timeout);
+    limitTime(timeout);
     TrialResult result = tryProgram(each);
     ++chunk.shared->counts[static_cast<int>(result.outcome)];
     chunk.shared->judged += result.judged;
