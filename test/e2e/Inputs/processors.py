@@ -17,6 +17,25 @@ FLAGS = {
                                     "avx_vnni gfni serialize vaes vpclmulqdq"),
 }
 
+# What GNU as calls them, and what each has more than the one it is based on.
+ASSEMBLER = {
+    "x86-64": "generic64",
+    "x86-64-v2": "+sse4.2+popcnt",
+    "x86-64-v3": "+avx2+bmi+bmi2+f16c+fma+lzcnt+movbe",
+    "x86-64-v4": "+avx512bw+avx512cd+avx512dq+avx512vl",
+    "znver3": "znver3",
+    "znver4": "znver4",
+    "sapphirerapids": "+amx_bf16+amx_int8+amx_tile+avx512_bf16+avx512_bitalg+avx512_fp16+avx512_vbmi2"
+                      "+avx512_vnni+avx512_vpopcntdq+avx512ifma+avx512vbmi+avx_vnni+gfni+serialize+vaes"
+                      "+vpclmulqdq",
+}
+
+
+def assembler(name):
+    """-march of GNU as for instructions of this processor alone."""
+    flags = ASSEMBLER[name]
+    return assembler(FLAGS[name][0]) + flags if flags.startswith("+") else flags
+
 
 def runnable():
     """The names of those whose programs this machine runs."""
