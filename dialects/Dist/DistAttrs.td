@@ -66,6 +66,9 @@ def Dist_Dialect : Dialect {
     /// On a local function of a pipeline program: its coordinate of the stage
     /// axis.
     static constexpr ::llvm::StringLiteral kPPRankAttr = "dist.pp_rank";
+    /// On such a function: the part of a step that the busiest pp rank is
+    /// predicted to wait, from 0 to 1.
+    static constexpr ::llvm::StringLiteral kBubbleAttr = "dist.bubble";
     /// On its arguments and results: the number of the one of the reference that
     /// each is; the other pp ranks have the rest.
     static constexpr ::llvm::StringLiteral kNumberAttr = "dist.number";

@@ -220,6 +220,17 @@ static LogicalResult verifyNumber(const AttributePosition &position,
          << ": expects an integer of at least 0 but got " << attr.getValue();
 }
 
+static LogicalResult verifyBubble(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  auto part = dyn_cast<FloatAttr>(attr.getValue());
+  if (part && part.getType().isF64() && part.getValueAsDouble() >= 0 &&
+      part.getValueAsDouble() <= 1)
+    return success();
+  return position.op->emitError()
+         << "dist.bubble: expects a number from 0 to 1 but got "
+         << attr.getValue();
+}
+
 static LogicalResult verifyWhy(const AttributePosition &position,
                                NamedAttribute attr) {
   auto lines = dyn_cast<ArrayAttr>(attr.getValue());
@@ -255,6 +266,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kLinksAttr, kOnOperation | kOnFunction | kOnModule,
      verifyLinks},
     {DistDialect::kPPRankAttr, kOnFunction, verifyNumber},
+    {DistDialect::kBubbleAttr, kOnFunction, verifyBubble},
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},

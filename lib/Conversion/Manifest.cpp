@@ -370,6 +370,30 @@ static json::Array describeTraffic(func::FuncOp step, const Mesh &mesh) {
   return entries;
 }
 
+/// What the lists of the pp ranks are; nothing where no list is run.
+static std::optional<json::Object>
+describePipeline(ArrayRef<func::FuncOp> steps) {
+  std::optional<json::Object> described;
+  int64_t longest = 0;
+  for (func::FuncOp step : steps)
+    for (auto op : step.front().getOps<rt::PipelineOp>()) {
+      int64_t entries = 0;
+      rt::forEachEntry(
+          op->getAttrOfType<DenseI64ArrayAttr>(rt::RTDialect::kEntriesAttr),
+          [&](ArrayRef<int64_t>) { ++entries; });
+      longest = std::max(longest, entries);
+      int64_t stages = op.getStageRanks().front().size();
+      described = json::Object{{"schedule", getScheduleName(step)},
+                               {"stages", stages},
+                               {"micro_batches", int64_t(op.getMicroBatches())},
+                               {"entries", longest}};
+      if (auto bubble =
+              step->getAttrOfType<FloatAttr>(dist::DistDialect::kBubbleAttr))
+        (*described)["bubble"] = bubble.getValueAsDouble();
+    }
+  return described;
+}
+
 FailureOr<std::string>
 tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
                        ArrayRef<SmallVector<int64_t>> resultOffsets,
@@ -413,6 +437,8 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
     object["pp_axis"] =
         json::Object{{"stride", axis.stride}, {"size", axis.size}};
   }
+  if (std::optional<json::Object> pipeline = describePipeline(steps))
+    object["pipeline"] = std::move(*pipeline);
   // The runtime that the program is linked with; an emulated GPU is one too.
   if (rt::getTarget(largest) != rt::Target::Host)
     object["target"] = "cuda";

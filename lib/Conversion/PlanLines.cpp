@@ -303,17 +303,24 @@ static std::string describeTraffic(func::FuncOp step, const Mesh &mesh) {
   return text.empty() ? "communication: none" : text;
 }
 
+static dist::PlanAttr getPlan(func::FuncOp step) {
+  return step->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
+      dist::DistDialect::kPlanAttr);
+}
+
+std::string tessera::getScheduleName(func::FuncOp step) {
+  dist::PlanAttr plan = getPlan(step);
+  return plan ? findPlanField("schedule")->print(plan.getPlan()) : "own list";
+}
+
 /// Stages, micro-batches and what runs of them at one time.
-static std::string describePipeline(ArrayRef<func::FuncOp> steps,
-                                    const Plan *plan) {
+static std::string describePipeline(ArrayRef<func::FuncOp> steps) {
   func::FuncOp step = steps.front();
   auto ops = step.front().getOps<rt::PipelineOp>();
   rt::PipelineOp op = *ops.begin();
   auto first = cast<ArrayAttr>(op.getPaths()[0]);
-  std::string text = "pipeline: ";
-  if (plan)
-    text += findPlanField("schedule")->print(*plan) + ", ";
-  return text + plural(first.size(), "stage") + " on " +
+  return "pipeline: " + getScheduleName(step) + ", " +
+         plural(first.size(), "stage") + " on " +
          plural(steps.size(), "pp rank") + ", " +
          plural(op.getMicroBatches(), "micro-batch", "es");
 }
@@ -332,14 +339,12 @@ func::FuncOp tessera::getLargest(ArrayRef<func::FuncOp> steps) {
 std::vector<std::string> tessera::describePlan(ArrayRef<func::FuncOp> steps,
                                                const Mesh &mesh) {
   func::FuncOp largest = getLargest(steps);
-  auto plan =
-      largest->getParentOfType<ModuleOp>()->getAttrOfType<dist::PlanAttr>(
-          dist::DistDialect::kPlanAttr);
+  dist::PlanAttr plan = getPlan(largest);
   std::vector<std::string> lines{
       describeMesh(mesh) +
       (plan ? describeTraining(plan.getPlan()) : std::string())};
   if (steps.size() > 1)
-    lines.push_back(describePipeline(steps, plan ? &plan.getPlan() : nullptr));
+    lines.push_back(describePipeline(steps));
   lines.push_back(describeParameters(steps, largest, mesh));
   lines.push_back(describeMemory(largest));
   lines.push_back(describeTraffic(largest, mesh));

@@ -29,6 +29,9 @@ struct PlannedTraffic {
 std::vector<PlannedTraffic> planTraffic(mlir::func::FuncOp step,
                                         const Mesh &mesh);
 
+/// The schedule of a step function's module: a name, or the file that has it.
+std::string getScheduleName(mlir::func::FuncOp step);
+
 /// What the runtime prints before the first step, at most six lines: the mesh
 /// and how the program is trained, its pipeline, parameters, memory,
 /// communication, optimizer. Memory and communication are those of the pp rank

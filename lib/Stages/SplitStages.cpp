@@ -80,6 +80,10 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
     if (llvm::Error error = staging.make())
       return function.emitError(llvm::toString(std::move(error)));
     setStageLayers(getOperation(), staging);
+    // Its pp ranks' functions get its attributes.
+    function->setAttr(
+        DistDialect::kBubbleAttr,
+        FloatAttr::get(Float64Type::get(&getContext()), staging.bubble));
     keepBoundaries(accumulate,
                    StageAssignment(accumulate, staging.getStarts()));
     moveAdditionsLast(accumulate,

@@ -156,6 +156,10 @@ llvm::Error Staging::make() {
           stringify(plan.schedule));
     schedule = schedule::keepForwards(schedule);
   }
+  schedule::ScheduleTiming timing =
+      schedule::CompiledSchedule(problem, schedule).simulate(getTimes(points));
+  if (timing.makespan() > 0)
+    bubble = 1 - timing.maxBusy() / timing.makespan();
   schedule::insertTransfers(problem, schedule);
   schedule::postReceives(problem, schedule);
   return llvm::Error::success();

@@ -38,6 +38,9 @@ public:
 
   schedule::ScheduleProblem problem;
   schedule::Schedule schedule;
+  /// The part of the step that the busiest pp rank waits, by the times of the
+  /// tasks that split points are chosen by.
+  double bubble = 0;
 
 private:
   llvm::Error readFile(schedule::Schedule &list);

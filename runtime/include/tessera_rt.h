@@ -526,6 +526,8 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  *   "mesh": [{"name": "dp", "size": 2}, {"name": "tp", "size": 2}],
  *   "pp_axis": {"stride": 1, "size": 2}, // stage axis, of a pipeline: see
  *                                       // below
+ *   "pipeline": {"schedule": "1f1b", "stages": 2, "micro_batches": 8,
+ *                "entries": 70, "bubble": 0.1},  // of a pipeline: see below
  *   "arena_bytes": 1048576,             // of one rank
  *   "plan": ["line", ...],              // printed before the first step
  *   "memory": {"parameters": 4096},     // bytes at the peak of the step
@@ -541,7 +543,10 @@ int32_t tessera_rt_run_list(tessera_rt_context *ctx, const int64_t *entries,
  * coordinates on "pp_axis" run other functions: "arena_bytes", "memory" and
  * "communication" are those of the pp rank whose arena is the largest, and
  * "offset" of a value is an array with an offset for each pp rank, -1 where it
- * is not. A value is
+ * is not. "pipeline" is for reports and --rehearse: the schedule's name, the
+ * stages that a micro-batch passes, the micro-batches, the entries of the
+ * longest list, and the bubble that the compiler predicts, as a part of 1 (left
+ * out where it predicts none). A value is
  *
  * {
  *   "name": "blocks.0.attn.wq",         // unique; also NAME.npy

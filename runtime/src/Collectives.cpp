@@ -105,6 +105,7 @@ Status tessera::rt::postOperation(tessera_rt_context *ctx, int32_t slot,
   entry.header = op.header;
   entry.sourceOffset = op.sourceOffset;
   entry.destinationOffset = op.destinationOffset;
+  entry.postedAt = monotonicSeconds();
   entry.readers = op.readers;
   entry.acknowledged.store(0, std::memory_order_relaxed);
   entry.phase.store(0, std::memory_order_relaxed);

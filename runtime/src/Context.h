@@ -70,6 +70,9 @@ struct Operation {
 class DataMover {
 public:
   virtual ~DataMover() = default;
+  /// When the data of a send or receive that both sides have posted may be
+  /// moved, by the monotonic clock; 0: now, as that of all other operations.
+  virtual double readyAt(int32_t slot, const Operation &op) { return 0; }
   /// Every peer that this rank reads from has posted.
   virtual Status move(int32_t slot, Operation &op) = 0;
   /// Every reader of this rank's source has moved.
@@ -102,6 +105,10 @@ struct tessera_rt_context {
   double timeout = tessera::rt::Timeouts().firstStep;
   /// Iterations of a wait before it sleeps; few, since ranks share cores.
   int spinIterations = 64;
+  /// The threads of all ranks are more than the processors.
+  bool sharesProcessors = false;
+  /// While this rank waits: when a mover is ready next, by the monotonic clock.
+  double readyAt = 0;
   tessera::rt::InjectedFault fault;
   /// Seconds spent waiting for other ranks.
   double waitSeconds = 0;

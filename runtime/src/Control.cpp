@@ -55,13 +55,27 @@ int64_t SharedMemory::controlBytesFor(int ranks) {
                  arenaAlignment);
 }
 
-int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes) {
-  return controlBytesFor(ranks) +
-         ranks * roundUp(arenaBytes + pageBytes, arenaAlignment);
+static int64_t arenaStrideFor(int64_t arenaBytes) {
+  return roundUp(arenaBytes + pageBytes, arenaAlignment);
 }
 
-bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes) {
-  bytes = bytesFor(ranks, arenaBytes);
+static int64_t stampStrideFor(int64_t stamps) {
+  return roundUp(stamps * int64_t(sizeof(Stamp)), pageBytes);
+}
+
+int64_t SharedMemory::bytesFor(int ranks, int64_t arenaBytes, int64_t stamps) {
+  return controlBytesFor(ranks) +
+         ranks * (arenaStrideFor(arenaBytes) + stampStrideFor(stamps));
+}
+
+Stamp *SharedMemory::stamps(int rank) const {
+  int ranks = control->ranks;
+  return reinterpret_cast<Stamp *>(arena(ranks) +
+                                   rank * stampStrideFor(maxStamps));
+}
+
+bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes, int64_t stamps) {
+  bytes = bytesFor(ranks, arenaBytes, stamps);
   void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (address == MAP_FAILED) {
@@ -76,7 +90,8 @@ bool SharedMemory::map(int fd, int ranks, int64_t arenaBytes) {
   blocks =
       reinterpret_cast<RankBlock *>(base + roundUp(sizeof(ControlBlock), 64));
   arenas = base + controlBytesFor(ranks);
-  arenaStride = roundUp(arenaBytes + pageBytes, arenaAlignment);
+  arenaStride = arenaStrideFor(arenaBytes);
+  maxStamps = stamps;
   return true;
 }
 

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The layout of the one shared mapping of a job: a control block, then one
-// arena per rank. Only atomics and plain data: it is mapped at different
-// addresses by different processes. What is done with it is in Collectives.cpp,
-// Progress.cpp, Launcher.cpp and Rendezvous.cpp.
+// arena per rank, then what ranks note of their lists. Only atomics and plain
+// data: it is mapped at different addresses by different processes. What is
+// done with it is in Collectives.cpp, Progress.cpp, Launcher.cpp and
+// Rendezvous.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +57,8 @@ struct alignas(64) Entry {
   Header header;
   int64_t sourceOffset = 0;
   int64_t destinationOffset = 0;
+  /// Of the monotonic clock.
+  double postedAt = 0;
   /// Peers that will read from this rank, and those that have finished.
   uint32_t readers = 0;
   std::atomic<uint32_t> acknowledged{0};
@@ -113,6 +116,20 @@ struct Announcement {
   char data[128] = {};
 };
 
+/// When a rank ran an entry of its list, and what the entry was.
+struct Stamp {
+  /// Of the monotonic clock, in seconds.
+  double begin = 0, end = 0;
+  /// tessera_rt_entry: RUN, SEND, RECV or WAIT.
+  int32_t kind = 0;
+  /// Of RUN: the function, which tessera_rt_task it is, and of what.
+  int32_t function = 0, task = 0, chunk = 0, microBatch = 0;
+  /// Of SEND, RECV and WAIT.
+  int32_t slot = 0;
+  /// Of SEND and RECV: the other pp rank, and the tag.
+  int32_t peer = 0, tag = 0;
+};
+
 enum class RankState : uint32_t { Absent, Running, Finished, Failed };
 
 /// One rank's part of the control block. Written by that rank, but for the
@@ -150,6 +167,8 @@ struct alignas(64) RankBlock {
   /// Seconds that this rank did not wait for others.
   double busySeconds = 0;
   MemoryUse memory;
+  /// Of its stamps, those that its list has filled.
+  int64_t numStamps = 0;
 
   // For the report; valid when the final barrier has passed.
   double cpuSeconds = 0;
@@ -191,14 +210,20 @@ struct SharedMemory {
   uint8_t *arenas = nullptr;
   int64_t arenaStride = 0;
 
+  /// Of each rank.
+  int64_t maxStamps = 0;
+
   uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
+  /// A rank's stamps, after all arenas. Pages that nobody writes take no
+  /// memory.
+  Stamp *stamps(int rank) const;
 
   /// Bytes of everything before the arenas.
   static int64_t controlBytesFor(int ranks);
   /// Bytes a job needs.
-  static int64_t bytesFor(int ranks, int64_t arenaBytes);
+  static int64_t bytesFor(int ranks, int64_t arenaBytes, int64_t stamps = 0);
   /// Maps `fd`, already of that size; returns false and leaves errno on error.
-  bool map(int fd, int ranks, int64_t arenaBytes);
+  bool map(int fd, int ranks, int64_t arenaBytes, int64_t stamps = 0);
   /// Constructs the control block in zeroed memory.
   void initialise(int ranks, int64_t arenaBytes, uint64_t programHash);
   void unmap();

@@ -42,13 +42,17 @@ void embeddingBackward(tessera_rt_context *ctx,
                        const void *ids, void *result, int64_t offset);
 /// Completes the operation in `slot`, whatever the target does with others.
 Status finish(tessera_rt_context *ctx, int32_t slot);
+/// Does nothing but move on operations in flight, until a time of the monotonic
+/// clock.
+Status idle(tessera_rt_context *ctx, double until);
 } // namespace host
 
-class HostTarget final : public Target {
+class HostTarget : public Target {
 public:
   using Target::Target;
 
   uint8_t *arena() override { return ctx->arena(); }
+  bool isSynchronous() const override { return true; }
   Status launch(tessera_rt_kernel_fn fn, const int64_t *args, int64_t extent,
                 int64_t grain) override;
   Status copyStrided(int64_t elementSize, int32_t rank, const int64_t *shape,

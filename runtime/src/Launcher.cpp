@@ -13,6 +13,8 @@
 
 #include "Launcher.h"
 
+#include "Rehearsal.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -37,10 +39,12 @@ int tessera::rt::threadsPerRank(const Options &options, int ranks) {
 }
 
 bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
-  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes);
+  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
+                                         manifest.pipeline.entries);
   int fd = memfd_create("tessera", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, bytes) != 0 ||
-      !memory.map(fd, manifest.ranks, manifest.arenaBytes)) {
+      !memory.map(fd, manifest.ranks, manifest.arenaBytes,
+                  manifest.pipeline.entries)) {
     fprintf(stderr,
             "tessera: error: cannot get %lld bytes of shared memory: %s\n",
             (long long)bytes, strerror(errno));
@@ -98,10 +102,13 @@ void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
   ctx.pool =
       std::make_unique<ThreadPool>(threads, alone ? 50 : 0, rank * threads);
   ctx.spinIterations = alone ? 2000 : 32;
+  ctx.sharesProcessors = !alone;
   ctx.scratch.perThread.resize(size_t(threads));
   ctx.timeout = options.timeouts.firstStep;
   ctx.fault = readFault(rank);
-  ctx.target = targetKind.create(&ctx);
+  ctx.target = options.rehearsal.isAsked
+                   ? std::make_unique<RehearsalTarget>(&ctx)
+                   : targetKind.create(&ctx);
 }
 
 namespace {

@@ -43,6 +43,12 @@ int main(int argc, char **argv) {
     return refuse(format("the program is for the target %s, but it was linked "
                          "with the runtime of the target %s",
                          manifest.target.c_str(), targetKind.name));
+  bool needsLists = options.rehearsal.isAsked || !options.trace.empty();
+  if (needsLists && manifest.pipeline.stages == 0)
+    return refuse(
+        std::string(options.trace.empty() ? "--rehearse" : "--trace") +
+        " expects a pipeline program, but this one has no lists of "
+        "tasks");
   if (options.help)
     return print(helpText(argv[0], manifest));
   error = checkIsa();

@@ -295,6 +295,25 @@ static std::string readValues(const Json &json, const char *name,
   return std::string();
 }
 
+static std::string readPipeline(const Json &json, PipelineFacts &facts) {
+  constexpr int64_t maxCount = int64_t(1) << 24;
+  facts.schedule = json.getString("schedule", "list");
+  facts.stages = json.getInteger("stages", 0);
+  facts.microBatches = json.getInteger("micro_batches", 0);
+  facts.entries = json.getInteger("entries", -1);
+  facts.bubble = json.getNumber("bubble", std::nan(""));
+  if (facts.stages >= 1 && facts.stages <= maxCount &&
+      facts.microBatches >= 1 && facts.entries >= 0 &&
+      facts.entries <= maxCount && !(facts.bubble < 0 || facts.bubble > 1))
+    return std::string();
+  return format("expects a pipeline of at least 1 stage and 1 micro-batch, at "
+                "most %lld entries and a bubble from 0 to 1, but got %lld "
+                "stages, %lld micro-batches, %lld entries and %g",
+                (long long)maxCount, (long long)facts.stages,
+                (long long)facts.microBatches, (long long)facts.entries,
+                facts.bubble);
+}
+
 bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
                                 std::string &error) {
   Json json;
@@ -336,6 +355,11 @@ bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
                      (long long)manifest.stageAxis.size);
       return false;
     }
+  }
+  if (const Json *pipeline = json.find("pipeline")) {
+    error = readPipeline(*pipeline, manifest.pipeline);
+    if (!error.empty())
+      return false;
   }
   for (const Json &line : json.getArray("plan"))
     manifest.plan.push_back(line.string);

@@ -16,6 +16,7 @@
 #include "Operation.h"
 #include "Target.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,18 @@ struct Value {
   StridedAxis stageAxis;
 };
 
+/// What the lists of a pipeline are.
+struct PipelineFacts {
+  std::string schedule;
+  /// That a micro-batch passes; 0: there is no pipeline.
+  int64_t stages = 0;
+  int64_t microBatches = 0;
+  /// Of the longest list.
+  int64_t entries = 0;
+  /// As a part of 1; NaN: the compiler predicts none.
+  double bubble = std::nan("");
+};
+
 struct Manifest {
   std::string program, hash;
   /// What the program was compiled for: "host", "cuda".
@@ -73,6 +86,7 @@ struct Manifest {
   std::vector<MeshAxis> mesh;
   /// Of a pipeline; of size 1 otherwise.
   StridedAxis stageAxis;
+  PipelineFacts pipeline;
   std::vector<std::string> plan;
   /// Bytes at the peak of a step, by what they hold.
   std::vector<std::pair<std::string, int64_t>> memory;

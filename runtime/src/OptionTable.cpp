@@ -207,6 +207,11 @@ static constexpr OptionSpec ofDevices(OptionSpec spec) {
   return spec;
 }
 
+static constexpr OptionSpec ofHost(OptionSpec spec) {
+  spec.ofHost = true;
+  return spec;
+}
+
 static constexpr OptionSpec mayDiffer(OptionSpec spec) {
   spec.mayDiffer = true;
   return spec;
@@ -239,6 +244,58 @@ static std::string takeDataFormat(const OptionSpec &, const std::string &value,
   return value == "bytes" || value == "u16" || value == "u32"
              ? ""
              : "bytes, u16 or u32";
+}
+
+/// "F=20,B=20,W=20,link=5", in any order; link may be left out.
+static std::string takeRehearsal(const OptionSpec &, const std::string &value,
+                                 Options &options) {
+  static const std::string expected =
+      "F=MS,B=MS,W=MS,link=MS, milliseconds from 0 to 1e6, each once (link may "
+      "be left out)";
+  Rehearsal &r = options.rehearsal;
+  const struct {
+    const char *name;
+    double *seconds;
+    bool isRequired;
+  } fields[] = {{"F", &r.forward, true},
+                {"B", &r.inputGrad, true},
+                {"W", &r.weightGrad, true},
+                {"link", &r.link, false}};
+  std::vector<std::string> parts(1);
+  for (char c : value)
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  r.isAsked = true;
+  size_t known = 0;
+  for (const auto &field : fields) {
+    size_t given = 0;
+    for (const std::string &part : parts) {
+      size_t equals = part.find('=');
+      if (part.substr(0, equals) != field.name)
+        continue;
+      std::string number =
+          equals == std::string::npos ? "" : part.substr(equals + 1);
+      char *end;
+      *field.seconds = strtod(number.c_str(), &end) * 1e-3;
+      if (number.empty() || *end || !(*field.seconds >= 0) ||
+          *field.seconds > 1e3)
+        return expected;
+      ++given;
+    }
+    if (given > 1 || (field.isRequired && given == 0))
+      return expected;
+    known += given;
+  }
+  return known == parts.size() ? std::string() : expected;
+}
+
+static std::string showRehearsal(const OptionSpec &, const Options &options) {
+  const Rehearsal &r = options.rehearsal;
+  return r.isAsked ? format("F=%g,B=%g,W=%g,link=%g ms", r.forward * 1e3,
+                            r.inputGrad * 1e3, r.weightGrad * 1e3, r.link * 1e3)
+                   : quote("");
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,6 +386,17 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--simulate-ranks", "N", 1, 64,
           "run all ranks in one process on one device, without\n"
           "NCCL; N must be what the program was compiled for")),
+      ofHost(section("pipelines")),
+      ofHost({"--rehearse", "TIMES",
+              "F=20,B=20,W=20,link=5: run the lists of a pipeline and\n"
+              "compute nothing; tasks of a p-th of the model sleep so\n"
+              "many milliseconds, a transfer ends so many after both\n"
+              "sides posted it",
+              takeRehearsal, showRehearsal}),
+      ofHost(path<&Options::trace>(
+          "--trace", "FILE",
+          "write the last step's tasks, sends and waits of all pp\n"
+          "ranks as a Chrome trace (Perfetto shows it)")),
       section("output"),
       mayDiffer(choice<&Options::log>(
           "--log", "text|jsonl",
@@ -365,5 +433,5 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
 }
 
 bool tessera::rt::isOffered(const OptionSpec &spec) {
-  return !spec.ofDevices || targetKind.hasDevices;
+  return targetKind.hasDevices ? !spec.ofHost : !spec.ofDevices;
 }

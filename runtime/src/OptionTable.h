@@ -36,6 +36,8 @@ struct OptionSpec {
   int64_t low = 0, high = 0;
   /// Only for targets with devices.
   bool ofDevices = false;
+  /// Only for targets without.
+  bool ofHost = false;
   /// Results do not depend on it, so ranks may be given different values. All
   /// other options are compared before the first step.
   bool mayDiffer = false;

@@ -34,6 +34,18 @@ static std::string checkOptions(const Options &options) {
     return "--save-every expects --save-final DIR, beside which it saves";
   if (options.ranks && options.simulateRanks)
     return "expects --ranks or --simulate-ranks, but got both";
+  if (!options.trace.empty() && options.steps == 0)
+    return "--trace expects at least one step";
+  const std::pair<const char *, bool> ofResults[] = {
+      {"--save-outputs", !options.saveOutputs.empty()},
+      {"--save-initial", !options.saveInitial.empty()},
+      {"--save-final", !options.saveFinal.empty()},
+      {"--compare", !options.compare.empty()},
+      {"--eval-every", options.evalEvery != 0}};
+  for (auto [name, isGiven] : ofResults)
+    if (options.rehearsal.isAsked && isGiven)
+      return std::string("--rehearse computes nothing, so it expects no ") +
+             name;
   return std::string();
 }
 

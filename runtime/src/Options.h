@@ -22,6 +22,12 @@
 
 namespace tessera::rt {
 
+/// What --rehearse says: seconds of a p-th of the model, and of a transfer.
+struct Rehearsal {
+  bool isAsked = false;
+  double forward = 0, inputGrad = 0, weightGrad = 0, link = 0;
+};
+
 struct Options {
   enum Report { Text, JsonLine };
   enum Log { TextLog, JsonLog };
@@ -51,6 +57,9 @@ struct Options {
   std::string saveOutputs, saveInitial, saveFinal, compare;
   /// 0: never.
   int64_t saveEvery = 0;
+  /// Where the last step's actions are written; empty: nowhere.
+  std::string trace;
+  Rehearsal rehearsal;
   Log log = TextLog;
   Report report = Text;
   bool quiet = false, help = false, printManifest = false;

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <signal.h>
 
 using namespace tessera::rt;
@@ -157,6 +158,12 @@ static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
     if (missing >= 0)
       return TESSERA_RT_OK;
     if (mover) {
+      double ready = mover->readyAt(slot, op);
+      if (ready > 0 && ready > monotonicSeconds()) {
+        ctx->readyAt = std::min(ctx->readyAt, ready);
+        missing = op.group->members[size_t(op.peer)];
+        return TESSERA_RT_OK;
+      }
       if (Status status = mover->move(slot, op))
         return status;
     } else {
@@ -319,12 +326,8 @@ Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-/// Moves all operations in flight; `missing` is what `slot` waits for.
-static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
-  if (Status status = advance(ctx, slot, ctx->operations[slot], missing))
-    return status;
-  if (ctx->operations[slot].stage == Stage::Complete)
-    return TESSERA_RT_OK;
+/// Moves all operations in flight but that of `slot`.
+static Status advanceOthers(tessera_rt_context *ctx, int32_t slot) {
   for (int other = 0; other < numSlots; ++other) {
     Operation &op = ctx->operations[other];
     int ignored;
@@ -334,6 +337,15 @@ static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
       return status;
   }
   return TESSERA_RT_OK;
+}
+
+/// Moves all operations in flight; `missing` is what `slot` waits for.
+static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
+  if (Status status = advance(ctx, slot, ctx->operations[slot], missing))
+    return status;
+  if (ctx->operations[slot].stage == Stage::Complete)
+    return TESSERA_RT_OK;
+  return advanceOthers(ctx, slot);
 }
 
 /// Sleeps until something changes after `seen`, or for a second.
@@ -359,6 +371,7 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
     if (ctx->memory.control->aborted.load())
       return TESSERA_RT_ABORTED;
     int missing;
+    ctx->readyAt = std::numeric_limits<double>::infinity();
     if (Status status = advanceAll(ctx, slot, missing))
       return status;
     if (op.stage == Stage::Complete) {
@@ -377,7 +390,22 @@ static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
       if (missing >= 0 && processIsGone(ctx->memory.blocks[missing]))
         return reportDead(ctx, missing);
     }
-    sleepOnDoorbell(ctx, seen, rest < 0.5 ? rest : 0.5);
+    sleepOnDoorbell(ctx, seen, std::min({rest, 0.5, ctx->readyAt - now}));
+  }
+}
+
+Status tessera::rt::host::idle(tessera_rt_context *ctx, double until) {
+  for (;;) {
+    uint32_t seen = ctx->block().doorbell.load();
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    ctx->readyAt = until;
+    if (Status status = advanceOthers(ctx, /*slot=*/-1))
+      return status;
+    double now = monotonicSeconds();
+    if (now >= until)
+      return TESSERA_RT_OK;
+    sleepOnDoorbell(ctx, seen, std::min(0.5, ctx->readyAt - now));
   }
 }
 

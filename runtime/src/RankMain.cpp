@@ -16,6 +16,7 @@
 #include "Report.h"
 #include "Saving.h"
 #include "Steps.h"
+#include "Trace.h"
 #include "kernels/CpuKernels.h"
 
 using namespace tessera::rt;
@@ -44,13 +45,16 @@ static std::vector<Fact> describeFiles(const RunData &data) {
           {"bytes in --eval-data", size(data.evaluation)}};
 }
 
+/// Compares the options of all ranks.
+static Status compareOptions(tessera_rt_context *ctx, const Options &options) {
+  std::vector<Fact> facts = comparedOptions(options);
+  facts.push_back({"instruction set (TESSERA_RT_ISA)", cpuKernels().name});
+  return agree(ctx, facts);
+}
+
 /// Opens what the run reads. All ranks have the same afterwards.
 static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
                        const Options &options, RunData &data) {
-  std::vector<Fact> facts = comparedOptions(options);
-  facts.push_back({"instruction set (TESSERA_RT_ISA)", cpuKernels().name});
-  if (Status status = agree(ctx, facts))
-    return status;
   std::string error;
   if (!options.inputs.empty())
     error = data.inputs.open(options.inputs);
@@ -78,13 +82,21 @@ static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
 
 /// Everything before the first step.
 static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
-                      const Options &options, RunData &data, Saver &saver) {
+                      const Options &options, RunData &data, Saver &saver,
+                      TraceFile &trace) {
   ctx->block().memory.privateAtStart = privateResidentBytes();
   std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
   if (!error.empty())
     return fail(ctx, TESSERA_RT_INVALID, error);
-  if (Status status = openData(ctx, manifest, options, data))
+  if (Status status = compareOptions(ctx, options))
     return status;
+  if (ctx->rank == 0 && !options.trace.empty())
+    error = trace.open(options.trace);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (!options.rehearsal.isAsked)
+    if (Status status = openData(ctx, manifest, options, data))
+      return status;
   if (Status status = saver.prepare())
     return status;
   int64_t stage = getBlockIndex(&manifest.stageAxis, 1, ctx->rank);
@@ -92,8 +104,9 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
           ctx->target->open(manifest, options, tessera_program_steps[stage]))
     return status;
   double begin = monotonicSeconds();
-  if (Status status = fillArguments(ctx, manifest, options, data.inputs))
-    return status;
+  if (!options.rehearsal.isAsked)
+    if (Status status = fillArguments(ctx, manifest, options, data.inputs))
+      return status;
   ctx->block().initSeconds = monotonicSeconds() - begin;
   ControlBlock &control = *ctx->memory.control;
   if (ctx->rank == 0)
@@ -101,15 +114,18 @@ static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
   return barrier(ctx, BarrierReady);
 }
 
-/// Compares and reports results, on rank 0.
+/// Compares and reports results, on rank 0, and writes the trace.
 static Status report(tessera_rt_context *ctx, const Manifest &manifest,
-                     const Options &options, const StepLoop &loop) {
+                     const Options &options, const StepLoop &loop,
+                     TraceFile &trace) {
   std::vector<Comparison> comparisons;
   if (!loop.seconds().empty() && !options.compare.empty())
     if (Status status = compareResults(ctx, manifest, options, comparisons))
       return status;
   printReport(ctx, manifest, options, loop.seconds(), comparisons);
   std::string error = flushOutput();
+  if (error.empty() && !loop.stamps().empty())
+    error = trace.write(loop.stamps(), manifest.stageAxis);
   return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
 }
 
@@ -117,7 +133,8 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
                      const Options &options) {
   RunData data;
   Saver saver(ctx, manifest, options, data);
-  if (Status status = prepare(ctx, manifest, options, data, saver))
+  TraceFile trace;
+  if (Status status = prepare(ctx, manifest, options, data, saver, trace))
     return status;
   if (Status status = saver.saveInitial())
     return status;
@@ -137,7 +154,7 @@ static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
     if (Status status = fetchValues(ctx, saver.results()))
       return status;
   if (ctx->rank == 0)
-    if (Status status = report(ctx, manifest, options, loop))
+    if (Status status = report(ctx, manifest, options, loop, trace))
       return status;
   return barrier(ctx, BarrierEnd);
 }

@@ -70,7 +70,8 @@ static JoinedRank joined;
 MeetingFile::MeetingFile(const std::string &job, const Manifest &manifest,
                          double timeout)
     : manifest(manifest),
-      bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes)),
+      bytes(SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
+                                   manifest.pipeline.entries)),
       deadline(monotonicSeconds() + timeout) {
   snprintf(path, sizeof(path), "/dev/shm/tessera-%d-%016llx", int(geteuid()),
            (unsigned long long)hashBytes(job.data(), job.size()));
@@ -120,7 +121,8 @@ std::string MeetingFile::make(SharedMemory &memory) {
       fd, 0, off_t(SharedMemory::controlBytesFor(manifest.ranks)));
   if (error)
     return strerror(error);
-  if (!memory.map(fd, manifest.ranks, manifest.arenaBytes))
+  if (!memory.map(fd, manifest.ranks, manifest.arenaBytes,
+                  manifest.pipeline.entries))
     return strerror(errno);
   memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
   return std::string();
@@ -139,7 +141,8 @@ std::string MeetingFile::waitReady(SharedMemory &memory, bool &retry) {
     if (info.st_size != 0 && info.st_size != bytes)
       return "another program is running under this job's name";
     if (info.st_size == bytes && !memory.base &&
-        !memory.map(fd, manifest.ranks, manifest.arenaBytes))
+        !memory.map(fd, manifest.ranks, manifest.arenaBytes,
+                    manifest.pipeline.entries))
       return strerror(errno);
     if (memory.base && memory.control->ready.load())
       return std::string();

@@ -23,7 +23,8 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
   };
   switch (entry[0]) {
   case TESSERA_RT_ENTRY_RUN:
-    return tasks[entry[1]](ctx, entry + TESSERA_RT_RUN_FIELDS);
+    return ctx->target->runTask(tasks[entry[1]], entry[2],
+                                entry + TESSERA_RT_RUN_FIELDS);
   case TESSERA_RT_ENTRY_SEND:
     return transfer(tessera_rt_send_start);
   case TESSERA_RT_ENTRY_RECV:
@@ -37,10 +38,45 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
   }
 }
 
+/// Notes when an entry ran, as far as there is room: the manifest says how many
+/// entries there are.
+static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
+                  double end) {
+  RankBlock &block = ctx->block();
+  if (block.numStamps == ctx->memory.maxStamps)
+    return;
+  Stamp s;
+  s.begin = begin;
+  s.end = end;
+  s.kind = int32_t(entry[0]);
+  switch (entry[0]) {
+  case TESSERA_RT_ENTRY_RUN:
+    s.function = int32_t(entry[1]);
+    s.task = int32_t(entry[2]);
+    s.chunk = int32_t(entry[3]);
+    s.microBatch = int32_t(entry[4]);
+    break;
+  case TESSERA_RT_ENTRY_SEND:
+  case TESSERA_RT_ENTRY_RECV:
+    s.peer = int32_t(entry[3]);
+    s.tag = int32_t(entry[4]);
+    [[fallthrough]];
+  case TESSERA_RT_ENTRY_WAIT:
+    s.slot = int32_t(entry[1]);
+    break;
+  default:
+    return;
+  }
+  ctx->memory.stamps(ctx->rank)[block.numStamps++] = s;
+}
+
 extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                                        const int64_t *entries, int64_t count,
                                        const tessera_rt_task_fn *tasks,
                                        const int64_t *axes, int32_t num_axes) {
+  bool isStamped = ctx->memory.maxStamps > 0 && ctx->target->isSynchronous();
+  ctx->block().numStamps = 0;
+  double begin = isStamped ? monotonicSeconds() : 0;
   for (int64_t at = 0; at < count;) {
     int64_t length = tessera_rt_entry_length(entries + at, count - at);
     if (length == 0)
@@ -51,6 +87,11 @@ extern "C" int32_t tessera_rt_run_list(tessera_rt_context *ctx,
                          (long long)entries[at]));
     if (int32_t status = runEntry(ctx, entries + at, tasks, axes, num_axes))
       return status;
+    if (isStamped) {
+      double end = monotonicSeconds();
+      stamp(ctx, entries + at, begin, end);
+      begin = end;
+    }
     at += length;
   }
   return TESSERA_RT_OK;

@@ -74,7 +74,7 @@ void StepLog::step(const StepRecord &r) {
   }
   if (options.quiet)
     return;
-  if (!isTraining) {
+  if (!isTraining || options.rehearsal.isAsked) {
     fprintf(out, "step %lld of %lld: %.2f ms\n", (long long)r.step,
             (long long)options.steps, r.seconds * 1e3);
     return;
@@ -136,6 +136,57 @@ void StepLog::memory(int64_t steps) {
             readableBytes(use.scratchBytes).c_str(),
             readableBytes(std::max<int64_t>(other, 0)).c_str(),
             readableBytes(use.privateAtStart).c_str());
+  fflush(out);
+}
+
+/// "12.3 %", or that it is not known.
+static std::string percent(double part) {
+  return std::isfinite(part) ? format("%.1f %%", part * 100) : "N/A";
+}
+
+static std::string pipelineJson(int64_t steps, const PipelineFacts &facts,
+                                int64_t ranks, const PipelineReport &report,
+                                bool isShared) {
+  return format("{\"event\": \"pipeline\", \"step\": %lld, \"schedule\": %s, "
+                "\"pp_ranks\": %lld, \"micro_batches\": %lld, "
+                "\"bubble_predicted\": %s, \"bubble_from_tasks\": %s, "
+                "\"bubble_measured\": %s, \"seconds_from_tasks\": %s, "
+                "\"seconds_measured\": %s, \"slowest_pp_rank\": %d, "
+                "\"shares_processors\": %s}",
+                (long long)steps, quoteJson(facts.schedule).c_str(),
+                (long long)ranks, (long long)facts.microBatches,
+                numberJson(facts.bubble).c_str(),
+                numberJson(report.fromTasks.bubble()).c_str(),
+                numberJson(report.measured.bubble()).c_str(),
+                numberJson(report.fromTasks.makespan).c_str(),
+                numberJson(report.measured.makespan).c_str(), report.slowest,
+                isShared ? "true" : "false");
+}
+
+void StepLog::pipeline(int64_t steps, const PipelineReport &report) {
+  if (!isFirst || (options.quiet && !isJson()))
+    return;
+  const PipelineFacts &facts = manifest.pipeline;
+  // Ranks that sleep need no processor.
+  bool isShared = ctx->sharesProcessors && !options.rehearsal.isAsked;
+  int64_t ranks = manifest.stageAxis.size;
+  if (isJson()) {
+    printf("%s\n", pipelineJson(steps, facts, ranks, report, isShared).c_str());
+    fflush(stdout);
+    return;
+  }
+  fprintf(out,
+          "pipeline: %s, %lld pp ranks, %lld micro-batches: bubble predicted "
+          "%s",
+          facts.schedule.c_str(), (long long)ranks,
+          (long long)facts.microBatches, percent(facts.bubble).c_str());
+  if (report.slowest >= 0)
+    fprintf(out, ", from measured tasks %s, measured %s%s; slowest pp rank %d",
+            percent(report.fromTasks.bubble()).c_str(),
+            percent(report.measured.bubble()).c_str(),
+            isShared ? " (meaningless: ranks share processors)" : "",
+            report.slowest);
+  fputc('\n', out);
   fflush(out);
 }
 

@@ -11,14 +11,15 @@
 //
 // Lines of a training step for readers go to standard output, those of a
 // forward program, which has no numbers to show, to standard error. JSON goes
-// to standard output. An object has "event": "step", "eval", "memory" or
-// "remark".
+// to standard output. An object has "event": "step", "eval", "memory",
+// "pipeline" or "remark".
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RT_SRC_STEPLOG_H
 #define TESSERA_RT_SRC_STEPLOG_H
 
+#include "PipelineReport.h"
 #include "Report.h"
 
 #include <cmath>
@@ -64,6 +65,8 @@ public:
   void evaluation(int64_t step, double loss, int64_t batches, double seconds);
   /// Planned against measured memory.
   void memory(int64_t steps);
+  /// Predicted against measured bubble.
+  void pipeline(int64_t steps, const PipelineReport &report);
   void remark(int64_t step, const std::string &text);
 
 private:

@@ -23,7 +23,7 @@ using namespace tessera::rt;
 
 /// Steps after which planned and measured memory are compared. Later ones touch
 /// nothing new.
-static constexpr int64_t memorySteps = 10;
+static constexpr int64_t summarySteps = 10;
 
 StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
                    const Options &options, const RunData &data, Saver &saver)
@@ -80,7 +80,7 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
   block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
   block.cpuSeconds += processCpuSeconds() - cpu;
   ctx->target->measure(block.memory, manifest,
-                       /*withArena=*/step <= memorySteps);
+                       /*withArena=*/step <= summarySteps);
   if (ctx->rank == 0)
     control.stopDecided.store(control.stopSignal.load());
   if (Status status = barrier(ctx, BarrierStep))
@@ -93,6 +93,9 @@ Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
 StepRecord StepLoop::record(int64_t step, double seconds) {
   StepRecord r;
   r.step = step;
+  r.seconds = seconds;
+  if (options.rehearsal.isAsked)
+    return r;
   r.hasLoss = manifest.isTraining() && manifest.findScalar("loss");
   r.hasGradNorm = manifest.findScalar("grad_norm");
   r.loss = readScalar(ctx, manifest.findScalar("loss"));
@@ -100,7 +103,6 @@ StepRecord StepLoop::record(int64_t step, double seconds) {
   r.lr = readScalar(ctx, manifest.findScalar("lr"));
   r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
   r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
-  r.seconds = seconds;
   r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
   if (double best = ctx->target->secondsAtPeak())
     r.mfu = best / seconds;
@@ -195,6 +197,19 @@ void StepLoop::reportStop() {
       isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));
 }
 
+void StepLoop::summarize(int64_t step, bool isLast) {
+  if (ctx->rank != 0)
+    return;
+  bool isDue = step == summarySteps || (isLast && step < summarySteps);
+  if (isDue && manifest.isTraining() && !options.rehearsal.isAsked)
+    log.memory(step);
+  if (isDue && manifest.pipeline.stages > 0)
+    log.pipeline(step, reportPipeline(collectStamps(ctx), manifest,
+                                      options.rehearsal.link));
+  if (isLast && !options.trace.empty())
+    lastStamps = collectStamps(ctx);
+}
+
 Status StepLoop::run() {
   log.plan();
   comparePosition();
@@ -224,9 +239,7 @@ Status StepLoop::run() {
     if (Status status = saver.saveStep(step))
       return status;
     bool isLast = step == options.steps || stopSignal();
-    if (manifest.isTraining() &&
-        (step == memorySteps || (isLast && step < memorySteps)))
-      log.memory(step);
+    summarize(step, isLast);
     if (options.evalEvery && !stopSignal() &&
         (step % options.evalEvery == 0 || isLast))
       if (Status status = evaluate(step))

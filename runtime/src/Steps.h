@@ -34,6 +34,8 @@ public:
 
   /// Wall time of each step.
   const std::vector<double> &seconds() const { return stepSeconds; }
+  /// What the lists did in the last step, on rank 0, for --trace.
+  const Stamps &stamps() const { return lastStamps; }
   /// Whether a signal ended it.
   bool isStopped() const { return stopSignal() != 0; }
 
@@ -46,6 +48,8 @@ private:
   /// Undoes or refuses a step that is not valid.
   Status judge(StepRecord &record);
   Status evaluate(int64_t step);
+  /// What there is to say after ten steps, or the last.
+  void summarize(int64_t step, bool isLast);
   /// Moves results to the arguments that they follow, where they are elsewhere.
   Status returnResults();
   /// Remarks on data that does not go on where that of --inputs ended.
@@ -63,6 +67,7 @@ private:
   /// The arguments that a step changes, and the results that are read after it.
   std::vector<ArenaBlock> changed, scalars;
   std::vector<double> stepSeconds;
+  Stamps lastStamps;
 };
 
 } // namespace tessera::rt

@@ -69,6 +69,14 @@ public:
   //===--------------------------------------------------------------------===//
 
   virtual uint8_t *arena() = 0;
+  /// Calls a task of a pipeline, a tessera_rt_task.
+  virtual Status runTask(tessera_rt_task_fn function, int64_t task,
+                         const int64_t *bases) {
+    return function(ctx, bases);
+  }
+  /// Whether calls have done their work when they return: only then does it
+  /// mean something when they do.
+  virtual bool isSynchronous() const { return false; }
   virtual Status launch(tessera_rt_kernel_fn fn, const int64_t *args,
                         int64_t extent, int64_t grain) = 0;
   /// `from` and `to` are byte offsets of the first element, starts included.

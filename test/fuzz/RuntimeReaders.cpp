@@ -103,6 +103,8 @@ const char *const manifestExample =
 const char *const pipelineExample =
     "{\"version\":2,\"program\":\"p\",\"hash\":\"0\",\"ranks\":4,"
     "\"arena_bytes\":512,\"pp_axis\":{\"stride\":2,\"size\":2},"
+    "\"pipeline\":{\"schedule\":\"1f1b\",\"stages\":2,"
+    "\"micro_batches\":4,\"entries\":30,\"bubble\":0.2},"
     "\"mesh\":[{\"name\":\"pp\",\"size\":2},{\"name\":\"tp\",\"size\":2}],"
     "\"arguments\":["
     "{\"name\":\"w\",\"role\":\"param\",\"dtype\":\"f32\",\"shape\":[6],"

@@ -195,6 +195,41 @@ TEST(manifest, values_of_some_pp_ranks) {
       "expects a pp_axis that divides 4 ranks"));
 }
 
+TEST(manifest, what_lists_are) {
+  auto read = [](const std::string &pipeline, Manifest &manifest) {
+    std::string text = "{\"version\":2,\"ranks\":2,\"arena_bytes\":256,"
+                       "\"mesh\":[{\"name\":\"pp\",\"size\":2}],"
+                       "\"pp_axis\":{\"stride\":1,\"size\":2},"
+                       "\"pipeline\":{" +
+                       pipeline + "}}";
+    std::string error;
+    EXPECT_EQ(parseManifest(text.c_str(), manifest, error), error.empty());
+    return error;
+  };
+  std::string counts = "\"stages\":4,\"micro_batches\":8,\"entries\":70";
+  Manifest manifest;
+  EXPECT_EQ(read("\"schedule\":\"1f1b\",\"bubble\":0.25," + counts, manifest),
+            "");
+  EXPECT_EQ(manifest.pipeline.schedule, "1f1b");
+  EXPECT_EQ(manifest.pipeline.stages, 4);
+  EXPECT_EQ(manifest.pipeline.microBatches, 8);
+  EXPECT_EQ(manifest.pipeline.entries, 70);
+  EXPECT_EQ(manifest.pipeline.bubble, 0.25);
+  Manifest other;
+  EXPECT_EQ(read(counts, other), "");
+  EXPECT_TRUE(std::isnan(other.pipeline.bubble));
+  for (const char *wrong :
+       {"", "\"stages\":0,\"micro_batches\":8,\"entries\":70",
+        "\"stages\":4,\"micro_batches\":8",
+        "\"stages\":4,\"micro_batches\":8,\"entries\":1000000000000",
+        "\"stages\":4,\"micro_batches\":8,\"entries\":7,\"bubble\":1.5"}) {
+    Manifest none;
+    EXPECT_TRUE(
+        has(read(wrong, none), "expects a pipeline of at least 1 stage"))
+        << wrong;
+  }
+}
+
 TEST(npy, round_trip) {
   std::string path = temporary("round-trip.npy");
   const float values[6] = {1, 2, 3, 4, 5, 6};

@@ -30,6 +30,8 @@ struct RankSetup {
   int64_t arenaBytes = 1 << 20;
   int threads = 1;
   double timeout = 20;
+  /// Of lists, which are then stamped.
+  int64_t entries = 0;
 };
 
 /// Body of a rank: returns nothing when all is well, or what is wrong.
@@ -48,6 +50,7 @@ inline int runRanks(const RankSetup &setup, const RankFunction &body) {
   manifest.ranks = setup.ranks;
   manifest.arenaBytes = setup.arenaBytes;
   manifest.mesh = {{"x", setup.ranks}};
+  manifest.pipeline.entries = setup.entries;
   Options options;
   options.threads = setup.threads;
   options.timeouts.setAll(setup.timeout);

@@ -99,6 +99,63 @@ TEST(run_list, a_pipeline_of_two_ranks) {
             0);
 }
 
+/// Runs the two lists; rank 1 says what is wrong with its stamps.
+static int
+runStamped(int64_t entries,
+           const std::function<std::string(const Stamp *, int64_t)> &check) {
+  const int64_t all[2] = {1, 2};
+  const tessera_rt_task_fn tasks[] = {multiply, append};
+  RankSetup setup;
+  setup.ranks = 2;
+  setup.entries = entries;
+  return runRanks(setup, [&](tessera_rt_context *ctx) -> std::string {
+    std::vector<int64_t> list = ctx->rank == 0 ? senderList() : receiverList();
+    // Stamps are those of the last list.
+    for (int run = 0; run < 2; ++run)
+      if (tessera_rt_run_list(ctx, list.data(), int64_t(list.size()), tasks,
+                              all, 1))
+        return "the list fails";
+    if (ctx->rank == 0)
+      return std::string();
+    return check(ctx->memory.stamps(1), ctx->block().numStamps);
+  });
+}
+
+TEST(run_list, entries_are_stamped) {
+  double before = monotonicSeconds();
+  auto check = [&](const Stamp *stamps, int64_t size) -> std::string {
+    // Receive, wait and task of each micro-batch.
+    if (size != 3 * count)
+      return format("got %lld stamps", (long long)size);
+    int64_t microBatch = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const Stamp &s = stamps[i];
+      if (s.begin < before || s.end < s.begin ||
+          (i > 0 && s.begin < stamps[i - 1].end))
+        return format("stamp %lld is out of order", (long long)i);
+      if (s.kind == TESSERA_RT_ENTRY_RUN &&
+          (s.function != 1 || s.task != TESSERA_RT_TASK_F ||
+           s.microBatch != microBatch++))
+        return format("stamp %lld is of another task", (long long)i);
+    }
+    if (stamps[0].kind != TESSERA_RT_ENTRY_RECV || stamps[0].slot != 20 ||
+        stamps[0].peer != 0 || stamps[1].slot != 21 ||
+        stamps[2].kind != TESSERA_RT_ENTRY_WAIT || stamps[2].slot != 20)
+      return "the first stamps are of others";
+    return std::string();
+  };
+  EXPECT_EQ(runStamped(100, check), 0);
+}
+
+TEST(run_list, stamps_end_where_there_is_no_room) {
+  for (int64_t entries : {0, 4})
+    EXPECT_EQ(runStamped(entries,
+                         [&](const Stamp *, int64_t size) {
+                           return size == entries ? std::string() : "too many";
+                         }),
+              0);
+}
+
 TEST(run_list, a_watched_block_that_is_written_over) {
   SingleRank rank(1, 1 << 16);
   int64_t list[] = {TESSERA_RT_ENTRY_BEGIN,

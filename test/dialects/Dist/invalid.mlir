@@ -787,6 +787,11 @@ func.func @exchange(%x: tensor<f32>) {
 // -----
 // expected-error @+1 {{dist.pp_rank: expects an integer of at least 0 but got -1 : i64}}
 func.func @rank() attributes {dist.local, dist.pp_rank = -1 : i64} { return }
+
+// -----
+
+// expected-error @+1 {{dist.bubble: expects a number from 0 to 1 but got 1.500000e+00 : f64}}
+func.func @bubble() attributes {dist.local, dist.bubble = 1.5 : f64} { return }
 // -----
 dist.mesh @mesh ["x"=2, "y"=2]
 func.func @target(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Memory/ListEntries.h"
+#include "DescribeList.h"
 #include "tessera/Schedule/Generators.h"
 #include "gtest/gtest.h"
 #include <deque>
@@ -18,67 +18,6 @@ using namespace tessera;
 using namespace tessera::schedule;
 
 namespace {
-
-/// Boundaries by number: what a chunk reads, and what it sends.
-enum Boundary {
-  ReadsActivation,
-  ReadsGradient,
-  SendsActivation,
-  SendsGradient
-};
-
-int64_t offsetOf(Boundary kind, int chunk, int microBatch) {
-  return ((int64_t(kind) * 64 + chunk) * 1024 + microBatch) * 64;
-}
-
-/// Each task once, with no memory but boundaries.
-ListMemory describe(const std::vector<Action> &actions) {
-  ListMemory memory;
-  for (const Action &action : actions) {
-    memory.calls.emplace_back();
-    memory.boundaries.emplace_back();
-    auto call = [&](tessera_rt_task kind, int chunk, int microBatch) {
-      memory.calls.back().push_back({0, kind, chunk, microBatch, {}});
-    };
-    auto boundary = [&](Boundary kind) {
-      memory.boundaries.back() = {
-          offsetOf(kind, action.chunk, action.microBatch), 64};
-    };
-    switch (action.kind) {
-    case ActionKind::Forward:
-      call(TESSERA_RT_TASK_F, action.chunk, action.microBatch);
-      break;
-    case ActionKind::InputGrad:
-      call(TESSERA_RT_TASK_B, action.chunk, action.microBatch);
-      break;
-    case ActionKind::WeightGrad:
-      call(TESSERA_RT_TASK_W, action.chunk, action.microBatch);
-      break;
-    case ActionKind::Backward:
-      call(TESSERA_RT_TASK_BW, action.chunk, action.microBatch);
-      break;
-    case ActionKind::Overlapped:
-      call(TESSERA_RT_TASK_F, action.chunk, action.microBatch);
-      call(TESSERA_RT_TASK_BW, action.backwardChunk, action.backwardMicroBatch);
-      break;
-    case ActionKind::SendActivation:
-      boundary(SendsActivation);
-      break;
-    case ActionKind::SendGradient:
-      boundary(SendsGradient);
-      break;
-    case ActionKind::ReceiveActivation:
-      boundary(ReadsActivation);
-      break;
-    case ActionKind::ReceiveGradient:
-      boundary(ReadsGradient);
-      break;
-    }
-  }
-  for (int64_t slot = 0; slot < 32; ++slot)
-    memory.freeSlots.push_back(slot);
-  return memory;
-}
 
 class Runner {
 public:
