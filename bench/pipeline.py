@@ -1,11 +1,17 @@
-"""What pipelines cost: CPU time of a step by schedule, and time to split large models.
+"""What pipelines cost: time of their lists, CPU time of a step by schedule, a step
+against PyTorch, and time to split large models.
 
-One JSON line a row:
+One JSON line a figure, by rows:
+* `rehearsal`: programs of all schedules run by `--rehearse`, tasks of 20 ms for a p-th of
+  the model and transfers of 0 and 5 ms, against the simulation of their lists.
 * `step`: GPT-2 124M, 8 x 256 tokens in 8 micro-batches, pp=2, one thread a rank. CPU
   seconds of all ranks for a step of each schedule over those of 1f1b, which does the
   same work; the program on one rank stands beside it. Rounds of all alternate, so that
   other load on the machine meets all. Wall time is given only where each rank has a
   processor of its own.
+* `torch`: a step of that with 1f1b in f32, against torch.distributed.pipelining
+  (Schedule1F1B, gloo), whose split is the best of several; two processes each, with one
+  thread each. PyTorch as in host_forward.py.
 * `partition`: llama3-405b on pp=16,dp=8,tp=8, interleaved with 8 chunks per rank, from the
   graph to partitioned functions, proof included, with 16 and with 512 micro-batches; and
   the same mesh without pp.
@@ -15,11 +21,13 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import resource
 import statistics
 import subprocess
 
 import host_forward
+import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -33,16 +41,68 @@ def make(build, name, config, *flags):
 
 def compile_step(build, graph, name, *flags):
     program = build / "bench" / name
-    subprocess.run([build / "bin" / "tessera", "compile", graph, "--quiet",
-                    "--micro-batches", "8", *flags, "-o", program], check=True)
+    subprocess.run([build / "bin" / "tessera", "compile", graph, "--quiet", *flags, "-o", program],
+                   check=True)
     return program
+
+
+# Each with the flags of a program, for all numbers of pp ranks.
+SCHEDULES = {name: [] for name in ("gpipe", "1f1b", "zb-h1", "zb-h2", "zb-1p", "zb-2p", "zb-v",
+                                   "dualpipe", "dualpipe-v")}
+SCHEDULES["interleaved"] = ["--vpp", "2"]
+TASK, LINKS, SIZES = 0.02, (0, 0.005), ((4, 8), (8, 16))
+
+
+def read_lists(text, micro_batches):
+    """What pipeline_makespan reads, of a program in phase partition."""
+    paths, = set(re.findall(r"dist\.pipeline paths (\[\[.*?\]\])", text))
+    lists = re.findall(r'list "([^"]*)"', text)
+    lines = [" ".join(map(str, path)) for path in json.loads(paths)]
+    return "\n".join([str(micro_batches), *lines, "", *lists]) + "\n"
+
+
+def rehearse(program, link):
+    """Seconds of a rehearsed step."""
+    times = f"F={TASK * 1e3},B={TASK * 1e3},W={TASK * 1e3},link={link * 1e3}"
+    output = subprocess.run([program, "--rehearse", times, "--log=jsonl"], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    line, = [e for e in map(json.loads, output.splitlines()) if e.get("event") == "pipeline"]
+    return line["seconds_measured"]
+
+
+def measure_rehearsal(build, options):
+    subprocess.run(["ninja", "-C", build, "pipeline_makespan"], check=True,
+                   stdout=subprocess.DEVNULL)
+    for ranks, micro_batches in SIZES:
+        graph = make(build, "pipeline_rehearsal", "tiny-llama.json", "--batch", micro_batches,
+                     "--seq", 8, "--layers", 2 * ranks)
+        for schedule, more in SCHEDULES.items():
+            flags = ["--mesh", f"pp={ranks}", "--strategy", "pp", "--schedule", schedule, *more,
+                     "--micro-batches", str(micro_batches)]
+            program = compile_step(build, graph, "pipeline_rehearsed", *flags)
+            split = build / "bench" / "pipeline_split.mlir"
+            subprocess.run([build / "bin" / "tessera", "compile", graph, "--quiet", *flags,
+                            "--compile-to=partition", "-o", split], check=True)
+            lists = read_lists(split.read_text(), micro_batches)
+            for link in LINKS:
+                tool = [build / "bin" / "pipeline_makespan", *map(str, [TASK] * 3 + [link])]
+                simulated = json.loads(subprocess.run(tool, input=lists, check=True, text=True,
+                                                      stdout=subprocess.PIPE).stdout)["seconds"]
+                seconds = statistics.median(rehearse(program, link) for _ in range(options.rounds))
+                print(json.dumps({"bench": "pipeline", "row": "rehearsal", "schedule": schedule,
+                                  "pp": ranks, "micro_batches": micro_batches,
+                                  "link_ms": link * 1e3, "seconds": round(seconds, 4),
+                                  "simulated_seconds": round(simulated, 4),
+                                  "ratio": round(seconds / simulated, 4),
+                                  "runs": options.rounds}), flush=True)
 
 
 def measure_step(build, options):
     graph = make(build, "pipeline_gpt2", "gpt2.json", "--batch", 8, "--seq", 256)
-    programs = {"one rank": (compile_step(build, graph, "pipeline_one"), 1)}
+    common = ["--micro-batches", "8"]
+    programs = {"one rank": (compile_step(build, graph, "pipeline_one", *common), 1)}
     for schedule in options.schedules.split(","):
-        flags = ["--mesh", "pp=2", "--strategy", "pp", "--schedule", schedule]
+        flags = [*common, "--mesh", "pp=2", "--strategy", "pp", "--schedule", schedule]
         programs[schedule] = (compile_step(build, graph, f"pipeline_{schedule}", *flags), 2)
     cpu = {name: [] for name in programs}
     wall = {name: [] for name in programs}
@@ -60,6 +120,38 @@ def measure_step(build, options):
         if (os.cpu_count() or 1) >= 2:
             row["ms"] = round(statistics.median(wall[name]) * 1e3, 1)
         print(json.dumps(row), flush=True)
+
+
+def run_torch(python, split, steps):
+    """The report of a split's run: blocks of the first stage."""
+    output = subprocess.run(
+        [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
+         ROOT / "bench" / "pipeline_peer.py", ROOT / "share" / "models" / "gpt2.json",
+         *map(str, (8, 256, 8, split, steps))],
+        check=True, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
+    return json.loads(output)
+
+
+def measure_torch(build, options):
+    python = peer.torch_python(options.torch_python)
+    graph = make(build, "pipeline_gpt2", "gpt2.json", "--batch", 8, "--seq", 256)
+    program = compile_step(build, graph, "pipeline_1f1b", "--micro-batches", "8", "--mesh", "pp=2",
+                           "--strategy", "pp", "--schedule", "1f1b")
+    splits = {split: run_torch(python, split, 1)["seconds"] for split in (6, 7, 8, 9)}
+    best = min(splits, key=lambda split: min(splits[split]))
+    ours, theirs = [], []
+    for _ in range(options.rounds):
+        report = host_forward.run_program(program, 2, 1, options.steps)
+        ours += report["step_seconds"][1:]
+        report = run_torch(python, best, options.steps)
+        theirs += report["seconds"]
+    print(json.dumps({"bench": "pipeline", "row": "torch", "model": "gpt2", "schedule": "1f1b",
+                      "pp": 2, "batch": 8, "seq": 256, "micro_batches": 8, "threads": 1,
+                      "tessera_seconds": round(statistics.median(ours), 3),
+                      "torch": report["version"], "torch_blocks": [best, 12 - best],
+                      "torch_seconds": round(statistics.median(theirs), 3),
+                      "ratio": round(statistics.median(ours) / statistics.median(theirs), 3),
+                      "runs": len(ours)}), flush=True)
 
 
 def measure_partition(build, options):
@@ -90,15 +182,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=3, help="steps per round")
     parser.add_argument("--schedules", default="1f1b,zb-h1", help="1f1b is among them")
-    parser.add_argument("--rows", default="step,partition")
+    parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--torch-python", help="a Python with PyTorch")
     options = parser.parse_args()
     build = (ROOT / options.build).resolve()
     (build / "bench").mkdir(exist_ok=True)
-    if "step" in options.rows.split(","):
-        measure_step(build, options)
-    if "partition" in options.rows.split(","):
-        measure_partition(build, options)
+    for row in options.rows.split(","):
+        ROWS[row](build, options)
 
+
+ROWS = {"rehearsal": measure_rehearsal, "step": measure_step, "torch": measure_torch,
+        "partition": measure_partition}
 
 if __name__ == "__main__":
     main()
