@@ -168,6 +168,9 @@ private:
   bool visitScalarOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
   const ReferenceOp *findOfAnotherValue(mlir::Operation *op,
                                         llvm::ArrayRef<int> numbers) const;
+  std::optional<unsigned> findOtherReading(mlir::Operation *op,
+                                           llvm::ArrayRef<int> numbers,
+                                           unsigned first = 0) const;
   bool explainUnknownOp(mlir::Operation *op, llvm::ArrayRef<int> numbers);
 
   mlir::FunctionOpInterface local, global;
@@ -185,9 +188,9 @@ private:
   llvm::SmallVector<Call> calls;
   /// Of ops of the reference, by number: the op that was found to be a part.
   llvm::DenseMap<unsigned, mlir::Operation *> parts;
-  /// Values of the reference that some op was taken for though it fits another
-  /// one as well. It may be both: equal ops are merged.
-  std::set<int> ambiguous;
+  /// Of a value of the reference that some op was taken for: the values that
+  /// the op fits as well. It may be several at once: equal ops are merged.
+  std::map<int, std::set<int>> otherReadings;
   /// Values numbered from here on are not in the reference.
   int firstForeign = 0;
   int64_t numVisited = 0;

@@ -238,6 +238,26 @@ static std::pair<unsigned, unsigned> getDistance(Operation *op,
   return {longer, other};
 }
 
+/// An operand, taken for one of the values that it fits, such that the
+/// reference has an op of this name on another of them.
+std::optional<unsigned>
+PartitionProver::findOtherReading(Operation *op, ArrayRef<int> numbers,
+                                  unsigned first) const {
+  for (unsigned i = first; i < numbers.size(); ++i) {
+    auto it = otherReadings.find(numbers[i]);
+    if (it == otherReadings.end())
+      continue;
+    for (int other : it->second) {
+      SmallVector<int, 4> replaced(numbers);
+      replaced[i] = other;
+      if (!reference.find(op->getName(), op->getOperands(), replaced).empty() ||
+          findOtherReading(op, replaced, i + 1))
+        return i;
+    }
+  }
+  return std::nullopt;
+}
+
 bool PartitionProver::visitOp(Operation *op) {
   SmallVector<int, 4> numbers;
   bool hasTensor = false;
@@ -297,19 +317,22 @@ bool PartitionProver::visitOp(Operation *op) {
         return choices.isContested(*fit.index);
       });
   std::optional<ShardState> resized = resize(op);
-  bool isAmbiguous = fitting.size() + resized.has_value() > 1;
   if (mayResize && resized)
-    fitting.push_back({std::nullopt, {std::move(*resized)}});
+    fitting.push_back({std::nullopt, {*resized}});
   if (!fitting.empty()) {
     Fitting &chosen =
         fitting[fitting.size() == 1 ? 0 : choices.get(op, fitting.size())];
     if (chosen.index &&
         parts.try_emplace(*chosen.index, op).first->second != op)
       choices.contest(*chosen.index);
-    for (auto [result, state] : llvm::zip(op->getResults(), chosen.results)) {
-      if (isAmbiguous)
-        ambiguous.insert(state.value);
-      states[result] = std::move(state);
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      ShardState &state = chosen.results[i];
+      for (const Fitting &fit : fitting)
+        if (&fit != &chosen)
+          otherReadings[state.value].insert(fit.results[i].value);
+      if (resized && !mayResize)
+        otherReadings[state.value].insert(resized->value);
+      states[result] = state;
     }
     return true;
   }
@@ -317,12 +340,11 @@ bool PartitionProver::visitOp(Operation *op) {
     return visitMask(mask);
   if (!global)
     return visitAlone(op);
-  for (auto [i, number] : llvm::enumerate(numbers))
-    if (best == Fit::OtherOp && ambiguous.count(number))
-      return giveUp(op,
-                    "operand " + Twine(i) +
-                        " fits two values of the "
-                        "reference and was taken for one that is not used so");
+  if (best == Fit::OtherOp)
+    if (auto operand = findOtherReading(op, numbers))
+      return giveUp(op, "operand " + Twine(*operand) +
+                            " fits two values of the reference and was taken "
+                            "for one that is not used so");
   if (!where)
     return explainUnknownOp(op, numbers);
   verdict.reference = where;
