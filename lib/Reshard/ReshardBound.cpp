@@ -63,6 +63,9 @@ void ReshardBound::addOuterLevels() {
   }
   llvm::sort(levels);
   levels.erase(llvm::unique(levels), levels.end());
+  // Axes of one device have no links.
+  if (levels.empty())
+    return;
   for (unsigned level : llvm::drop_begin(levels)) {
     Outer outer;
     outer.latency = std::numeric_limits<double>::infinity();
