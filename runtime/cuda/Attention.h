@@ -14,7 +14,7 @@
 #define TESSERA_RT_CUDA_ATTENTION_H
 
 #include "Device.h"
-#include "Target.h"
+#include "host/Target.h"
 
 namespace tessera::rt::cuda {
 

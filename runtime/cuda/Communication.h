@@ -14,8 +14,8 @@
 #ifndef TESSERA_RT_CUDA_COMMUNICATION_H
 #define TESSERA_RT_CUDA_COMMUNICATION_H
 
-#include "Context.h"
 #include "Kernels.h"
+#include "ranks/Context.h"
 
 namespace tessera::rt::cuda {
 

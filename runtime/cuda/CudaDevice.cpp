@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Images.h"
-#include "Support.h"
+#include "support/Support.h"
 
 #include <cuda_runtime_api.h>
 

@@ -17,7 +17,7 @@
 
 #include "Communication.h"
 #include "Matmul.h"
-#include "Options.h"
+#include "run/Options.h"
 
 #include <set>
 

@@ -18,7 +18,7 @@
 #include "Libraries.h"
 #include "kernels/Launch.h"
 
-#include "Support.h"
+#include "support/Support.h"
 
 #include <cstring>
 #include <dlfcn.h>

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostTarget.h"
 #include "Kernels.h"
+#include "host/HostTarget.h"
 #include "kernels/CpuKernels.h"
 #include "kernels/Gelu.h"
 

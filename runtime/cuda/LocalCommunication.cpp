@@ -15,7 +15,7 @@
 
 #include "Communication.h"
 
-#include "HostTarget.h"
+#include "host/HostTarget.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 
 #include "Matmul.h"
 
-#include "HostTarget.h"
+#include "host/HostTarget.h"
 
 #include <algorithm>
 #include <cstring>

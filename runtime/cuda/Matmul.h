@@ -14,9 +14,9 @@
 #ifndef TESSERA_RT_CUDA_MATMUL_H
 #define TESSERA_RT_CUDA_MATMUL_H
 
-#include "Context.h"
 #include "Device.h"
 #include "Kernels.h"
+#include "ranks/Context.h"
 
 #include <vector>
 

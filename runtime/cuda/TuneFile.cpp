@@ -12,8 +12,8 @@
 
 #include "TuneFile.h"
 
-#include "Control.h"
-#include "Json.h"
+#include "ranks/Control.h"
+#include "support/Json.h"
 
 #include <cerrno>
 #include <cstdlib>

@@ -14,10 +14,10 @@
 #include "../runtime/TemporaryFolder.h"
 
 #include "runtime/cuda/TuneFile.h"
-#include "runtime/src/Inputs.h"
-#include "runtime/src/Json.h"
-#include "runtime/src/Launcher.h"
-#include "runtime/src/Tokens.h"
+#include "runtime/src/data/Inputs.h"
+#include "runtime/src/data/Tokens.h"
+#include "runtime/src/ranks/Launcher.h"
+#include "runtime/src/support/Json.h"
 
 #include <cstring>
 #include <fcntl.h>

@@ -12,9 +12,9 @@
 #include "Ranks.h"
 #include "TemporaryFolder.h"
 
-#include "runtime/src/Json.h"
-#include "runtime/src/Npy.h"
-#include "runtime/src/Tokens.h"
+#include "runtime/src/data/Npy.h"
+#include "runtime/src/data/Tokens.h"
+#include "runtime/src/support/Json.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -12,8 +12,8 @@
 
 #include "Programs.h"
 
-#include "runtime/src/Control.h"
-#include "runtime/src/OptionTable.h"
+#include "runtime/src/ranks/Control.h"
+#include "runtime/src/run/OptionTable.h"
 
 #include <cerrno>
 #include <dirent.h>

@@ -13,10 +13,10 @@
 #include "Programs.h"
 #include "Ranks.h"
 
-#include "runtime/src/Json.h"
-#include "runtime/src/Npy.h"
-#include "runtime/src/Random.h"
+#include "runtime/src/data/Npy.h"
 #include "runtime/src/kernels/CpuKernels.h"
+#include "runtime/src/support/Json.h"
+#include "runtime/src/support/Random.h"
 
 #include <dirent.h>
 #include <signal.h>

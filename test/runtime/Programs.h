@@ -13,7 +13,7 @@
 #define TESSERA_TEST_RUNTIME_PROGRAMS_H
 
 #include "TemporaryFolder.h"
-#include "runtime/src/Npy.h"
+#include "runtime/src/data/Npy.h"
 
 #include <algorithm>
 #include <cstring>

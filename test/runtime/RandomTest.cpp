@@ -13,8 +13,8 @@
 
 #include "Ranks.h"
 
-#include "runtime/src/Random.h"
 #include "runtime/src/kernels/CpuKernels.h"
+#include "runtime/src/support/Random.h"
 
 #include <cmath>
 #include <cstring>

@@ -13,8 +13,8 @@
 #ifndef TESSERA_TEST_RUNTIME_RANKS_H
 #define TESSERA_TEST_RUNTIME_RANKS_H
 
-#include "runtime/src/Context.h"
-#include "runtime/src/Launcher.h"
+#include "runtime/src/ranks/Context.h"
+#include "runtime/src/ranks/Launcher.h"
 
 #include <functional>
 #include <memory>

@@ -14,10 +14,10 @@
 
 #include "Programs.h"
 
-#include "runtime/src/Control.h"
-#include "runtime/src/Inputs.h"
-#include "runtime/src/StagedFolder.h"
-#include "runtime/src/Support.h"
+#include "runtime/src/data/Inputs.h"
+#include "runtime/src/data/StagedFolder.h"
+#include "runtime/src/ranks/Control.h"
+#include "runtime/src/support/Support.h"
 
 #include <cerrno>
 #include <filesystem>

@@ -12,10 +12,10 @@
 
 #include "Programs.h"
 
-#include "runtime/src/Json.h"
-#include "runtime/src/SavedState.h"
-#include "runtime/src/StagedFolder.h"
-#include "runtime/src/Support.h"
+#include "runtime/src/data/SavedState.h"
+#include "runtime/src/data/StagedFolder.h"
+#include "runtime/src/support/Json.h"
+#include "runtime/src/support/Support.h"
 
 #include <fcntl.h>
 #include <filesystem>

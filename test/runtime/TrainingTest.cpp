@@ -12,10 +12,10 @@
 
 #include "Programs.h"
 
-#include "runtime/src/Json.h"
-#include "runtime/src/Random.h"
-#include "runtime/src/Support.h"
 #include "runtime/src/kernels/CpuKernels.h"
+#include "runtime/src/support/Json.h"
+#include "runtime/src/support/Random.h"
+#include "runtime/src/support/Support.h"
 
 #include <cmath>
 

@@ -14,7 +14,7 @@
 
 #include "Params.h"
 
-#include "Support.h"
+#include "support/Support.h"
 
 #include <algorithm>
 #include <utility>

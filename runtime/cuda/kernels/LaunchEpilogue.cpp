@@ -13,7 +13,7 @@
 
 #include "Params.h"
 
-#include "Support.h"
+#include "support/Support.h"
 
 #include <algorithm>
 

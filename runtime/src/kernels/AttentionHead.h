@@ -14,9 +14,9 @@
 #ifndef TESSERA_RT_SRC_KERNELS_ATTENTIONHEAD_H
 #define TESSERA_RT_SRC_KERNELS_ATTENTIONHEAD_H
 
-#include "../Support.h"
 #include "IsaKernels.h"
 #include "Tile.h"
+#include "support/Support.h"
 
 namespace tessera::rt::TESSERA_RT_ISA {
 

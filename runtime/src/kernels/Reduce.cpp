@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Support.h"
 #include "IsaKernels.h"
+#include "support/Support.h"
 
 namespace tessera::rt::TESSERA_RT_ISA {
 

@@ -14,7 +14,7 @@
 #include "DeviceKernels.h"
 
 #include "runtime/cuda/kernels/Gelu.h"
-#include "runtime/src/Support.h"
+#include "runtime/src/support/Support.h"
 
 #include <cmath>
 #include <cstring>

@@ -15,7 +15,7 @@
 #include "Ranks.h"
 #include "runtime/cuda/Matmul.h"
 #include "runtime/cuda/TuneFile.h"
-#include "runtime/src/HostTarget.h"
+#include "runtime/src/host/HostTarget.h"
 
 #include <cmath>
 #include <fstream>

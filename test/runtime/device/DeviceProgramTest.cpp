@@ -12,7 +12,7 @@
 
 #include "Programs.h"
 #include "runtime/cuda/Device.h"
-#include "runtime/src/Json.h"
+#include "runtime/src/support/Json.h"
 
 #include <cstdlib>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DescribeList.h"
-#include "runtime/src/PipelineReport.h"
+#include "runtime/src/run/PipelineReport.h"
 #include "tessera/Schedule/Generators.h"
 #include "gtest/gtest.h"
 #include <random>

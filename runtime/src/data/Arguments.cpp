@@ -1,0 +1,209 @@
+//===- Arguments.cpp - Filling arguments ----------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Arguments.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+
+#include "kernels/CpuKernels.h"
+#include "support/Random.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+/// Runs body(run, block) over all runs of this rank's block, on all threads.
+template <typename Body>
+static void forEachRun(tessera_rt_context *ctx, const Value &value,
+                       Body &&body) {
+  ShardRuns runs(value, ctx->rank);
+  uint8_t *block = ctx->arena() + value.offsetOn(ctx->rank);
+  int64_t size = dtypeSize(value.dtype);
+  ctx->pool->forEach(runs.size(), [&](int64_t index, int) {
+    ShardRuns::Run run = runs[index];
+    body(run, block + run.local * size);
+  });
+}
+
+/// Converts `count` f32 values to `dtype`.
+static void convertFloats(const float *source, int32_t dtype, void *out,
+                          int64_t count) {
+  if (dtype == TESSERA_RT_BF16)
+    return cpuKernels().f32ToBf16(source, static_cast<uint16_t *>(out), count);
+  for (int64_t i = 0; i < count; ++i) {
+    float x = source[i];
+    if (dtype == TESSERA_RT_F16)
+      static_cast<_Float16 *>(out)[i] = _Float16(x);
+    else if (dtype == TESSERA_RT_F64)
+      static_cast<double *>(out)[i] = double(x);
+    else if (dtype == TESSERA_RT_I32)
+      static_cast<int32_t *>(out)[i] = int32_t(x);
+    else if (dtype == TESSERA_RT_I64)
+      static_cast<int64_t *>(out)[i] = int64_t(x);
+    else if (dtype == TESSERA_RT_I16)
+      static_cast<int16_t *>(out)[i] = int16_t(x);
+    else
+      static_cast<int8_t *>(out)[i] = int8_t(x);
+  }
+}
+
+static void initialise(tessera_rt_context *ctx, const Value &value,
+                       uint64_t seed) {
+  uint64_t key = randomKey(seed, value.of.empty() ? value.name : value.of);
+  float first = float(value.init.first), second = float(value.init.second);
+  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    constexpr int64_t chunk = 4096;
+    float values[chunk];
+    bool direct = value.dtype == TESSERA_RT_F32;
+    for (int64_t begin = 0; begin < run.length; begin += chunk) {
+      int64_t count = std::min(chunk, run.length - begin);
+      float *target = direct ? reinterpret_cast<float *>(out) + begin : values;
+      if (value.init.kind == Initialiser::Normal)
+        cpuKernels().normal(key, run.global + begin, count, first, second,
+                            target);
+      else if (value.init.kind == Initialiser::Uniform)
+        cpuKernels().uniform(key, run.global + begin, count, first, second,
+                             target);
+      else
+        std::fill(target, target + count, first);
+      if (!direct)
+        convertFloats(values, value.dtype, out + begin * dtypeSize(value.dtype),
+                      count);
+    }
+  });
+}
+
+/// Copies this rank's block out of a .npy file. bf16 and f16 are rounded from
+/// f32.
+static std::string loadFile(tessera_rt_context *ctx, const Value &value,
+                            const InputFolder &inputs,
+                            const std::string &name) {
+  NpyArray array;
+  std::string error = inputs.load(name, array);
+  if (error.empty())
+    error = checkArray(value, array);
+  if (!error.empty())
+    return error;
+  bool rounded = array.dtype != value.dtype;
+  int64_t size = dtypeSize(array.dtype);
+  forEachRun(ctx, value, [&](const ShardRuns::Run &run, uint8_t *out) {
+    const uint8_t *source = array.elements + run.global * size;
+    if (rounded) {
+      // The file's data may be unaligned.
+      constexpr int64_t chunk = 4096;
+      float values[chunk];
+      for (int64_t i = 0; i < run.length; i += chunk) {
+        int64_t count = std::min(chunk, run.length - i);
+        memcpy(values, source + i * 4, size_t(count) * 4);
+        convertFloats(values, value.dtype, out + i * 2, count);
+      }
+      return;
+    }
+    memcpy(out, source, size_t(run.length * size));
+  });
+  return std::string();
+}
+
+/// Whether an argument is zeros whatever the options say.
+static bool isZeros(const InputFolder &inputs, const Value &value) {
+  return !isData(value) && value.init.kind == Initialiser::Zeros &&
+         inputs.fileOf(value).empty();
+}
+
+/// Fills this rank's block of one argument that stays and is not all zeros.
+static std::string fillArgument(tessera_rt_context *ctx, const Options &options,
+                                const InputFolder &inputs, const Value &value) {
+  memset(ctx->arena() + value.offsetOn(ctx->rank), 0, size_t(value.bytes));
+  std::string file = inputs.fileOf(value);
+  if (!file.empty())
+    return loadFile(ctx, value, inputs, file);
+  if (isData(value)) {
+    if (options.data.empty() && !options.randomData)
+      return "argument '" + value.name +
+             "' needs tokens: expects --data FILE, --random-data, or --inputs "
+             "DIR with its file";
+    return std::string();
+  }
+  if (value.init.kind == Initialiser::None)
+    return "argument '" + value.name +
+           "' has no initialiser: expects --inputs DIR with '" + value.name +
+           ".npy'";
+  initialise(ctx, value, options.seed);
+  return std::string();
+}
+
+Status tessera::rt::fillArguments(tessera_rt_context *ctx,
+                                  const Manifest &manifest,
+                                  const Options &options,
+                                  const InputFolder &inputs) {
+  double begin = monotonicSeconds(), shown = begin;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    const Value &value = manifest.arguments[i];
+    if (!value.isOn(ctx->rank))
+      continue;
+    ArenaBlock block = value.blockOn(ctx->rank);
+    Status status = TESSERA_RT_OK;
+    if (isZeros(inputs, value)) {
+      status = ctx->target->clear(block);
+    } else {
+      std::string error = fillArgument(ctx, options, inputs, value);
+      if (!error.empty())
+        return fail(ctx, TESSERA_RT_INVALID, error);
+      status = ctx->target->send(block, /*kept=*/!isData(value));
+    }
+    if (status)
+      return status;
+    double now = monotonicSeconds();
+    if (ctx->rank == 0 && !options.quiet && now - shown > 2) {
+      fprintf(stderr, "arguments: %zu of %zu filled, %.1f s\n", i + 1,
+              manifest.arguments.size(), now - begin);
+      shown = now;
+    }
+  }
+  return TESSERA_RT_OK;
+}
+
+std::vector<const Value *>
+tessera::rt::dataArguments(const Manifest &manifest,
+                           const InputFolder &inputs) {
+  std::vector<const Value *> values;
+  for (const Value &value : manifest.arguments)
+    if (isData(value) && inputs.fileOf(value).empty())
+      values.push_back(&value);
+  return values;
+}
+
+Status tessera::rt::fillTokens(tessera_rt_context *ctx,
+                               const Manifest &manifest,
+                               const InputFolder &inputs, const Batch &batch) {
+  for (const Value *value : dataArguments(manifest, inputs)) {
+    if (!value->isOn(ctx->rank))
+      continue;
+    ArenaBlock block = value->blockOn(ctx->rank);
+    // The program may have reused the block, padding included.
+    memset(ctx->arena() + block.offset, 0, size_t(block.bytes));
+    int64_t length = value->shape.back(), size = dtypeSize(value->dtype);
+    forEachRun(ctx, *value, [&](const ShardRuns::Run &run, uint8_t *out) {
+      // A run may span rows.
+      for (int64_t i = 0; i < run.length;) {
+        int64_t at = run.global + i;
+        int64_t count = std::min(length - at % length, run.length - i);
+        batch.source.fill(*value, batch.isHeldOut, batch.first + at / length,
+                          at % length, count, out + i * size);
+        i += count;
+      }
+    });
+    if (Status status = ctx->target->send(block, /*kept=*/false))
+      return status;
+  }
+  return TESSERA_RT_OK;
+}

@@ -1,0 +1,63 @@
+//===- Arguments.h - Filling arguments, gathering results -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is in the arenas before the first step and before each step, and
+// what becomes of results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_ARGUMENTS_H
+#define TESSERA_RT_SRC_ARGUMENTS_H
+
+#include "Manifest.h"
+#include "Tokens.h"
+#include "ranks/Context.h"
+#include "run/Options.h"
+#include "run/Report.h"
+
+namespace tessera::rt {
+
+/// Fills this rank's blocks of all arguments that stay: initialised parameters,
+/// and whatever is in --inputs. Records a failure for an argument that has no
+/// source at all.
+Status fillArguments(tessera_rt_context *ctx, const Manifest &manifest,
+                     const Options &options, const InputFolder &inputs);
+
+/// The tokens and labels that no file of --inputs gives.
+std::vector<const Value *> dataArguments(const Manifest &manifest,
+                                         const InputFolder &inputs);
+
+/// Fills this rank's blocks of tokens and labels.
+Status fillTokens(tessera_rt_context *ctx, const Manifest &manifest,
+                  const InputFolder &inputs, const Batch &batch);
+
+/// Element `index` of an array, widened.
+double readElement(int32_t dtype, const uint8_t *data, int64_t index);
+
+/// The element of a result with one element, on the rank that holds it; the
+/// same on all ranks between the end of a step and the start of the next. NaN
+/// for null.
+double readScalar(tessera_rt_context *ctx, const Value *value);
+
+/// Compares every result with options.compare/NAME.npy. Runs on one rank.
+Status compareResults(tessera_rt_context *ctx, const Manifest &manifest,
+                      const Options &options,
+                      std::vector<Comparison> &comparisons);
+
+/// Makes all ranks' blocks of these values readable by all.
+Status fetchValues(tessera_rt_context *ctx,
+                   const std::vector<const Value *> &values);
+
+/// Writes this rank's share of `values` (whole, read from all arenas) to
+/// directory/NAME.npy.
+Status writeValues(tessera_rt_context *ctx,
+                   const std::vector<const Value *> &values,
+                   const std::string &directory);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_ARGUMENTS_H

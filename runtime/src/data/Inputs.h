@@ -1,0 +1,84 @@
+//===- Inputs.h - The folder of --inputs ------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Files that arguments begin with. The folder is listed once and held open, so
+// that a run reads the files of one state even if another run replaces the
+// folder meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_INPUTS_H
+#define TESSERA_RT_SRC_INPUTS_H
+
+#include "Manifest.h"
+#include "Npy.h"
+#include "SavedState.h"
+#include "support/ThreadPool.h"
+
+#include <set>
+
+namespace tessera::rt {
+
+class InputFolder {
+public:
+  InputFolder() = default;
+  InputFolder(const InputFolder &) = delete;
+  InputFolder &operator=(const InputFolder &) = delete;
+  ~InputFolder();
+
+  /// Lists the folder and reads its manifest, where it has one. Returns a
+  /// message, or nothing.
+  std::string open(const std::string &path);
+  bool isOpen() const { return fd >= 0; }
+
+  /// The state that a run saved there; null where there is no manifest.
+  const SavedState *state() const { return hasState ? &saved : nullptr; }
+
+  /// What tells these files from others, for a comparison of ranks.
+  std::string fingerprint() const;
+
+  /// The file of an argument, NAME.npy, or for a copy of a parameter that of
+  /// the parameter; nothing where there is none.
+  std::string fileOf(const Value &value) const;
+
+  /// Maps a file. Returns a message, or nothing.
+  std::string load(const std::string &fileName, NpyArray &array) const;
+
+  /// Compares names, types and shapes of the files with the program's
+  /// parameters and state. Returns a message that lists all files that are
+  /// missing, extra or misshapen, or nothing. With `initMissing` none are
+  /// missing.
+  std::string check(const Manifest &manifest, bool initMissing) const;
+
+  /// Compares this rank's share of the files with the checksums that they were
+  /// saved with. Returns a message, or nothing.
+  std::string verify(ThreadPool &pool, int rank, int ranks) const;
+
+private:
+  void checkSaved(std::vector<std::string> &faults) const;
+  void checkArguments(const Manifest &manifest, bool initMissing,
+                      std::vector<std::string> &faults) const;
+  void checkExtra(const Manifest &manifest,
+                  std::vector<std::string> &faults) const;
+
+  std::string path;
+  int fd = -1;
+  /// Names of files that end in ".npy".
+  std::set<std::string> names;
+  bool hasState = false;
+  SavedState saved;
+  uint64_t manifestHash = 0;
+};
+
+/// Whether an argument can be read from a file of that type and shape: the
+/// argument's, or f32 for types that NumPy lacks or that are rounded from it.
+/// Returns what is expected and what is there, or nothing.
+std::string checkArray(const Value &value, const NpyArray &array);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_INPUTS_H

@@ -1,0 +1,474 @@
+//===- Manifest.cpp - What a program says about itself --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Manifest.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+
+#include "support/Json.h"
+
+#include <algorithm>
+
+using namespace tessera::rt;
+
+int64_t Value::elements() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int64_t Value::localElements() const {
+  int64_t count = 1;
+  for (int64_t extent : localShape)
+    count *= extent;
+  return count;
+}
+
+bool Manifest::isTraining() const {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Value &value) { return value.donate >= 0; });
+}
+
+const Value *Manifest::findScalar(const char *name) const {
+  for (const Value &value : results)
+    if (value.name == name && value.elements() == 1)
+      return &value;
+  return nullptr;
+}
+
+std::string tessera::rt::describeType(int32_t dtype,
+                                      const std::vector<int64_t> &shape) {
+  std::string text = std::string(dtypeName(dtype)) + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += format(i ? ", %lld" : "%lld", (long long)shape[i]);
+  return text + "]";
+}
+
+static std::vector<int64_t> readIntegers(const Json &json, const char *name) {
+  std::vector<int64_t> values;
+  for (const Json &item : json.getArray(name))
+    values.push_back(item.isInteger ? item.integer : -1);
+  return values;
+}
+
+static bool readInit(const Json &json, Initialiser &init) {
+  std::string kind = json.getString("kind");
+  if (kind == "zeros")
+    init = {Initialiser::Zeros, 0, 0};
+  else if (kind == "ones")
+    init = {Initialiser::Ones, 1, 0};
+  else if (kind == "constant")
+    init = {Initialiser::Constant, json.getNumber("value", 0), 0};
+  else if (kind == "normal")
+    init = {Initialiser::Normal, json.getNumber("mean", 0),
+            json.getNumber("std", 1)};
+  else if (kind == "uniform")
+    init = {Initialiser::Uniform, json.getNumber("low", 0),
+            json.getNumber("high", 1)};
+  else
+    return false;
+  return true;
+}
+
+/// The shape of a tiled value; nothing if tiles do not divide its logical one.
+static std::vector<int64_t> tiledShape(const Value &value) {
+  std::vector<int64_t> shape;
+  int64_t elements = 1;
+  if (value.tiles.size() != value.logicalShape.size())
+    return shape;
+  for (size_t d = 0; d < value.tiles.size(); ++d) {
+    int64_t tiles = value.tiles[d];
+    if (tiles < 1 || value.logicalShape[d] % tiles != 0)
+      return {};
+    if (tiles > 1)
+      shape.push_back(tiles);
+    elements *= value.logicalShape[d] / tiles;
+  }
+  shape.push_back(elements);
+  return shape;
+}
+
+/// Whether a shape has sizes of 0 or more, and elements that can be counted in
+/// bytes.
+static bool isCountable(const std::vector<int64_t> &shape) {
+  int64_t count = 16;
+  for (int64_t extent : shape)
+    if (extent < 0 ||
+        __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count))
+      return false;
+  return true;
+}
+
+/// Whether the ranks divide into blocks of stride * size. Without that product,
+/// which may overflow.
+static bool dividesRanks(const StridedAxis &axis, int64_t ranks) {
+  return axis.stride >= 1 && axis.size >= 1 && ranks % axis.size == 0 &&
+         ranks / axis.size % axis.stride == 0;
+}
+
+/// Checks sizes against each other. Returns a message, or nothing.
+static std::string checkValue(const Value &value, const Manifest &manifest) {
+  size_t rank = value.shape.size();
+  if (value.name.empty() || value.name.find('/') != std::string::npos)
+    return "expects a name without '/'";
+  if (value.dtype < 0)
+    return "expects a dtype";
+  for (const auto *shape : {&value.shape, &value.paddedShape, &value.localShape,
+                            &value.tiles, &value.logicalShape})
+    if (!isCountable(*shape))
+      return "expects sizes of 0 or more, and fewer elements";
+  if (value.paddedShape.size() != rank || value.localShape.size() != rank ||
+      value.sharding.size() != rank)
+    return "expects shapes and sharding of one rank";
+  int64_t size = dtypeSize(value.dtype);
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t shards = 1;
+    for (const StridedAxis &axis : value.sharding[d]) {
+      if (!dividesRanks(axis, manifest.ranks) ||
+          __builtin_mul_overflow(shards, axis.size, &shards))
+        return "expects axes that divide the ranks";
+    }
+    int64_t padded = 0;
+    if (value.paddedShape[d] < value.shape[d] ||
+        __builtin_mul_overflow(value.localShape[d], shards, &padded) ||
+        padded != value.paddedShape[d])
+      return format(
+          "expects a padded dim %zu of at least %lld, in %lld shards of "
+          "the local dim, but got %lld and %lld",
+          d, (long long)value.shape[d], (long long)shards,
+          (long long)value.paddedShape[d], (long long)value.localShape[d]);
+  }
+  int64_t logical = 1;
+  for (int64_t extent : value.logicalShape)
+    logical *= extent;
+  if (logical != value.elements())
+    return format("expects a logical shape of %lld elements, but got %lld",
+                  (long long)value.elements(), (long long)logical);
+  if (!value.tiles.empty() && value.shape != tiledShape(value))
+    return "expects tiles that divide the logical shape, and the shape of "
+           "tiles and their elements";
+  if (value.bytes != value.localElements() * size)
+    return format("expects %lld bytes, but got %lld",
+                  (long long)(value.localElements() * size),
+                  (long long)value.bytes);
+  if (int64_t(value.offsets.size()) != manifest.stageAxis.size)
+    return format("expects an offset for each of %lld pp ranks, but got %zu",
+                  (long long)manifest.stageAxis.size, value.offsets.size());
+  bool isPipeline = manifest.stageAxis.size > 1, isThere = false;
+  for (int64_t offset : value.offsets) {
+    isThere |= offset >= 0;
+    if (offset == -1 && isPipeline)
+      continue;
+    if (offset < 0 || offset % size ||
+        offset > manifest.arenaBytes - value.bytes)
+      return format("expects an aligned offset within the arena, but got %lld",
+                    (long long)offset);
+  }
+  return isThere ? "" : "expects an offset on some pp rank, but got none";
+}
+
+static std::string readValue(const Json &json, bool isArgument,
+                             const Manifest &manifest, Value &value) {
+  value.name = json.getString("name");
+  value.dtype = dtypeFromName(json.getString("dtype"));
+  value.shape = readIntegers(json, "shape");
+  value.logicalShape = json.find("logical_shape")
+                           ? readIntegers(json, "logical_shape")
+                           : value.shape;
+  value.tiles = readIntegers(json, "tiles");
+  value.paddedShape = json.find("padded_shape")
+                          ? readIntegers(json, "padded_shape")
+                          : value.shape;
+  for (const Json &dim : json.getArray("sharding")) {
+    value.sharding.emplace_back();
+    for (const Json &axis : dim.items)
+      value.sharding.back().push_back(
+          {axis.getInteger("stride", 0), axis.getInteger("size", 0)});
+  }
+  value.sharding.resize(std::max(value.sharding.size(), value.shape.size()));
+  value.localShape = json.find("local_shape")
+                         ? readIntegers(json, "local_shape")
+                         : value.shape;
+  value.stageAxis = manifest.stageAxis;
+  const Json *offset = json.find("offset");
+  if (offset && offset->kind == Json::Array)
+    value.offsets = readIntegers(json, "offset");
+  else
+    value.offsets = {json.getInteger("offset", -1)};
+  value.bytes = json.getInteger("bytes", -1);
+  value.vocab = json.getInteger("vocab", 0);
+  if (isArgument) {
+    std::string role = json.getString("role");
+    if (role == "param")
+      value.role = Role::Param;
+    else if (role == "state")
+      value.role = Role::State;
+    else if (role == "tokens")
+      value.role = Role::Tokens;
+    else if (role == "labels")
+      value.role = Role::Labels;
+    else if (role == "input")
+      value.role = Role::Input;
+    else
+      return "expects the role param, state, tokens, labels or input, but "
+             "got '" +
+             role + "'";
+    value.of = json.getString("of");
+    value.donate = json.getInteger("donate", -1);
+    if (isData(value) &&
+        ((value.dtype != TESSERA_RT_I32 && value.dtype != TESSERA_RT_I64) ||
+         value.shape.empty()))
+      return "expects tokens of i32 or i64 with a sequence dim";
+    const Json *init = json.find("init");
+    if (init && !readInit(*init, value.init))
+      return "expects an init kind zeros, ones, constant, normal or uniform";
+  }
+  return checkValue(value, manifest);
+}
+
+/// Whether a result is in the memory of an argument other than `donated`, on a
+/// pp rank whose arguments have these offsets, in order.
+static bool isInAnother(const Value &result, const Value &donated, size_t rank,
+                        const std::vector<int64_t> &offsets) {
+  int64_t offset = result.offsets[rank];
+  return offset != donated.offsets[rank] && result.bytes > 0 &&
+         std::binary_search(offsets.begin(), offsets.end(), offset);
+}
+
+/// Checks that each donated argument has a result like it, which is no other's.
+static std::string checkDonations(const Manifest &manifest) {
+  std::vector<bool> taken(manifest.results.size());
+  std::vector<std::vector<int64_t>> offsets(size_t(manifest.stageAxis.size));
+  for (size_t rank = 0; rank < offsets.size(); ++rank) {
+    for (const Value &value : manifest.arguments)
+      offsets[rank].push_back(value.offsets[rank]);
+    std::sort(offsets[rank].begin(), offsets[rank].end());
+  }
+  for (const Value &value : manifest.arguments) {
+    if (value.donate == -1)
+      continue;
+    std::string where = "arguments '" + value.name + "' ";
+    if (value.donate < 0 || value.donate >= int64_t(taken.size()) ||
+        taken[size_t(value.donate)])
+      return where +
+             format("expects to be donated to a result that is no other "
+                    "argument's, below %zu, but got %lld",
+                    taken.size(), (long long)value.donate);
+    taken[size_t(value.donate)] = true;
+    const Value &result = manifest.results[size_t(value.donate)];
+    if (value.dtype != result.dtype || value.shape != result.shape ||
+        value.localShape != result.localShape ||
+        value.sharding != result.sharding)
+      return where + "expects the type and sharding of the result '" +
+             result.name + "', which takes its place, but got another";
+    for (size_t rank = 0; rank < offsets.size(); ++rank) {
+      if ((result.offsets[rank] < 0) != (value.offsets[rank] < 0))
+        return where + "expects the result '" + result.name +
+               "' on the same pp ranks, but got it on others";
+      // It is copied while other arguments are.
+      if (isInAnother(result, value, rank, offsets[rank]))
+        return where +
+               "expects a result in its own memory or in that of no "
+               "argument, but got '" +
+               result.name + "' in another argument's";
+    }
+  }
+  return std::string();
+}
+
+static std::string readValues(const Json &json, const char *name,
+                              bool isArgument, const Manifest &manifest,
+                              std::vector<Value> &values) {
+  for (const Json &item : json.getArray(name)) {
+    values.emplace_back();
+    std::string error = readValue(item, isArgument, manifest, values.back());
+    if (!error.empty())
+      return format("%s '%s' ", name, values.back().name.c_str()) + error;
+  }
+  return std::string();
+}
+
+static std::string readPipeline(const Json &json, PipelineFacts &facts) {
+  constexpr int64_t maxCount = int64_t(1) << 24;
+  facts.schedule = json.getString("schedule", "list");
+  facts.stages = json.getInteger("stages", 0);
+  facts.microBatches = json.getInteger("micro_batches", 0);
+  facts.entries = json.getInteger("entries", -1);
+  facts.bubble = json.getNumber("bubble", std::nan(""));
+  if (facts.stages >= 1 && facts.stages <= maxCount &&
+      facts.microBatches >= 1 && facts.entries >= 0 &&
+      facts.entries <= maxCount && !(facts.bubble < 0 || facts.bubble > 1))
+    return std::string();
+  return format("expects a pipeline of at least 1 stage and 1 micro-batch, at "
+                "most %lld entries and a bubble from 0 to 1, but got %lld "
+                "stages, %lld micro-batches, %lld entries and %g",
+                (long long)maxCount, (long long)facts.stages,
+                (long long)facts.microBatches, (long long)facts.entries,
+                facts.bubble);
+}
+
+bool tessera::rt::parseManifest(const char *text, Manifest &manifest,
+                                std::string &error) {
+  Json json;
+  if (!parseJson(text, json, error))
+    return false;
+  if (json.getInteger("version", 0) != TESSERA_RT_ABI_VERSION) {
+    error = format("expects version %d, but got %lld", TESSERA_RT_ABI_VERSION,
+                   (long long)json.getInteger("version", 0));
+    return false;
+  }
+  manifest.program = json.getString("program", "program");
+  manifest.hash = json.getString("hash");
+  manifest.target = json.getString("target", "host");
+  int64_t ranks = json.getInteger("ranks", 0);
+  manifest.arenaBytes = json.getInteger("arena_bytes", -1);
+  int64_t product = 1;
+  for (const Json &axis : json.getArray("mesh")) {
+    int64_t size = axis.getInteger("size", 0);
+    manifest.mesh.push_back({axis.getString("name"), size});
+    if (__builtin_mul_overflow(product, size, &product))
+      product = 0;
+  }
+  if (ranks < 1 || ranks > 1024 || product != ranks ||
+      manifest.arenaBytes < 0) {
+    error = format("expects 1 to 1024 ranks in the mesh and an arena, but got "
+                   "%lld ranks, a mesh of %lld and %lld bytes",
+                   (long long)ranks, (long long)product,
+                   (long long)manifest.arenaBytes);
+    return false;
+  }
+  manifest.ranks = int(ranks);
+  if (const Json *axis = json.find("pp_axis")) {
+    manifest.stageAxis = {axis->getInteger("stride", 0),
+                          axis->getInteger("size", 0)};
+    if (!dividesRanks(manifest.stageAxis, ranks)) {
+      error = format("expects a pp_axis that divides %lld ranks, but got "
+                     "stride %lld and size %lld",
+                     (long long)ranks, (long long)manifest.stageAxis.stride,
+                     (long long)manifest.stageAxis.size);
+      return false;
+    }
+  }
+  if (const Json *pipeline = json.find("pipeline")) {
+    error = readPipeline(*pipeline, manifest.pipeline);
+    if (!error.empty())
+      return false;
+  }
+  for (const Json &line : json.getArray("plan"))
+    manifest.plan.push_back(line.string);
+  if (const Json *memory = json.find("memory"))
+    for (const auto &member : memory->members)
+      manifest.memory.push_back({member.first, member.second.integer});
+  error = readValues(json, "arguments", true, manifest, manifest.arguments);
+  if (error.empty())
+    error = readValues(json, "results", false, manifest, manifest.results);
+  if (error.empty())
+    error = checkDonations(manifest);
+  return error.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// Longest run: long enough to be efficient, short enough to share out.
+static constexpr int64_t longestRun = 64 << 10;
+
+ShardRuns::ShardRuns(const Value &value, int64_t rank) {
+  int64_t global = 1, local = 1;
+  bool merging = true;
+  for (size_t d = value.shape.size(); d-- > 0;) {
+    const std::vector<StridedAxis> &axes = value.sharding[d];
+    int64_t index = getBlockIndex(axes.data(), axes.size(), rank);
+    int64_t extent = value.localShape[d], start = index * extent;
+    int64_t valid = std::clamp<int64_t>(value.shape[d] - start, 0, extent);
+    if (merging) {
+      // Dimensions that are whole on both sides melt into one run.
+      innerLength *= valid;
+      innerStart = start * global;
+      merging = valid == extent && valid == value.shape[d];
+    } else {
+      outer.insert(outer.begin(), {valid, start, global, local});
+      count *= valid;
+    }
+    global *= value.shape[d];
+    local *= extent;
+  }
+  chunks = std::max<int64_t>(1, (innerLength + longestRun - 1) / longestRun);
+  count = innerLength == 0 ? 0 : count * chunks;
+  if (value.tiles.empty())
+    return;
+  bool isRow = true;
+  for (size_t d = value.tiles.size(); d-- > 0;) {
+    int64_t tiles = value.tiles[d], extent = value.logicalShape[d] / tiles;
+    tiled.insert(tiled.begin(), {tiles, extent});
+    tileLength *= extent;
+    if (isRow)
+      rowLength *= extent;
+    isRow &= tiles == 1;
+  }
+  // A run may begin and end within a row.
+  rows = (std::min(innerLength, longestRun) + rowLength - 1) / rowLength + 1;
+  count *= rows;
+}
+
+int64_t ShardRuns::toLogical(int64_t stored) const {
+  int64_t tile = stored / tileLength, rest = stored % tileLength;
+  int64_t index = 0, stride = 1;
+  for (size_t d = tiled.size(); d-- > 0;) {
+    auto [tiles, extent] = tiled[d];
+    index += (tile % tiles * extent + rest % extent) * stride;
+    stride *= tiles * extent;
+    tile /= tiles;
+    rest /= extent;
+  }
+  return index;
+}
+
+ShardRuns::Run ShardRuns::operator[](int64_t index) const {
+  if (tiled.empty())
+    return getStored(index);
+  Run run = getStored(index / rows);
+  int64_t row = (run.global / rowLength + index % rows) * rowLength;
+  int64_t begin = std::max(run.global, row);
+  int64_t end = std::min(run.global + run.length, row + rowLength);
+  if (begin >= end)
+    return {0, 0, 0};
+  return {toLogical(begin), run.local + begin - run.global, end - begin};
+}
+
+ShardRuns::Run ShardRuns::getStored(int64_t index) const {
+  int64_t begin = index % chunks * longestRun, rest = index / chunks;
+  Run run{innerStart + begin, begin, std::min(longestRun, innerLength - begin)};
+  for (size_t d = outer.size(); d-- > 0;) {
+    int64_t i = rest % outer[d].valid;
+    rest /= outer[d].valid;
+    run.global += (outer[d].start + i) * outer[d].global;
+    run.local += i * outer[d].local;
+  }
+  return run;
+}
+
+std::vector<int> tessera::rt::blockOwners(const Value &value, int ranks) {
+  std::vector<std::vector<int64_t>> seen;
+  std::vector<int> owners;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (!value.isOn(rank))
+      continue;
+    std::vector<int64_t> block;
+    for (const std::vector<StridedAxis> &axes : value.sharding)
+      block.push_back(getBlockIndex(axes.data(), axes.size(), rank));
+    if (std::find(seen.begin(), seen.end(), block) != seen.end())
+      continue;
+    seen.push_back(block);
+    owners.push_back(rank);
+  }
+  return owners;
+}

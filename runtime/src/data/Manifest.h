@@ -1,0 +1,151 @@
+//===- Manifest.h - What a program says about itself ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The manifest of a program, read and checked, and the blocks of its values.
+// The format is documented in tessera_rt.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_MANIFEST_H
+#define TESSERA_RT_SRC_MANIFEST_H
+
+#include "host/Target.h"
+#include "ranks/Operation.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace tessera::rt {
+
+enum class Role { Param, State, Tokens, Labels, Input, Result };
+
+/// How a value begins.
+struct Initialiser {
+  enum Kind { None, Zeros, Ones, Constant, Normal, Uniform } kind = None;
+  /// Constant: value. Normal: mean and deviation. Uniform: low and high.
+  double first = 0, second = 0;
+};
+
+/// An argument or result.
+struct Value {
+  std::string name;
+  Role role = Role::Result;
+  int32_t dtype = 0;
+  std::vector<int64_t> shape, paddedShape, localShape;
+  /// That of files: the same elements, in the same order but for tiles, of
+  /// which it is the number by dimension; empty: one tile.
+  std::vector<int64_t> logicalShape, tiles;
+  std::vector<std::vector<StridedAxis>> sharding;
+  /// In the arena of each pp rank, -1 where it is not.
+  std::vector<int64_t> offsets{0};
+  int64_t bytes = 0;
+  /// Tokens and labels: ids are below it; 0: not known.
+  int64_t vocab = 0;
+  Initialiser init;
+  /// State: the parameter with whose numbers it starts, or empty.
+  std::string of;
+  /// Arguments: the result that takes its place after a step, or -1.
+  int64_t donate = -1;
+
+  int64_t elements() const;
+  int64_t localElements() const;
+  /// Whether a rank has a block of it, and where.
+  bool isOn(int rank) const { return offsetOn(rank) >= 0; }
+  int64_t offsetOn(int rank) const {
+    return offsets[size_t(getBlockIndex(&stageAxis, 1, rank))];
+  }
+  ArenaBlock blockOn(int rank) const { return {offsetOn(rank), bytes}; }
+  /// That of the manifest.
+  StridedAxis stageAxis;
+};
+
+/// What the lists of a pipeline are.
+struct PipelineFacts {
+  std::string schedule;
+  /// That a micro-batch passes; 0: there is no pipeline.
+  int64_t stages = 0;
+  int64_t microBatches = 0;
+  /// Of the longest list.
+  int64_t entries = 0;
+  /// As a part of 1; NaN: the compiler predicts none.
+  double bubble = std::nan("");
+};
+
+struct Manifest {
+  std::string program, hash;
+  /// What the program was compiled for: "host", "cuda".
+  std::string target = "host";
+  int ranks = 0;
+  /// Of the pp rank that has the largest.
+  int64_t arenaBytes = 0;
+  std::vector<MeshAxis> mesh;
+  /// Of a pipeline; of size 1 otherwise.
+  StridedAxis stageAxis;
+  PipelineFacts pipeline;
+  std::vector<std::string> plan;
+  /// Bytes at the peak of a step, by what they hold.
+  std::vector<std::pair<std::string, int64_t>> memory;
+  std::vector<Value> arguments, results;
+
+  /// Whether a step changes arguments.
+  bool isTraining() const;
+  /// The result of that name if it has one element, or null.
+  const Value *findScalar(const char *name) const;
+};
+
+inline bool isData(const Value &value) {
+  return value.role == Role::Tokens || value.role == Role::Labels;
+}
+
+/// Reads a manifest; returns false and a message when it is not valid.
+bool parseManifest(const char *text, Manifest &manifest, std::string &error);
+
+/// "f32[4, 16]"
+std::string describeType(int32_t dtype, const std::vector<int64_t> &shape);
+
+/// A rank's block of a value as runs of elements that are contiguous both in
+/// the block and in the logical shape. Padding is in no run. Runs may be empty.
+class ShardRuns {
+public:
+  ShardRuns(const Value &value, int64_t rank);
+
+  struct Run {
+    int64_t global; ///< linear index in the logical shape
+    int64_t local;  ///< element of the local block
+    int64_t length;
+  };
+  int64_t size() const { return count; }
+  Run operator[](int64_t index) const;
+
+private:
+  struct Dim {
+    int64_t valid, start, global, local; // extents in the block and strides
+  };
+  /// A logical dimension of a tiled value: tiles, and elements of each.
+  struct TiledDim {
+    int64_t tiles, extent;
+  };
+  Run getStored(int64_t index) const;
+  int64_t toLogical(int64_t stored) const;
+
+  std::vector<Dim> outer;
+  int64_t count = 1, innerStart = 0, innerLength = 1;
+  int64_t chunks = 1;
+  /// Of a tiled value: elements of a tile, those that follow each other in the
+  /// logical shape, and runs of so many at most in a run of the stored shape.
+  std::vector<TiledDim> tiled;
+  int64_t tileLength = 1, rowLength = 1, rows = 1;
+};
+
+/// The ranks that hold distinct blocks of `value`, each the lowest that has it.
+/// None where no rank does.
+std::vector<int> blockOwners(const Value &value, int ranks);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_MANIFEST_H

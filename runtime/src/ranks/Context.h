@@ -1,0 +1,171 @@
+//===- Context.h - State of one rank ----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a tessera_rt_context is: this rank's view of the job, its threads, its
+// groups and the collectives it has in flight. One thread uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_CONTEXT_H
+#define TESSERA_RT_SRC_CONTEXT_H
+
+#include "Control.h"
+#include "Operation.h"
+#include "host/Scratch.h"
+#include "host/Target.h"
+#include "support/ThreadPool.h"
+#include "support/Timeouts.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera::rt {
+
+/// How far an operation in flight has come.
+enum class Stage {
+  Free,
+  /// Waits until the peers it needs have posted; then moves data.
+  Matching,
+  /// Only a large all_reduce: waits for the peers' reduced parts.
+  Gathering,
+  /// Waits until all readers of this rank's source have finished.
+  Draining,
+  Complete
+};
+
+/// An operation between start and wait, as its own rank sees it.
+struct Operation {
+  Stage stage = Stage::Free;
+  OpKind kind = OpKind::Barrier;
+  Group *group = nullptr;
+  uint64_t ticket = 0;
+  Header header;
+  int64_t sourceOffset = 0;
+  int64_t destinationOffset = 0;
+  /// Of gathers and scatters.
+  int64_t outer = 1, inner = 0;
+  /// Of permute: the members that read from this one.
+  std::vector<int> targets;
+  /// Of send and recv: the partner's group index, and the tag.
+  int64_t peer = 0, tag = 0;
+  /// Of all_to_all.
+  std::vector<int64_t> shape;
+  int32_t splitDim = 0, concatDim = 0;
+  /// The only peer (group index) this rank reads from; -1: none; -2: all.
+  int readsFrom = -2;
+  /// Number of peers that read from this rank.
+  uint32_t readers = 0;
+  /// Per group index: the slot in which the peer posted it, or -1.
+  std::vector<int16_t> peerSlot;
+  /// Result of a small in-place all_reduce until the source may be overwritten.
+  std::vector<uint8_t> held;
+};
+
+/// Moves the data of collectives where peers' operands are not in the host's
+/// arenas. Between the calls for one operation no peer changes what is read.
+class DataMover {
+public:
+  virtual ~DataMover() = default;
+  /// When the data of a send or receive that both sides have posted may be
+  /// moved, by the monotonic clock; 0: now, as that of all other operations.
+  virtual double readyAt(int32_t slot, const Operation &op) { return 0; }
+  /// Every peer that this rank reads from has posted.
+  virtual Status move(int32_t slot, Operation &op) = 0;
+  /// Every reader of this rank's source has moved.
+  virtual Status release(int32_t slot, Operation &op) = 0;
+};
+
+/// A fault to raise when this rank posts a given collective; for tests.
+struct InjectedFault {
+  enum Kind { None, Kill, Stop, Sleep } kind = None;
+  int64_t sequenceId = 0;
+};
+
+} // namespace tessera::rt
+
+struct tessera_rt_context {
+  int rank = 0;
+  int ranks = 1;
+  /// True when a launcher of ours watches and prints failures.
+  bool launched = false;
+  tessera::rt::SharedMemory memory;
+  std::vector<tessera::rt::MeshAxis> mesh;
+  std::unique_ptr<tessera::rt::ThreadPool> pool;
+  tessera::rt::ScratchSet scratch;
+  std::unique_ptr<tessera::rt::Target> target;
+  /// Null: the operands are in the host's arenas.
+  tessera::rt::DataMover *mover = nullptr;
+  std::vector<std::unique_ptr<tessera::rt::Group>> groups;
+  tessera::rt::Operation operations[tessera::rt::numSlots];
+  /// Seconds that a wait for other ranks may last.
+  double timeout = tessera::rt::Timeouts().firstStep;
+  /// Iterations of a wait before it sleeps; few, since ranks share cores.
+  int spinIterations = 64;
+  /// The threads of all ranks are more than the processors.
+  bool sharesProcessors = false;
+  /// While this rank waits: when a mover is ready next, by the monotonic clock.
+  double readyAt = 0;
+  tessera::rt::InjectedFault fault;
+  /// Seconds spent waiting for other ranks.
+  double waitSeconds = 0;
+
+  /// The host's arena of this rank.
+  uint8_t *arena() const { return memory.arena(rank); }
+  tessera::rt::RankBlock &block() { return memory.blocks[rank]; }
+};
+
+namespace tessera::rt {
+
+/// Records the failure "rank R: text" for the job and returns `status`.
+Status fail(tessera_rt_context *ctx, Status status, const std::string &text);
+
+/// The group of this rank for these axes, made on first use; null after
+/// recording a failure.
+Group *findGroup(tessera_rt_context *ctx, const int64_t *axes, int32_t numAxes);
+
+/// Waits until all ranks have come here.
+Status barrier(tessera_rt_context *ctx, BarrierId id);
+
+/// Publishes `op` as entry `slot` of this rank, under a ticket that is the same
+/// on all ranks of its group (for a send and its receive: on the two), and
+/// wakes the group if others read from it. TESSERA_RT_ABORTED if the job had
+/// been aborted by then; the operation is published even so.
+Status postOperation(tessera_rt_context *ctx, int32_t slot, Operation &op);
+
+/// Data movement of one operation; see Movement.cpp. `peers` are the sources by
+/// group index (null where nothing is read).
+void moveData(tessera_rt_context *ctx, Operation &op,
+              const uint8_t *const *peers);
+/// The second half of a large all_reduce: fetches the peers' reduced chunks.
+void gatherReduced(tessera_rt_context *ctx, Operation &op,
+                   const uint8_t *const *peers);
+/// Whether an all_reduce works in two halves.
+bool isLargeReduce(const Operation &op);
+
+/// Records a failure if the process of another rank is gone.
+Status checkRanksLive(tessera_rt_context *ctx);
+/// Records that the step is not over after `waited` seconds, with the rank that
+/// holds the others up. For targets whose steps run on their own.
+Status reportLateStep(tessera_rt_context *ctx, double waited);
+
+/// Adds to the calls and received bytes of the report.
+void countTraffic(tessera_rt_context *ctx, const Operation &op, int64_t calls,
+                  int64_t bytes);
+
+/// Copies `bytes`, on all threads when it is much.
+void copyBytes(tessera_rt_context *ctx, void *destination, const void *source,
+               int64_t bytes);
+
+/// A strided copy; the body of tessera_rt_copy, with element pointers.
+void copyStrided(tessera_rt_context *ctx, int64_t elementSize, int32_t rank,
+                 const int64_t *shape, const uint8_t *source,
+                 const int64_t *sourceStrides, uint8_t *destination,
+                 const int64_t *destinationStrides);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_CONTEXT_H

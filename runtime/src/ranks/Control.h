@@ -1,0 +1,254 @@
+//===- Control.h - Shared memory of a job -----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layout of the one shared mapping of a job: a control block, then one
+// arena per rank, then what ranks note of their lists. Only atomics and plain
+// data: it is mapped at different addresses by different processes. What is
+// done with it is in Collectives.cpp, Progress.cpp, Launcher.cpp and
+// Rendezvous.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_CONTROL_H
+#define TESSERA_RT_SRC_CONTROL_H
+
+#include "support/Support.h"
+
+namespace tessera::rt {
+
+constexpr int maxRanks = 1024;
+constexpr int maxSimulatedRanks = 64;
+constexpr int maxTraffic = 64;
+constexpr int maxGroups = 64;
+constexpr int maxAnnouncements = 512;
+constexpr int maxFacts = 64;
+/// The slots of the ABI, and one more for barriers of the runtime itself.
+constexpr int numSlots = TESSERA_RT_MAX_SLOTS + 1;
+constexpr int barrierSlot = TESSERA_RT_MAX_SLOTS;
+
+/// What ranks must agree on when they meet in a collective. Compared field by
+/// field, and printed when it differs.
+struct Header {
+  int64_t sequenceId = 0;
+  int32_t op = 0;
+  int32_t dtype = 0;
+  int32_t reduction = 0;
+  int64_t count = 0;
+  /// Of the remaining shape numbers (outer, root, split and concat dim, ...).
+  uint64_t shapeHash = 0;
+  uint64_t groupHash = 0;
+  /// The group as text, "dp,tp"; truncated when it is too long.
+  char axes[40] = {};
+
+  /// Equal but for fields that only inform. Point-to-point partners may differ
+  /// in sequence id and op.
+  bool matches(const Header &other, bool pointToPoint) const;
+  /// "all_reduce #17 (sum f32[1024] over tp)"
+  std::string describe() const;
+};
+
+/// A collective that a rank has in flight. `ticket` (in RankBlock) publishes
+/// it: all other fields are written before it, and stay until it is complete.
+struct alignas(64) Entry {
+  Header header;
+  int64_t sourceOffset = 0;
+  int64_t destinationOffset = 0;
+  /// Of the monotonic clock.
+  double postedAt = 0;
+  /// Peers that will read from this rank, and those that have finished.
+  uint32_t readers = 0;
+  std::atomic<uint32_t> acknowledged{0};
+  /// Of ranks that are threads of one process: what says that the source is
+  /// ready, and by group index that a reader has read it.
+  void *ready = nullptr;
+  void *readersDone[maxSimulatedRanks] = {};
+  /// 1 once this rank's part of an all_reduce is in its destination.
+  std::atomic<uint32_t> phase{0};
+};
+
+/// What a rank received in collectives of one kind over one set of axes.
+struct Traffic {
+  int32_t op = 0;
+  char axes[40] = {};
+  int64_t calls = 0;
+  int64_t bytes = 0;
+};
+
+/// Resident bytes of one rank. Pages of other ranks' arenas, which it may have
+/// read, are counted at those.
+struct MemoryUse {
+  /// Private pages now, and before arguments were filled.
+  int64_t privateBytes = 0;
+  int64_t privateAtStart = 0;
+  /// Of the private pages: buffers that library calls pack operands into.
+  int64_t scratchBytes = 0;
+  /// Pages of its own arena.
+  int64_t arenaBytes = 0;
+
+  int64_t total() const { return privateBytes + arenaBytes; }
+};
+
+/// The collectives of a step over one group, or the messages from one rank to
+/// another, in their order.
+struct GroupOrder {
+  uint64_t group = 0;
+  /// Hash of what ranks must agree on.
+  uint64_t order = 0;
+  int64_t count = 0;
+  char axes[40] = {};
+};
+
+/// A fact that ranks compare; see Agreement.h.
+struct SharedFact {
+  uint64_t hash = 0;
+  /// The beginning of its value.
+  char text[120] = {};
+};
+
+/// Something that one rank lets the others of its machine know, by name.
+struct Announcement {
+  std::atomic<uint64_t> name{0};
+  std::atomic<uint32_t> isWhole{0};
+  char data[128] = {};
+};
+
+/// When a rank ran an entry of its list, and what the entry was.
+struct Stamp {
+  /// Of the monotonic clock, in seconds.
+  double begin = 0, end = 0;
+  /// tessera_rt_entry: RUN, SEND, RECV or WAIT.
+  int32_t kind = 0;
+  /// Of RUN: the function, which tessera_rt_task it is, and of what.
+  int32_t function = 0, task = 0, chunk = 0, microBatch = 0;
+  /// Of SEND, RECV and WAIT.
+  int32_t slot = 0;
+  /// Of SEND and RECV: the other pp rank, and the tag.
+  int32_t peer = 0, tag = 0;
+};
+
+enum class RankState : uint32_t { Absent, Running, Finished, Failed };
+
+/// One rank's part of the control block. Written by that rank, but for the
+/// doorbell and `acknowledged`, which its peers ring and count up.
+struct alignas(64) RankBlock {
+  /// Counts events that may concern this rank; it sleeps on this word.
+  std::atomic<uint32_t> doorbell{0};
+  std::atomic<uint32_t> sleeping{0};
+  std::atomic<int32_t> pid{0};
+  std::atomic<RankState> state{RankState::Absent};
+  /// The rank that this rank waits for, or -1.
+  std::atomic<int32_t> waitingFor{-1};
+  /// The newest collective this rank posted, for error texts only.
+  Header last;
+  std::atomic<uint32_t> posted{0};
+  /// Identity of the operation in each slot, 0 when free.
+  alignas(64) std::atomic<uint64_t> tickets[numSlots] = {};
+  Entry entries[numSlots];
+
+  SharedFact facts[maxFacts];
+
+  /// Steps that this rank has begun; of targets that run them on their own.
+  std::atomic<int64_t> stepsBegun{0};
+  /// What this rank's step does with each group; valid after BarrierAgreed.
+  GroupOrder orders[maxGroups];
+  int32_t numOrders = 0;
+  /// Hash of the axes over which its communicators are split.
+  std::atomic<uint64_t> splits{0};
+  /// What tells its device from others; empty: it has none.
+  char device[64] = {};
+  /// Its arena on that device, for ranks of the same process.
+  uint8_t *deviceArena = nullptr;
+
+  // Of the last step; valid from its end to the start of the next.
+  /// Seconds that this rank did not wait for others.
+  double busySeconds = 0;
+  MemoryUse memory;
+  /// Of its stamps, those that its list has filled.
+  int64_t numStamps = 0;
+
+  // For the report; valid when the final barrier has passed.
+  double cpuSeconds = 0;
+  double initSeconds = 0;
+  Traffic traffic[maxTraffic];
+  int32_t numTraffic = 0;
+};
+
+struct ControlBlock {
+  uint64_t magic = 0;
+  int32_t version = 0;
+  int32_t ranks = 0;
+  int64_t arenaBytes = 0;
+  /// Hash of program name, hash and ranks: all must run the same program.
+  uint64_t programHash = 0;
+  /// The layout is initialised (joined mode: the first comer does it).
+  std::atomic<uint32_t> ready{0};
+  /// Not 0: stop. Set after the failure below is complete.
+  std::atomic<uint32_t> aborted{0};
+  /// The signal that asks to end after the current step, or 0. Rank 0 looks at
+  /// it at the end of each step and decides for all.
+  std::atomic<int32_t> stopSignal{0};
+  std::atomic<int32_t> stopDecided{0};
+  /// The exit code of a run without failure: not 0 where steps are left to do.
+  std::atomic<int32_t> exitCode{0};
+  /// Owner of the failure text: rank + 1, or ranks + 1 for the launcher.
+  std::atomic<int32_t> failureOwner{0};
+  /// Long enough for a list of all files of a state.
+  char failure[64 << 10] = {};
+  Announcement announcements[maxAnnouncements];
+};
+
+/// A mapping of the job's shared memory in this process.
+struct SharedMemory {
+  uint8_t *base = nullptr;
+  int64_t bytes = 0;
+  ControlBlock *control = nullptr;
+  RankBlock *blocks = nullptr;
+  uint8_t *arenas = nullptr;
+  int64_t arenaStride = 0;
+
+  /// Of each rank.
+  int64_t maxStamps = 0;
+
+  uint8_t *arena(int rank) const { return arenas + rank * arenaStride; }
+  /// A rank's stamps, after all arenas. Pages that nobody writes take no
+  /// memory.
+  Stamp *stamps(int rank) const;
+
+  /// Bytes of everything before the arenas.
+  static int64_t controlBytesFor(int ranks);
+  /// Bytes a job needs.
+  static int64_t bytesFor(int ranks, int64_t arenaBytes, int64_t stamps = 0);
+  /// Maps `fd`, already of that size; returns false and leaves errno on error.
+  bool map(int fd, int ranks, int64_t arenaBytes, int64_t stamps = 0);
+  /// Constructs the control block in zeroed memory.
+  void initialise(int ranks, int64_t arenaBytes, uint64_t programHash);
+  void unmap();
+};
+
+/// Lets the ranks of this machine know `bytes` (at most 128) under a name that
+/// is used once. Returns false when there is no slot left.
+bool announce(SharedMemory &memory, uint64_t name, const void *data,
+              size_t bytes);
+/// Reads what was announced under a name; false: nothing so far.
+bool findAnnouncement(SharedMemory &memory, uint64_t name, void *data,
+                      size_t bytes);
+
+/// Rings one rank's doorbell.
+void ringDoorbell(RankBlock &block);
+
+/// Records why the job stops; only the first call has an effect. `owner` is a
+/// rank, or the number of ranks for the launcher. Wakes everybody. Returns
+/// whether this call was the first.
+bool recordFailure(SharedMemory &memory, int owner, const std::string &text);
+
+/// FNV-1a, continued from `seed`.
+uint64_t hashBytes(const void *data, size_t bytes,
+                   uint64_t seed = 0xcbf29ce484222325ull);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_CONTROL_H

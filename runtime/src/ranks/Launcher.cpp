@@ -1,0 +1,277 @@
+//===- Launcher.cpp - Forking and watching ranks --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Launcher.h. The launcher is one thread that forks the ranks, then sleeps
+// in sigtimedwait until one of them ends or somebody interrupts. It prints the
+// one line about a failure, whoever detected it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launcher.h"
+
+#include "run/Rehearsal.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+int tessera::rt::threadsPerRank(const Options &options, int ranks) {
+  if (options.threads > 0)
+    return options.threads;
+  cpu_set_t set;
+  int cores = sched_getaffinity(0, sizeof(set), &set) == 0
+                  ? CPU_COUNT(&set)
+                  : int(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, cores / ranks);
+}
+
+bool tessera::rt::createMemory(SharedMemory &memory, const Manifest &manifest) {
+  int64_t bytes = SharedMemory::bytesFor(manifest.ranks, manifest.arenaBytes,
+                                         manifest.pipeline.entries);
+  int fd = memfd_create("tessera", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, bytes) != 0 ||
+      !memory.map(fd, manifest.ranks, manifest.arenaBytes,
+                  manifest.pipeline.entries)) {
+    fprintf(stderr,
+            "tessera: error: cannot get %lld bytes of shared memory: %s\n",
+            (long long)bytes, strerror(errno));
+    return false;
+  }
+  close(fd);
+  memory.initialise(manifest.ranks, manifest.arenaBytes, programHash(manifest));
+  return true;
+}
+
+uint64_t tessera::rt::programHash(const Manifest &manifest) {
+  std::string text = manifest.program + "\n" + manifest.hash;
+  return hashBytes(text.data(), text.size(), uint64_t(manifest.ranks));
+}
+
+void tessera::rt::addStopSignals(sigset_t &signals) {
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  // nohup. A blocked signal is delivered even if it is ignored.
+  struct sigaction action;
+  if (sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+    sigaddset(&signals, SIGHUP);
+}
+
+/// TESSERA_RT_FAULT=RANK:SEQ:kill|stop|sleep, for tests.
+static InjectedFault readFault(int rank) {
+  const char *text = getenv("TESSERA_RT_FAULT");
+  int target = -1;
+  long long sequence = 0;
+  char kind[16] = {};
+  InjectedFault fault;
+  if (!text || sscanf(text, "%d:%lld:%15s", &target, &sequence, kind) != 3 ||
+      target != rank)
+    return fault;
+  fault.sequenceId = sequence;
+  if (strcmp(kind, "kill") == 0)
+    fault.kind = InjectedFault::Kill;
+  else if (strcmp(kind, "stop") == 0)
+    fault.kind = InjectedFault::Stop;
+  else if (strcmp(kind, "sleep") == 0)
+    fault.kind = InjectedFault::Sleep;
+  return fault;
+}
+
+void tessera::rt::prepareContext(tessera_rt_context &ctx, int rank,
+                                 const Manifest &manifest,
+                                 const Options &options) {
+  ctx.rank = rank;
+  ctx.ranks = manifest.ranks;
+  ctx.mesh = manifest.mesh;
+  int threads = threadsPerRank(options, manifest.ranks);
+  // An idle thread may keep its core warm only if no other rank wants it.
+  Options whole;
+  bool alone = threads * manifest.ranks <= threadsPerRank(whole, 1);
+  ctx.pool =
+      std::make_unique<ThreadPool>(threads, alone ? 50 : 0, rank * threads);
+  ctx.spinIterations = alone ? 2000 : 32;
+  ctx.sharesProcessors = !alone;
+  ctx.scratch.perThread.resize(size_t(threads));
+  ctx.timeout = options.timeouts.firstStep;
+  ctx.fault = readFault(rank);
+  ctx.target = options.rehearsal.isAsked
+                   ? std::make_unique<RehearsalTarget>(&ctx)
+                   : targetKind.create(&ctx);
+}
+
+namespace {
+/// The forked ranks.
+struct Children {
+  std::vector<pid_t> pids; // 0: ended
+  SharedMemory &memory;
+  bool failed = false;
+  int interruptedBy = 0;
+  double failedAt = 0;
+
+  size_t left() const {
+    return size_t(std::count_if(pids.begin(), pids.end(),
+                                [](pid_t pid) { return pid != 0; }));
+  }
+  void killAll() {
+    for (pid_t pid : pids)
+      if (pid)
+        kill(pid, SIGKILL);
+  }
+  void markFailed(const std::string &text);
+  void reap();
+  void interrupt(int signal);
+};
+} // namespace
+
+void Children::markFailed(const std::string &text) {
+  recordFailure(memory, int(pids.size()), text);
+  if (!failed)
+    failedAt = monotonicSeconds();
+  failed = true;
+}
+
+/// Collects ranks that have ended.
+void Children::reap() {
+  for (size_t rank = 0; rank < pids.size(); ++rank) {
+    int status = 0;
+    if (!pids[rank] || waitpid(pids[rank], &status, WNOHANG) != pids[rank])
+      continue;
+    pids[rank] = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      continue;
+    RankBlock &block = memory.blocks[rank];
+    std::string how =
+        WIFSIGNALED(status)
+            ? format("was killed by signal %d (%s)", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)))
+            : format("ended with status %d", WEXITSTATUS(status));
+    std::string where = block.posted.load() == 0
+                            ? "it has not reached any collective"
+                            : "its last collective is " + block.last.describe();
+    markFailed(format("rank %zu ", rank) + how + "; " + where);
+  }
+}
+
+/// Ranks end by themselves after their step; a second signal does not wait for
+/// that, and a third for nothing at all.
+void Children::interrupt(int signal) {
+  int32_t none = 0;
+  if (memory.control->stopSignal.compare_exchange_strong(none, signal))
+    return;
+  if (interruptedBy)
+    killAll();
+  interruptedBy = signal;
+  markFailed(format("interrupted by %s", strsignal(signal)));
+}
+
+/// What a forked process does; does not return.
+[[noreturn]] static void runChild(SharedMemory &memory, int rank, pid_t parent,
+                                  pid_t group, const sigset_t &mask,
+                                  const Manifest &manifest,
+                                  const Options &options, RankBody body) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(1);
+  // A group of its own, so that Ctrl-C goes to the launcher, which knows how to
+  // end cleanly.
+  setpgid(0, group);
+  signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  signal(SIGPIPE, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  int status;
+  {
+    tessera_rt_context ctx;
+    ctx.memory = memory;
+    ctx.launched = true;
+    memory.blocks[rank].pid.store(getpid());
+    memory.blocks[rank].state.store(RankState::Running);
+    prepareContext(ctx, rank, manifest, options);
+    status = body(&ctx, manifest, options);
+  }
+  fflush(stdout);
+  fflush(stderr);
+  _exit(status);
+}
+
+/// Sleeps until a child ends or a signal asks to stop.
+static void watch(Children &children, const sigset_t &watched,
+                  const Timeouts &timeouts) {
+  while (children.left() > 0) {
+    timespec second{1, 0};
+    if (children.failed)
+      second = {0, 50000000};
+    int received = sigtimedwait(&watched, nullptr, &second);
+    children.reap();
+    if (received > 0 && received != SIGCHLD)
+      children.interrupt(received);
+    // A rank that detected a failure has said so in shared memory.
+    if (children.memory.control->aborted.load() && !children.failed) {
+      children.failed = true;
+      children.failedAt = monotonicSeconds();
+    }
+    if (children.failed &&
+        monotonicSeconds() - children.failedAt > timeouts.exit)
+      children.killAll();
+  }
+}
+
+int tessera::rt::launchRanks(const Manifest &manifest, const Options &options,
+                             RankBody body) {
+  // Better no process at all than ranks that are refused one by one.
+  if (options.memoryLimit && manifest.arenaBytes > options.memoryLimit) {
+    fprintf(stderr,
+            "tessera: error: a rank needs %lld bytes for the arena of its "
+            "plan, but --memory-limit gives %lld\n",
+            (long long)manifest.arenaBytes, (long long)options.memoryLimit);
+    return 1;
+  }
+  SharedMemory memory;
+  if (!createMemory(memory, manifest))
+    return 1;
+
+  sigset_t watched, before;
+  sigemptyset(&watched);
+  sigaddset(&watched, SIGCHLD);
+  addStopSignals(watched);
+  sigprocmask(SIG_BLOCK, &watched, &before);
+  fflush(stdout);
+  fflush(stderr);
+
+  Children children{{}, memory};
+  pid_t parent = getpid(), group = 0;
+  for (int rank = 0; rank < manifest.ranks; ++rank) {
+    pid_t pid = fork();
+    if (pid == 0)
+      runChild(memory, rank, parent, group, before, manifest, options, body);
+    if (pid < 0) {
+      children.markFailed(
+          format("cannot fork rank %d: %s", rank, strerror(errno)));
+      break;
+    }
+    setpgid(pid, group);
+    group = group ? group : pid;
+    children.pids.push_back(pid);
+  }
+  watch(children, watched, options.timeouts);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+
+  bool failed = children.failed || memory.control->aborted.load();
+  if (failed)
+    fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
+  int exitCode = failed ? 1 : memory.control->exitCode.load();
+  memory.unmap();
+  return children.interruptedBy ? 128 + children.interruptedBy : exitCode;
+}

@@ -1,0 +1,167 @@
+//===- RankMain.cpp - What every rank does --------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The run of one rank from its start to its end: arguments, steps, results,
+// report. All ranks meet between these, so a failure in one stops all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launcher.h"
+#include "data/Arguments.h"
+#include "data/Saving.h"
+#include "kernels/CpuKernels.h"
+#include "run/MemoryUsage.h"
+#include "run/Report.h"
+#include "run/Steps.h"
+#include "run/Trace.h"
+
+using namespace tessera::rt;
+
+/// Checks options against the program. Returns a message, or nothing.
+static std::string checkOptions(const Manifest &manifest,
+                                const Options &options, const RunData &data) {
+  bool isOpen = data.source.isOpen();
+  if (options.evalEvery &&
+      (!manifest.isTraining() || !isOpen || !manifest.findScalar("loss")))
+    return "--eval-every expects a training step with a loss, and --data or "
+           "--random-data";
+  if (options.steps == 0 &&
+      (!options.saveOutputs.empty() || !options.compare.empty()))
+    return "--steps 0 gives no results for --save-outputs or --compare";
+  return std::string();
+}
+
+/// What files are, beyond their names.
+static std::vector<Fact> describeFiles(const RunData &data) {
+  auto size = [](const TokenSource &source) {
+    return std::to_string(source.fileSize());
+  };
+  return {{"files in --inputs", data.inputs.fingerprint()},
+          {"bytes in --data", size(data.source)},
+          {"bytes in --eval-data", size(data.evaluation)}};
+}
+
+/// Compares the options of all ranks.
+static Status compareOptions(tessera_rt_context *ctx, const Options &options) {
+  std::vector<Fact> facts = comparedOptions(options);
+  facts.push_back({"instruction set (TESSERA_RT_ISA)", cpuKernels().name});
+  return agree(ctx, facts);
+}
+
+/// Opens what the run reads. All ranks have the same afterwards.
+static Status openData(tessera_rt_context *ctx, const Manifest &manifest,
+                       const Options &options, RunData &data) {
+  std::string error;
+  if (!options.inputs.empty())
+    error = data.inputs.open(options.inputs);
+  if (error.empty())
+    error = data.open(options, dataArguments(manifest, data.inputs));
+  if (error.empty())
+    error = checkOptions(manifest, options, data);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status = agree(ctx, describeFiles(data)))
+    return status;
+  // All ranks read one file: one looks at its ids.
+  if (ctx->rank == 0 && data.inputs.isOpen())
+    error = data.inputs.check(manifest, options.initMissing);
+  if (error.empty() && ctx->rank == 0)
+    error = data.check(options, *ctx->pool);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  // What does not fit is said once, for all files.
+  if (Status status = barrier(ctx, BarrierAgreed))
+    return status;
+  error = data.inputs.verify(*ctx->pool, ctx->rank, ctx->ranks);
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_INVALID, error);
+}
+
+/// Everything before the first step.
+static Status prepare(tessera_rt_context *ctx, const Manifest &manifest,
+                      const Options &options, RunData &data, Saver &saver,
+                      TraceFile &trace) {
+  ctx->block().memory.privateAtStart = privateResidentBytes();
+  std::string error = ctx->target->limitMemory(manifest, options.memoryLimit);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (Status status = compareOptions(ctx, options))
+    return status;
+  if (ctx->rank == 0 && !options.trace.empty())
+    error = trace.open(options.trace);
+  if (!error.empty())
+    return fail(ctx, TESSERA_RT_INVALID, error);
+  if (!options.rehearsal.isAsked)
+    if (Status status = openData(ctx, manifest, options, data))
+      return status;
+  if (Status status = saver.prepare())
+    return status;
+  int64_t stage = getBlockIndex(&manifest.stageAxis, 1, ctx->rank);
+  if (Status status =
+          ctx->target->open(manifest, options, tessera_program_steps[stage]))
+    return status;
+  double begin = monotonicSeconds();
+  if (!options.rehearsal.isAsked)
+    if (Status status = fillArguments(ctx, manifest, options, data.inputs))
+      return status;
+  ctx->block().initSeconds = monotonicSeconds() - begin;
+  ControlBlock &control = *ctx->memory.control;
+  if (ctx->rank == 0)
+    control.stopDecided.store(control.stopSignal.load());
+  return barrier(ctx, BarrierReady);
+}
+
+/// Compares and reports results, on rank 0, and writes the trace.
+static Status report(tessera_rt_context *ctx, const Manifest &manifest,
+                     const Options &options, const StepLoop &loop,
+                     TraceFile &trace) {
+  std::vector<Comparison> comparisons;
+  if (!loop.seconds().empty() && !options.compare.empty())
+    if (Status status = compareResults(ctx, manifest, options, comparisons))
+      return status;
+  printReport(ctx, manifest, options, loop.seconds(), comparisons);
+  std::string error = flushOutput();
+  if (error.empty() && !loop.stamps().empty())
+    error = trace.write(loop.stamps(), manifest.stageAxis);
+  return error.empty() ? TESSERA_RT_OK : fail(ctx, TESSERA_RT_SYSTEM, error);
+}
+
+static Status runAll(tessera_rt_context *ctx, const Manifest &manifest,
+                     const Options &options) {
+  RunData data;
+  Saver saver(ctx, manifest, options, data);
+  TraceFile trace;
+  if (Status status = prepare(ctx, manifest, options, data, saver, trace))
+    return status;
+  if (Status status = saver.saveInitial())
+    return status;
+  StepLoop loop(ctx, manifest, options, data, saver);
+  if (Status status = loop.run())
+    return status;
+  // A signal may have come before the first step: then what was saved before
+  // this run stays.
+  int64_t steps = int64_t(loop.seconds().size());
+  if (steps > 0 || !loop.isStopped())
+    if (Status status = saver.saveFinal(steps))
+      return status;
+  if (steps > 0)
+    if (Status status = saver.saveOutputs(steps))
+      return status;
+  if (steps > 0 && !options.compare.empty())
+    if (Status status = fetchValues(ctx, saver.results()))
+      return status;
+  if (ctx->rank == 0)
+    if (Status status = report(ctx, manifest, options, loop, trace))
+      return status;
+  return barrier(ctx, BarrierEnd);
+}
+
+int tessera::rt::runRank(tessera_rt_context *ctx, const Manifest &manifest,
+                         const Options &options) {
+  Status status = runAll(ctx, manifest, options);
+  ctx->block().state.store(status ? RankState::Failed : RankState::Finished);
+  return status ? 1 : 0;
+}

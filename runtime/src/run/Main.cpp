@@ -1,0 +1,78 @@
+//===- Main.cpp - The main of compiled programs ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the command line and the manifest, and starts or joins the job. An
+// object of its own in the library, so that a program with a main of its own
+// can link the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ranks/Launcher.h"
+#include "support/InstructionSet.h"
+
+using namespace tessera::rt;
+
+static int refuse(const std::string &text) {
+  fprintf(stderr, "tessera: error: %s\n", text.c_str());
+  return 1;
+}
+
+/// Prints a text that is all that was asked for.
+static int print(const std::string &text) {
+  fputs(text.c_str(), stdout);
+  std::string error = flushOutput();
+  return error.empty() ? 0 : refuse(error);
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  Manifest manifest;
+  std::string error;
+  if (!parseOptions(argc, argv, options, error))
+    return refuse(error);
+  if (options.printManifest)
+    return print(std::string(tessera_program_manifest) + "\n");
+  if (!parseManifest(tessera_program_manifest, manifest, error))
+    return refuse("the program's manifest is not valid: " + error);
+  // "cuda-emulated" is run by the runtime of "cuda".
+  if (manifest.target.substr(0, manifest.target.find('-')) != targetKind.name)
+    return refuse(format("the program is for the target %s, but it was linked "
+                         "with the runtime of the target %s",
+                         manifest.target.c_str(), targetKind.name));
+  bool needsLists = options.rehearsal.isAsked || !options.trace.empty();
+  if (needsLists && manifest.pipeline.stages == 0)
+    return refuse(
+        std::string(options.trace.empty() ? "--rehearse" : "--trace") +
+        " expects a pipeline program, but this one has no lists of "
+        "tasks");
+  if (options.help)
+    return print(helpText(argv[0], manifest));
+  error = checkIsa();
+  if (!error.empty())
+    return refuse(error);
+  if (options.ranks != 0 && options.ranks != manifest.ranks)
+    return refuse(format("--ranks %d, but this program was compiled for %d",
+                         options.ranks, manifest.ranks));
+  if (options.simulateRanks && options.simulateRanks != manifest.ranks)
+    return refuse(format("--simulate-ranks %d, but this program was compiled "
+                         "for %d",
+                         options.simulateRanks, manifest.ranks));
+  if (options.simulateRanks)
+    return simulateRanks(manifest, options, runRank);
+  Environment environment;
+  error = readEnvironment(environment);
+  if (!error.empty())
+    return refuse(error);
+  if (!environment.family)
+    return launchRanks(manifest, options, runRank);
+  if (environment.ranks != manifest.ranks)
+    return refuse(
+        format("%s starts %d ranks, but this program was compiled for "
+               "%d",
+               environment.family, environment.ranks, manifest.ranks));
+  return joinRanks(environment, manifest, options, runRank);
+}

@@ -1,0 +1,437 @@
+//===- OptionTable.cpp - The options of a program -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See OptionTable.h. A row names the field that it sets; reading and showing
+// the value follow from the field's type.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptionTable.h"
+
+#include "host/Target.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Reads all of `text` as a number in [low, high].
+static bool readInteger(const std::string &text, int64_t low, int64_t high,
+                        int64_t &value) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno || number < low || number > high)
+    return false;
+  value = number;
+  return true;
+}
+
+/// Reads bytes as 1500000, 64K, 300M or 2G (powers of 1000), or 64Ki and so on.
+static bool readBytes(const std::string &text, int64_t &value) {
+  char *end;
+  double number = strtod(text.c_str(), &end);
+  static const char units[] = "KMG";
+  const char *unit = *end ? strchr(units, *end) : nullptr;
+  if (unit) {
+    bool binary = end[1] == 'i';
+    for (const char *p = units; p <= unit; ++p)
+      number *= binary ? 1024 : 1000;
+    end += binary ? 2 : 1;
+  }
+  if (text.empty() || *end || !(number >= 1) || number > 1e18)
+    return false;
+  value = int64_t(number);
+  return true;
+}
+
+/// "a|b|c" as its parts.
+static std::vector<std::string> splitChoices(const char *choices) {
+  std::vector<std::string> parts(1);
+  for (; *choices; ++choices) {
+    if (*choices == '|')
+      parts.emplace_back();
+    else
+      parts.back() += *choices;
+  }
+  return parts;
+}
+
+static std::string quote(const std::string &text) {
+  return text.empty() ? "nothing" : "'" + text + "'";
+}
+
+/// `path` from the root on, through symbolic links as far as it exists.
+static std::string absolutePath(const std::string &path) {
+  char resolved[PATH_MAX];
+  if (path.empty() || realpath(path.c_str(), resolved))
+    return path.empty() ? path : resolved;
+  size_t slash = path.find_last_of('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  if (slash == 0 || folder == path)
+    return path;
+  return absolutePath(folder) + "/" +
+         path.substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of rows
+//===----------------------------------------------------------------------===//
+
+template <auto Field>
+using FieldType =
+    std::remove_reference_t<decltype(std::declval<Options &>().*Field)>;
+
+/// Numbers and texts as they are, flags as words, choices by their names.
+template <auto Field>
+static std::string show(const OptionSpec &spec, const Options &options) {
+  using Type = FieldType<Field>;
+  if constexpr (std::is_same_v<Type, std::string>)
+    return quote(options.*Field);
+  else if constexpr (std::is_same_v<Type, bool>)
+    return options.*Field ? "yes" : "no";
+  else if constexpr (std::is_enum_v<Type>)
+    return splitChoices(spec.value)[size_t(options.*Field)];
+  else if constexpr (std::is_floating_point_v<Type>)
+    return format("%.17g", double(options.*Field));
+  else
+    return std::to_string(options.*Field);
+}
+
+static constexpr OptionSpec section(const char *title) {
+  return OptionSpec{title};
+}
+
+template <auto Field>
+static constexpr OptionSpec flag(const char *name, const char *help) {
+  return {name, "", help,
+          [](const OptionSpec &, const std::string &, Options &options) {
+            options.*Field = true;
+            return std::string();
+          },
+          show<Field>};
+}
+
+template <auto Field>
+static std::string takePath(const OptionSpec &spec, const std::string &value,
+                            Options &options) {
+  options.*Field = value;
+  return value.empty() ? std::string("a path") : std::string();
+}
+
+/// A file or folder. Ranks may begin in different folders: the whole path
+/// counts.
+template <auto Field>
+static constexpr OptionSpec path(const char *name, const char *value,
+                                 const char *help) {
+  return {name, value, help, takePath<Field>,
+          [](const OptionSpec &, const Options &options) {
+            return quote(absolutePath(options.*Field));
+          }};
+}
+
+template <auto Field>
+static std::string takeNumber(const OptionSpec &spec, const std::string &value,
+                              Options &options) {
+  int64_t number;
+  if (!readInteger(value, spec.low, spec.high, number))
+    return format("a number, at least %lld", (long long)spec.low) +
+           (spec.high < (1 << 30)
+                ? format(" and at most %lld", (long long)spec.high)
+                : std::string());
+  options.*Field = FieldType<Field>(number);
+  return std::string();
+}
+
+template <auto Field>
+static constexpr OptionSpec number(const char *name, const char *value,
+                                   int64_t low, int64_t high,
+                                   const char *help) {
+  return {name, value, help, takeNumber<Field>, show<Field>, low, high};
+}
+
+/// A number of steps, batches or sequences.
+template <auto Field>
+static constexpr OptionSpec count(const char *name, int64_t low,
+                                  const char *help) {
+  return number<Field>(name, "N", low, int64_t(1) << 60, help);
+}
+
+template <auto Field>
+static std::string takeChoice(const OptionSpec &spec, const std::string &value,
+                              Options &options) {
+  std::vector<std::string> names = splitChoices(spec.value);
+  std::string expected;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (value == names[i]) {
+      options.*Field = FieldType<Field>(i);
+      return std::string();
+    }
+    expected += (i == 0                  ? ""
+                 : i + 1 == names.size() ? " or "
+                                         : ", ") +
+                names[i];
+  }
+  return expected;
+}
+
+/// One of several words, in the order of the field's enumerators.
+template <auto Field>
+static constexpr OptionSpec choice(const char *name, const char *choices,
+                                   const char *help) {
+  return {name, choices, help, takeChoice<Field>, show<Field>};
+}
+
+/// An option that `read` understands; `expected` says what it takes.
+template <auto Field>
+static constexpr OptionSpec special(const char *name, const char *value,
+                                    decltype(OptionSpec::take) take,
+                                    const char *help) {
+  return {name, value, help, take, show<Field>};
+}
+
+static constexpr OptionSpec ofDevices(OptionSpec spec) {
+  spec.ofDevices = true;
+  return spec;
+}
+
+static constexpr OptionSpec ofHost(OptionSpec spec) {
+  spec.ofHost = true;
+  return spec;
+}
+
+static constexpr OptionSpec mayDiffer(OptionSpec spec) {
+  spec.mayDiffer = true;
+  return spec;
+}
+
+static std::string takeMemoryLimit(const OptionSpec &, const std::string &value,
+                                   Options &options) {
+  return readBytes(value, options.memoryLimit)
+             ? ""
+             : "bytes, at least 1, such as 500M";
+}
+
+static std::string takeTimeout(const OptionSpec &, const std::string &value,
+                               Options &options) {
+  char *end;
+  double seconds = strtod(value.c_str(), &end);
+  if (value.empty() || *end || !(seconds > 0))
+    return "seconds, more than 0";
+  options.timeouts.setAll(seconds);
+  return std::string();
+}
+
+static std::string showTimeout(const OptionSpec &, const Options &options) {
+  return format("%.17g", options.timeouts.step);
+}
+
+static std::string takeDataFormat(const OptionSpec &, const std::string &value,
+                                  Options &options) {
+  options.dataFormat = value;
+  return value == "bytes" || value == "u16" || value == "u32"
+             ? ""
+             : "bytes, u16 or u32";
+}
+
+/// "F=20,B=20,W=20,link=5", in any order; link may be left out.
+static std::string takeRehearsal(const OptionSpec &, const std::string &value,
+                                 Options &options) {
+  static const std::string expected =
+      "F=MS,B=MS,W=MS,link=MS, milliseconds from 0 to 1e6, each once (link may "
+      "be left out)";
+  Rehearsal &r = options.rehearsal;
+  const struct {
+    const char *name;
+    double *seconds;
+    bool isRequired;
+  } fields[] = {{"F", &r.forward, true},
+                {"B", &r.inputGrad, true},
+                {"W", &r.weightGrad, true},
+                {"link", &r.link, false}};
+  std::vector<std::string> parts(1);
+  for (char c : value)
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  r.isAsked = true;
+  size_t known = 0;
+  for (const auto &field : fields) {
+    size_t given = 0;
+    for (const std::string &part : parts) {
+      size_t equals = part.find('=');
+      if (part.substr(0, equals) != field.name)
+        continue;
+      std::string number =
+          equals == std::string::npos ? "" : part.substr(equals + 1);
+      char *end;
+      *field.seconds = strtod(number.c_str(), &end) * 1e-3;
+      if (number.empty() || *end || !(*field.seconds >= 0) ||
+          *field.seconds > 1e3)
+        return expected;
+      ++given;
+    }
+    if (given > 1 || (field.isRequired && given == 0))
+      return expected;
+    known += given;
+  }
+  return known == parts.size() ? std::string() : expected;
+}
+
+static std::string showRehearsal(const OptionSpec &, const Options &options) {
+  const Rehearsal &r = options.rehearsal;
+  return r.isAsked ? format("F=%g,B=%g,W=%g,link=%g ms", r.forward * 1e3,
+                            r.inputGrad * 1e3, r.weightGrad * 1e3, r.link * 1e3)
+                   : quote("");
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+const std::vector<OptionSpec> &tessera::rt::optionTable() {
+  static const std::vector<OptionSpec> table = {
+      section("ranks and resources"),
+      mayDiffer(number<&Options::ranks>(
+          "--ranks", "N", 1, 1024,
+          "start N rank processes on this machine; must be what the\n"
+          "program was compiled for")),
+      mayDiffer(number<&Options::threads>(
+          "--threads", "N", 1, 1024,
+          "threads per rank (default: cores / ranks)")),
+      mayDiffer(special<&Options::memoryLimit>(
+          "--memory-limit", "BYTES", takeMemoryLimit,
+          "refuse, or end, a run in which a rank needs more than\n"
+          "this: 500M, 2G, 512Mi")),
+      mayDiffer({"--timeout", "SECONDS",
+                 "how long a rank may keep the others waiting\n"
+                 "(300 in the first step, then 60)",
+                 takeTimeout, showTimeout}),
+      section("data"),
+      path<&Options::data>(
+          "--data", "FILE",
+          "tokens: the bytes of a text, or a flat file of\n"
+          "little-endian ids that ends in .u16 or .u32; sequences\n"
+          "follow each other, and after the last comes the first"),
+      special<&Options::dataFormat>(
+          "--data-format", "F", takeDataFormat,
+          "bytes, u16 or u32, whatever the name ends in"),
+      count<&Options::dataPosition>("--data-position", 0,
+                                    "begin with sequence N of the data (0)"),
+      flag<&Options::randomData>("--random-data",
+                                 "made-up tokens instead of --data"),
+      path<&Options::inputs>(
+          "--inputs", "DIR",
+          "parameters and state, and tokens where it has them, from\n"
+          "DIR/NAME.npy instead of their initialiser or --data; a\n"
+          "missing, extra or misshapen file is an error"),
+      flag<&Options::initMissing>(
+          "--init-missing",
+          "parameters and state that --inputs does not have begin as\n"
+          "without it"),
+      number<&Options::seed>("--seed", "S", 0, INT64_MAX,
+                             "seed of initial values and made-up tokens (0)"),
+      section("steps"),
+      count<&Options::steps>(
+          "--steps", 0,
+          "run N steps, each on the next batch (1); 0: fill the\n"
+          "arguments, and that is all"),
+      choice<&Options::onNan>(
+          "--on-nan", "stop|skip",
+          "what follows a loss that is no finite number: stop, with\n"
+          "exit code 1, or undo the step and go on (stop)"),
+      count<&Options::evalEvery>(
+          "--eval-every", 1,
+          "the loss on data that is not trained on, before the\n"
+          "first step and after every N: the last sequences of\n"
+          "--data, or --eval-data"),
+      count<&Options::evalBatches>("--eval-batches", 1,
+                                   "mean over so many batches (4)"),
+      path<&Options::evalData>("--eval-data", "FILE",
+                               "as --data, for --eval-every"),
+      ofDevices(section("devices")),
+      ofDevices(choice<&Options::tune>(
+          "--tune", "off|cache|on",
+          "how the fastest way to compute each matmul is\n"
+          "found: what the library thinks; by time in the first\n"
+          "run, kept in a file; by time, anew (cache)")),
+      ofDevices(path<&Options::tuneFile>("--tune-file", "FILE",
+                                         "where that is kept (PROGRAM.tune)")),
+      ofDevices(flag<&Options::tf32>(
+          "--tf32", "f32 matmuls with operands rounded to TF32")),
+      ofDevices(flag<&Options::deterministic>(
+          "--deterministic", "no algorithms whose sums depend on timing")),
+      ofDevices(flag<&Options::noGraph>(
+          "--no-graph",
+          "enqueue every step anew instead of replaying a recorded\n"
+          "one")),
+      ofDevices(flag<&Options::shareDevice>(
+          "--share-device",
+          "let several ranks of this machine use one device, for\n"
+          "tests; slow")),
+      ofDevices(number<&Options::simulateRanks>(
+          "--simulate-ranks", "N", 1, 64,
+          "run all ranks in one process on one device, without\n"
+          "NCCL; N must be what the program was compiled for")),
+      ofHost(section("pipelines")),
+      ofHost({"--rehearse", "TIMES",
+              "F=20,B=20,W=20,link=5: run the lists of a pipeline and\n"
+              "compute nothing; tasks of a p-th of the model sleep so\n"
+              "many milliseconds, a transfer ends so many after both\n"
+              "sides posted it",
+              takeRehearsal, showRehearsal}),
+      ofHost(path<&Options::trace>(
+          "--trace", "FILE",
+          "write the last step's tasks, sends and waits of all pp\n"
+          "ranks as a Chrome trace (Perfetto shows it)")),
+      section("output"),
+      mayDiffer(choice<&Options::log>(
+          "--log", "text|jsonl",
+          "a line per step for readers, or one JSON object per\n"
+          "step on standard output (text)")),
+      mayDiffer(choice<&Options::report>(
+          "--report", "text|json",
+          "the report at the end, on standard output (text; json\n"
+          "with --log=jsonl)")),
+      path<&Options::saveOutputs>(
+          "--save-outputs", "DIR",
+          "save the last step's results as DIR/NAME.npy"),
+      path<&Options::saveInitial>("--save-initial", "DIR",
+                                  "save parameters and state as they begin"),
+      path<&Options::saveFinal>(
+          "--save-final", "DIR",
+          "the same as they end; a run with --inputs DIR and the\n"
+          "next --data-position goes on from there. DIR is replaced\n"
+          "as a whole, once all is written"),
+      count<&Options::saveEvery>(
+          "--save-every", 1,
+          "the same after every N steps, in DIR.step-00000000 with\n"
+          "DIR of --save-final and the number of the step"),
+      path<&Options::compare>(
+          "--compare", "DIR",
+          "report how far the last step's results are from those in\n"
+          "DIR/NAME.npy"),
+      mayDiffer(flag<&Options::printManifest>(
+          "--manifest", "print the program's manifest and stop")),
+      mayDiffer(flag<&Options::quiet>("--quiet", "no lines for readers")),
+      mayDiffer(flag<&Options::help>("--help", "this text")),
+  };
+  return table;
+}
+
+bool tessera::rt::isOffered(const OptionSpec &spec) {
+  return targetKind.hasDevices ? !spec.ofHost : !spec.ofDevices;
+}

@@ -1,0 +1,94 @@
+//===- Options.h - Command line of a program --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options of a compiled program, and the text of --help. OptionTable.cpp
+// has the rows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_OPTIONS_H
+#define TESSERA_RT_SRC_OPTIONS_H
+
+#include "data/Manifest.h"
+#include "ranks/Agreement.h"
+#include "support/Timeouts.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::rt {
+
+/// What --rehearse says: seconds of a p-th of the model, and of a transfer.
+struct Rehearsal {
+  bool isAsked = false;
+  double forward = 0, inputGrad = 0, weightGrad = 0, link = 0;
+};
+
+struct Options {
+  enum Report { Text, JsonLine };
+  enum Log { TextLog, JsonLog };
+  /// What a loss or a gradient norm that is NaN leads to.
+  enum OnNan { Stop, Skip };
+
+  /// 0: not given.
+  int ranks = 0;
+  int threads = 0;
+  int64_t steps = 1;
+  uint64_t seed = 0;
+  Timeouts timeouts;
+  /// Bytes that a rank may use; 0: no limit.
+  int64_t memoryLimit = 0;
+
+  std::string data, dataFormat, inputs, evalData;
+  bool randomData = false;
+  /// Parameters and state that `inputs` lacks begin as without it.
+  bool initMissing = false;
+  /// Number of the sequence that the first batch begins with.
+  int64_t dataPosition = 0;
+  /// 0: never.
+  int64_t evalEvery = 0;
+  int64_t evalBatches = 4;
+  OnNan onNan = Stop;
+
+  std::string saveOutputs, saveInitial, saveFinal, compare;
+  /// 0: never.
+  int64_t saveEvery = 0;
+  /// Where the last step's actions are written; empty: nowhere.
+  std::string trace;
+  Rehearsal rehearsal;
+  Log log = TextLog;
+  Report report = Text;
+  bool quiet = false, help = false, printManifest = false;
+
+  // Of targets with devices.
+  /// How ways to compute matmuls are chosen; see TuneOptions.
+  enum Tune { TuneOff, TuneCache, TuneOn };
+  Tune tune = TuneCache;
+  /// Where they are kept; empty: beside the program.
+  std::string tuneFile;
+  bool tf32 = false, deterministic = false;
+  /// Whether steps are not recorded as a graph.
+  bool noGraph = false;
+  /// Several ranks may use one device.
+  bool shareDevice = false;
+  /// 0: every rank is a process.
+  int simulateRanks = 0;
+};
+
+/// Reads the command line; returns false and a message for the first mistake.
+bool parseOptions(int argc, char **argv, Options &options, std::string &error);
+
+/// The options that ranks must have in common, and their values. Most are: see
+/// OptionSpec::mayDiffer.
+std::vector<Fact> comparedOptions(const Options &options);
+
+/// The text of --help.
+std::string helpText(const char *program, const Manifest &manifest);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_OPTIONS_H

@@ -1,0 +1,427 @@
+//===- Progress.cpp - Completing collectives ------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Waiting. A wait drives *all* operations in flight, not only its own, so ranks
+// may wait in different orders. Every wait has a timeout, after which the rank
+// that holds the others up is looked for and named.
+//
+// Protocol. A rank publishes an operation with a ticket (see Control.h). A peer
+// that needs its data looks for the ticket, compares headers, reads, and counts
+// up `acknowledged`. The operation is complete at a rank when it has read all
+// it needs and all readers of its own source have acknowledged. Whoever changes
+// something that a rank may wait for rings that rank's doorbell.
+//
+//===----------------------------------------------------------------------===//
+
+#include "host/HostTarget.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <signal.h>
+
+using namespace tessera::rt;
+
+/// The slot in which `block` published `ticket`, or -1. SPMD programs use the
+/// same slot on all ranks, so that one is tried first.
+static int findTicket(RankBlock &block, uint64_t ticket, int hint) {
+  if (block.tickets[hint].load() == ticket)
+    return hint;
+  for (int slot = 0; slot < numSlots; ++slot)
+    if (block.tickets[slot].load() == ticket)
+      return slot;
+  return -1;
+}
+
+static Status reportMismatch(tessera_rt_context *ctx, const Header &mine,
+                             int peer, const Header &theirs) {
+  return fail(
+      ctx, TESSERA_RT_MISMATCH,
+      format("collective mismatch: rank %d runs %s, but rank %d runs %s",
+             ctx->rank, mine.describe().c_str(), peer,
+             theirs.describe().c_str()));
+}
+
+/// Looks for an operation of `peer` that is the same one in the program as
+/// `op`, but over other axes: it would never match.
+static Status checkSameSequence(tessera_rt_context *ctx, const Operation &op,
+                                int peer) {
+  if (isPointToPoint(op.kind) || op.kind == OpKind::Barrier)
+    return TESSERA_RT_OK;
+  RankBlock &block = ctx->memory.blocks[peer];
+  for (int slot = 0; slot < barrierSlot; ++slot) {
+    uint64_t ticket = block.tickets[slot].load();
+    if (ticket == 0)
+      continue;
+    Header theirs = block.entries[slot].header;
+    // The entry may have been reused while it was read.
+    if (block.tickets[slot].load() != ticket ||
+        theirs.sequenceId != op.header.sequenceId ||
+        theirs.groupHash == op.header.groupHash ||
+        isPointToPoint(OpKind(theirs.op)))
+      continue;
+    return reportMismatch(ctx, op.header, peer, theirs);
+  }
+  return TESSERA_RT_OK;
+}
+
+/// Whether this rank reads from the member with that index (itself included).
+static bool readsFrom(const Operation &op, int index) {
+  return op.readsFrom == -2 || op.readsFrom == index;
+}
+
+/// Finds the peers' entries. Sets `missing` to the first member that has not
+/// posted yet, or -1.
+static Status matchPeers(tessera_rt_context *ctx, int32_t slot, Operation &op,
+                         int &missing) {
+  missing = -1;
+  for (int index = 0; index < op.group->size(); ++index) {
+    int member = op.group->members[size_t(index)];
+    if (member == ctx->rank || !readsFrom(op, index) ||
+        op.peerSlot[size_t(index)] >= 0)
+      continue;
+    RankBlock &block = ctx->memory.blocks[member];
+    int found = findTicket(block, op.ticket, slot);
+    if (found < 0) {
+      if (Status status = checkSameSequence(ctx, op, member))
+        return status;
+      missing = missing < 0 ? member : missing;
+      continue;
+    }
+    const Header &theirs = block.entries[found].header;
+    if (!op.header.matches(theirs, isPointToPoint(op.kind)))
+      return reportMismatch(ctx, op.header, member, theirs);
+    op.peerSlot[size_t(index)] = int16_t(found);
+  }
+  return TESSERA_RT_OK;
+}
+
+/// Pointers to what is read: the peers' sources, or in the second half of an
+/// all_reduce their destinations.
+static std::vector<const uint8_t *>
+peerOperands(tessera_rt_context *ctx, const Operation &op, bool destinations) {
+  std::vector<const uint8_t *> operands(size_t(op.group->size()), nullptr);
+  for (int index = 0; index < op.group->size(); ++index) {
+    if (!readsFrom(op, index))
+      continue;
+    int member = op.group->members[size_t(index)];
+    int64_t offset = destinations ? op.destinationOffset : op.sourceOffset;
+    if (member != ctx->rank) {
+      const Entry &entry =
+          ctx->memory.blocks[member].entries[op.peerSlot[size_t(index)]];
+      offset = destinations ? entry.destinationOffset : entry.sourceOffset;
+    }
+    operands[size_t(index)] = ctx->memory.arena(member) + offset;
+  }
+  return operands;
+}
+
+/// Tells every peer that was read from that its source is free.
+static void acknowledge(tessera_rt_context *ctx, const Operation &op) {
+  for (int index = 0; index < op.group->size(); ++index) {
+    int slot = op.peerSlot[size_t(index)];
+    if (slot < 0)
+      continue;
+    RankBlock &block = ctx->memory.blocks[op.group->members[size_t(index)]];
+    Entry &entry = block.entries[slot];
+    uint32_t readers = entry.readers;
+    if (entry.acknowledged.fetch_add(1) + 1 == readers)
+      ringDoorbell(block);
+  }
+}
+
+/// The first member whose reduced part is not ready, or -1.
+static int missingPhase(tessera_rt_context *ctx, const Operation &op) {
+  for (int index = 0; index < op.group->size(); ++index) {
+    int slot = op.peerSlot[size_t(index)];
+    int member = op.group->members[size_t(index)];
+    if (slot >= 0 && ctx->memory.blocks[member].entries[slot].phase.load() == 0)
+      return member;
+  }
+  return -1;
+}
+
+/// Moves `op` on; sets `missing` to a rank it waits for when it cannot.
+static Status advance(tessera_rt_context *ctx, int32_t slot, Operation &op,
+                      int &missing) {
+  missing = -1;
+  Entry &entry = ctx->block().entries[slot];
+  DataMover *mover = op.kind == OpKind::Barrier ? nullptr : ctx->mover;
+  if (op.stage == Stage::Matching) {
+    if (Status status = matchPeers(ctx, slot, op, missing))
+      return status;
+    if (missing >= 0)
+      return TESSERA_RT_OK;
+    if (mover) {
+      double ready = mover->readyAt(slot, op);
+      if (ready > 0 && ready > monotonicSeconds()) {
+        ctx->readyAt = std::min(ctx->readyAt, ready);
+        missing = op.group->members[size_t(op.peer)];
+        return TESSERA_RT_OK;
+      }
+      if (Status status = mover->move(slot, op))
+        return status;
+    } else {
+      moveData(ctx, op, peerOperands(ctx, op, false).data());
+    }
+    if (!mover && op.kind == OpKind::AllReduce && isLargeReduce(op)) {
+      entry.phase.store(1);
+      for (int member : op.group->members)
+        if (member != ctx->rank)
+          ringDoorbell(ctx->memory.blocks[member]);
+      op.stage = Stage::Gathering;
+    } else {
+      acknowledge(ctx, op);
+      op.stage = Stage::Draining;
+    }
+  }
+  if (op.stage == Stage::Gathering) {
+    missing = missingPhase(ctx, op);
+    if (missing >= 0)
+      return TESSERA_RT_OK;
+    gatherReduced(ctx, op, peerOperands(ctx, op, true).data());
+    acknowledge(ctx, op);
+    op.stage = Stage::Draining;
+  }
+  if (op.stage == Stage::Draining) {
+    if (entry.acknowledged.load() < op.readers) {
+      // Nobody counts who has acknowledged: name a member that is not known to
+      // have finished, which is exact for two members.
+      for (int index = 0; index < op.group->size(); ++index)
+        if (op.group->members[size_t(index)] != ctx->rank) {
+          missing = op.group->members[size_t(index)];
+          if (findTicket(ctx->memory.blocks[missing], op.ticket, slot) < 0)
+            break;
+        }
+      if (isPointToPoint(op.kind))
+        missing = op.group->members[size_t(op.peer)];
+      return TESSERA_RT_OK;
+    }
+    if (mover)
+      if (Status status = mover->release(slot, op))
+        return status;
+    if (!op.held.empty())
+      memcpy(ctx->arena() + op.destinationOffset, op.held.data(),
+             op.held.size());
+    ctx->block().tickets[slot].store(0);
+    op.stage = Stage::Complete;
+  }
+  return TESSERA_RT_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Naming the rank that holds the others up
+//===----------------------------------------------------------------------===//
+
+/// State letter of a process from /proc, or 0 when there is no such process.
+static char processState(int pid) {
+  FILE *file = fopen(format("/proc/%d/stat", pid).c_str(), "r");
+  if (!file)
+    return 0;
+  char text[512];
+  size_t length = fread(text, 1, sizeof(text) - 1, file);
+  fclose(file);
+  text[length] = 0;
+  // The second field, the name in parentheses, may hold anything.
+  const char *end = strrchr(text, ')');
+  return end && end[1] == ' ' ? end[2] : 0;
+}
+
+static bool processIsGone(RankBlock &block) {
+  int pid = block.pid.load();
+  if (pid == 0)
+    return false;
+  char state = processState(pid);
+  return state == 0 || state == 'Z' || state == 'X';
+}
+
+static std::string describeLast(RankBlock &block) {
+  return block.posted.load() == 0
+             ? std::string("it has not reached any collective")
+             : "its last collective is " + block.last.describe();
+}
+
+/// Records that a rank this one needs is dead.
+static Status reportDead(tessera_rt_context *ctx, int member) {
+  return fail(ctx, TESSERA_RT_LOST_RANK,
+              format("rank %d is dead; ", member) +
+                  describeLast(ctx->memory.blocks[member]));
+}
+
+/// Records that the wait for `missing` in `op` has reached its timeout.
+static Status reportLate(tessera_rt_context *ctx, const Operation &op,
+                         int missing, double waited) {
+  // A rank that itself waits is not to blame: follow the chain to one that does
+  // not wait, or around a circle.
+  std::vector<int> chain;
+  int culprit = missing;
+  while (culprit >= 0 && culprit < ctx->ranks &&
+         std::find(chain.begin(), chain.end(), culprit) == chain.end()) {
+    chain.push_back(culprit);
+    int next = ctx->memory.blocks[culprit].waitingFor.load();
+    if (next < 0 || processState(ctx->memory.blocks[culprit].pid.load()) == 'T')
+      break;
+    culprit = next;
+  }
+  RankBlock &block = ctx->memory.blocks[culprit];
+  char state = processState(block.pid.load());
+  std::string what;
+  if (culprit == ctx->rank || block.waitingFor.load() >= 0)
+    what = format("waits for rank %d: ranks wait for each other",
+                  block.waitingFor.load());
+  if (block.pid.load() == 0)
+    what = "has not started";
+  else if (block.state.load() == RankState::Finished)
+    what = "has finished already";
+  else if (state == 'T' || state == 't')
+    what = "is stopped";
+  else if (state == 0 || state == 'Z' || state == 'X')
+    what = "is dead";
+  else if (what.empty())
+    what = "is running, but does not arrive";
+  return fail(ctx, TESSERA_RT_LOST_RANK,
+              format("rank %d %s; %s; rank %d has waited %.0f s in %s", culprit,
+                     what.c_str(), describeLast(block).c_str(), ctx->rank,
+                     waited, op.header.describe().c_str()));
+}
+
+Status tessera::rt::checkRanksLive(tessera_rt_context *ctx) {
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    RankBlock &block = ctx->memory.blocks[rank];
+    // One that has finished may go.
+    if (rank != ctx->rank && block.state.load() != RankState::Finished &&
+        processIsGone(block))
+      return reportDead(ctx, rank);
+  }
+  return TESSERA_RT_OK;
+}
+
+Status tessera::rt::reportLateStep(tessera_rt_context *ctx, double waited) {
+  int64_t step = ctx->block().stepsBegun.load();
+  std::string who;
+  for (int rank = 0; rank < ctx->ranks && who.empty(); ++rank) {
+    RankBlock &block = ctx->memory.blocks[rank];
+    char state = processState(block.pid.load());
+    if (state == 'T' || state == 't')
+      who = format("rank %d is stopped", rank);
+    else if (block.stepsBegun.load() < step)
+      who = format("rank %d is running, but has not begun it; ", rank) +
+            describeLast(block);
+  }
+  if (who.empty())
+    who = "all ranks have begun it; their devices wait for each other or do "
+          "not answer";
+  return fail(ctx, TESSERA_RT_LOST_RANK,
+              format("run %lld of the step is not over after %.0f s: ",
+                     (long long)step, waited) +
+                  who);
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Moves all operations in flight but that of `slot`.
+static Status advanceOthers(tessera_rt_context *ctx, int32_t slot) {
+  for (int other = 0; other < numSlots; ++other) {
+    Operation &op = ctx->operations[other];
+    int ignored;
+    if (other == slot || op.stage == Stage::Free || op.stage == Stage::Complete)
+      continue;
+    if (Status status = advance(ctx, other, op, ignored))
+      return status;
+  }
+  return TESSERA_RT_OK;
+}
+
+/// Moves all operations in flight; `missing` is what `slot` waits for.
+static Status advanceAll(tessera_rt_context *ctx, int32_t slot, int &missing) {
+  if (Status status = advance(ctx, slot, ctx->operations[slot], missing))
+    return status;
+  if (ctx->operations[slot].stage == Stage::Complete)
+    return TESSERA_RT_OK;
+  return advanceOthers(ctx, slot);
+}
+
+/// Sleeps until something changes after `seen`, or for a second.
+static void sleepOnDoorbell(tessera_rt_context *ctx, uint32_t seen,
+                            double seconds) {
+  RankBlock &block = ctx->block();
+  for (int i = 0; i < ctx->spinIterations; ++i) {
+    if (block.doorbell.load(std::memory_order_relaxed) != seen)
+      return;
+    spinPause();
+  }
+  block.sleeping.store(1);
+  futexWait(block.doorbell, seen, seconds);
+  block.sleeping.store(0);
+}
+
+static Status waitLoop(tessera_rt_context *ctx, int32_t slot) {
+  Operation &op = ctx->operations[slot];
+  RankBlock &block = ctx->block();
+  double begin = 0, lastLook = 0;
+  for (;;) {
+    uint32_t seen = block.doorbell.load();
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    int missing;
+    ctx->readyAt = std::numeric_limits<double>::infinity();
+    if (Status status = advanceAll(ctx, slot, missing))
+      return status;
+    if (op.stage == Stage::Complete) {
+      ctx->waitSeconds += begin == 0 ? 0 : monotonicSeconds() - begin;
+      return TESSERA_RT_OK;
+    }
+    block.waitingFor.store(missing);
+    double now = monotonicSeconds();
+    if (begin == 0)
+      begin = lastLook = now;
+    double rest = begin + ctx->timeout - now;
+    if (rest <= 0)
+      return reportLate(ctx, op, missing, now - begin);
+    if (now - lastLook >= 0.5) {
+      lastLook = now;
+      if (missing >= 0 && processIsGone(ctx->memory.blocks[missing]))
+        return reportDead(ctx, missing);
+    }
+    sleepOnDoorbell(ctx, seen, std::min({rest, 0.5, ctx->readyAt - now}));
+  }
+}
+
+Status tessera::rt::host::idle(tessera_rt_context *ctx, double until) {
+  for (;;) {
+    uint32_t seen = ctx->block().doorbell.load();
+    if (ctx->memory.control->aborted.load())
+      return TESSERA_RT_ABORTED;
+    ctx->readyAt = until;
+    if (Status status = advanceOthers(ctx, /*slot=*/-1))
+      return status;
+    double now = monotonicSeconds();
+    if (now >= until)
+      return TESSERA_RT_OK;
+    sleepOnDoorbell(ctx, seen, std::min(0.5, ctx->readyAt - now));
+  }
+}
+
+extern "C" int32_t tessera_rt_wait(tessera_rt_context *ctx, int32_t slot) {
+  if (slot < 0 || slot >= TESSERA_RT_MAX_SLOTS ||
+      ctx->operations[slot].stage == Stage::Free)
+    return fail(ctx, TESSERA_RT_INVALID,
+                format("wait expects a slot in flight, but got %d", slot));
+  return ctx->target->finish(slot);
+}
+
+Status tessera::rt::host::finish(tessera_rt_context *ctx, int32_t slot) {
+  Status status = waitLoop(ctx, slot);
+  ctx->block().waitingFor.store(-1);
+  ctx->operations[slot].stage = Stage::Free;
+  if (status != TESSERA_RT_OK)
+    ctx->block().tickets[slot].store(0);
+  return status;
+}

@@ -1,0 +1,148 @@
+//===- Report.cpp - The report of a run -----------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Report.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "support/Json.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tessera::rt;
+
+/// The traffic of all ranks by kind and axes. Ranks of one group receive alike;
+/// the largest number is that of the busiest rank.
+static std::vector<Traffic> gatherTraffic(tessera_rt_context *ctx) {
+  std::vector<Traffic> all;
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    const RankBlock &block = ctx->memory.blocks[rank];
+    for (int32_t i = 0; i < block.numTraffic; ++i) {
+      const Traffic &traffic = block.traffic[i];
+      auto same = std::find_if(all.begin(), all.end(), [&](const Traffic &t) {
+        return t.op == traffic.op && strcmp(t.axes, traffic.axes) == 0;
+      });
+      if (same == all.end()) {
+        all.push_back(traffic);
+        continue;
+      }
+      same->bytes = std::max(same->bytes, traffic.bytes);
+      same->calls = std::max(same->calls, traffic.calls);
+    }
+  }
+  return all;
+}
+
+static double sum(const std::vector<double> &values) {
+  double total = 0;
+  for (double value : values)
+    total += value;
+  return total;
+}
+
+MemoryReport tessera::rt::reportMemory(tessera_rt_context *ctx,
+                                       const Manifest &manifest) {
+  MemoryReport report{manifest.arenaBytes, {}};
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    const MemoryUse &use = ctx->memory.blocks[rank].memory;
+    if (rank == 0 || use.total() > report.measured.total())
+      report.measured = use;
+  }
+  return report;
+}
+
+static std::string memoryJson(const MemoryReport &memory) {
+  return format("{\"planned_bytes\": %lld, \"measured_bytes\": %lld, "
+                "\"arena_bytes\": %lld, \"private_bytes\": %lld, "
+                "\"private_bytes_at_start\": %lld, \"scratch_bytes\": %lld}",
+                (long long)memory.planned, (long long)memory.ofTheStep(),
+                (long long)memory.measured.arenaBytes,
+                (long long)memory.measured.privateBytes,
+                (long long)memory.measured.privateAtStart,
+                (long long)memory.measured.scratchBytes);
+}
+
+static void printJson(tessera_rt_context *ctx, const Manifest &manifest,
+                      const std::vector<double> &stepSeconds,
+                      const std::vector<Comparison> &comparisons) {
+  std::string line =
+      format("{\"program\": %s, \"hash\": %s, \"ranks\": %d, \"threads\": %d, "
+             "%s, \"steps\": %zu, \"step_seconds\": [",
+             quoteJson(manifest.program).c_str(),
+             quoteJson(manifest.hash).c_str(), ctx->ranks, ctx->pool->size(),
+             ctx->target->describeJson().c_str(), stepSeconds.size());
+  for (size_t i = 0; i < stepSeconds.size(); ++i)
+    line += format("%s%.6f", i ? ", " : "", stepSeconds[i]);
+  line += "], \"cpu_seconds\": [";
+  double init = 0;
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    const RankBlock &block = ctx->memory.blocks[rank];
+    line += format("%s%.6f", rank ? ", " : "", block.cpuSeconds);
+    init = std::max(init, block.initSeconds);
+  }
+  line += format("], \"init_seconds\": %.6f, \"arena_bytes\": %lld, "
+                 "\"memory\": %s, \"collectives\": [",
+                 init, (long long)manifest.arenaBytes,
+                 memoryJson(reportMemory(ctx, manifest)).c_str());
+  const char *comma = "";
+  for (const Traffic &traffic : gatherTraffic(ctx)) {
+    line += format("%s{\"op\": \"%s\", \"axes\": %s, \"calls\": %lld, "
+                   "\"bytes_received_per_rank\": %lld}",
+                   comma, opName(OpKind(traffic.op)),
+                   quoteJson(traffic.axes).c_str(), (long long)traffic.calls,
+                   (long long)traffic.bytes);
+    comma = ", ";
+  }
+  line += "], \"compared\": [";
+  comma = "";
+  for (const Comparison &c : comparisons) {
+    line += format("%s{\"name\": %s, \"max_difference\": %s, "
+                   "\"max_magnitude\": %s}",
+                   comma, quoteJson(c.name).c_str(),
+                   numberJson(c.difference).c_str(),
+                   numberJson(c.magnitude).c_str());
+    comma = ", ";
+  }
+  printf("%s]}\n", line.c_str());
+}
+
+static void printText(tessera_rt_context *ctx, const Manifest &manifest,
+                      std::vector<double> stepSeconds,
+                      const std::vector<Comparison> &comparisons) {
+  double total = sum(stepSeconds), cpu = 0;
+  for (int rank = 0; rank < ctx->ranks; ++rank)
+    cpu += ctx->memory.blocks[rank].cpuSeconds;
+  std::sort(stepSeconds.begin(), stepSeconds.end());
+  double median = stepSeconds.empty() ? 0 : stepSeconds[stepSeconds.size() / 2];
+  printf("%s: %d rank%s x %d thread%s, %zu step%s in %.3f s (median %.2f ms), "
+         "%.3f s CPU, arena %.1f MB per rank\n",
+         manifest.program.c_str(), ctx->ranks, ctx->ranks == 1 ? "" : "s",
+         ctx->pool->size(), ctx->pool->size() == 1 ? "" : "s",
+         stepSeconds.size(), stepSeconds.size() == 1 ? "" : "s", total,
+         median * 1e3, cpu, double(manifest.arenaBytes) / 1e6);
+  for (const Traffic &traffic : gatherTraffic(ctx))
+    printf("  %-14s over %-12s %8lld calls %12.3f MB received per rank\n",
+           opName(OpKind(traffic.op)), traffic.axes, (long long)traffic.calls,
+           double(traffic.bytes) / 1e6);
+  for (const Comparison &c : comparisons)
+    printf("  %s: largest difference %.3g, largest magnitude %.3g\n",
+           c.name.c_str(), c.difference, c.magnitude);
+}
+
+void tessera::rt::printReport(tessera_rt_context *ctx, const Manifest &manifest,
+                              const Options &options,
+                              const std::vector<double> &stepSeconds,
+                              const std::vector<Comparison> &comparisons) {
+  if (options.report == Options::JsonLine)
+    printJson(ctx, manifest, stepSeconds, comparisons);
+  else if (!options.quiet)
+    printText(ctx, manifest, stepSeconds, comparisons);
+  fflush(stdout);
+}

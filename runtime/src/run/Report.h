@@ -1,0 +1,54 @@
+//===- Report.h - The report of a run ---------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a run cost: time of each step, CPU time, memory and traffic. Printed by
+// rank 0, once all ranks have left their numbers in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_RT_SRC_REPORT_H
+#define TESSERA_RT_SRC_REPORT_H
+
+#include "Options.h"
+#include "data/Manifest.h"
+#include "ranks/Context.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::rt {
+
+/// How far a result is from the one it was compared with.
+struct Comparison {
+  std::string name;
+  /// Largest |ours - theirs| and largest |theirs|; a NaN in one alone makes the
+  /// difference infinite.
+  double difference = 0;
+  double magnitude = 0;
+};
+
+/// The largest memory of all ranks, measured and by plan; see measureMemory.
+struct MemoryReport {
+  int64_t planned = 0;
+  MemoryUse measured;
+
+  /// Measured, without what a program has that does nothing.
+  int64_t ofTheStep() const {
+    return measured.total() - measured.privateAtStart;
+  }
+};
+MemoryReport reportMemory(tessera_rt_context *ctx, const Manifest &manifest);
+
+/// Prints the report of all ranks to standard output. `stepSeconds` is the wall
+/// time of each step on rank 0.
+void printReport(tessera_rt_context *ctx, const Manifest &manifest,
+                 const Options &options, const std::vector<double> &stepSeconds,
+                 const std::vector<Comparison> &comparisons);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_RT_SRC_REPORT_H

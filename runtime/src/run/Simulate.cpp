@@ -1,0 +1,84 @@
+//===- Simulate.cpp - All ranks in one process ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Launcher.h. Every rank is a thread with a context of its own; they meet
+// over the same shared memory as processes do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ranks/Launcher.h"
+
+#include <cstring>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tessera::rt;
+
+/// What a rank's thread does.
+static void runThread(const SharedMemory &memory, int rank,
+                      const Manifest &manifest, const Options &options,
+                      RankBody body, std::atomic<int> &left,
+                      std::atomic<bool> &failed) {
+  {
+    tessera_rt_context ctx;
+    ctx.memory = memory;
+    ctx.launched = true;
+    ctx.block().pid.store(getpid());
+    ctx.block().state.store(RankState::Running);
+    prepareContext(ctx, rank, manifest, options);
+    if (body(&ctx, manifest, options))
+      failed.store(true);
+  }
+  --left;
+}
+
+int tessera::rt::simulateRanks(const Manifest &manifest, const Options &options,
+                               RankBody body) {
+  SharedMemory memory;
+  if (!createMemory(memory, manifest))
+    return 1;
+
+  // This thread alone hears of signals.
+  sigset_t watched, before;
+  sigemptyset(&watched);
+  addStopSignals(watched);
+  pthread_sigmask(SIG_BLOCK, &watched, &before);
+  std::atomic<int> left{manifest.ranks};
+  std::atomic<bool> failed{false};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < manifest.ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      runThread(memory, rank, manifest, options, body, left, failed);
+    });
+  while (left.load() > 0) {
+    timespec shortly{0, 10000000};
+    int received = sigtimedwait(&watched, nullptr, &shortly);
+    int32_t none = 0;
+    if (received < 0 ||
+        memory.control->stopSignal.compare_exchange_strong(none, received))
+      continue;
+    // Threads cannot be ended one by one.
+    fprintf(stderr, "tessera: error: interrupted by %s\n", strsignal(received));
+    fflush(stdout);
+    _exit(128 + received);
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  bool isFailure = failed.load() || memory.control->aborted.load();
+  if (isFailure)
+    fprintf(stderr, "tessera: error: %s\n", memory.control->failure);
+  // What runs on a device that failed may never end, and would be waited for.
+  if (isFailure && targetKind.hasDevices) {
+    fflush(nullptr);
+    _exit(1);
+  }
+  int exitCode = isFailure ? 1 : memory.control->exitCode.load();
+  memory.unmap();
+  return exitCode;
+}

@@ -1,0 +1,250 @@
+//===- Steps.cpp - Steps in a row -----------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Steps.h. All ranks read the same loss, in the arena of the rank that has
+// it, between the meeting at the end of a step and the one at the start of the
+// next; so all come to the same decision without another message.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Steps.h"
+
+#include "data/Arguments.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+using namespace tessera::rt;
+
+/// Steps after which planned and measured memory are compared. Later ones touch
+/// nothing new.
+static constexpr int64_t summarySteps = 10;
+
+StepLoop::StepLoop(tessera_rt_context *ctx, const Manifest &manifest,
+                   const Options &options, const RunData &data, Saver &saver)
+    : ctx(ctx), manifest(manifest), options(options), data(data), saver(saver),
+      log(ctx, manifest, options) {
+  for (const Value &value : manifest.arguments)
+    if (value.donate >= 0 && value.isOn(ctx->rank))
+      changed.push_back(value.blockOn(ctx->rank));
+  for (const char *name : {"loss", "grad_norm", "lr", "num_labels", "skipped"})
+    if (const Value *value = manifest.findScalar(name);
+        value && value->isOn(ctx->rank))
+      scalars.push_back(value->blockOn(ctx->rank));
+}
+
+int StepLoop::stopSignal() const {
+  return ctx->memory.control->stopDecided.load();
+}
+
+Status StepLoop::returnResults() {
+  for (const Value &value : manifest.arguments) {
+    if (value.donate < 0 || !value.isOn(ctx->rank))
+      continue;
+    const Value &result = manifest.results[size_t(value.donate)];
+    int64_t to = value.offsetOn(ctx->rank), from = result.offsetOn(ctx->rank);
+    if (from == to)
+      continue;
+    if (Status status = ctx->target->move(to, from, value.bytes))
+      return status;
+  }
+  return TESSERA_RT_OK;
+}
+
+Status StepLoop::runProgram(int64_t step, const Batch &batch, double &seconds) {
+  RankBlock &block = ctx->block();
+  ControlBlock &control = *ctx->memory.control;
+  if (batch.source.isOpen())
+    if (Status status = fillTokens(ctx, manifest, data.inputs, batch))
+      return status;
+  if (Status status = barrier(ctx, BarrierArguments))
+    return status;
+  double begin = monotonicSeconds(), cpu = processCpuSeconds();
+  double waited = ctx->waitSeconds;
+  if (Status status = ctx->target->step()) {
+    // The runtime has recorded why, unless the program failed by itself.
+    if (!control.aborted.load())
+      fail(ctx, status,
+           format("step %lld failed with status %d", (long long)step, status));
+    return status;
+  }
+  if (Status status = returnResults())
+    return status;
+  if (Status status = ctx->target->fetch(scalars))
+    return status;
+  block.busySeconds = monotonicSeconds() - begin - (ctx->waitSeconds - waited);
+  block.cpuSeconds += processCpuSeconds() - cpu;
+  ctx->target->measure(block.memory, manifest,
+                       /*withArena=*/step <= summarySteps);
+  if (ctx->rank == 0)
+    control.stopDecided.store(control.stopSignal.load());
+  if (Status status = barrier(ctx, BarrierStep))
+    return status;
+  seconds = monotonicSeconds() - begin;
+  ctx->timeout = options.timeouts.step;
+  return TESSERA_RT_OK;
+}
+
+StepRecord StepLoop::record(int64_t step, double seconds) {
+  StepRecord r;
+  r.step = step;
+  r.seconds = seconds;
+  if (options.rehearsal.isAsked)
+    return r;
+  r.hasLoss = manifest.isTraining() && manifest.findScalar("loss");
+  r.hasGradNorm = manifest.findScalar("grad_norm");
+  r.loss = readScalar(ctx, manifest.findScalar("loss"));
+  r.gradNorm = readScalar(ctx, manifest.findScalar("grad_norm"));
+  r.lr = readScalar(ctx, manifest.findScalar("lr"));
+  r.tokens = readScalar(ctx, manifest.findScalar("num_labels"));
+  r.isSkipped = readScalar(ctx, manifest.findScalar("skipped")) == 1;
+  r.tokensPerSecond = double(data.shape.rows * data.shape.length) / seconds;
+  if (double best = ctx->target->secondsAtPeak())
+    r.mfu = best / seconds;
+  r.dataPosition = data.position(options, step);
+  const RankBlock *blocks = ctx->memory.blocks;
+  for (int rank = 0; rank < ctx->ranks; ++rank) {
+    r.memoryBytes = std::max(r.memoryBytes, blocks[rank].memory.total());
+    if (blocks[rank].busySeconds > blocks[r.slowestRank].busySeconds)
+      r.slowestRank = rank;
+  }
+  return r;
+}
+
+Status StepLoop::judge(StepRecord &r) {
+  if (r.isValid() || !manifest.isTraining()) {
+    log.step(r);
+    return TESSERA_RT_OK;
+  }
+  std::string fault =
+      format("step %lld: %s", (long long)r.step, r.describeFault().c_str());
+  if (options.onNan == Options::Skip) {
+    if (!r.isSkipped)
+      if (Status status = ctx->target->restore(changed))
+        return status;
+    r.isUndone = true;
+    log.step(r);
+    log.remark(r.step, r.describeFault() +
+                           "; parameters and state are as before the step");
+    return TESSERA_RT_OK;
+  }
+  log.step(r);
+  // One rank says so; the others learn it where they would wait for it.
+  if (ctx->rank != 0)
+    return barrier(ctx, BarrierEnd);
+  return fail(ctx, TESSERA_RT_INVALID,
+              fault + "; --on-nan=skip would go on without this step");
+}
+
+/// The loss of parameters as they are, over batches that are not trained on. It
+/// is the training step's own, whose changes are undone.
+Status StepLoop::evaluate(int64_t step) {
+  const TokenSource &source =
+      data.evaluation.isOpen() ? data.evaluation : data.source;
+  double begin = monotonicSeconds(), sum = 0, weights = 0;
+  if (Status status = ctx->target->save(changed))
+    return status;
+  for (int64_t i = 0; i < options.evalBatches; ++i) {
+    double seconds;
+    Batch batch{source, i * data.shape.rows,
+                /*isHeldOut=*/!data.evaluation.isOpen()};
+    if (Status status = runProgram(step + 1, batch, seconds))
+      return status;
+    double weight = readScalar(ctx, manifest.findScalar("num_labels"));
+    weight = weight > 0 ? weight : 1;
+    sum += weight * readScalar(ctx, manifest.findScalar("loss"));
+    weights += weight;
+    if (Status status = ctx->target->restore(changed))
+      return status;
+  }
+  log.evaluation(step, sum / weights, options.evalBatches,
+                 monotonicSeconds() - begin);
+  return TESSERA_RT_OK;
+}
+
+void StepLoop::comparePosition() {
+  const SavedState *before = data.inputs.state();
+  if (!before || !manifest.isTraining() || !data.source.isOpen() ||
+      before->data != describeData(options) ||
+      before->dataPosition == options.dataPosition)
+    return;
+  log.remark(0, format("the state of --inputs goes on with sequence %lld of "
+                       "the data, but this run begins with %lld: see "
+                       "--data-position",
+                       (long long)before->dataPosition,
+                       (long long)options.dataPosition));
+}
+
+void StepLoop::reportStop() {
+  int signal = stopSignal();
+  if (!signal || ctx->rank != 0)
+    return;
+  if (!options.quiet)
+    fprintf(stderr, "stopped by SIG%s after step %zu of %lld\n",
+            sigabbrev_np(signal), stepSeconds.size(), (long long)options.steps);
+  if (int64_t(stepSeconds.size()) == options.steps)
+    return;
+  // A user who stops a run has what it did. A scheduler that preempts it must
+  // see that it is to be continued: it gets the code of a process that SIGTERM
+  // ended.
+  bool isByHand = signal == SIGINT && !stepSeconds.empty();
+  ctx->memory.control->exitCode.store(
+      isByHand ? 0 : 128 + (signal == SIGINT ? SIGINT : SIGTERM));
+}
+
+void StepLoop::summarize(int64_t step, bool isLast) {
+  if (ctx->rank != 0)
+    return;
+  bool isDue = step == summarySteps || (isLast && step < summarySteps);
+  if (isDue && manifest.isTraining() && !options.rehearsal.isAsked)
+    log.memory(step);
+  if (isDue && manifest.pipeline.stages > 0)
+    log.pipeline(step, reportPipeline(collectStamps(ctx), manifest,
+                                      options.rehearsal.link));
+  if (isLast && !options.trace.empty())
+    lastStamps = collectStamps(ctx);
+}
+
+Status StepLoop::run() {
+  log.plan();
+  comparePosition();
+  if (options.evalEvery && !stopSignal())
+    if (Status status = evaluate(0))
+      return status;
+  for (int64_t step = 1; step <= options.steps && !stopSignal(); ++step) {
+    int64_t first = data.position(options, step - 1);
+    if (data.source.wrapsIn(first))
+      log.remark(step,
+                 format("all %lld sequences of '%s' have been read; the first "
+                        "follows again",
+                        (long long)data.source.training(),
+                        data.source.name().c_str()));
+    bool mayUndo = options.onNan == Options::Skip && manifest.isTraining() &&
+                   !manifest.findScalar("skipped");
+    if (mayUndo)
+      if (Status status = ctx->target->save(changed))
+        return status;
+    double seconds;
+    if (Status status = runProgram(step, {data.source, first}, seconds))
+      return status;
+    stepSeconds.push_back(seconds);
+    StepRecord result = record(step, seconds);
+    if (Status status = judge(result))
+      return status;
+    if (Status status = saver.saveStep(step))
+      return status;
+    bool isLast = step == options.steps || stopSignal();
+    summarize(step, isLast);
+    if (options.evalEvery && !stopSignal() &&
+        (step % options.evalEvery == 0 || isLast))
+      if (Status status = evaluate(step))
+        return status;
+  }
+  reportStop();
+  return TESSERA_RT_OK;
+}
