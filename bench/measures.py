@@ -4,7 +4,8 @@
 
 Reads the files that git tracks (all files where there is no git), and needs no
 build. `--list` also names the longest files and functions, each public
-declaration without a comment, and each pair of places that share 12 lines.
+declaration without a comment, each pair of places that share 12 lines, and each
+folder with more than 25 sources (.cpp) in it.
 
 Scopes are found by counting braces, which is exact enough for formatted
 sources. A declaration is documented if a comment precedes it, or the
@@ -20,6 +21,7 @@ import re
 import subprocess
 
 SHARED_LINES = 12
+FOLDER_FILES = 25
 CODE = (".cpp", ".h", ".cu", ".c")
 PUBLIC = ("include/tessera/", "dialects/", "runtime/include/")
 
@@ -260,12 +262,19 @@ def main():
     )
     shared = find_shared(lines)
     print(f"pairs of places that share {SHARED_LINES} lines or more: {len(shared)}")
+    sizes = collections.Counter(
+        str(pathlib.PurePosixPath(name).parent) for name in names if name.endswith(".cpp")
+    )
+    large = sorted(folder for folder, size in sizes.items() if size > FOLDER_FILES)
+    print(f"folders of more than {FOLDER_FILES} sources: {len(large)}")
     if not args.list:
         return
     for name, number, head in undocumented:
         print(f"{name}:{number}: no comment: {head}")
     for length, a, i, b, j in shared:
         print(f"{a}:{i} and {b}:{j} share {length} lines")
+    for folder in large:
+        print(f"{folder}: {sizes[folder]} sources")
     longest = sorted(sources, key=lambda s: -len(s.lines))[:10]
     for source in longest:
         print(f"{source.name}: {len(source.lines)} lines")
