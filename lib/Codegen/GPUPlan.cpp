@@ -163,10 +163,15 @@ void GPUPlanner::chooseVectors() {
       int64_t &width = widths[op.shared().size];
       width = std::max(width, bestVector(op));
     }
-  for (const OpPlan &op : plan.ops)
-    if (isChunked(op))
-      while (op.shared().runs.back().size % widths[op.shared().size])
-        widths[op.shared().size] /= 2;
+  for (const OpPlan &op : plan.ops) {
+    if (!isChunked(op))
+      continue;
+    // Rows of one element have no loop.
+    const auto &runs = op.shared().runs;
+    int64_t last = runs.empty() ? 1 : runs.back().size;
+    while (last % widths[op.shared().size])
+      widths[op.shared().size] /= 2;
+  }
   for (OpPlan &op : plan.ops) {
     if (isChunked(op)) {
       op.vector = widths.lookup(op.shared().size);

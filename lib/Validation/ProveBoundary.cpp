@@ -79,8 +79,13 @@ bool PartitionProver::checkDeclared(Operation *where, DictionaryAttr mine,
   if (!isKnown)
     return refute(where, name + " is partial over axes of another mesh in the "
                                 "reference");
-  AxisList axes = normalizeAxes(mesh, wanted.toAxes(mesh));
-  if (axes != state.unreduced)
+  // What one device holds is whole.
+  auto withoutOnes = [](AxisList list) {
+    llvm::erase_if(list, [](const AxisRef &ref) { return ref.size == 1; });
+    return list;
+  };
+  AxisList axes = withoutOnes(normalizeAxes(mesh, wanted.toAxes(mesh)));
+  if (axes != withoutOnes(state.unreduced))
     return refute(where, name + " is declared partial over " +
                              printAxes(mesh, state.unreduced) +
                              " but in the reference over " +
