@@ -55,7 +55,9 @@ def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
     uses of the mesh, and the sizes of the program's batch; precision is that of
     the parameters unless it is given. A plan that cannot be compiled, or is for
     another batch, is an error. Any other module is left alone; to give it settings
-    of training is an error.
+    of training is an error. A program that is compiled as a forward pass
+    (`--forward`) gets a plan that is `forward` where it has micro-batches or
+    pipeline stages.
 
     ```mlir
     module {
