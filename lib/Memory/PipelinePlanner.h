@@ -103,6 +103,8 @@ private:
   void annotate(int number, PlannedTask &task);
   int64_t getBase(int rank, SegmentKey key, const TaskCall &call);
   llvm::SmallVector<int64_t> findFreeSlots(PlannedPPRank &rank);
+  mlir::LogicalResult checkPlaces(int number, PlannedTask &task);
+  mlir::LogicalResult checkTasks();
   mlir::LogicalResult plan(int number);
   /// Bytes that a tensor, or several side by side, take in an arena.
   int64_t getTakenBytes(int64_t bytes) const {

@@ -266,6 +266,55 @@ bool PipelinePlanner::isAsPredicted() {
   return schedule::peakBytes(problem, schedule, sizes) == peaks;
 }
 
+/// Each task is of a chunk, and what it reads some task writes.
+LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
+  int64_t chunk = task.getTask().getChunk();
+  if (chunk < 0 || chunk >= problem.chunks)
+    return task.func.emitError("expects one of ")
+           << problem.chunks << " chunks but got " << chunk;
+  Slot slot{number, static_cast<int>(chunk)};
+  for (unsigned i = 0; i < task.func.getNumArguments(); ++i) {
+    rt::PlaceAttr place = task.getPlace(i);
+    PlaceKind kind = place.getKind();
+    if (kind == PlaceKind::Captured || kind == PlaceKind::Sum ||
+        kind == PlaceKind::Batch || kind == PlaceKind::Slice)
+      continue;
+    bool isFirst = problem.stageOf(slot) == 0;
+    bool isLast = problem.stageOf(slot) + 1 == problem.stages();
+    bool isReceived = kind == PlaceKind::Activation ? !isFirst
+                      : kind == PlaceKind::Gradient ? !isLast
+                                                    : true;
+    FrameLayout layout;
+    if (isReceived)
+      layout =
+          getLayoutOf(number, task, {kind, 0}, problem.firstMicroBatchOf(slot));
+    if (place.getIndex() < 0 ||
+        place.getIndex() >= static_cast<int64_t>(layout.offsets.size()) ||
+        layout.offsets[place.getIndex()] < 0)
+      return task.func.emitError("argument ")
+             << i << ": expects a place that a task writes but got " << place;
+  }
+  return success();
+}
+
+/// A function for each task that a list runs.
+LogicalResult PipelinePlanner::checkTasks() {
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    for (auto &task : rank->tasks)
+      if (failed(checkPlaces(static_cast<int>(number), *task)))
+        return failure();
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    for (const Action &action : schedule.ranks[number])
+      for (const TaskCall &call : getCalls(static_cast<int>(number), action))
+        if (call.function == static_cast<int64_t>(rank->tasks.size())) {
+          std::string text;
+          llvm::raw_string_ostream(text) << action;
+          return rank->pipeline.emitOpError("expects task functions for ")
+                 << text << " of its list";
+        }
+  return success();
+}
+
 LogicalResult PipelinePlanner::run(ModuleOp module) {
   if (failed(read(module)))
     return failure();
@@ -280,6 +329,8 @@ LogicalResult PipelinePlanner::run(ModuleOp module) {
         return failure();
     }
   }
+  if (failed(checkTasks()))
+    return failure();
   for (size_t number = 0; number < ranks.size(); ++number)
     if (failed(plan(number)))
       return failure();
