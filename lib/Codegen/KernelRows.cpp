@@ -85,9 +85,9 @@ int64_t tessera::getPreferredRows(linalg::GenericOp op, bool onGPU) {
   // Without a reduction, the last dimension is what a row holds, unless that is
   // all there is.
   bool holdsLast = loops > 1 && loops == sizes.size() && rows > sizes.back();
-  while (loops > 1 &&
-         ((holdsLast && loops == sizes.size()) ||
-          (elements < kElements && rows / sizes[loops - 1] >= kRows))) {
+  while (loops > 1 && ((holdsLast && loops == sizes.size()) ||
+                       (rows > 0 && elements < kElements &&
+                        rows / sizes[loops - 1] >= kRows))) {
     --loops;
     rows /= sizes[loops];
     elements *= sizes[loops];
