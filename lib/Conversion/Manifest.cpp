@@ -437,7 +437,9 @@ tessera::buildManifest(ArrayRef<func::FuncOp> steps, const Mesh &mesh,
     object["pp_axis"] =
         json::Object{{"stride", axis.stride}, {"size", axis.size}};
   }
-  if (std::optional<json::Object> pipeline = describePipeline(steps))
+  // The list of one pp rank, which stacks results, is no pipeline.
+  std::optional<json::Object> pipeline = describePipeline(steps);
+  if (pipeline && steps.size() > 1)
     object["pipeline"] = std::move(*pipeline);
   // The runtime that the program is linked with; an emulated GPU is one too.
   if (rt::getTarget(largest) != rt::Target::Host)

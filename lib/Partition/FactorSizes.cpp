@@ -129,8 +129,8 @@ bool tessera::absorbsPadding(Operation *op, const ShardingRule &rule,
   return all;
 }
 
-/// A slice has the dimensions after the first of what it is taken from or
-/// stacked in, a sum those of what is added up.
+/// A slice has the dimensions after the first of the tensor that it is taken
+/// from or stacked in; a sum has those of its terms.
 void FactorSizes::addAccumulate(dist::AccumulateOp op) {
   auto tie = [&](Value a, Value b, int64_t shift) {
     int64_t rank = cast<RankedTensorType>(b.getType()).getRank();

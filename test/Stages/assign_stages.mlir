@@ -3,8 +3,8 @@
 // RUN: tessera-opt %s --dist-assign-stages --dist-select-recompute=policy=full | FileCheck %s --check-prefix=GONE
 
 // Under 1F1B the first of two pp ranks keeps two micro-batches at once, the
-// second one. What is made of parameters alone nobody keeps. The blocks of each
-// stage are settled.
+// second keeps one. Values made of parameters alone are kept by neither. The
+// blocks of each stage are settled.
 // CHECK: stage_layers = "1,1"
 // CHECK: arith.mulf %{{.*}}, %{{.*}} {dist.held = array<i64: 0, 2>}
 // CHECK-NEXT: arith.negf %{{[a-z0-9]*}} : tensor<8xf32>
