@@ -114,7 +114,17 @@ void tessera::annotateLifetimes(func::FuncOp func, const StepBlocks &blocks,
     op->setAttr(RTDialect::kEndsAttr, b.getDenseI64ArrayAttr(triples));
 }
 
-LogicalResult tessera::checkBoundary(func::FuncOp func) {
+/// The first tensor whose bytes are not known; null if there is none.
+static Type findUnsized(TypeRange types) {
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      if (!tensor.hasStaticShape() ||
+          !tensor.getElementType().isIntOrIndexOrFloat())
+        return type;
+  return {};
+}
+
+LogicalResult tessera::checkTensors(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("expects a function of one block but got ")
            << func.getBody().getBlocks().size();
@@ -125,7 +135,17 @@ LogicalResult tessera::checkBoundary(func::FuncOp func) {
         return func.emitError("expects tensors as arguments and results but "
                               "got ")
                << type;
-  return success();
+  constexpr llvm::StringLiteral expected =
+      "expects tensors of static shape with elements that are numbers but got ";
+  if (Type type = findUnsized(func.getArgumentTypes()))
+    return func.emitError(expected) << type;
+  WalkResult result = func.walk([&](Operation *op) {
+    Type type = findUnsized(op->getResultTypes());
+    if (type)
+      op->emitOpError(expected) << type;
+    return type ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 rt::PipelineOp tessera::findPipeline(func::FuncOp func) {

@@ -15,8 +15,9 @@ namespace tessera {
 /// The pipeline in a function's body; null if there is none.
 rt::PipelineOp findPipeline(mlir::func::FuncOp func);
 
-/// One block, and only tensors as arguments and results: others have no offset.
-mlir::LogicalResult checkBoundary(mlir::func::FuncOp func);
+/// One block, only tensors as arguments and results, and bytes that are known:
+/// else there is no offset.
+mlir::LogicalResult checkTensors(mlir::func::FuncOp func);
 
 /// A plan that has been verified. Failure, with an error at `func`, if the
 /// problem is none or the plan is wrong.

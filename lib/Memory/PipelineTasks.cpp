@@ -58,7 +58,7 @@ LogicalResult PipelinePlanner::read(ModuleOp module) {
 
 /// Plans what a task has for itself. The blocks of its arguments come first.
 LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
-  if (failed(checkBoundary(task.func)) || failed(task.blocks.build()))
+  if (failed(checkTensors(task.func)) || failed(task.blocks.build()))
     return failure();
   ArenaProblem scratch;
   scratch.blocks.assign(task.blocks.problem.blocks.begin() +

@@ -27,7 +27,7 @@ struct PlanArenaPass : tessera::impl::PlanArenaPassBase<PlanArenaPass> {
     if (func.isExternal() || func->hasAttr(RTDialect::kKernelAttr) ||
         func->hasAttr(RTDialect::kTaskAttr) || findPipeline(func))
       return;
-    if (failed(checkBoundary(func)))
+    if (failed(checkTensors(func)))
       return signalPassFailure();
     StepBlocks blocks(func, reuse, check ? TESSERA_RT_CANARY_BYTES : 0);
     if (failed(blocks.build()))

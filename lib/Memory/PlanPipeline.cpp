@@ -321,7 +321,7 @@ LogicalResult PipelinePlanner::run(ModuleOp module) {
   if (ranks.empty())
     return success();
   for (auto &rank : ranks) {
-    if (failed(checkBoundary(rank->func)) || failed(rank->blocks.build()))
+    if (failed(checkTensors(rank->func)) || failed(rank->blocks.build()))
       return failure();
     for (func::FuncOp func : rank->pipeline.getTaskFunctions()) {
       rank->tasks.push_back(std::make_unique<PlannedTask>(func, reuse, canary));

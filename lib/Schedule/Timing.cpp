@@ -266,6 +266,15 @@ ScheduleTiming CompiledSchedule::simulate(const PipelineTimes &times) const {
   return timing;
 }
 
+std::vector<std::vector<double>>
+CompiledSchedule::simulateActions(const PipelineTimes &times) const {
+  std::vector<std::vector<double>> ends(numRanks);
+  run(times, [&](const Step &step, size_t, double, double end) {
+    ends[step.rank].push_back(end);
+  });
+  return ends;
+}
+
 CompiledSchedule::Ends
 CompiledSchedule::simulateEnds(const PipelineTimes &times) const {
   auto durations = flattenDurations(times);

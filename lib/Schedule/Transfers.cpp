@@ -4,12 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Receives are posted one compute action before the one that needs their value,
-// in the order of their communicator's sends. insertTransfers() of Timing.cpp,
-// which needs an order of execution, decides where sends are.
+// in the order of their communicator's sends, or earlier where a sender that
+// runs ahead would wait for one of its two buffers. insertTransfers() of
+// Timing.cpp, which needs an order of execution, decides where sends are.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/Timing.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
@@ -49,6 +50,8 @@ struct Receive {
   /// value of the same communicator is needed before, or if it is to be posted
   /// early.
   int neededBy;
+  /// How many compute actions its sender has before the send.
+  int sentAfter;
 };
 
 /// Receives by their communicator: the sending rank, gradients or activations.
@@ -101,17 +104,53 @@ std::vector<Receives> findReceives(const ScheduleProblem &problem,
   for (const std::vector<Action> &actions : schedule.ranks)
     readers.push_back(findReaders(actions, asInserted));
   std::vector<Receives> receives(schedule.ranks.size());
-  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks)) {
+    int number = 0;
     for (const Action &action : actions) {
+      number += !isTransfer(action.kind);
       bool isGradient = action.kind == ActionKind::SendGradient;
       if (!isGradient && action.kind != ActionKind::SendActivation)
         continue;
       auto [to, receive] = *partnerOf(problem, rank, action);
       int reader =
           readers[to].at({isGradient, receive.chunk, receive.microBatch});
-      receives[to][{int(rank), isGradient}].push_back({receive, reader});
+      receives[to][{int(rank), isGradient}].push_back(
+          {receive, reader, number});
     }
+  }
   return receives;
+}
+
+/// When compute actions end, by rank, if each of F, B and W takes one unit of
+/// time and values wait for nothing; none of a list that cannot run.
+std::vector<std::vector<double>> findEnds(const ScheduleProblem &problem,
+                                          Schedule schedule) {
+  for (std::vector<Action> &actions : schedule.ranks)
+    llvm::erase_if(actions, [](const Action &a) { return isTransfer(a.kind); });
+  std::vector<size_t> stops = findStops(problem, schedule, SendMode::Buffered);
+  for (auto [stop, actions] : llvm::zip_equal(stops, schedule.ranks))
+    if (stop < actions.size())
+      return {};
+  double stage = 1 / problem.chunkShare();
+  return CompiledSchedule(problem, schedule)
+      .simulateActions(
+          PipelineTimes::uniform(problem, {stage, stage, stage, -1}));
+}
+
+/// A send waits for the last but one before it. That one's receive is posted
+/// one unit of time before, so that its transfer, too, goes on beside a whole
+/// action.
+void postForBuffers(const std::vector<std::vector<double>> &ends,
+                    std::vector<Receives> &receives) {
+  for (auto [rank, communicators] : llvm::enumerate(receives))
+    for (auto &[communicator, list] : communicators)
+      for (size_t i = 2; i < list.size(); ++i) {
+        int before = list[i].sentAfter;
+        double sent = before ? ends[communicator.first][before - 1] : 0;
+        auto over = llvm::upper_bound(ends[rank], sent - 1);
+        list[i - 2].neededBy =
+            std::min<int>(list[i - 2].neededBy, over - ends[rank].begin() + 1);
+      }
 }
 
 /// All receives of a rank in the order in which they are posted.
@@ -155,6 +194,8 @@ Schedule withPosts(const ScheduleProblem &problem, const Schedule &schedule,
                    bool asInserted) {
   Schedule posted;
   std::vector<Receives> receives = findReceives(problem, schedule, asInserted);
+  if (auto ends = findEnds(problem, schedule); !ends.empty())
+    postForBuffers(ends, receives);
   for (auto [actions, own] : llvm::zip_equal(schedule.ranks, receives))
     posted.ranks.push_back(insertPosts(actions, orderPosts(own)));
   return posted;

@@ -59,3 +59,18 @@ func.func @scalar_result(%x: tensor<8xf32>) -> f32 {
   %0 = arith.constant 1.0 : f32
   return %0 : f32
 }
+
+// -----
+
+// expected-error @+1 {{expects tensors of static shape with elements that are numbers but got 'tensor<?xf32>'}}
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @vectors(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'tensor.empty' op expects tensors of static shape with elements that are numbers but got 'tensor<4xvector<2xf32>>'}}
+  %0 = tensor.empty() : tensor<4xvector<2xf32>>
+  return %x : tensor<4xf32>
+}

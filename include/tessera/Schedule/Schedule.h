@@ -210,10 +210,11 @@ void insertTransfers(const ScheduleProblem &problem, Schedule &schedule);
 /// Posts receives early: moves each to the place after the last but one compute
 /// action before the one that needs it (before the sends that follow there,
 /// which may wait), or further ahead where a later value of its communicator is
-/// needed before. So a transfer goes on beside a whole action. Where more
-/// values are on their way than there are buffers, and the list deadlocks so,
-/// receives stay where insertTransfers() put them if that is earlier: then no
-/// list does that verify() accepts in mode Blocking. Expects each value that
+/// needed before, or where a sender that runs ahead would wait for a buffer if
+/// all actions took equally long. So a transfer goes on beside a whole action.
+/// Where the list deadlocks even so, for want of buffers, receives stay where
+/// insertTransfers() put them if that is earlier: then no list does that
+/// verify() accepts in mode Blocking. Expects each value that
 /// crosses ranks to have a send; receives may be absent.
 void postReceives(const ScheduleProblem &problem, Schedule &schedule);
 

@@ -79,6 +79,10 @@ public:
   /// Equal to makespan() and span() of simulate(times).
   Ends simulateEnds(const PipelineTimes &times) const;
 
+  /// For each rank, when its compute actions end, in the order of its list.
+  std::vector<std::vector<double>>
+  simulateActions(const PipelineTimes &times) const;
+
   size_t size() const { return steps.size(); }
 
   /// An action in the order of execution.

@@ -408,8 +408,7 @@ TEST(Posted, receives_have_the_order_of_the_sends) {
 }
 
 /// Rank 0 goes on forward with all micro-batches while rank 1 waits for the
-/// gradient of the first. Rank 1 has posted the receive of the second; two more
-/// find a buffer, and a fourth does not.
+/// gradient of the first.
 Schedule runsAhead(int microBatches) {
   Schedule schedule{{{{Kind::Forward, 0, 0}, {Kind::Forward, 1, 0}}, {}}};
   std::vector<Action> &first = schedule.ranks[0], &second = schedule.ranks[1];
@@ -434,14 +433,51 @@ TEST(Posted, a_send_waits_for_one_of_two_buffers) {
         llvm::cantFail(ScheduleProblem::make(Placement::Loop, 2, 2, m));
     Schedule schedule = runsAhead(m);
     EXPECT_EQ(llvm::toString(verify(problem, schedule)), "");
-    // Without receives, no other place for them is known.
-    RandomLists(0).insertSends(problem, schedule);
+    insertTransfers(problem, schedule);
     postReceives(problem, schedule);
+    EXPECT_EQ(llvm::toString(verify(problem, schedule, SendMode::Posted)), "");
+    // All receives after the first micro-batch: two values find a buffer, and a
+    // third does not.
+    std::vector<Action> &actions = schedule.ranks[1], late;
+    llvm::erase_if(actions, [&](const Action &a) {
+      bool isLate = a.kind == Kind::ReceiveActivation && a.microBatch > 0;
+      if (isLate)
+        late.push_back(a);
+      return isLate;
+    });
+    auto after = llvm::find(actions, Action{Kind::Backward, 0, 0});
+    actions.insert(after + 1, late.begin(), late.end());
     return llvm::toString(verify(problem, schedule, SendMode::Posted));
   };
-  EXPECT_EQ(check(4), "");
-  EXPECT_EQ(check(5), "deadlock: sA0.4 of rank 0, BW0.0 of rank 1 wait for "
+  EXPECT_EQ(check(3), "");
+  EXPECT_EQ(check(4), "deadlock: sA0.3 of rank 0, BW0.0 of rank 1 wait for "
                       "each other or for what nobody does");
+}
+
+/// As zb-2p does, rank 0 goes forward while rank 1 has its first backward: the
+/// receives of what is sent meanwhile are there, and it waits for no buffer.
+TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
+  ScheduleProblem problem =
+      llvm::cantFail(makeProblem(ScheduleKind::OneFOneB, 2, 1, 5));
+  Schedule schedule{{{}, {}}};
+  for (int i = 0; i < 5; ++i) {
+    schedule.ranks[0].push_back({Kind::Forward, 0, i});
+    schedule.ranks[1].push_back({Kind::Forward, 0, i});
+    schedule.ranks[1].push_back({Kind::Backward, 0, i});
+  }
+  for (int i = 0; i < 5; ++i)
+    schedule.ranks[0].push_back({Kind::Backward, 0, i});
+  insertTransfers(problem, schedule);
+  postReceives(problem, schedule);
+  // Rank 0 sends the last of five values at 5 and waits for the third: rank 1
+  // posts that at 4, after BW0.0, though F0.2 needs it only after F0.1 and
+  // BW0.1.
+  EXPECT_EQ(print(schedule),
+            "rank 0: F0.0 sA0.0 F0.1 sA0.1 F0.2 sA0.2 F0.3 rG0.0 sA0.3 F0.4 "
+            "rG0.1 sA0.4 BW0.0 rG0.2 BW0.1 rG0.3 BW0.2 rG0.4 BW0.3 BW0.4\n"
+            "rank 1: rA0.0 F0.0 rA0.1 BW0.0 rA0.2 sG0.0 F0.1 BW0.1 sG0.1 F0.2 "
+            "rA0.3 BW0.2 sG0.2 F0.3 rA0.4 BW0.3 sG0.3 F0.4 BW0.4 sG0.4\n");
+  EXPECT_EQ(llvm::toString(verify(problem, schedule, SendMode::Posted)), "");
 }
 
 /// Where buffers do not do, receives are posted when their values are made.
