@@ -160,7 +160,7 @@ def measure_partition(build, options):
         graph = make(build, "pipeline_405b", "llama3-405b.json", "--batch", 8 * micro,
                      "--seq", 8192)
         cases = {"pp=16,dp=8,tp=8": ["--strategy", "pp,dp,tp,sp,zero=1", "--schedule",
-                                     "interleaved", "--vpp", "8", "--stage-layers", "even"],
+                                     "interleaved", "--vpp", "8"],
                  "dp=8,tp=8": ["--strategy", "dp,tp,sp,zero=1"]}
         for mesh, flags in cases.items():
             seconds = []

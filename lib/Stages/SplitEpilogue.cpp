@@ -208,34 +208,43 @@ void Splitter::finishFunction(int64_t number) {
   rank.function.setAllResultAttrs(attrs);
 }
 
+/// Which result of a function has the number.
+static std::optional<int64_t> findResult(func::FuncOp function,
+                                         int64_t number) {
+  for (int64_t result = 0; result < function.getNumResults(); ++result)
+    if (getResultNumber(function, result) == number)
+      return result;
+  return std::nullopt;
+}
+
 /// Numbers the arguments that are left, and says which results take their place
 /// here.
 LogicalResult Splitter::numberArguments(int64_t number) {
   func::FuncOp function = ranks[number].function;
   llvm::BitVector unused(function.getNumArguments());
+  // All at once: each change of one makes the list of all anew.
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     if (argument.use_empty()) {
       unused.set(i);
       continue;
     }
-    function.setArgAttr(i, DistDialect::kNumberAttr,
-                        builder.getI64IntegerAttr(i));
-    auto donated =
-        function.getArgAttrOfType<IntegerAttr>(i, DistDialect::kDonateAttr);
-    if (!donated)
-      continue;
-    int64_t result = 0, results = function.getNumResults();
-    while (result < results &&
-           getResultNumber(function, result) != donated.getInt())
-      ++result;
-    if (result == results)
-      return whole.emitError("argument ")
-             << i << ": expects its update on each pp rank that uses it, but "
-             << "pp rank " << number << " has none";
-    function.setArgAttr(i, DistDialect::kDonateAttr,
-                        builder.getI64IntegerAttr(result));
+    NamedAttrList own(attributes[i]);
+    own.set(DistDialect::kNumberAttr, builder.getI64IntegerAttr(i));
+    if (auto donated = function.getArgAttrOfType<IntegerAttr>(
+            i, DistDialect::kDonateAttr)) {
+      std::optional<int64_t> result = findResult(function, donated.getInt());
+      if (!result)
+        return whole.emitError("argument ")
+               << i << ": expects its update on each pp rank that uses it, but "
+               << "pp rank " << number << " has none";
+      own.set(DistDialect::kDonateAttr, builder.getI64IntegerAttr(*result));
+    }
+    attributes[i] = own.getDictionary(function.getContext());
   }
+  function.setAllArgAttrs(attributes);
   return function.eraseArguments(unused);
 }
 

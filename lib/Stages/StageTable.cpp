@@ -28,11 +28,22 @@ static std::string printTime(dist::TaskOp task) {
   return text;
 }
 
-static std::string printSent(dist::TaskOp task) {
+static double getBytes(ValueRange values) {
   double bytes = 0;
-  for (Value value : task.getYield().getSends())
+  for (Value value : values)
     bytes += getTensorBytes(value.getType());
+  return bytes;
+}
+
+static std::string printBytes(double bytes) {
   return std::to_string(static_cast<int64_t>(bytes));
+}
+
+/// The frames of a micro-batch: what its tasks keep for later ones.
+static std::string printKept(dist::TaskOp forward, dist::TaskOp grad) {
+  double bytes = getBytes(forward.getYield().getKeeps());
+  return printBytes(grad ? bytes + getBytes(grad.getYield().getKeeps())
+                         : bytes);
 }
 
 /// "2", "2.5"; "-" where the plan does not say.
@@ -48,18 +59,20 @@ static void printProgram(const PipelineProgram &program, const Plan &plan,
                          llvm::raw_ostream &os) {
   cost::TextTable table;
   table.addRow({"stage", "pp rank", "blocks", "F ms", "B ms", "W ms",
-                "bytes forward", "back"});
+                "bytes forward", "back", "kept"});
   const schedule::ScheduleProblem &problem = program.problem;
   for (int path = 0; path < problem.numPaths(); ++path)
     for (int stage = 0; stage < problem.stages(); ++stage) {
       Slot slot = problem.slotOf(stage, path * problem.microBatchesOf());
       dist::TaskOp forward = program.getTask(TaskKind::Forward, slot),
                    grad = program.getGradTask(slot);
-      table.addRow({std::to_string(stage), std::to_string(slot.rank),
-                    printBlocks(plan, stage), printTime(forward),
-                    printTime(grad),
-                    printTime(program.getTask(TaskKind::WeightGrad, slot)),
-                    printSent(forward), grad ? printSent(grad) : "-"});
+      table.addRow(
+          {std::to_string(stage), std::to_string(slot.rank),
+           printBlocks(plan, stage), printTime(forward), printTime(grad),
+           printTime(program.getTask(TaskKind::WeightGrad, slot)),
+           printBytes(getBytes(forward.getYield().getSends())),
+           grad ? printBytes(getBytes(grad.getYield().getSends())) : "-",
+           printKept(forward, grad)});
     }
   table.print(os);
 }

@@ -16,6 +16,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -158,6 +159,9 @@ CudaDevice::~CudaDevice() {
 }
 
 int tessera::rt::cuda::countCudaDevices(std::string &error) {
+  // A queue of the device for each of the streams: of kernels and transfers in
+  // one queue, the later ones wait for a receive that is posted early.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   int driver = 0, count = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
     cudaGetLastError();

@@ -374,6 +374,14 @@ Status CudaTarget::open(const Manifest &manifest, const Options &options,
   if (Status status = openCommunication(options))
     return status;
   usesGraph &= communication->canCapture() && !noted.readsFlags;
+  if (int64_t nodes =
+          noted.launches + noted.calls + int64_t(noted.collectives.size());
+      usesGraph && nodes > options.maxGraphNodes) {
+    usesGraph = false;
+    remark(format("a step of %lld kernels, copies and collectives is enqueued "
+                  "each time: --max-graph-nodes is %d",
+                  (long long)nodes, options.maxGraphNodes));
+  }
   bestSeconds = timeAtPeak(options.tf32);
   int64_t used = device->allocatedBytes();
   if (memoryLimit && used > memoryLimit)

@@ -37,6 +37,7 @@ struct StepNotes {
   std::vector<AttentionUse> attentions;
   std::vector<Operation> collectives;
   int64_t embeddingWorkspace = 0;
+  /// Of generated kernels; of all else but collectives.
   int64_t launches = 0, calls = 0;
   bool guardsBlocks = false;
   /// Whether the host reads flags: such a step is no graph.

@@ -154,6 +154,10 @@ Status NcclLibrary::connect(Communicator &comm) {
     return status;
   nccl::Config config;
   config.blocking = 0;
+  // A receive that waits for its sender holds that many multiprocessors, beside
+  // which tasks compute.
+  if (comm.isPair)
+    config.maxCTAs = 4;
   int result =
       api.initRank(&comm.comm, comm.ranks, identity, comm.index, &config);
   return result == nccl::InProgress

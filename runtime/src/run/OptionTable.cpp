@@ -378,6 +378,10 @@ const std::vector<OptionSpec> &tessera::rt::optionTable() {
           "--no-graph",
           "enqueue every step anew instead of replaying a recorded\n"
           "one")),
+      ofDevices(number<&Options::maxGraphNodes>(
+          "--max-graph-nodes", "N", 1, 10000000,
+          "do so, too, with a step of more kernels, copies and\n"
+          "collectives than these (100000)")),
       ofDevices(flag<&Options::shareDevice>(
           "--share-device",
           "let several ranks of this machine use one device, for\n"

@@ -73,6 +73,8 @@ struct Options {
   bool tf32 = false, deterministic = false;
   /// Whether steps are not recorded as a graph.
   bool noGraph = false;
+  /// The most nodes that a graph may have: a larger step is enqueued.
+  int maxGraphNodes = 100000;
   /// Several ranks may use one device.
   bool shareDevice = false;
   /// 0: every rank is a process.

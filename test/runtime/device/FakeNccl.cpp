@@ -60,6 +60,8 @@ struct CommT {
   Shared *shared = nullptr;
   int ranks = 0, rank = 0, splits = 0;
   bool isAborted = false;
+  /// Its kernels hold few of a device's multiprocessors.
+  bool isNarrow = false;
   /// Times that it is still said to be closing.
   int looksLeft = 0;
   int error = Success;
@@ -265,7 +267,10 @@ int ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId identity, int rank,
       config->blocking != 0 || ranks > maxRanks)
     return 5;
   *comm = join(identity.internal, ranks, rank);
-  return *comm ? InProgress : 2;
+  if (!*comm)
+    return 2;
+  (*comm)->isNarrow = config->maxCTAs != Config::undefined;
+  return InProgress;
 }
 
 #ifndef FAKE_WITHOUT_SPLIT
@@ -358,6 +363,9 @@ int ncclBroadcast(const void *from, void *to, size_t elements, int type,
   return count(comm);
 }
 static int addMessage(const Message &message) {
+  // A message of a pair may wait long for its other end.
+  if (groupDepth == 0 && !message.comm->isNarrow)
+    return 5;
   group.push_back(message);
   if (groupDepth == 0)
     runGroup();
