@@ -12,7 +12,6 @@ using namespace mlir;
 using namespace tessera;
 using rt::PlaceKind;
 using rt::RTDialect;
-using schedule::Action;
 using schedule::ActionKind;
 using schedule::HeldBlock;
 using schedule::Slot;

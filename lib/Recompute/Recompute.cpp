@@ -67,6 +67,20 @@ static RecomputeChoice makeChoice(const RecomputeProblem &problem,
   return choice;
 }
 
+RecomputeChoice tessera::repeatFree(const RecomputeProblem &problem,
+                                    const RecomputeChoice &choice) {
+  std::vector<bool> isNeeded;
+  for (const auto &[i, value] : llvm::enumerate(problem.values))
+    isNeeded.push_back(value.isNeeded || choice.isKept[i]);
+  std::vector<bool> isRepeated = choice.isRepeated;
+  for (const auto &[i, op] : llvm::enumerate(problem.ops))
+    if (op.isFree && llvm::all_of(op.operands, [&](unsigned operand) {
+          return isNeeded[operand] && !isRepeated[problem.values[operand].op];
+        }))
+      isRepeated[i] = true;
+  return makeChoice(problem, std::move(isNeeded), std::move(isRepeated));
+}
+
 /// The choice with the least sum of bytes * bytePrice(value) and time(op).
 template <typename Price, typename Time>
 static RecomputeChoice solve(const RecomputeProblem &problem, Price &&bytePrice,

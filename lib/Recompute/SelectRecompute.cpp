@@ -62,6 +62,7 @@ private:
   void buildProblem();
   void placeValue(Operation *op, RecomputeProblem::Value &value);
   bool isRepeatable(Operation *op) const;
+  bool isFree(Operation *op) const;
   bool leavesStage(Value value) const;
   FailureOr<RecomputeChoice> choose() const;
   void rewrite(const RecomputeChoice &choice);
@@ -166,6 +167,26 @@ bool BlockRecompute::isRepeatable(Operation *op) const {
                        [&](Value value) { return leavesStage(value); });
 }
 
+/// Whether the op is done element by element, in the forward and in front of
+/// each use in the backward, which are fused with it.
+bool BlockRecompute::isFree(Operation *op) const {
+  auto isElementwise = [](Operation *each) {
+    return each->getNumRegions() == 0 && isMemoryEffectFree(each) &&
+           getOpCost(each).kind == CostKind::Elementwise;
+  };
+  if (op->getNumResults() != 1 || !isElementwise(op))
+    return false;
+  bool isRead = false;
+  for (Operation *user : op->getUsers()) {
+    if (block.findAncestorOpInBlock(*user)->isBeforeInBlock(firstBackward))
+      continue;
+    if (user->getBlock() != &block || !isElementwise(user))
+      return false;
+    isRead = true;
+  }
+  return isRead;
+}
+
 /// Time of a collective, by the links of its mesh, in bytes as getWorkBytes.
 static double getCollectiveBytes(dist::CollectiveOpInterface op) {
   dist::MeshOp meshOp = dist::lookupMesh(op, op.getMeshAttr());
@@ -228,7 +249,8 @@ void BlockRecompute::buildProblem() {
       break;
     RecomputeProblem::Op &entry = problem.ops[opNumbers[&op]];
     entry.isRepeatable = isRepeatable(&op);
-    entry.time = getTime(&op);
+    entry.isFree = isFree(&op);
+    entry.time = entry.isFree ? 0 : getTime(&op);
     for (Value operand : op.getOperands())
       if (auto it = valueNumbers.find(operand); it != valueNumbers.end())
         entry.operands.push_back(it->second);
@@ -236,12 +258,14 @@ void BlockRecompute::buildProblem() {
 }
 
 FailureOr<RecomputeChoice> BlockRecompute::choose() const {
+  if (policy.kind == Recompute::None)
+    return repeatFree(problem, keepAll(problem));
   if (policy.kind != Recompute::Auto)
     return keepLeast(problem);
   SmallVector<int64_t> limits(policy.limits);
   limits.resize(problem.numPlaces, limits.front());
   if (std::optional<RecomputeChoice> choice = keepWithin(problem, limits))
-    return *choice;
+    return repeatFree(problem, *choice);
   return block.getParentOp()->emitError("recompute: expects auto=")
          << *llvm::max_element(keepLeast(problem).keptBytes)
          << " at least, the bytes that a "
@@ -333,6 +357,9 @@ LogicalResult BlockRecompute::run() {
     return failure();
   for (Operation &op : block)
     op.removeDiscardableAttr(dist::DistDialect::kHeldAttr);
+  if (policy.kind == Recompute::None &&
+      llvm::none_of(choice->isRepeated, [](bool repeated) { return repeated; }))
+    return success();
   rewrite(*choice);
   report(*choice);
   return success();
@@ -341,8 +368,9 @@ LogicalResult BlockRecompute::run() {
 std::vector<KeptRange> BlockRecompute::getRanges() {
   buildProblem();
   std::vector<KeptRange> ranges;
-  for (auto [least, most] : llvm::zip_equal(keepLeast(problem).keptBytes,
-                                            keepAll(problem).keptBytes))
+  RecomputeChoice all = repeatFree(problem, keepAll(problem));
+  for (auto [least, most] :
+       llvm::zip_equal(keepLeast(problem).keptBytes, all.keptBytes))
     ranges.push_back({least, std::max(least, most)});
   return ranges;
 }
@@ -403,8 +431,6 @@ struct SelectRecomputePass
     Policy chosen{plan.recompute, {plan.recomputeBytes}};
     if (!limits.empty())
       chosen.limits.assign(limits.begin(), limits.end());
-    if (chosen.kind == Recompute::None)
-      return;
     if (failed(forEachBackward(module, [&](Block &block, Operation *first) {
           return BlockRecompute(block, first, chosen).run();
         })))

@@ -19,15 +19,18 @@ def SelectRecomputePass : Pass<"dist-select-recompute", "::mlir::ModuleOp"> {
     as an op of its own, `dist.recompute`. The policy is the module's `dist.plan`
     or the option:
 
-    * `none`: all is kept;
+    * `none`: all is kept but what costs nothing to repeat: elementwise ops for
+      elementwise ops of the backward, of operands that are kept in any case, as
+      the SiLU of a SwiGLU;
     * `selective`: the fewest bytes that need no matmul, attention or sum over
       devices again: norms, activations and other elementwise ops are repeated,
       and what one device holds a part of is gathered again;
     * `full`: of each block of the model (its parameters have a common number in
       their names: "blocks.3.") its inputs alone;
     * `auto=<bytes>`: in the least time what keeps at most so many bytes of a
-      micro-batch. (In a plan they are the bytes of a device's arena, parameters
-      and state included: phase partition finds by trial how many may be kept.)
+      micro-batch, and what costs nothing is repeated as well. (In a plan they
+      are the bytes of a device's arena, parameters and state included: phase
+      partition finds by trial how many may be kept.)
 
     What is kept is a minimum cut between what the backward needs and what is at
     hand. A remark says how much it is. Where ops say that a pp rank will keep

@@ -41,6 +41,9 @@ struct RecomputeProblem {
     bool isRepeatable = false;
     /// Values of the problem that it uses; others are at hand in the backward.
     std::vector<unsigned> operands;
+    /// To repeat it costs nothing where its operands are kept in any case: it
+    /// is done element by element where its result is read so.
+    bool isFree = false;
   };
   std::vector<Value> values;
   /// In program order.
@@ -66,6 +69,10 @@ struct RecomputeChoice {
 
 /// Nothing is repeated.
 RecomputeChoice keepAll(const RecomputeProblem &problem);
+/// A choice, and ops that are free repeated as well where it keeps all that
+/// they use.
+RecomputeChoice repeatFree(const RecomputeProblem &problem,
+                           const RecomputeChoice &choice);
 /// The fewest bytes, and among those choices one that repeats the fewest ops.
 RecomputeChoice keepLeast(const RecomputeProblem &problem);
 /// At most `limits[p]` bytes kept at place p, in little time: of all choices

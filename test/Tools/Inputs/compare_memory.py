@@ -1,6 +1,6 @@
 """Compares the memory of tessera plan with the arena of the compiled program (whose
-collectives are waited for at once: overlap may add a tenth), of a
-small Llama on two ranks: compare_memory.py CONFIG FOLDER CLUSTER ZERO..."""
+collectives are waited for at once: overlap may add a tenth), of a small Llama on two
+ranks, and in four pipeline stages: compare_memory.py CONFIG FOLDER CLUSTER ZERO..."""
 
 import json
 import pathlib
@@ -8,13 +8,13 @@ import re
 import subprocess
 import sys
 
-name, folder, cluster, *stages = sys.argv[1:]
+name, folder, cluster, *zeros = sys.argv[1:]
 folder = pathlib.Path(folder)
 folder.mkdir(exist_ok=True)
-RANKS, SEQ, BATCH, MICRO_BATCHES = 2, 512, 4, 2
+RANKS, SEQ, BATCH, MICRO_BATCHES = 2, 512, 8, 4
 
 config = json.load(open(name))
-config.update(num_hidden_layers=2, hidden_size=512, intermediate_size=1376, vocab_size=512,
+config.update(num_hidden_layers=8, hidden_size=512, intermediate_size=1376, vocab_size=512,
               num_attention_heads=8, num_key_value_heads=8)
 (folder / "model.json").write_text(json.dumps(config))
 
@@ -24,20 +24,38 @@ def run(*arguments):
                           capture_output=True).stdout
 
 
+def arenas(*flags):
+    """Bytes by category of the compiled step, of each of its functions."""
+    run("compile", folder / "model.mlir", "--overlap=off", "--compile-to=schedule", "--quiet",
+        *flags, "-o", folder / "step.mlir")
+    functions = re.findall(r"rt.memory = {([^}]*)}", (folder / "step.mlir").read_text())
+    return [{name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", memory)}
+            for memory in functions]
+
+
 def arena(zero):
-    """Bytes by category of the compiled step."""
-    run("compile", folder / "model.mlir", "--mesh", f"dp={RANKS}", "--strategy",
-        "dp" + (f",zero={zero}" if zero else ""), "--precision", "bf16",
-        "--micro-batches", MICRO_BATCHES, "--overlap=off", "--compile-to=schedule", "--quiet",
-        "-o", folder / "step.mlir")
-    memory = re.search(r"rt.memory = {([^}]*)}", (folder / "step.mlir").read_text()).group(1)
-    return {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", memory)}
+    strategy = "dp" + (f",zero={zero}" if zero else "")
+    return arenas("--mesh", f"dp={RANKS}", "--strategy", strategy, "--precision", "bf16",
+                  "--micro-batches", MICRO_BATCHES)[0]
 
 
-def plan(zero):
-    text = run("plan", folder / "model.json", "--cluster", cluster, "--dp", RANKS, "--seq", SEQ,
-               "--global-batch", BATCH, "--zero", zero, "--fused-loss", "--json")
-    return json.loads(text)["memory"]["stages"][0]["categories"]
+def plan(*flags):
+    return run("plan", folder / "model.json", "--cluster", cluster, "--seq", SEQ, "--fused-loss",
+               "--json", *flags)
+
+
+def stages(text):
+    return [stage["categories"] for stage in json.loads(text)["memory"]["stages"]]
+
+
+def moving(planned):
+    """Bytes that come and go in a plan."""
+    return sum(planned[name]
+               for name in ("activations", "logits", "workspace", "communication"))
+
+
+def moving_in(real):
+    return real["activations"] + real["gathered"] + real["workspace"]
 
 
 run("model", folder / "model.json", "--batch", BATCH, "--seq", SEQ, "--train", "--dtype", "bf16",
@@ -45,15 +63,26 @@ run("model", folder / "model.json", "--batch", BATCH, "--seq", SEQ, "--train", "
 parameters = int(run("model", folder / "model.json", "--params-only"))
 STATE = {"parameters": "parameters", "gradients": "gradients",
          "optimizer state": "optimizer_state"}
-for zero in map(int, stages):
-    real, planned = arena(zero), plan(zero)
+for zero in map(int, zeros):
+    real = arena(zero)
+    planned, = stages(plan("--dp", RANKS, "--global-batch", BATCH, "--zero", zero))
     for ours, theirs in STATE.items():
         # The number of the step and the like are state too.
         if abs(planned[ours] - real[theirs]) > 256:
             sys.exit(f"zero={zero}: {ours}: plan {planned[ours]}, arena {real[theirs]}")
     each = " ".join(f"{planned[ours] / parameters:.0f}" for ours in STATE)
     print(f"zero={zero}: {', '.join(STATE)}: {each} bytes each of {parameters:,}")
-    moving = sum(planned[name] for name in ("activations", "logits", "workspace"))
-    arena_moving = real["activations"] + real["gathered"] + real["workspace"]
-    if zero == 0 and not 0.8 <= moving / arena_moving <= 1.2:
-        sys.exit(f"zero=0: {moving} bytes come and go in the plan, {arena_moving} in the arena")
+    if zero == 0 and not 0.9 <= moving(planned) / moving_in(real) <= 1.1:
+        sys.exit(f"zero=0: {moving(planned)} bytes come and go in the plan, "
+                 f"{moving_in(real)} in the arena")
+
+for schedule in ("gpipe", "1f1b", "zb-h1", "zb-v"):
+    (folder / "plan.json").write_bytes(
+        plan("--pp", 4, "--micro-batch", 1, "--micro-batches", BATCH, "--schedule", schedule,
+             "--stage-layers", "even"))
+    all_planned = stages((folder / "plan.json").read_text())
+    ratios = [moving(planned) / moving_in(real)
+              for planned, real in zip(all_planned, arenas("--plan", folder / "plan.json"))]
+    if len(ratios) != 4 or not all(0.85 <= ratio <= 1.1 for ratio in ratios):
+        sys.exit(f"{schedule}: of what comes and goes the plan has, by stage, {ratios}")
+    print(f"{schedule}: what comes and goes in 4 stages is what the plan says")

@@ -106,6 +106,24 @@ TEST(Recompute, repeats_what_is_made_of_kept_values) {
   EXPECT_FALSE(least.isKept[g]);
 }
 
+/// g -> silu s, which is free; t, made of s, may not be made of a value that is
+/// repeated itself; of u, of which only t is made, nothing is kept.
+TEST(Recompute, repeats_for_nothing_what_is_made_of_kept_values) {
+  RecomputeProblem problem;
+  unsigned g = add(problem, 32, 100, {}, true, false);
+  unsigned s = add(problem, 32, 1, {g}, true);
+  unsigned t = add(problem, 32, 1, {s}, true);
+  unsigned u = add(problem, 32, 100, {}, false, false);
+  unsigned v = add(problem, 32, 1, {u}, true);
+  for (unsigned value : {s, t, v})
+    problem.ops[problem.values[value].op].isFree = true;
+  RecomputeChoice choice = repeatFree(problem, keepAll(problem));
+  EXPECT_EQ(choice.isRepeated,
+            std::vector<bool>({false, true, false, false, false}));
+  EXPECT_EQ(choice.isKept, std::vector<bool>({true, false, true, false, true}));
+  EXPECT_EQ(choice.keptBytes[0], 96);
+}
+
 /// Repeating an op that needs a larger value kept instead gains nothing.
 TEST(Recompute, keeps_the_narrowest_place) {
   RecomputeProblem problem;
