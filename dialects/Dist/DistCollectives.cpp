@@ -245,20 +245,24 @@ llvm::Expected<Sharding> CollectivePermuteOp::applyTo(const Mesh &mesh,
                                                       const Sharding &from) {
   Sharding to = getTo()->toSharding(mesh);
   AxisList axes = getAxes().toAxes(mesh);
-  for (int64_t device = 0; device < mesh.numDevices(); ++device) {
-    SmallVector<int64_t> group = mesh.group(device, axes);
-    int64_t index = mesh.shardIndex(device, axes), size = group.size();
-    ArrayRef<int64_t> targets = getTargets();
-    if (index >= static_cast<int64_t>(targets.size()) || targets[index] < 0 ||
-        targets[index] >= size)
-      break; // C3 reports it
-    int64_t target = group[targets[index]];
-    for (auto [f, t] : llvm::zip(from.dims, to.dims))
-      if (numShards(f.axes) != numShards(t.axes) ||
-          mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes))
-        return llvm::createStringError(
-            "device " + Twine(target) +
-            " would get a block that is not its own");
+  ArrayRef<int64_t> targets = getTargets();
+  int64_t size = numShards(axes);
+  if (static_cast<int64_t>(targets.size()) != size ||
+      llvm::any_of(targets, [&](int64_t t) { return t < 0 || t >= size; }))
+    return to; // C3 reports it
+  for (int64_t first = 0; first < mesh.numDevices(); ++first) {
+    if (mesh.shardIndex(first, axes) != 0)
+      continue;
+    SmallVector<int64_t> group = mesh.group(first, axes);
+    for (auto [device, index] : llvm::zip_equal(group, targets)) {
+      int64_t target = group[index];
+      for (auto [f, t] : llvm::zip(from.dims, to.dims))
+        if (numShards(f.axes) != numShards(t.axes) ||
+            mesh.shardIndex(device, f.axes) != mesh.shardIndex(target, t.axes))
+          return llvm::createStringError(
+              "device " + Twine(target) +
+              " would get a block that is not its own");
+    }
   }
   return to;
 }

@@ -174,7 +174,7 @@ def Dist_ExchangeOp : Dist_Op<"exchange"> {
     `from` names it, in the same order among all such ops; devices exchange with
     those that have the same coordinates on all other axes.
     (C1) `among` is ascending and `from` names only its members; (C2) there is a
-    result for each entry of `from`.
+    result for each entry of `from`; (C3) elements are floats, integers or index.
 
     ```mlir
     // On pp rank 1: two values of rank 0 and one of its own.

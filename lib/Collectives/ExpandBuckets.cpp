@@ -93,12 +93,13 @@ Value BucketExpansion::concat(ArrayRef<Value> chunks, int64_t dim) {
   return tensor::ConcatOp::create(b, dim, chunks);
 }
 
-/// Columns [begin, begin + count) of a matrix, or elements of a vector.
+/// Columns [begin, begin + count) of a matrix, or elements of a vector. None of
+/// them are taken at 0: an offset is of an element that is there.
 Value BucketExpansion::getColumns(Value matrix, int64_t begin, int64_t count) {
   RankedTensorType type = getType(matrix);
   SmallVector<int64_t> offsets(type.getRank(), 0), sizes(type.getShape()),
       strides(type.getRank(), 1);
-  offsets.back() = begin;
+  offsets.back() = count ? begin : 0;
   sizes.back() = count;
   return tensor::ExtractSliceOp::create(b, type.clone(sizes), matrix,
                                         ValueRange(), ValueRange(),
@@ -151,12 +152,11 @@ void BucketExpansion::expandAllReduce() {
   }
 }
 
-/// Product of the sizes of the dimensions before `dim`.
-static int64_t getOuter(ArrayRef<int64_t> shape, int64_t dim) {
-  int64_t outer = 1;
-  for (int64_t i = 0; i < dim; ++i)
-    outer *= shape[i];
-  return outer;
+/// Products of the sizes of the dimensions before `dim`, and from it on.
+static std::pair<int64_t, int64_t> getOuterAndInner(ArrayRef<int64_t> shape,
+                                                    int64_t dim) {
+  return {ShapedType::getNumElements(shape.take_front(dim)),
+          ShapedType::getNumElements(shape.drop_front(dim))};
 }
 
 void BucketExpansion::expandReduceScatter() {
@@ -167,8 +167,8 @@ void BucketExpansion::expandReduceScatter() {
        llvm::zip(bucket.getMembers(), bucket.getInputs())) {
     int64_t dim = cast<dist::ReduceScatterOp>(*member).getDim();
     int64_t count = getType(input).getNumElements();
-    int64_t outer = getOuter(getType(input).getShape(), dim);
-    Value byDevice = swapFirst(reshape(input, {outer, n, count / outer / n}));
+    auto [outer, inner] = getOuterAndInner(getType(input).getShape(), dim);
+    Value byDevice = swapFirst(reshape(input, {outer, n, inner / n}));
     chunks.push_back(reshape(byDevice, {n, count / n}));
   }
   Value packed = concat(chunks, 1);
@@ -205,9 +205,9 @@ void BucketExpansion::expandAllGather() {
            bucket.getMembers(), bucket.getInputs(), bucket.getResults())) {
     int64_t dim = cast<dist::AllGatherOp>(*member).getDim();
     int64_t count = getType(input).getNumElements();
-    int64_t outer = getOuter(getType(input).getShape(), dim);
+    auto [outer, inner] = getOuterAndInner(getType(input).getShape(), dim);
     Value byDevice =
-        reshape(getColumns(gathered, begin, count), {n, outer, count / outer});
+        reshape(getColumns(gathered, begin, count), {n, outer, inner});
     result.replaceAllUsesWith(
         reshape(swapFirst(byDevice), getType(result).getShape()));
     begin += count;

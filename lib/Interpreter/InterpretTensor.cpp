@@ -61,9 +61,11 @@ struct SliceBounds {
 
   LogicalResult check(Operation *op, ArrayRef<int64_t> shape) const {
     for (auto [d, size] : llvm::enumerate(shape)) {
-      int64_t last = offsets[d] + (sizes[d] - 1) * strides[d];
-      if (sizes[d] > 0 &&
-          (offsets[d] < 0 || offsets[d] >= size || last < 0 || last >= size))
+      int64_t last = 0;
+      bool isFar = llvm::MulOverflow(sizes[d] - 1, strides[d], last) ||
+                   llvm::AddOverflow(offsets[d], last, last);
+      if (sizes[d] > 0 && (isFar || offsets[d] < 0 || offsets[d] >= size ||
+                           last < 0 || last >= size))
         return op->emitOpError("expects a slice inside dimension ")
                << d << " of size " << size << " but got offset " << offsets[d]
                << ", size " << sizes[d] << ", stride " << strides[d];

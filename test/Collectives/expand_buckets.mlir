@@ -41,3 +41,17 @@ func.func @reduce_scatter(%a: tensor<4xf32>, %b: tensor<8x4xf32>) -> (tensor<2xf
   }
   return %0#0, %0#1 : tensor<2xf32>, tensor<4x4xf32>
 }
+
+// Without elements, before and behind the dimension that is scattered.
+// CHECK-LABEL: func.func @empty
+// CHECK: dist.reduce_scatter <sum> {{.*}} : tensor<2x2xf32> -> tensor<1x2xf32>
+// CHECK: tensor.expand_shape {{.*}} into tensor<0x2xf32>
+func.func @empty(%a: tensor<4xf32>, %b: tensor<0x4xf32>) -> (tensor<2xf32>, tensor<0x2xf32>) {
+  %0:2 = dist.bucket (%a, %b) : (tensor<4xf32>, tensor<0x4xf32>) -> (tensor<2xf32>, tensor<0x2xf32>) {
+  ^bb0(%x: tensor<4xf32>, %y: tensor<0x4xf32>):
+    %1 = dist.reduce_scatter <sum> %x dim 0 over <{"dp"}> on @mesh : tensor<4xf32> -> tensor<2xf32>
+    %2 = dist.reduce_scatter <sum> %y dim 1 over <{"dp"}> on @mesh : tensor<0x4xf32> -> tensor<0x2xf32>
+    dist.yield %1, %2 : tensor<2xf32>, tensor<0x2xf32>
+  }
+  return %0#0, %0#1 : tensor<2xf32>, tensor<0x2xf32>
+}

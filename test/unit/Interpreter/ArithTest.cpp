@@ -218,6 +218,14 @@ TEST(TensorOpsTest, slices) {
   EXPECT_EQ(p.error, "'tensor.extract_slice' op expects a slice inside "
                      "dimension 0 of size 4 but got "
                      "offset 4, size 1, stride 1");
+  TestProgram far(
+      oneOp("tensor.extract_slice %a0[2] [3] [9223372036854775807] : "
+            "tensor<9xi32> to tensor<3xi32>",
+            {"tensor<9xi32>"}, "tensor<3xi32>"));
+  EXPECT_TRUE(failed(far.run({{Elements(9)}})));
+  EXPECT_EQ(far.error, "'tensor.extract_slice' op expects a slice inside "
+                       "dimension 0 of size 9 but got "
+                       "offset 2, size 3, stride 9223372036854775807");
 
   TestProgram insert(oneOp(
       "tensor.insert_slice %a0 into %a1[1, 0] [1, 2] [1, 1] : tensor<2xi32> "
