@@ -9,8 +9,8 @@
 
 #include "dialects/Dist/Dist.h"
 #include "tessera/Interfaces/KnownAttributes.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -86,7 +86,8 @@ static LogicalResult verifyDonate(const AttributePosition &position,
            << func.getNumResults() << " results but got " << attr.getValue();
   if (!isFirstWith(position, StringRef(DistDialect::kDonateAttr)))
     return success();
-  llvm::DenseMap<int64_t, unsigned> owners;
+  // Any number may be there; a DenseMap keeps two for itself.
+  std::map<int64_t, unsigned> owners;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     auto result = func.getArgAttrOfType<IntegerAttr>(i, attr.getName());
     if (!result || result.getValue().getSignificantBits() > 64)

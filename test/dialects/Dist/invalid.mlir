@@ -198,6 +198,9 @@ func.func @f(%a: tensor<8xf32> {dist.why = [3]}) { return }
 // expected-error @+1 {{argument 0: dist.donate: expects the number of one of 1 results but got 1 : i64}}
 func.func @f(%a: tensor<8xf32> {dist.donate = 1}) -> tensor<8xf32> { return %a : tensor<8xf32> }
 // -----
+// expected-error @+1 {{argument 1: dist.donate: expects the number of one of 1 results but got 9223372036854775807 : i64}}
+func.func @f(%a: tensor<8xf32> {dist.donate = 0}, %b: tensor<8xf32> {dist.donate = 9223372036854775807}) -> tensor<8xf32> { return %a : tensor<8xf32> }
+// -----
 // expected-error @+1 {{argument 0: dist.donate: expects the number of one of 0 results but got unit}}
 func.func @f(%a: tensor<8xf32> {dist.donate}) { return }
 // -----
