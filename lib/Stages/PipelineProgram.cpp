@@ -7,6 +7,7 @@
 
 #include "tessera/Stages/PipelineProgram.h"
 #include "tessera/Schedule/ActionList.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -146,11 +147,11 @@ static FailureOr<dist::PipelineOp> findPipeline(func::FuncOp function) {
 
 /// Numbers are there, and of one type on all ranks.
 static LogicalResult checkNumbers(const PipelineProgram &program) {
-  llvm::DenseMap<int64_t, Type> arguments, results;
+  // Any number may be there; a DenseMap keeps two for itself.
+  std::map<int64_t, Type> arguments, results;
   auto check = [](func::FuncOp function, StringRef what, unsigned index,
-                  Attribute attr, Type type,
-                  llvm::DenseMap<int64_t, Type> &known,
-                  llvm::SmallDenseSet<int64_t> &seen) -> LogicalResult {
+                  Attribute attr, Type type, std::map<int64_t, Type> &known,
+                  std::set<int64_t> &seen) -> LogicalResult {
     auto number = dyn_cast_or_null<IntegerAttr>(attr);
     if (!number || !seen.insert(number.getInt()).second)
       return function.emitError("expects a dist.number of its own on ")
@@ -165,7 +166,7 @@ static LogicalResult checkNumbers(const PipelineProgram &program) {
            << type;
   };
   for (func::FuncOp function : program.functions) {
-    llvm::SmallDenseSet<int64_t> seen;
+    std::set<int64_t> seen;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (failed(check(function, "argument", i,
                        function.getArgAttr(i, DistDialect::kNumberAttr), type,

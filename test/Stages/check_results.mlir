@@ -1,4 +1,7 @@
 // RUN: tessera-opt %s --dist-check-pipelines -split-input-file -verify-diagnostics
+// Any number is one.
+// RUN: sed 's/dist.number = [0-9]*/dist.number = 9223372036854775807/' %s | not tessera-opt --split-input-file --dist-check-pipelines -o /dev/null 2>&1 | FileCheck %s --check-prefix=LARGEST
+// LARGEST: error: expects argument 9223372036854775807 of the program to have type
 
 // Both pp ranks have the scalar result. Where they compute the same it is
 // proven once.
