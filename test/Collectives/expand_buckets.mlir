@@ -42,7 +42,7 @@ func.func @reduce_scatter(%a: tensor<4xf32>, %b: tensor<8x4xf32>) -> (tensor<2xf
   return %0#0, %0#1 : tensor<2xf32>, tensor<4x4xf32>
 }
 
-// Without elements, before and behind the dimension that is scattered.
+// A tensor without elements, scattered along another dimension.
 // CHECK-LABEL: func.func @empty
 // CHECK: dist.reduce_scatter <sum> {{.*}} : tensor<2x2xf32> -> tensor<1x2xf32>
 // CHECK: tensor.expand_shape {{.*}} into tensor<0x2xf32>

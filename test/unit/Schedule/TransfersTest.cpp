@@ -454,8 +454,8 @@ TEST(Posted, a_send_waits_for_one_of_two_buffers) {
                       "each other or for what nobody does");
 }
 
-/// As zb-2p does, rank 0 goes forward while rank 1 has its first backward: the
-/// receives of what is sent meanwhile are there, and it waits for no buffer.
+/// As in zb-2p, rank 0 runs forwards while rank 1 runs its first backward. The
+/// receives of its sends are posted in time, so rank 0 does not wait for buffers.
 TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
   ScheduleProblem problem =
       llvm::cantFail(makeProblem(ScheduleKind::OneFOneB, 2, 1, 5));
