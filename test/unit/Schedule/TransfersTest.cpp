@@ -455,7 +455,8 @@ TEST(Posted, a_send_waits_for_one_of_two_buffers) {
 }
 
 /// As in zb-2p, rank 0 runs forwards while rank 1 runs its first backward. The
-/// receives of its sends are posted in time, so rank 0 does not wait for buffers.
+/// receives of its sends are posted in time, so rank 0 does not wait for
+/// buffers.
 TEST(Posted, receives_come_earlier_for_a_sender_that_runs_ahead) {
   ScheduleProblem problem =
       llvm::cantFail(makeProblem(ScheduleKind::OneFOneB, 2, 1, 5));
