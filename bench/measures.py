@@ -32,8 +32,8 @@ def find_files(root):
     if listed.returncode == 0 and listed.stdout:
         names = [name for name in listed.stdout.split("\0") if name]
     else:
-        names = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
-        names = [name for name in names if not name.startswith(("build", "."))]
+        tops = [p for p in root.iterdir() if not p.name.startswith(("build", "."))]
+        names = [str(p.relative_to(root)) for top in tops for p in [top, *top.rglob("*")]]
     return sorted(name for name in names if (root / name).is_file())
 
 

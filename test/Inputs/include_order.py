@@ -4,6 +4,7 @@ it, that the runtime includes nothing of the compiler, the compiler's libraries 
 the public headers of the runtime, and that tests, benchmarks and tools name the
 folder of a private header of the runtime."""
 
+import os
 import pathlib
 import re
 import sys
@@ -33,15 +34,25 @@ def layer_of(path):
     return None
 
 
+def list_sources(root):
+    """The sources below `root`, sorted; folders of builds, which change while tests
+    run, are not entered."""
+    sources = []
+    for folder, folders, files in os.walk(root):
+        if folder == str(root):
+            folders[:] = [name for name in folders if not name.startswith(("build", "."))]
+        sources += [pathlib.Path(folder) / name for name in files
+                    if name.endswith((".h", ".cpp", ".td"))]
+    return sorted(sources)
+
+
 def main(root):
     layers = read_layers((root / "CONTRIBUTING.md").read_text())
     private = {path.name for path in root.glob("runtime/**/*.h")} - \
         {path.name for path in root.glob("runtime/include/*.h")}
     errors = []
-    for path in sorted(root.rglob("*")):
+    for path in list_sources(root):
         name = path.relative_to(root).as_posix()
-        if path.suffix not in (".h", ".cpp", ".td") or name.startswith(("build", ".")):
-            continue
         text = path.read_text()
         includes = INCLUDE.findall(text)
         if name.startswith("runtime/"):
