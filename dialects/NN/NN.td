@@ -338,7 +338,8 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
     Rotates pairs (i, i + n/2) of the last dimension, of size n, by the angle
     position * theta^(-2i/n), i < n/2; positions count along `dim` from `offset`
     (0 without it). `inverse` rotates back: it is the gradient of the op.
-    (C1) dim is a dimension other than the last; (C2) the last dimension is even.
+    (C1) dim is a dimension other than the last; (C2) the last dimension is even
+    and (C3) at most 2^20: the frequencies are a constant of the program.
 
     ```mlir
     %y = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x4x64xf32>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers.h"
+#include "tessera/Interfaces/Limits.h"
 
 using namespace mlir;
 using namespace tessera::nn;
@@ -230,6 +231,9 @@ LogicalResult RopeOp::verify() {
   if (type.getShape().back() % 2 != 0)
     return emitOpError("(C2) expects an even last dimension but got ")
            << type.getShape().back();
+  if (type.getShape().back() > kMaxRotatedWidth)
+    return emitOpError("(C3) expects a last dimension of at most ")
+           << kMaxRotatedWidth << " but got " << type.getShape().back();
   return success();
 }
 

@@ -14,13 +14,14 @@
 #include "ArenaAttributes.h"
 #include "tessera/Memory/ListEntries.h"
 #include "tessera/Schedule/PeakBytes.h"
+#include <map>
 
 namespace tessera {
 
 /// Values side by side, as a frame or a boundary has them.
 struct FrameLayout {
-  /// By index; -1 of a value that nobody writes.
-  llvm::SmallVector<int64_t> offsets;
+  /// By index, of the values that are written.
+  std::map<int64_t, int64_t> offsets;
   int64_t bytes = 0;
 };
 

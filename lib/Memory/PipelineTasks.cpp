@@ -82,21 +82,18 @@ LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
 
 /// What a task writes at places of a kind, side by side.
 FrameLayout PipelinePlanner::getLayout(PlannedTask *writer, PlaceKind kind) {
-  SmallVector<int64_t> bytes;
+  std::map<int64_t, int64_t> bytes;
   for (unsigned i = 0; writer && i < writer->func.getNumArguments(); ++i) {
     rt::PlaceAttr place = writer->getPlace(i);
     if (place.getKind() != kind)
       continue;
-    if (static_cast<int64_t>(bytes.size()) <= place.getIndex())
-      bytes.resize(place.getIndex() + 1, -1);
     bytes[place.getIndex()] = rt::getTensorBytes(
         cast<RankedTensorType>(writer->func.getArgumentTypes()[i]));
   }
   FrameLayout layout;
-  for (int64_t size : bytes) {
-    layout.offsets.push_back(size < 0 ? -1 : layout.bytes);
-    layout.bytes +=
-        llvm::alignTo(std::max<int64_t>(size, 0), TESSERA_RT_ARENA_ALIGNMENT);
+  for (auto [index, size] : bytes) {
+    layout.offsets[index] = layout.bytes;
+    layout.bytes += llvm::alignTo(size, TESSERA_RT_ARENA_ALIGNMENT);
   }
   return layout;
 }
@@ -182,7 +179,7 @@ FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
   if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
     // One value, the slice.
     FrameLayout layout;
-    layout.offsets.assign(key.operand + 1, 0);
+    layout.offsets[key.operand] = 0;
     rt::PipelineOp op = ranks[rank]->pipeline;
     Value whole = key.kind == PlaceKind::Batch ? op.getBatches()[key.operand]
                                                : op.getInits()[key.operand];
@@ -229,8 +226,9 @@ void PipelinePlanner::annotate(int number, PlannedTask &task) {
     bool isSlice = kind == PlaceKind::Batch || kind == PlaceKind::Slice;
     SegmentKey key{kind, isSlice ? place.getIndex() : 0};
     size_t segment = llvm::find(task.segments, key) - task.segments.begin();
-    plan.offsets.push_back(begins[segment + 1] +
-                           layouts[segment].offsets[place.getIndex()]);
+    plan.offsets.push_back(
+        begins[segment + 1] +
+        layouts[segment].offsets.find(place.getIndex())->second);
   }
   for (int64_t offset : task.scratch.offsets)
     plan.offsets.push_back(scratchBegin + offset);

@@ -288,9 +288,7 @@ LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
     if (isReceived)
       layout =
           getLayoutOf(number, task, {kind, 0}, problem.firstMicroBatchOf(slot));
-    if (place.getIndex() < 0 ||
-        place.getIndex() >= static_cast<int64_t>(layout.offsets.size()) ||
-        layout.offsets[place.getIndex()] < 0)
+    if (!layout.offsets.count(place.getIndex()))
       return task.func.emitError("argument ")
              << i << ": expects a place that a task writes but got " << place;
   }

@@ -40,3 +40,21 @@ func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
       tasks [@step_F0, @step_BW0] batch() captured() init() : () -> ()
   return %t : tensor<16xf32>
 }
+
+// -----
+
+// The largest index that F writes is no number of values.
+func.func private @step_F0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 4294967296>, dist.donate = 0 : i64})
+    -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {
+  %0 = tensor.empty() : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+// expected-error @+1 {{argument 0: expects a place that a task writes but got #rt.place<f_to_b 0>}}
+func.func private @step_BW0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 0>}) attributes {rt.task = #rt.task<3 0>} {
+  return
+}
+func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
+  rt.pipeline paths [[0]] micro_batches 1 list "F0.0 BW0.0"
+      tasks [@step_F0, @step_BW0] batch() captured() init() : () -> ()
+  return %t : tensor<16xf32>
+}

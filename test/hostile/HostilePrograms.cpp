@@ -6,8 +6,8 @@
 // Changes the programs of the given files at random and sends each through
 // passes, phases or the interpreter, in a process of its own. A program is
 // refused with an error or accepted; a crash, ten seconds of work, or a failure
-// without an error is a defect. Crashes of MLIR's own reader are
-// counted apart: those with no function of ours between it and the crash.
+// without an error is a defect. Crashes of MLIR's own reader are counted apart:
+// those with no function of ours between it and the crash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,6 @@ struct Trial {
 //===----------------------------------------------------------------------===//
 
 static volatile int *crashStage = nullptr;
-/// Frames of the stack below what is watched.
-static int numOuterFrames = 0;
 static void *frames[512];
 
 /// Whether an address is in this program. The dialects do, MLIR's parser does
@@ -92,17 +90,26 @@ static bool isInProgram(void *address) {
          dladdr(address, &info) && info.dli_fbase == here.dli_fbase;
 }
 
-/// Notes a crash of the parser that has no function of this program above those
-/// that called the parser.
+/// Whether an address is in MLIR's parser: a member function, or what calls
+/// them for a file.
+static bool isInParser(void *address) {
+  Dl_info info;
+  if (!dladdr(address, &info) || !info.dli_sname)
+    return false;
+  StringRef name(info.dli_sname);
+  return name.starts_with("_ZN4mlir6detail6Parser") ||
+         name.starts_with("_ZN4mlir18parseAsmSourceFile");
+}
+
+/// Notes a crash where the parser was the last to be called by this program: a
+/// dialect that asks for any attribute gets the crashes of MLIR's reader of it.
 static void onCrash(int number) {
   // The first two frames are this handler and the signal's.
   int count = backtrace(frames, std::size(frames));
-  int i = count - numOuterFrames - 1;
-  while (i >= 2 && isInProgram(frames[i]))
-    --i;
-  bool isOurs = count == std::size(frames);
-  for (; i >= 2; --i)
-    isOurs |= isInProgram(frames[i]);
+  bool inParser = false;
+  for (int i = 2; i < count && !isInProgram(frames[i]); ++i)
+    inParser |= isInParser(frames[i]);
+  bool isOurs = count == std::size(frames) || !inParser;
   if (*crashStage == Parsing && !isOurs)
     *crashStage = InReader;
   signal(number, SIG_DFL);
@@ -112,8 +119,8 @@ static void onCrash(int number) {
 /// Lets crashes of this process be told apart, also where the stack is full.
 static void watchCrashes(volatile int *stage) {
   crashStage = stage;
-  // Without this function.
-  numOuterFrames = backtrace(frames, std::size(frames)) - 1;
+  // Loads what it needs.
+  backtrace(frames, std::size(frames));
   static char memory[1 << 16];
   stack_t stack{memory, 0, sizeof(memory)};
   sigaltstack(&stack, nullptr);

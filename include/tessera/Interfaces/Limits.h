@@ -17,6 +17,10 @@ namespace tessera {
 /// it.
 constexpr int64_t kMaxDevices = 1 << 20;
 
+/// The widest head whose positions may be rotated: its frequencies are a
+/// constant of the program.
+constexpr int64_t kMaxRotatedWidth = 1 << 20;
+
 /// Whether a shape has more than 2^48 elements. Bytes must not overflow, of
 /// padded tensors and of sums of them neither.
 inline bool isTooLarge(llvm::ArrayRef<int64_t> shape) {

@@ -192,6 +192,12 @@ func.func @rope_c2(%x: tensor<2x15xf32>) {
   return
 }
 // -----
+func.func @rope_c3(%x: tensor<2x1048578xf32>) {
+  // expected-error @+1 {{(C3) expects a last dimension of at most 1048576 but got 1048578}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<2x1048578xf32>
+  return
+}
+// -----
 func.func @embedding_c1(%t: tensor<4xf32>, %i: tensor<2xi32>) {
   // expected-error @+1 {{(C1) expects a table of rank 2 but got 'tensor<4xf32>'}}
   %0 = nn.embedding %t, %i : tensor<4xf32>, tensor<2xi32> -> tensor<2xf32>
