@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "tessera/Interfaces/Limits.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -24,10 +25,15 @@ static LogicalResult verifyCollective(CollectiveOpInterface op) {
     return failure();
   Mesh mesh = lookupMesh(op, op.getMeshAttr()).getMesh().toMesh();
   int64_t groupSize = numShards(op.getAxes().toAxes(mesh));
-  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
+  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()}) {
     if (!getElementTypeOrSelf(type).isIntOrIndexOrFloat())
       return op->emitOpError("(C1) expects floats, integers or index but got ")
              << type;
+    if (isTooLarge(cast<RankedTensorType>(type).getShape()))
+      return op->emitOpError(
+                 "(C1) expects a tensor of at most 2^48 elements but got ")
+             << type;
+  }
   auto in = cast<RankedTensorType>(op->getOperand(0).getType());
   auto out = cast<RankedTensorType>(op->getResult(0).getType());
   if (bool(op.getFromAttr()) != bool(op.getToAttr()))

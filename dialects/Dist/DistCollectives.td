@@ -40,8 +40,9 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", (ins I64Attr:$dim),
   let summary = "concatenates the shards of a group along a dimension";
   let description = [{
     `axes` are the minor axes of the dimension; they vanish from it.
-    (C1) in the local form the dimension grows by the group's size; (C2) in the
-    global form `to` is what the op makes of `from`; these hold for every
+    (C1) the tensors are of floats, integers or index and of at most 2^48
+    elements, and in the local form the dimension grows by the group's size; (C2)
+    in the global form `to` is what the op makes of `from`; these hold for every
     collective.
 
     ```mlir

@@ -256,6 +256,8 @@ Value tessera::matchColumnReduction(linalg::GenericOp op) {
     return Value();
   int64_t columns =
       cast<RankedTensorType>(op.getResult(0).getType()).getNumElements();
+  if (columns == 0)
+    return Value();
   // Every element once, the columns as they are, and whole rows between.
   int64_t iterations = 1;
   for (auto [i, size] : llvm::enumerate(op.getStaticLoopRanges())) {

@@ -288,6 +288,8 @@ static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
   std::vector<double> frequencies = ropeFrequencies(op, size);
   int64_t offset = e.getIndex(op.getOffset()), dim = op.getDim();
   int64_t length = x.getShape()[dim];
+  if (x.getNumElements() == 0)
+    return e.yieldRounded(std::move(x));
   int64_t rowsPerPosition = x.getStrides()[dim] / size;
   double turn = op.getInverse() ? -1 : 1;
   for (int64_t i = 0, n = x.getNumElements() / size; i < n; ++i) {

@@ -124,7 +124,8 @@ static SmallVector<Value> findResults(const FusionGroup &group, bool onGPU) {
         return !members.contains(user);
       });
       auto type = cast<RankedTensorType>(value.getType());
-      if (outside || isTooLarge(rt::getTensorBytes(type) / group.rows))
+      int64_t rowBytes = group.rows ? rt::getTensorBytes(type) / group.rows : 0;
+      if (outside || isTooLarge(rowBytes))
         results.push_back(value);
     }
   return results;

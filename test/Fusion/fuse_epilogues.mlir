@@ -209,3 +209,12 @@ func.func @plain(%x: tensor<16x24xf64>, %w: tensor<24x32xf64>, %b: tensor<32xf64
   %5 = arith.addf %3, %4 : tensor<3x16x32xf32>
   return %2, %5 : tensor<16x32xf64>, tensor<3x16x32xf32>
 }
+
+// Sums without a column are no epilogue.
+// CHECK-LABEL: func.func @no_columns(
+// CHECK: linalg.generic
+// CHECK-NOT: rt.matmul_fused
+func.func @no_columns(%x: tensor<16x0xf32>) -> tensor<0xf32> {
+  %0 = nn.reduce <sum> %x dims [0] : tensor<16x0xf32> -> tensor<0xf32>
+  return %0 : tensor<0xf32>
+}

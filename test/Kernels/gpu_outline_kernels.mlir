@@ -83,3 +83,26 @@ module attributes {rt.target = "cuda"} {
     return %2 : tensor<4x8192xf32>
   }
 }
+
+// -----
+
+// Without rows nothing is too large.
+// CHECK-LABEL: func.func private @kernel_0(
+// CHECK-SAME: tensor<0x8192xf32>) -> tensor<0x8192xf32>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+module attributes {rt.target = "cuda"} {
+  func.func @empty(%x: tensor<0x8192xf32>) -> tensor<0x8192xf32> {
+    %e = tensor.empty() : tensor<0x8192xf32>
+    %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<0x8192xf32>) outs(%e : tensor<0x8192xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %p = math.exp %in : f32
+      linalg.yield %p : f32
+    } -> tensor<0x8192xf32>
+    %1 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<0x8192xf32>) outs(%e : tensor<0x8192xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %p = math.log %in : f32
+      linalg.yield %p : f32
+    } -> tensor<0x8192xf32>
+    return %1 : tensor<0x8192xf32>
+  }
+}

@@ -51,6 +51,10 @@ static cl::opt<unsigned> timeout("timeout", cl::cat(category), cl::init(10),
                                  cl::desc("seconds that one may take"));
 static cl::opt<unsigned> changes("changes", cl::cat(category), cl::init(4),
                                  cl::desc("the most changes of a program"));
+static cl::opt<bool>
+    sizes("sizes", cl::cat(category),
+          cl::desc("rather than changes at random, one size of "
+                   "a program is 0, 1 or 2^32: each in turn"));
 static cl::opt<std::string> save("save", cl::cat(category),
                                  cl::desc("a folder for what fails"));
 
@@ -334,6 +338,8 @@ private:
   void note(const Trial &trial, StringRef what);
 
   std::vector<Seed> seeds;
+  /// With --sizes: all programs, and the seed that each is of.
+  std::vector<std::pair<const Seed *, std::string>> resized;
   MLIRContext &context;
   std::unique_ptr<Mangler> mangler;
   struct Child {
@@ -353,14 +359,25 @@ Runner::Runner(std::vector<Seed> given, MLIRContext &context)
   for (const Seed &each : seeds)
     donors.push_back(each.text);
   mangler = std::make_unique<Mangler>(std::move(donors));
+  if (!sizes)
+    return;
+  for (const Seed &each : seeds)
+    for (std::string &text : changeSizes(each.text))
+      resized.emplace_back(&each, std::move(text));
 }
 
 void Runner::start(uint64_t number) {
   Random random(number);
-  const Seed &from = seeds[random.below(seeds.size())];
   Child child;
-  child.trial = {number, from.name, mangler->mangle(from.text, changes, random),
-                 choosePipeline(from, random)};
+  if (sizes) {
+    auto &[from, text] = resized[number % resized.size()];
+    child.trial = {number, from->name, text, choosePipeline(*from, random)};
+  } else {
+    const Seed &from = seeds[random.below(seeds.size())];
+    child.trial = {number, from.name,
+                   mangler->mangle(from.text, changes, random),
+                   choosePipeline(from, random)};
+  }
   child.stage = test::makeShared<volatile int>();
   *child.stage = Parsing;
   pid_t pid = test::startApart(timeout, /*isQuiet=*/true, [&] {
@@ -421,6 +438,12 @@ void Runner::finish() {
 
 int Runner::run() {
   llvm::outs() << seeds.size() << " programs of " << files.size() << " files\n";
+  if (sizes)
+    llvm::outs() << resized.size() << " programs of other sizes\n";
+  if (seeds.empty() || (sizes && resized.empty())) {
+    llvm::errs() << "expects files with programs of tessera-opt\n";
+    return 1;
+  }
   llvm::outs().flush();
   for (uint64_t i = 0; i < count; ++i) {
     while (children.size() >= jobs)

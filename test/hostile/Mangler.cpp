@@ -175,6 +175,49 @@ static bool isTelling(const std::string &text) {
          (llvm::isAlpha(text[0]) && text.find('.') != std::string::npos);
 }
 
+/// `to` instead of `from` in all shapes and, if wanted, where it is alone.
+static void replaceAlike(std::vector<Token> &tokens, StringRef from,
+                         StringRef to, bool alone) {
+  for (Token &token : tokens) {
+    if (alone && token.text == from)
+      token.text = to.str();
+    if (!isShape(token.text))
+      continue;
+    llvm::SmallVector<StringRef> all;
+    std::string shape = token.text;
+    StringRef(shape).split(all, 'x');
+    for (StringRef &part : all)
+      if (part == from)
+        part = to;
+    token.text = llvm::join(all, "x");
+  }
+}
+
+std::vector<std::string> tessera::hostile::changeSizes(StringRef program) {
+  std::vector<Token> tokens = tokenize(program);
+  std::set<std::string> sizes;
+  for (const Token &token : tokens) {
+    if (!isShape(token.text))
+      continue;
+    llvm::SmallVector<StringRef> parts;
+    StringRef(token.text).split(parts, 'x');
+    for (StringRef part : parts)
+      if (isNumber(part))
+        sizes.insert(part.str());
+  }
+  std::vector<std::string> programs;
+  for (const std::string &from : sizes)
+    for (StringRef to : {"0", "1", "4294967296"})
+      for (bool alone : {false, true}) {
+        std::vector<Token> changed = tokens;
+        replaceAlike(changed, from, to, alone);
+        std::string text = join(changed);
+        if (programs.empty() || text != programs.back())
+          programs.push_back(std::move(text));
+      }
+  return programs;
+}
+
 /// A size, or the elements, of all tensors alike.
 static void changeAlike(std::vector<Token> &tokens, Random &random) {
   std::vector<std::string> shapes;
@@ -188,21 +231,9 @@ static void changeAlike(std::vector<Token> &tokens, Random &random) {
   StringRef(chosen).split(parts, 'x');
   std::string from = parts[random.below(parts.size())].str();
   bool isSize = isNumber(from);
-  std::string to = random.pick(isSize ? kSizes : kElements);
   bool inNumbers = isSize && random.oneIn(2);
-  for (Token &token : tokens) {
-    if ((inNumbers || !isSize) && token.text == from)
-      token.text = to;
-    if (!isShape(token.text))
-      continue;
-    llvm::SmallVector<StringRef> all;
-    std::string shape = token.text;
-    StringRef(shape).split(all, 'x');
-    for (StringRef &part : all)
-      if (part == from)
-        part = to;
-    token.text = llvm::join(all, "x");
-  }
+  replaceAlike(tokens, from, random.pick(isSize ? kSizes : kElements),
+               inNumbers || !isSize);
 }
 
 /// A dimension of a sharding: `{"x"}` becomes `{}`, `{}` gets an axis.

@@ -116,6 +116,13 @@ dist.mesh @mesh ["x"=4]
 func.func @argument_c5_size(%x: tensor<9223372036854775807x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}) { return }
 // -----
 dist.mesh @mesh ["x"=2]
+func.func @collective_c1_size(%x: tensor<4294967296x4294967296xf32>) {
+  // expected-error @+1 {{(C1) expects a tensor of at most 2^48 elements but got 'tensor<4294967296x4294967296xf32>'}}
+  %0 = dist.all_reduce <sum> %x over <{"x"}> on @mesh : tensor<4294967296x4294967296xf32> -> tensor<4294967296x4294967296xf32>
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
 func.func @collective_c1_elements(%x: tensor<8xcomplex<f32>>) {
   // expected-error @+1 {{(C1) expects floats, integers or index but got 'tensor<8xcomplex<f32>>'}}
   %0 = dist.all_reduce <sum> %x over <{"x"}> on @mesh : tensor<8xcomplex<f32>> -> tensor<8xcomplex<f32>>

@@ -6,10 +6,10 @@
 // RUN: tessera run %t/prog --ranks 2 --inputs %t/data --compare %t/data/expected | FileCheck %s
 // RUN: tessera compile %s --target cuda-emulated --quiet -o %t/emulated
 // RUN: tessera run %t/emulated --simulate-ranks=2 --inputs %t/data --compare %t/data/expected | FileCheck %s
-// CHECK-COUNT-6: {{[a-z0-9_]+}}: largest difference 0,
+// CHECK-COUNT-7: {{[a-z0-9_]+}}: largest difference 0,
 
 dist.mesh @mesh ["x"=2]
-func.func @f(%x: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %n: tensor<0x3xf32>) -> (tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<3x3xf32>, tensor<0x3xf32>, tensor<4x3xf32>) {
+func.func @f(%x: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, {}]>}, %n: tensor<0x3xf32>) -> (tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<3x3xf32>, tensor<0x3xf32>, tensor<4x3xf32>, tensor<4x0xf32>) {
   %0 = arith.addf %n, %n : tensor<0x3xf32>
   %1 = tensor.concat dim(0) %x, %n : (tensor<4x3xf32>, tensor<0x3xf32>) -> tensor<4x3xf32>
   %2 = nn.reduce <sum> %0 dims [0, 1] : tensor<0x3xf32> -> tensor<f32>
@@ -20,5 +20,7 @@ func.func @f(%x: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"x"}, 
   %4 = nn.einsum "ka,kb->ab" %n, %n : tensor<0x3xf32>, tensor<0x3xf32> -> tensor<3x3xf32>
   %5 = nn.gelu <tanh> %0 : tensor<0x3xf32>
   %6 = arith.negf %1 : tensor<4x3xf32>
-  return %1, %2, %3, %4, %5, %6 : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<3x3xf32>, tensor<0x3xf32>, tensor<4x3xf32>
+  %z = tensor.empty() : tensor<4x0xf32>
+  %7 = nn.rope %z dim 0 theta 1.0e4 : tensor<4x0xf32>
+  return %1, %2, %3, %4, %5, %6, %7 : tensor<4x3xf32>, tensor<f32>, tensor<3xf32>, tensor<3x3xf32>, tensor<0x3xf32>, tensor<4x3xf32>, tensor<4x0xf32>
 }
