@@ -32,8 +32,8 @@ struct Token {
 std::vector<Token> tokenize(llvm::StringRef text);
 std::string join(const std::vector<Token> &tokens);
 
-/// The programs that `program` becomes if one of its sizes is 0, 1 or 2^32 in all
-/// shapes, and where the number stands alone as well.
+/// The programs that `program` becomes if one of its sizes is 0, 1 or 2^32 in
+/// all shapes, and where the number stands alone as well.
 std::vector<std::string> changeSizes(llvm::StringRef program);
 
 class Mangler {
