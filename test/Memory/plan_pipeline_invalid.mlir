@@ -43,7 +43,7 @@ func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// The largest index that F writes is no number of values.
+// The index of the one value that F writes is large; nothing is allocated for it.
 func.func private @step_F0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 4294967296>, dist.donate = 0 : i64})
     -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {
   %0 = tensor.empty() : tensor<16xf32>
