@@ -18,8 +18,7 @@ static double getBytes(TypeRange types) {
   return bytes;
 }
 
-double tessera::getWorkBytes(Operation *op) {
-  constexpr double kMatmulFlops = 100, kOtherFlops = 10;
+double tessera::getWorkBytes(Operation *op, const WorkRates &rates) {
   OpCost cost = getOpCost(op);
   if (cost.kind == CostKind::None)
     return 0;
@@ -28,5 +27,5 @@ double tessera::getWorkBytes(Operation *op) {
   bool isMatmul =
       cost.kind == CostKind::Matmul || cost.kind == CostKind::Attention;
   return getBytes(op->getResultTypes()) + read +
-         cost.flops / (isMatmul ? kMatmulFlops : kOtherFlops);
+         cost.flops / (isMatmul ? rates.matmulFlops : rates.otherFlops);
 }

@@ -78,8 +78,29 @@ Value tessera::finishMatmul(GenericBuilder &b, const Einsum &einsum,
   return permute(b, matmul, *prepared.plan.resultOrder, einsum.result);
 }
 
+/// Loops of their own: for integers, which no library has, and where no element
+/// is used twice.
+static Value buildLoops(GenericBuilder &b, const Einsum &e, Value lhs,
+                        Value rhs, RankedTensorType type) {
+  unsigned n = e.sizes.size();
+  Type wide = getWideType(type.getElementType());
+  Value sum = b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result), wide,
+                       {{lhs, b.project(n, e.lhs)}, {rhs, b.project(n, e.rhs)}},
+                       [&](ValueRange v) -> Value {
+                         Value x = b.cast(v[0], wide);
+                         Value y = b.cast(v[1], wide);
+                         if (isa<FloatType>(wide))
+                           return arith::MulFOp::create(b, x, y);
+                         return arith::MulIOp::create(b, x, y);
+                       });
+  return b.castTensor(sum, type.getElementType());
+}
+
 Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
                            Value rhs, RankedTensorType type) {
+  // No library multiplies matrices without elements.
+  if (llvm::is_contained(einsum.sizes, 0))
+    return buildLoops(b, einsum, lhs, rhs, type);
   Type operand = cast<RankedTensorType>(lhs.getType()).getElementType();
   Type element = type.getElementType();
   if (!isMatmulType(operand, element)) {
@@ -101,7 +122,9 @@ Value tessera::buildMatmul(GenericBuilder &b, const Einsum &einsum, Value lhs,
   return finishMatmul(b, einsum, prepared, matmul);
 }
 
-bool tessera::isDotProduct(const Einsum &einsum) {
+bool tessera::hasNoReuse(const Einsum &einsum) {
+  if (llvm::is_contained(einsum.sizes, 0))
+    return true;
   MatmulPlan plan = planMatmul(einsum);
   return plan.m * plan.n == 1;
 }
@@ -144,32 +167,14 @@ struct ConvertEinsum : OpRewritePattern<nn::EinsumOp> {
     auto lhs = cast<RankedTensorType>(op.getLhs().getType());
     Einsum einsum = getEinsum(op);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    if (!isa<FloatType>(lhs.getElementType()) || isDotProduct(einsum)) {
-      rewriter.replaceOp(op, loops(b, op, einsum, type));
+    if (!isa<FloatType>(lhs.getElementType()) || hasNoReuse(einsum)) {
+      rewriter.replaceOp(op,
+                         buildLoops(b, einsum, op.getLhs(), op.getRhs(), type));
       return success();
     }
     rewriter.replaceOp(op,
                        buildMatmul(b, einsum, op.getLhs(), op.getRhs(), type));
     return success();
-  }
-
-  /// Integers, which no library has, and dot products, where
-  /// there is nothing to use twice.
-  static Value loops(GenericBuilder &b, nn::EinsumOp op, const Einsum &e,
-                     RankedTensorType type) {
-    unsigned n = e.sizes.size();
-    Type wide = getWideType(type.getElementType());
-    Value sum = b.reduce(Combiner::Sum, e.sizes, b.project(n, e.result), wide,
-                         {{op.getLhs(), b.project(n, e.lhs)},
-                          {op.getRhs(), b.project(n, e.rhs)}},
-                         [&](ValueRange v) -> Value {
-                           Value x = b.cast(v[0], wide);
-                           Value y = b.cast(v[1], wide);
-                           if (isa<FloatType>(wide))
-                             return arith::MulFOp::create(b, x, y);
-                           return arith::MulIOp::create(b, x, y);
-                         });
-    return b.castTensor(sum, type.getElementType());
   }
 };
 
@@ -203,7 +208,7 @@ struct ConvertContraction
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     if (maps.size() != 3 || !fill(maps[0], einsum.lhs) ||
         !fill(maps[1], einsum.rhs) || !fill(maps[2], einsum.result) ||
-        llvm::errorToBool(einsum.check()) || isDotProduct(einsum))
+        llvm::errorToBool(einsum.check()) || hasNoReuse(einsum))
       return failure();
     Value lhs = op->getOperand(0), rhs = op->getOperand(1);
     Value init = op->getOperand(2);

@@ -22,7 +22,7 @@ class EinsumOp;
 /// An einsum by numbers.
 Einsum getEinsum(nn::EinsumOp op);
 /// Whether no element of an operand is used twice.
-bool isDotProduct(const Einsum &einsum);
+bool hasNoReuse(const Einsum &einsum);
 
 /// A matmul in the form of a library call.
 struct PreparedMatmul {

@@ -90,7 +90,7 @@ struct ConvertScaledEinsum : OpRewritePattern<nn::EinsumOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     Einsum einsum = getEinsum(op);
     bool isDevice = rt::getTarget(op) != rt::Target::Host;
-    if (!inLibrary || isDotProduct(einsum) || (isDevice && !fits(b, einsum))) {
+    if (!inLibrary || hasNoReuse(einsum) || (isDevice && !fits(b, einsum))) {
       Value matmul = nn::EinsumOp::create(b, op.getType(), op.getSpec(),
                                           widen(b, op, 0), widen(b, op, 1));
       rewriter.replaceOp(op, matmul);

@@ -98,6 +98,15 @@ static void reportAt(Phase phase, OpPassManager &pm,
   pm.addPass(createReportCollectivesPass(report));
 }
 
+/// Without a target the module's own stands.
+static void setTarget(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.target.empty())
+    return;
+  SetTargetPassOptions target;
+  target.target = options.target;
+  pm.addPass(createSetTargetPass(target));
+}
+
 static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   auto reference = std::make_shared<ReferenceProgram>();
   pm.addPass(createKeepReferencePass(reference));
@@ -122,6 +131,8 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   FuseCollectivesPassOptions fusion;
   fusion.sharedBytes = options.sharedBytes;
   pm.addPass(createFuseCollectivesPass(fusion));
+  // Stages are split by what the target's devices do.
+  setTarget(pm, options);
   addRecompute(pm, options);
   pm.addPass(createSplitStagesPass());
   addCollectiveMatmuls(pm, options);
@@ -136,12 +147,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
-  // Without a target the module's own stands.
-  if (!options.target.empty()) {
-    SetTargetPassOptions target;
-    target.target = options.target;
-    pm.addPass(createSetTargetPass(target));
-  }
+  setTarget(pm, options);
   pm.addPass(createDropReferencesPass());
   pm.addPass(createInlineCallsPass());
   pm.addPass(createExpandPipelinePass());

@@ -14,10 +14,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "StageSplit.h"
+#include "dialects/RT/RT.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Interfaces/CostOpInterface.h"
-#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Recompute/ModelBlocks.h"
 #include <set>
 
@@ -156,7 +156,11 @@ static bool fuses(Operation *op) {
   return kind == CostKind::Elementwise || kind == CostKind::RowReduction;
 }
 
-double tessera::getTaskSeconds(Operation *op) {
+WorkRates tessera::getTargetRates(Operation *op) {
+  return rt::getTarget(op) == rt::Target::Host ? kCoreRates : kGpuRates;
+}
+
+double tessera::getTaskSeconds(Operation *op, const WorkRates &rates) {
   if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op);
       collective && collective.getCollectiveKind()) {
     dist::MeshOp mesh = dist::lookupMesh(op, collective.getMeshAttr());
@@ -166,9 +170,9 @@ double tessera::getTaskSeconds(Operation *op) {
                              getTensorBytes(op->getOperand(0).getType()),
                              collective.getAxes().toAxes(plain));
   }
-  double bytes = getWorkBytes(op);
+  double bytes = getWorkBytes(op, rates);
   if (!fuses(op))
-    return bytes / kWorkBytesPerSecond;
+    return bytes / rates.bytesPerSecond;
   // What stays in registers is neither written nor read.
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
@@ -179,7 +183,7 @@ double tessera::getTaskSeconds(Operation *op) {
           return user->getBlock() == op->getBlock() && fuses(user);
         }))
       bytes -= getTensorBytes(result.getType());
-  return std::max(bytes, 0.0) / kWorkBytesPerSecond;
+  return std::max(bytes, 0.0) / rates.bytesPerSecond;
 }
 
 /// Adds the time of an op to a task of a segment, and that of ops on parameters
@@ -187,8 +191,9 @@ double tessera::getTaskSeconds(Operation *op) {
 namespace {
 class TimeSum {
 public:
-  TimeSum(const StageAssignment &assignment, SplitProblem &problem)
-      : assignment(assignment), problem(problem) {}
+  TimeSum(const StageAssignment &assignment, const WorkRates &rates,
+          SplitProblem &problem)
+      : assignment(assignment), rates(rates), problem(problem) {}
 
   void add(Operation *op) {
     bool isForward = assignment.getClass(op) == OpClass::Forward;
@@ -203,7 +208,7 @@ private:
     schedule::ChunkTimes &times = problem.segments[segment];
     (task == 0   ? times.forward
      : task == 1 ? times.inputGrad
-                 : times.weightGrad) += getTaskSeconds(op);
+                 : times.weightGrad) += getTaskSeconds(op, rates);
     forEachUsedValue(op, [&](Value value) {
       Operation *def = value.getDefiningOp();
       if (def && def->getBlock() == op->getBlock() &&
@@ -214,6 +219,7 @@ private:
   }
 
   const StageAssignment &assignment;
+  WorkRates rates;
   SplitProblem &problem;
   /// Only asked for what is in it.
   std::set<std::tuple<Operation *, int, int>> cloned;
@@ -230,7 +236,7 @@ SplitProblem tessera::makeSplitProblem(dist::AccumulateOp op,
   problem.stages = stages;
   problem.segments.resize(candidates.size() + 1);
   problem.points.resize(candidates.size());
-  TimeSum times(assignment, problem);
+  TimeSum times(assignment, getTargetRates(op), problem);
   // Additions of terms of several stages leave the micro-batch.
   llvm::SmallPtrSet<Operation *, 8> additions;
   for (Value yielded : op.getBody().front().getTerminator()->getOperands())

@@ -9,6 +9,7 @@
 #define TESSERA_LIB_STAGES_STAGESPLIT_H
 
 #include "StageAssignment.h"
+#include "tessera/Interfaces/WorkTime.h"
 #include "tessera/Schedule/SplitPoints.h"
 
 namespace tessera {
@@ -35,14 +36,17 @@ SplitCandidates findSplitCandidates(dist::AccumulateOp op);
 
 /// Seconds of the segments between the candidates and bytes that cross them:
 /// matmuls by their operations and bytes, other ops by the bytes that fused
-/// kernels move, collectives by the links of their mesh; no device is known, so
-/// that only their relation matters (WorkTime.h).
+/// kernels move, collectives by the links of their mesh; which device it is is
+/// not known, so that only their relation matters (WorkTime.h).
 schedule::SplitProblem
 makeSplitProblem(dist::AccumulateOp op,
                  llvm::ArrayRef<SplitCandidate> candidates, int stages);
 
+/// What a device of the module's target does.
+WorkRates getTargetRates(mlir::Operation *op);
+
 /// Seconds of an op in a task, as above.
-double getTaskSeconds(mlir::Operation *op);
+double getTaskSeconds(mlir::Operation *op, const WorkRates &rates);
 
 /// Blocks of each stage, in halves; the starts of all stages but the first are
 /// candidates, by number from 1.

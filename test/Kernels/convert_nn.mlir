@@ -231,3 +231,19 @@ func.func @adamw(%p: tensor<8x16xbf16>, %m: tensor<8x16xf32>, %v: tensor<8x16xf3
       : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<f32>
   return %0#0, %0#1, %0#2 : tensor<8x16xbf16>, tensor<8x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+// No library multiplies matrices without elements.
+// CHECK-LABEL: func.func @matmul_no_elements
+// CHECK-NOT: rt.matmul
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<4x0xf32>, tensor<0x8xf32>)
+// CHECK-NOT: rt.matmul
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<4x0xf32>, tensor<0x8xf32>) outs(%arg2
+// CHECK-NOT: rt.matmul
+func.func @matmul_no_elements(%x: tensor<4x0xf32>, %w: tensor<0x8xf32>, %init: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = nn.einsum "mk,kn->mn" %x, %w : tensor<4x0xf32>, tensor<0x8xf32> -> tensor<4x8xf32>
+  %1 = linalg.matmul ins(%x, %w : tensor<4x0xf32>, tensor<0x8xf32>) outs(%init : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -15,16 +15,28 @@
 
 namespace tessera {
 
-/// Bytes per second that a device is taken to move through its memory, reads
-/// and writes together: ten times what a link is taken to carry when no cluster
-/// is given.
-inline constexpr double kWorkBytesPerSecond = 1e12;
+/// What a device is taken to do, within a factor of a few.
+struct WorkRates {
+  /// Bytes per second through its memory, reads and writes together.
+  double bytesPerSecond;
+  /// Operations of a matmul, and others, in the time of a byte.
+  double matmulFlops, otherFlops;
+};
+
+/// A GPU; its memory is ten times as fast as a link is taken to be when no
+/// cluster is given.
+inline constexpr WorkRates kGpuRates{1e12, 100, 10};
+
+/// A processor core.
+inline constexpr WorkRates kCoreRates{1e10, 10, 1};
+
+/// Bytes per second of the device that most choices are made for.
+inline constexpr double kWorkBytesPerSecond = kGpuRates.bytesPerSecond;
 
 /// The time of an op that computes, in bytes moved through memory at the same
-/// time: those that it reads and writes, and its operations, of which a device
-/// does a hundred of a matmul and ten others in the time of a byte. 0 for
-/// views and constants; what moves between devices is not counted.
-double getWorkBytes(mlir::Operation *op);
+/// time: those that it reads and writes, and its operations. 0 for views and
+/// constants; what moves between devices is not counted.
+double getWorkBytes(mlir::Operation *op, const WorkRates &rates = kGpuRates);
 
 /// The same in seconds.
 inline double getWorkTime(mlir::Operation *op) {
