@@ -355,10 +355,11 @@ LogicalResult ExchangeOp::verify() {
     return emitOpError("(C1) expects two or more ascending pp ranks among "
                        "which those of 'from' are but got from [")
            << getFrom() << "] among [" << among << "]";
-  for (Type type : getOperandTypes())
-    if (!getElementTypeOrSelf(type).isIntOrIndexOrFloat())
-      return emitOpError("(C3) expects floats, integers or index but got ")
-             << type;
+  for (TypeRange types : {TypeRange(getInputs()), TypeRange(getOutputs())})
+    for (Type type : types)
+      if (!getElementTypeOrSelf(type).isIntOrIndexOrFloat())
+        return emitOpError("(C3) expects floats, integers or index but got ")
+               << type;
   if (getFrom().size() == getNumResults())
     return success();
   return emitOpError("(C2) expects a result for each of ")

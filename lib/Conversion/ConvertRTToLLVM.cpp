@@ -115,9 +115,10 @@ static void finishKernels(ModuleOp module) {
       emulated.push_back(kernel);
       continue;
     }
-    auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(
-        (kernel.getSymName() + kEntrySuffix).str());
-    defineEntry(entry, kernel);
+    // None if nothing launches it.
+    if (auto entry = module.lookupSymbol<LLVM::LLVMFuncOp>(
+            (kernel.getSymName() + kEntrySuffix).str()))
+      defineEntry(entry, kernel);
   }
   if (!isHost)
     describeDevice(module, emulated);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactorSizes.h"
+#include "tessera/Interfaces/Limits.h"
 #include "tessera/Interfaces/PaddingOpInterface.h"
 #include <numeric>
 
@@ -191,6 +192,10 @@ void FactorSizes::tieDonated(FunctionOpInterface func) {
 void FactorSizes::solve(int64_t alignment) {
   for (Node &node : nodes) {
     if (&nodes[node.parent] != &node)
+      continue;
+    node.padded = node.size;
+    // What is too large for a tensor is not made larger.
+    if (node.size > kMaxElements)
       continue;
     int64_t multiple = 1;
     for (auto &[size, axes] : node.uses) {

@@ -13,7 +13,8 @@
 // A received value is the sender's, and so is the result of an exchange. Where
 // a chunk has BW beside B and W, and where micro-batches take two paths, all
 // are joined, found to compute the same by their value numbers, and one is
-// kept. A result that several pp ranks have is one value, too, where they
+// kept; if they do not, each way can be joined by itself to see which is wrong.
+// A result that several pp ranks have is one value, too, where they
 // compute the same of it; else the program is joined as often as there are
 // different ones.
 //
@@ -172,6 +173,17 @@ void Joiner::finish() {
 // Body
 //===----------------------------------------------------------------------===//
 
+LogicalResult Joiner::giveUp(Operation *op, const Twine &why) {
+  doubt = {PartitionAnswer::NotProvable, op, why.str(), std::nullopt};
+  return failure();
+}
+
+/// The task of a chunk that sends gradients.
+dist::TaskOp Joiner::getGradTask(Slot slot) const {
+  dist::TaskOp backward = program.getTask(TaskKind::Backward, slot);
+  return way && way->whole && backward ? backward : program.getGradTask(slot);
+}
+
 /// A bucket's collectives, one by one: that is what it says.
 void Joiner::cloneMembers(dist::BucketOp bucket, IRMapping &map) {
   map.map(bucket.getBody().getArguments(),
@@ -224,9 +236,8 @@ void Joiner::cloneTask(TaskKind kind, Slot slot, const Slot &neighbour) {
     Value value;
     switch (source.getKind()) {
     case dist::SourceKind::Recv: {
-      TaskKind sender = kind == TaskKind::Forward
-                            ? kind
-                            : program.getGradTask(neighbour).getKind();
+      TaskKind sender =
+          kind == TaskKind::Forward ? kind : getGradTask(neighbour).getKind();
       value = getOutputs(neighbour, sender).sends[index];
       break;
     }
@@ -324,6 +335,8 @@ void Joiner::cloneTasks(int path) {
 /// Where a chunk has BW beside B and W, it sends what B sends and adds what
 /// both add: then it does not matter which of them a micro-batch takes.
 LogicalResult Joiner::checkAlternatives() {
+  if (way)
+    return success();
   for (auto &[key, whole] : outputs) {
     auto [rank, chunk, kind] = key;
     auto inputGrad = outputs.find({rank, chunk, TaskKind::InputGrad});
@@ -350,15 +363,15 @@ LogicalResult Joiner::checkAlternatives() {
           numbers.getSorted(getAdds(whole, to)) == numbers.getSorted(apart);
     }
     if (!isSame)
-      return program.getTask(kind, Slot{rank, chunk})
-                 .emitOpError("not provable: pp rank ")
-             << rank << ": expects BW " << chunk
-             << " to send and add what its B and W do";
+      return giveUp(program.getTask(kind, Slot{rank, chunk}),
+                    "pp rank " + Twine(rank) + ": expects BW " + Twine(chunk) +
+                        " to send and add what its B and W do");
   }
   return success();
 }
 
-/// The terms of each pp rank's results; of B and W, where there is BW too.
+/// The terms of each pp rank's results; of B and W, where there is BW too and
+/// no way demands it.
 void Joiner::gatherTerms() {
   const schedule::ScheduleProblem &problem = program.problem;
   for (int64_t rank = 0; rank < program.getNumRanks(); ++rank) {
@@ -372,9 +385,11 @@ void Joiner::gatherTerms() {
         for (TaskKind kind : {TaskKind::Forward, TaskKind::InputGrad,
                               TaskKind::WeightGrad, TaskKind::Backward}) {
           Slot slot{static_cast<int>(rank), chunk};
+          bool isGrad = kind != TaskKind::Forward;
+          dist::TaskOp grad = isGrad ? getGradTask(slot) : dist::TaskOp();
           if (!problem.passes(slot, path * problem.microBatchesOf()) ||
-              (kind == TaskKind::Backward &&
-               program.getTask(TaskKind::InputGrad, slot)))
+              (grad && (grad.getKind() == TaskKind::Backward) !=
+                           (kind == TaskKind::Backward)))
             continue;
           const Outputs &from = outputs[{rank, chunk, kind}];
           for (auto [to, value] : llvm::zip_equal(from.addTo, from.adds))
@@ -384,13 +399,43 @@ void Joiner::gatherTerms() {
 }
 
 /// True if a result of the accumulate is a sum over all micro-batches: those of
-/// each path add the same.
+/// each path add the same, or something if they all take one.
 bool Joiner::isWhole(unsigned result) {
   return result >= terms.size() ||
          llvm::all_of(terms[result], [&](ValueRange ofPath) {
+           if (way)
+             return !ofPath.empty();
            return numbers.getSorted(ofPath) ==
                   numbers.getSorted(terms[result].front());
          });
+}
+
+/// What a micro-batch adds to a result: the sum of its terms, in the order in
+/// which they are made, as the whole program adds them.
+FailureOr<Value> Joiner::addTerms(OpResult result) {
+  ArrayRef<SmallVector<Value>> ofPath = terms[result.getResultNumber()];
+  // A part of the micro-batches is no result: see dropUnused().
+  const auto *some =
+      way ? &ofPath[way->path] : llvm::find_if(ofPath, [](const auto &values) {
+        return !values.empty();
+      });
+  if (some == ofPath.end() || some->empty())
+    return buildZero(builder, result.getLoc(), result.getType());
+  SmallVector<Value> ordered(*some);
+  Block *body = builder.getInsertionBlock();
+  llvm::stable_sort(ordered, [&](Value a, Value b) {
+    bool isInside = a.getParentBlock() == body && a.getDefiningOp();
+    if (b.getParentBlock() != body || !b.getDefiningOp())
+      return false;
+    return !isInside || a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
+  });
+  if (ordered.size() > 1 && ordered.front().getType() != result.getType())
+    return giveUp(program.pipelines.front(),
+                  "several tasks store the same slices of a result");
+  Value sum = ordered.front();
+  for (Value term : ArrayRef(ordered).drop_front())
+    sum = addValues(builder, term.getLoc(), sum, term);
+  return sum;
 }
 
 LogicalResult Joiner::joinPipelines() {
@@ -406,26 +451,11 @@ LogicalResult Joiner::joinPipelines() {
     return failure();
   gatherTerms();
   SmallVector<Value> yielded;
-  for (const auto &ofPath : terms) {
-    // A part of the micro-batches is no result: see dropUnused().
-    const auto *some = llvm::find_if(
-        ofPath, [](const auto &values) { return !values.empty(); });
-    // In the order in which they are made, as the whole program adds them.
-    SmallVector<Value> ordered(*some);
-    llvm::stable_sort(ordered, [&](Value a, Value b) {
-      bool isInside = a.getParentBlock() == &body && a.getDefiningOp();
-      if (b.getParentBlock() != &body || !b.getDefiningOp())
-        return false;
-      return !isInside || a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
-    });
-    auto result = accumulate.getResult(yielded.size());
-    if (ordered.size() > 1 && ordered.front().getType() != result.getType())
-      return accumulate.emitOpError(
-          "not provable: several tasks store the same slices of a result");
-    Value sum = ordered.front();
-    for (Value term : ArrayRef(ordered).drop_front())
-      sum = addValues(builder, term.getLoc(), sum, term);
-    yielded.push_back(sum);
+  for (OpResult result : accumulate->getResults()) {
+    FailureOr<Value> sum = addTerms(result);
+    if (failed(sum))
+      return failure();
+    yielded.push_back(*sum);
   }
   for (dist::PipelineOp pipeline : program.pipelines)
     pipelineResults.emplace_back(pipeline.getResults());

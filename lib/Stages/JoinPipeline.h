@@ -11,20 +11,35 @@
 #include "ValueNumbers.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Stages/PipelineProgram.h"
+#include "tessera/Validation/VerifyPartition.h"
 #include <map>
 
 namespace tessera {
 
+/// A way of a micro-batch through a program: its path, and whether chunks that
+/// have BW beside B and W run BW.
+struct Way {
+  int path;
+  bool whole;
+};
+
 /// Joins the functions of all pp ranks to one local function of the mesh.
 class Joiner {
 public:
-  Joiner(const PipelineProgram &program, unsigned choice)
-      : program(program), choice(choice),
+  /// Without a way all ways of a micro-batch have to compute the same; with one
+  /// all micro-batches go that way.
+  Joiner(const PipelineProgram &program, unsigned choice,
+         std::optional<Way> way = std::nullopt)
+      : program(program), choice(choice), way(way),
         builder(mlir::func::FuncOp(program.functions.front()).getContext()) {}
 
-  /// The joined function, at the end of the module; a failure, with an error,
-  /// if it cannot be written down.
+  /// The joined function, at the end of the module; a failure if it cannot be
+  /// written down, with an error or for what getDoubt() says.
   mlir::FailureOr<mlir::func::FuncOp> join();
+
+  /// Why a join failed without an error: the program may be right, but is not
+  /// one that can be written down.
+  const PartitionVerdict &getDoubt() const { return doubt; }
 
   /// Once joined: as many as there are different values, by their numbers, of
   /// the result of which pp ranks have the most.
@@ -37,7 +52,8 @@ private:
   mlir::LogicalResult joinExchange(llvm::ArrayRef<int64_t> members);
   mlir::LogicalResult joinSum(llvm::ArrayRef<int64_t> members);
   void addResults();
-  mlir::Value addToAccumulate(llvm::ArrayRef<mlir::Value> terms);
+  mlir::Value addToAccumulate(llvm::ArrayRef<mlir::Value> terms,
+                              mlir::Type type);
   void rebuildAccumulate(llvm::ArrayRef<mlir::Value> yielded,
                          llvm::ArrayRef<unsigned> kept);
   void mapSums();
@@ -49,14 +65,20 @@ private:
                  const schedule::Slot &neighbour);
   mlir::LogicalResult checkAlternatives();
   void gatherTerms();
+  mlir::FailureOr<mlir::Value> addTerms(mlir::OpResult result);
   bool isWhole(unsigned result);
   bool isPart(mlir::Value value);
+  mlir::LogicalResult giveUp(mlir::Operation *op, const llvm::Twine &why);
+  dist::TaskOp getGradTask(schedule::Slot slot) const;
+  int getPath() const { return way ? way->path : 0; }
   void finish();
 
   const PipelineProgram &program;
   /// Of the different values that pp ranks have of a result, which is taken;
   /// the last for greater numbers.
   unsigned choice, choices = 1;
+  std::optional<Way> way;
+  PartitionVerdict doubt;
   mlir::OpBuilder builder;
   mlir::func::FuncOp joined;
   llvm::SmallVector<mlir::IRMapping> values;

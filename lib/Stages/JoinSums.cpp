@@ -66,15 +66,14 @@ static SmallVector<Operation *> findAdditions(Operation *exchange) {
 LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
   auto first = cast<dist::ExchangeOp>(*next[members.front()]);
   auto fail = [&] {
-    return first.emitOpError(
-        "not provable: what pp ranks exchange is no sum of "
-        "their gradients");
+    return giveUp(first, "what pp ranks exchange is no sum of their gradients");
   };
   if (!accumulate || first.getFrom().size() != members.size())
     return fail();
   // What all members add in one micro-batch, by path.
   SmallVector<SmallVector<Value>, 2> added(program.problem.numPaths());
   SmallVector<Operation *> chain;
+  Type sumType;
   bool isFirst = true;
   for (int64_t rank : members) {
     Operation *exchange = &*next[rank];
@@ -94,6 +93,7 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     chain = *mine;
     isFirst = false;
     Value sum = chain.empty() ? part : chain.front()->getOperand(0);
+    sumType = sum.getType();
     size_t number = cast<OpResult>(sum).getResultNumber();
     if (number >= terms.size() || accumulate.isStacked(number))
       return fail();
@@ -102,10 +102,13 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
     skipped.insert(additions.begin(), additions.end());
   }
   for (ArrayRef<Value> ofPath : added)
-    if (numbers.getSorted(ofPath) != numbers.getSorted(added.front()) ||
-        !llvm::all_of(ofPath, [](Value v) { return bool(v.getDefiningOp()); }))
+    if (!llvm::all_of(ofPath, [](Value v) { return bool(v.getDefiningOp()); }))
       return fail();
-  Value whole = addToAccumulate(added.front());
+    else if (!way &&
+             numbers.getSorted(ofPath) != numbers.getSorted(added.front()))
+      return giveUp(first, "micro-batches of one path add other terms than "
+                           "those of the other");
+  Value whole = addToAccumulate(added[getPath()], sumType);
   for (Operation *op : chain) {
     IRMapping map;
     map.map(op->getOperand(0), whole);
@@ -142,9 +145,14 @@ void Joiner::rebuildAccumulate(ArrayRef<Value> yielded,
 /// What is to be a new result, the sum of terms of a micro-batch: a placeholder
 /// that addResults() replaces, since results that the accumulate gets one by
 /// one would each be another op's.
-Value Joiner::addToAccumulate(ArrayRef<Value> terms) {
+Value Joiner::addToAccumulate(ArrayRef<Value> terms, Type type) {
   Operation *yield = accumulate.getBody().front().getTerminator();
   SmallVector<Value> ordered(terms);
+  if (terms.empty()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(yield);
+    ordered.push_back(buildZero(builder, yield->getLoc(), type));
+  }
   llvm::sort(ordered, [](Value a, Value b) {
     return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
   });
@@ -186,17 +194,16 @@ void Joiner::mapSums() {
 }
 
 /// Parts of sums that were added in the micro-batch are used no more, nor what
-/// other paths compute. A failure, with an error, if a sum over the
+/// other paths compute. A failure if a sum over the
 /// micro-batches of one path is used as a whole one.
 LogicalResult Joiner::dropUnused() {
   addResults();
   removeDead(joined.getBody().front());
   for (OpResult result : accumulate->getResults())
-    if (!result.use_empty() && !isWhole(result.getResultNumber())) {
-      dist::PipelineOp first = program.pipelines.front();
-      return first.emitOpError("not provable: a sum over the micro-batches of "
-                               "one path is used before the others are added");
-    }
+    if (!way && !result.use_empty() && !isWhole(result.getResultNumber()))
+      return giveUp(program.pipelines.front(),
+                    "a sum over the micro-batches of one path is used before "
+                    "the others are added");
   SmallVector<Value> yielded;
   SmallVector<unsigned> kept;
   Operation *yield = accumulate.getBody().front().getTerminator();

@@ -21,6 +21,11 @@ bool tessera::isLinear(Operation *op) {
   return isa<dist::AllSliceOp>(op);
 }
 
+Value tessera::buildZero(OpBuilder &builder, Location loc, Type type) {
+  return arith::ConstantOp::create(builder, loc,
+                                   cast<TypedAttr>(builder.getZeroAttr(type)));
+}
+
 Value tessera::addValues(OpBuilder &builder, Location loc, Value a, Value b) {
   if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
     return arith::AddFOp::create(builder, loc, a, b);

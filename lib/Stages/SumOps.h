@@ -23,6 +23,10 @@ bool isLinear(mlir::Operation *op);
 mlir::Value addValues(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value a, mlir::Value b);
 
+/// The sum of nothing.
+mlir::Value buildZero(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Type type);
+
 /// Removes ops without use and effect, the last ones first.
 void removeDead(mlir::Block &block);
 

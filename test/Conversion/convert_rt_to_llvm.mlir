@@ -117,3 +117,14 @@ func.func @step_0() attributes {rt.step, rt.arena_bytes = 4096 : i64} {
 func.func @step_1() attributes {rt.step, rt.arena_bytes = 4096 : i64} {
   return
 }
+
+// -----
+
+// A kernel that nothing launches has no entry.
+// CHECK-LABEL: llvm.func internal @unused
+// CHECK-NOT: llvm.func {{.*}}@unused
+module {
+func.func private @unused(%x: memref<8xf32>, %i: index, %begin: index, %end: index) attributes {rt.kernel} {
+  return
+}
+}

@@ -21,10 +21,12 @@ constexpr int64_t kMaxDevices = 1 << 20;
 /// constant of the program.
 constexpr int64_t kMaxRotatedWidth = 1 << 20;
 
-/// Whether a shape has more than 2^48 elements. Bytes must not overflow, of
-/// padded tensors and of sums of them neither.
+/// The most elements of a tensor. Bytes must not overflow, of padded tensors
+/// and of sums of them neither.
+constexpr int64_t kMaxElements = int64_t(1) << 48;
+
+/// Whether a shape has more elements than that.
 inline bool isTooLarge(llvm::ArrayRef<int64_t> shape) {
-  constexpr int64_t kMaxElements = int64_t(1) << 48;
   int64_t elements = 1;
   for (int64_t size : shape) {
     if (size > 0 && elements > kMaxElements / size)

@@ -71,6 +71,13 @@ func.func @fits(%x: tensor<8x16xbf16>, %t: tensor<24x16xbf16>) -> tensor<8x24xbf
   %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<24x16xbf16> -> tensor<8x24xbf16>
   return %y : tensor<8x24xbf16>
 }
+// What is too large for a tensor is not made larger.
+// CHECK-LABEL: func.func @largest(
+// CHECK-SAME: tensor<9223372036854775807x16xbf16>) ->
+func.func @largest(%x: tensor<8x16xbf16>, %t: tensor<9223372036854775807x16xbf16>) -> tensor<8x9223372036854775807xbf16> {
+  %y = nn.einsum "bd,vd->bv" %x, %t : tensor<8x16xbf16>, tensor<9223372036854775807x16xbf16> -> tensor<8x9223372036854775807xbf16>
+  return %y : tensor<8x9223372036854775807xbf16>
+}
 
 // One matmul that reads 8 bits makes that 16 elements, whatever others read: 88
 // is a multiple of 8 alone.

@@ -801,6 +801,12 @@ func.func @exchange(%x: tensor<complex<f32>>) {
   return
 }
 // -----
+func.func @exchange(%x: tensor<f32>) {
+  // expected-error @+1 {{(C3) expects floats, integers or index but got 'tensor<complex<f32>>'}}
+  %0:2 = dist.exchange (%x) from [0, 1] among [0, 1] : (tensor<f32>) -> (tensor<f32>, tensor<complex<f32>>)
+  return
+}
+// -----
 // expected-error @+1 {{dist.pp_rank: expects an integer of at least 0 but got -1 : i64}}
 func.func @rank() attributes {dist.local, dist.pp_rank = -1 : i64} { return }
 
