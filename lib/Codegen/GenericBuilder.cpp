@@ -187,7 +187,8 @@ TypedAttr GenericBuilder::neutral(Combiner combiner, Type element) {
                                     ? APFloat::getInf(semantics, isMax)
                                     : APFloat::getLargest(semantics, isMax));
   }
-  unsigned bits = element.getIntOrFloatBitWidth();
+  unsigned bits = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                    : element.getIntOrFloatBitWidth();
   if (bits == 1)
     return getIntegerAttr(element, isMax ? 0 : 1);
   return getIntegerAttr(element, isMax ? APInt::getSignedMinValue(bits)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -86,6 +87,22 @@ static LogicalResult verifyBody(linalg::LinalgOp op) {
          << op->getName() << " to be its own";
 }
 
+/// tensor.pad's own verifier does not count its operands: one is due for each
+/// padding that is no constant.
+static LogicalResult verifyPaddings(tensor::PadOp op) {
+  auto countDynamic = [](ArrayRef<int64_t> paddings) {
+    return static_cast<size_t>(llvm::count_if(paddings, ShapedType::isDynamic));
+  };
+  size_t expected =
+      countDynamic(op.getStaticLow()) + countDynamic(op.getStaticHigh());
+  if (countDynamic(op.getStaticLow()) == op.getLow().size() &&
+      countDynamic(op.getStaticHigh()) == op.getHigh().size())
+    return success();
+  return op.emitError("expects an operand for each of ")
+         << expected << " paddings that are no constants but got "
+         << op.getLow().size() + op.getHigh().size();
+}
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
@@ -154,8 +171,10 @@ struct VerifyInputPass : tessera::impl::VerifyInputPassBase<VerifyInputPass> {
            failed(verifyTypes(op, func.getResultTypes(), "result"))))
         return WalkResult::interrupt();
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      auto pad = dyn_cast<tensor::PadOp>(op);
       return failed(verifyTypes(op, op->getResultTypes(), "result")) ||
-                     (linalgOp && failed(verifyBody(linalgOp)))
+                     (linalgOp && failed(verifyBody(linalgOp))) ||
+                     (pad && failed(verifyPaddings(pad)))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

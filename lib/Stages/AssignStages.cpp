@@ -61,12 +61,11 @@ namespace {
 struct AssignStagesPass
     : tessera::impl::AssignStagesPassBase<AssignStagesPass> {
   LogicalResult assign(func::FuncOp function, const Plan &plan) {
-    dist::AccumulateOp accumulate = findMicroBatches(function);
-    if (!accumulate)
+    FailureOr<Staging> made = Staging::make(function, plan);
+    if (failed(made))
       return failure();
-    Staging staging(accumulate, plan);
-    if (llvm::Error error = staging.make())
-      return function.emitError(llvm::toString(std::move(error)));
+    Staging &staging = *made;
+    dist::AccumulateOp accumulate = staging.getAccumulate();
     StageAssignment stages(accumulate, staging.getStarts());
     std::vector<std::vector<MicroBatchesAlive>> alive =
         schedule::countAlive(staging.problem, staging.schedule);

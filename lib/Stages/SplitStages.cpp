@@ -73,12 +73,11 @@ LogicalResult Splitter::run() {
 namespace {
 struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   LogicalResult split(func::FuncOp function, const Plan &plan) {
-    dist::AccumulateOp accumulate = findMicroBatches(function);
-    if (!accumulate)
+    FailureOr<Staging> made = Staging::make(function, plan);
+    if (failed(made))
       return failure();
-    Staging staging(accumulate, plan);
-    if (llvm::Error error = staging.make())
-      return function.emitError(llvm::toString(std::move(error)));
+    Staging &staging = *made;
+    dist::AccumulateOp accumulate = staging.getAccumulate();
     setStageLayers(getOperation(), staging);
     // Its pp ranks' functions get its attributes.
     function->setAttr(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Staging.h"
+#include "SumOps.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/LinksAttr.h"
 #include "tessera/Schedule/ScheduleCsv.h"
@@ -126,7 +127,7 @@ llvm::Error Staging::findPoints() {
 }
 
 /// The lists, with transfers posted as programs run them.
-llvm::Error Staging::make() {
+llvm::Error Staging::makeLists() {
   schedule::Schedule list;
   if (!plan.scheduleFile.empty()) {
     if (llvm::Error error = readFile(list))
@@ -165,21 +166,26 @@ llvm::Error Staging::make() {
   return llvm::Error::success();
 }
 
+FailureOr<Staging> Staging::make(func::FuncOp function, const Plan &plan) {
+  auto accumulates = function.getBody().getOps<dist::AccumulateOp>();
+  if (!llvm::hasSingleElement(accumulates))
+    return function.emitError("expects the micro-batches of one program to "
+                              "split into pipeline stages");
+  dist::AccumulateOp accumulate = *accumulates.begin();
+  // Stages begin at ops that stay.
+  removeDead(accumulate.getBody().front());
+  Staging staging(accumulate, plan);
+  if (llvm::Error error = staging.makeLists())
+    return function.emitError(llvm::toString(std::move(error)));
+  return staging;
+}
+
 void tessera::setStageLayers(ModuleOp module, const Staging &staging) {
   StringRef name = dist::DistDialect::kPlanAttr;
   Plan plan = module->getAttrOfType<dist::PlanAttr>(name).getPlan();
   plan.stageLayers = staging.getLayers();
   plan.evenStages = false;
   module->setAttr(name, dist::PlanAttr::get(module.getContext(), plan));
-}
-
-dist::AccumulateOp tessera::findMicroBatches(func::FuncOp function) {
-  auto accumulates = function.getBody().getOps<dist::AccumulateOp>();
-  if (llvm::hasSingleElement(accumulates))
-    return *accumulates.begin();
-  function.emitError("expects the micro-batches of one program to split into "
-                     "pipeline stages");
-  return {};
 }
 
 bool tessera::isToBeSplit(func::FuncOp function) {

@@ -18,13 +18,13 @@ namespace tessera {
 /// The schedule of a program and where its stages begin.
 class Staging {
 public:
-  Staging(dist::AccumulateOp accumulate, const Plan &plan)
-      : accumulate(accumulate),
-        isTrained(findBackward(accumulate.getBody().front())), plan(plan),
-        candidates(findSplitCandidates(accumulate)) {}
+  /// The stages of the micro-batches of a local function: of its one
+  /// dist.accumulate, whose ops without use are removed. A failure, with an
+  /// error, if it has none or several or if the plan does not suit it.
+  static mlir::FailureOr<Staging> make(mlir::func::FuncOp function,
+                                       const Plan &plan);
 
-  /// An error, without the op, if the plan does not suit the program.
-  llvm::Error make();
+  dist::AccumulateOp getAccumulate() const { return accumulate; }
   llvm::SmallVector<mlir::Operation *> getStarts() const {
     return llvm::map_to_vector(
         points, [&](int point) { return candidates.points[point - 1].op; });
@@ -43,6 +43,12 @@ public:
   double bubble = 0;
 
 private:
+  Staging(dist::AccumulateOp accumulate, const Plan &plan)
+      : accumulate(accumulate),
+        isTrained(findBackward(accumulate.getBody().front())), plan(plan),
+        candidates(findSplitCandidates(accumulate)) {}
+
+  llvm::Error makeLists();
   llvm::Error readFile(schedule::Schedule &list);
   llvm::Error findPoints();
   llvm::Error checkLayers() const;
@@ -60,10 +66,6 @@ private:
 
 /// Notes in the module's plan which blocks of the model each stage has.
 void setStageLayers(mlir::ModuleOp module, const Staging &staging);
-
-/// The micro-batches of a local function whose plan asks for stages: its one
-/// dist.accumulate. Null, with an error, if it has none or several.
-dist::AccumulateOp findMicroBatches(mlir::func::FuncOp function);
 
 /// True for the functions of a module that are split into stages.
 bool isToBeSplit(mlir::func::FuncOp function);

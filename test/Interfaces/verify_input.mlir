@@ -96,3 +96,15 @@ func.func @own_bodies(%x: tensor<4x6xi8>, %w: tensor<6x2xi8>, %o: tensor<4x2xi32
   %t = linalg.map { math.tanh } ins(%3 : tensor<4x6xf32>) outs(%f : tensor<4x6xf32>)
   return %1, %t : tensor<4x2xi32>, tensor<4x6xf32>
 }
+
+// -----
+
+func.func @padding_without_operand(%x: tensor<4xf32>) -> tensor<6xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{expects an operand for each of 1 paddings that are no constants but got 0}}
+  %0 = "tensor.pad"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>, static_low = array<i64: -9223372036854775808>, static_high = array<i64: 1>}> ({
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  }) : (tensor<4xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

@@ -141,6 +141,13 @@ func.func @to_partial(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
   return %0 : tensor<2x8xf32>
 }
 
+// CHECK-LABEL: func.func @to_partial_index
+// CHECK: arith.constant -9223372036854775808 : index
+func.func @to_partial_index(%x: tensor<8xindex>) -> tensor<8xindex> {
+  %0 = dist.to_partial <max> %x over <{"tp"}> on @mesh : tensor<8xindex>
+  return %0 : tensor<8xindex>
+}
+
 // -----
 
 // CHECK-LABEL: func.func @movement
