@@ -30,7 +30,8 @@ static std::vector<double> splitByWeight(int64_t layers, double head,
 
 /// Even parts; what is left over goes to the last stages.
 static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
-  std::vector<double> counts(stages, layers / stages);
+  int64_t least = layers / stages;
+  std::vector<double> counts(stages, double(least));
   for (int64_t i = 0; i < layers % stages; ++i)
     ++counts[stages - 1 - i];
   return counts;

@@ -112,8 +112,10 @@ Attribute PlanAttr::parse(AsmParser &parser, Type) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               Plan plan) {
+// The generator of attributes declares a copy.
+LogicalResult
+PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                 Plan plan) { // NOLINT(performance-unnecessary-value-param)
   if (llvm::Error error = plan.checkFields())
     return emitError() << "(C1) "
                        << llvm::toString(takeFirst(std::move(error)));

@@ -16,7 +16,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 
 using namespace tessera;
-using llvm::cast;
 using llvm::dyn_cast;
 using llvm::isa;
 using llvm::Type;

@@ -253,11 +253,6 @@ void FunctionOverlap::remark(std::optional<int64_t> before,
 // The pass
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> getArena(func::FuncOp func) {
-  FailureOr<int64_t> bytes = getPlannedBytes(func);
-  return succeeded(bytes) ? std::optional<int64_t>(*bytes) : std::nullopt;
-}
-
 namespace {
 struct OverlapCollectivesPass
     : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
@@ -274,19 +269,19 @@ struct OverlapCollectivesPass
     int64_t step = before.value_or(0) / 32;
     for (int64_t tried : {slack, slack / 2, int64_t(0), -step, -4 * step}) {
       work.schedule(tried);
-      std::optional<int64_t> after = getArena(func);
+      std::optional<int64_t> after = getPlannedBytes(func);
       if (!before || (after && *after <= *before + slack))
         return after;
       work.restore();
     }
-    return getArena(func);
+    return getPlannedBytes(func);
   }
 
   void overlap(func::FuncOp func) {
     FunctionOverlap work(func);
     if (!work.split())
       return;
-    std::optional<int64_t> before = getArena(func);
+    std::optional<int64_t> before = getPlannedBytes(func);
     int64_t slack =
         slackBytes >= 0
             ? int64_t(slackBytes)

@@ -19,7 +19,6 @@
 #include "llvm/TargetParser/Host.h"
 
 using namespace tessera;
-using llvm::Error;
 using llvm::Expected;
 
 /// Instructions of a module below which it is compiled as one: the fixed cost

@@ -75,7 +75,9 @@ private:
 LLVM::LLVMFuncOp StepToLLVM::declare(StringRef name, Type result,
                                      TypeRange arguments) {
   LLVM::LLVMFuncOp &function = declared[name];
-  if (function || (function = module.lookupSymbol<LLVM::LLVMFuncOp>(name)))
+  if (!function)
+    function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (function)
     return function;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(module.getBody());

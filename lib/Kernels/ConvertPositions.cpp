@@ -171,8 +171,7 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     SmallVector<AffineExpr> swapped(same.getResults());
     swapped[rank - 1] = 1 - b.getAffineDimExpr(rank - 1);
     AffineMap other = AffineMap::get(rank + 1, 0, swapped, b.getContext());
-    AffineMap angle =
-        b.project(rank + 1, {unsigned(op.getDim()), unsigned(rank)});
+    AffineMap angle = b.project(rank + 1, {unsigned(op.getDim()), rank});
     Value y = b.map(
         shape, type.getElementType(),
         {{x, same}, {x, other}, {table[0], angle}, {table[1], angle}},

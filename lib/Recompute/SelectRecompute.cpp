@@ -21,7 +21,7 @@
 #include "tessera/Recompute/Passes.h"
 #include "tessera/Recompute/Recompute.h"
 #include "tessera/Support/PlanFields.h"
-#include <numeric>
+#include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SELECTRECOMPUTEPASS
@@ -335,17 +335,21 @@ void BlockRecompute::rewrite(const RecomputeChoice &choice) {
     });
 }
 
-static int64_t getSum(ArrayRef<int64_t> bytes) {
-  return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+/// Bytes of each place: "128", or "128, 64" of two pp ranks.
+static std::string printBytes(ArrayRef<int64_t> bytes) {
+  return llvm::join(
+      llvm::map_range(bytes, [](int64_t b) { return std::to_string(b); }),
+      ", ");
 }
 
 void BlockRecompute::report(const RecomputeChoice &choice) const {
   remark::passed(block.getParentOp()->getLoc(),
                  remark::RemarkOpts::name("Recompute").category("training"))
-      << remark::add("{0}: keeps {1} of {2} bytes for the backward and repeats "
-                     "{3} ops",
-                     policy.print(), getSum(choice.keptBytes),
-                     getSum(keepAll(problem).keptBytes),
+      << remark::add("{0}: keeps {1} of {2} bytes{3} for the backward and "
+                     "repeats {4} ops",
+                     policy.print(), printBytes(choice.keptBytes),
+                     printBytes(keepAll(problem).keptBytes),
+                     problem.numPlaces > 1 ? " of the pp ranks" : "",
                      llvm::count(choice.isRepeated, true));
 }
 

@@ -13,7 +13,6 @@
 using namespace mlir;
 using namespace tessera;
 using dist::DistDialect;
-using schedule::Slot;
 
 SmallVector<TaskRun, 2> tessera::getTaskRuns(const schedule::Action &action) {
   using schedule::ActionKind;

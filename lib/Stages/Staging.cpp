@@ -20,10 +20,10 @@ using namespace tessera;
 
 /// Blocks of each stage, where earlier stages get what does not divide.
 static std::vector<double> distributeEvenly(int64_t blocks, int64_t stages) {
+  int64_t least = blocks / stages;
   std::vector<double> layers;
   for (int64_t stage = 0; stage < stages; ++stage)
-    layers.push_back(
-        static_cast<double>(blocks / stages + (stage < blocks % stages)));
+    layers.push_back(double(least + (stage < blocks % stages)));
   return layers;
 }
 

@@ -1,5 +1,6 @@
 // RUN: tessera-opt %s --dist-assign-stages | FileCheck %s
 // RUN: tessera-opt %s --dist-assign-stages --dist-select-recompute="policy=auto=10000 limits=96,1000" | FileCheck %s --check-prefix=LIMITS
+// RUN: tessera-opt %s --dist-assign-stages --dist-select-recompute="policy=auto=10000 limits=96,1000" --remarks-filter=training -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: tessera-opt %s --dist-assign-stages --dist-select-recompute=policy=full | FileCheck %s --check-prefix=GONE
 
 // Under 1F1B the first of two pp ranks keeps two micro-batches at once, the
@@ -15,6 +16,7 @@
 
 // A value of 32 bytes counts twice on the first pp rank: 96 have room for one,
 // of which the others are made again. The second one has room for all.
+// REMARK: keeps 0, 32 of 192, 32 bytes of the pp ranks for the backward and repeats 3 ops
 // LIMITS-NOT: dist.held
 // LIMITS: math.exp
 // LIMITS: math.exp

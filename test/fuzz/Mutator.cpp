@@ -86,7 +86,7 @@ void Mutator::damageOnce(std::string &text,
     text.replace(at, length, other.substr(from, length));
     break;
   }
-  case 8: // many of one kind; rarely very many
+  default: // many of one kind; rarely very many
     text.insert(at, std::string(below(64) ? below(64) : 100000,
                                 "[{\"(9 \0\xff"[below(8)]));
     break;

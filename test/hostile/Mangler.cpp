@@ -148,7 +148,7 @@ static std::string change(const std::string &token, Random &random,
 // The mangler
 //===----------------------------------------------------------------------===//
 
-Mangler::Mangler(std::vector<std::string> donors) {
+Mangler::Mangler(const std::vector<std::string> &donors) {
   std::set<std::string> opNames, attributeNames;
   for (const std::string &donor : donors) {
     llvm::SmallVector<StringRef> parts;

@@ -39,7 +39,7 @@ std::vector<std::string> changeSizes(llvm::StringRef program);
 class Mangler {
 public:
   /// `donors` are programs to take tokens and lines of.
-  explicit Mangler(std::vector<std::string> donors);
+  explicit Mangler(const std::vector<std::string> &donors);
 
   /// `program` with one change to as many as `most`; unchanged for 0.
   std::string mangle(llvm::StringRef program, size_t most,

@@ -306,9 +306,10 @@ private:
                    {"split_dim", exchange.getGatherDimAttr()}});
   }
 
-  void addReshaped(const Twine &what,
-                   std::vector<std::pair<std::string, Attribute>> attributes) {
-    add(what, [=, mesh = mesh](Operation *op) -> Operation * {
+  void addReshaped(
+      const Twine &what,
+      const std::vector<std::pair<std::string, Attribute>> &attributes) {
+    add(what, [attributes, mesh = mesh](Operation *op) -> Operation * {
       for (auto &[name, attribute] : attributes)
         op->setAttr(name, attribute);
       auto collective = cast<dist::CollectiveOpInterface>(op);

@@ -51,7 +51,7 @@ static bool addSoftmax(Generator &g) {
   }
   g.add(text, operands, type,
         [=](const Inputs &inputs, std::vector<Data> &made) {
-          forEachRow(*inputs[0], dim, [&](auto row, const Shape &index) {
+          forEachRow(*inputs[0], dim, [&](const auto &row, const Shape &index) {
             Number total;
             std::vector<Number> powers = exponentials(row, type.elem, total);
             for (Number &power : powers)

@@ -233,7 +233,7 @@ TEST(manifest, what_lists_are) {
 TEST(npy, round_trip) {
   std::string path = temporary("round-trip.npy");
   const float values[6] = {1, 2, 3, 4, 5, 6};
-  for (std::vector<int64_t> shape :
+  for (const std::vector<int64_t> &shape :
        {std::vector<int64_t>{2, 3}, {6}, {1, 1, 6}}) {
     ASSERT_EQ(writeNpy(path, TESSERA_RT_F32, shape, values), "");
     NpyArray array;
@@ -394,7 +394,7 @@ TEST(tokens, ids_beyond_the_vocabulary) {
 }
 
 TEST(environment, families) {
-  auto read = [](std::vector<std::pair<const char *, const char *>> set,
+  auto read = [](const std::vector<std::pair<const char *, const char *>> &set,
                  Environment &found) {
     for (auto &variable : set)
       setenv(variable.first, variable.second, 1);

@@ -50,7 +50,7 @@ struct Same<R (*)(A...), S (*)(B...)> {
 } // namespace
 
 #define SAME_FUNCTION(api, field, function)                                    \
-  static_assert(Same<decltype(api::Api::field), decltype(&function)>::value,   \
+  static_assert(Same<decltype(api::Api::field), decltype(&(function))>::value, \
                 #function)
 #define SAME_NUMBER(ours, theirs)                                              \
   static_assert(int(ours) == int(theirs), #theirs)

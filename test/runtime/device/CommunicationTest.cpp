@@ -169,7 +169,7 @@ static std::string runAllKinds(tessera_rt_context *ctx, const Options &options,
       return "a step failed";
     for (int which = 0; which < 8; ++which) {
       std::vector<float> want = expected(which, run, ctx->rank);
-      if (memcmp(ctx->arena() + outs[which], want.data(), want.size() * 4))
+      if (memcmp(ctx->arena() + outs[which], want.data(), want.size() * 4) != 0)
         return format("run %d: collective %d is wrong", run, which);
     }
     if (barrier(ctx, BarrierStep))

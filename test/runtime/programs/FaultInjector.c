@@ -86,7 +86,7 @@ static const char *pathOf(int fd) {
   return fd >= 0 && fd < FILES ? paths[fd] : "";
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
 
 int open(const char *path, int flags, ...) {
   va_list list;

@@ -134,8 +134,8 @@ TEST(ClaimsTest, neutral_elements) {
 //===----------------------------------------------------------------------===//
 
 /// A sample of one elementwise op.
-Sample getSample(StringRef name, std::vector<std::string> operands,
-                 std::string result) {
+Sample getSample(StringRef name, const std::vector<std::string> &operands,
+                 const std::string &result) {
   auto sample = Sample::parse(getContext(), getText(name, operands, {result}));
   EXPECT_TRUE(sample);
   return std::move(*sample);
@@ -144,8 +144,9 @@ Sample getSample(StringRef name, std::vector<std::string> operands,
 TEST(ClaimsTest, finds_what_does_not_commute) {
   std::string f32 = "tensor<2x3xf32>", i8 = "tensor<2x3xi8>",
               i1 = "tensor<2x3xi1>", i32 = "tensor<2x3xi32>";
-  auto expectFound = [&](StringRef name, std::vector<std::string> operands,
-                         std::string result, ReductionKind kind,
+  auto expectFound = [&](StringRef name,
+                         const std::vector<std::string> &operands,
+                         const std::string &result, ReductionKind kind,
                          std::initializer_list<unsigned> partial) {
     Sample sample = getSample(name, operands, result);
     llvm::SmallBitVector bits(operands.size());

@@ -428,7 +428,7 @@ TEST(Propagation, random_problems_have_legal_solutions) {
       case 5:
         p.op("ij->j", {any(0)}, {any(5)});
         break;
-      case 6:
+      default:
         p.op("iK->iK", {any(2)}, {any(2)});
         break;
       }

@@ -142,8 +142,8 @@ TEST(ClosedForm, dualpipe) {
     for (int m : {2 * p, 2 * p + 2, 5 * p})
       for (double w : {1.0, 3.0, 4.0}) {
         Outcome outcome = price(ScheduleKind::DualPipe, p, 2, m, {4, 4, w, -1});
-        EXPECT_NEAR(outcome.timing.bubble(), (p / 2 - 1) * (8 + w + 4 - 2 * w),
-                    1e-9);
+        EXPECT_NEAR(outcome.timing.bubble(),
+                    (0.5 * p - 1) * (8 + w + 4 - 2 * w), 1e-9);
         EXPECT_EQ(outcome.maxPeak(), p + 1);
       }
 }
@@ -162,7 +162,8 @@ TEST(ClosedForm, dualpipe_bound) {
     double longer = std::max(stage.forward, stage.inputGrad);
     // Pairs hide work: the time without bubbles is the busiest rank's.
     EXPECT_LE(outcome.timing.bubble(),
-              (p / 2 - 1) * (stage.overlapped + longer - 2 * stage.weightGrad) +
+              (0.5 * p - 1) *
+                      (stage.overlapped + longer - 2 * stage.weightGrad) +
                   1e-9);
   }
 }
