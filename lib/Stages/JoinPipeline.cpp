@@ -399,7 +399,7 @@ void Joiner::gatherTerms() {
 }
 
 /// True if a result of the accumulate is a sum over all micro-batches: those of
-/// each path add the same, or something if they all take one.
+/// each path add the same to it or, where a way is given, anything at all.
 bool Joiner::isWhole(unsigned result) {
   return result >= terms.size() ||
          llvm::all_of(terms[result], [&](ValueRange ofPath) {

@@ -101,13 +101,13 @@ LogicalResult Joiner::joinSum(ArrayRef<int64_t> members) {
       llvm::append_range(all, own);
     skipped.insert(additions.begin(), additions.end());
   }
-  for (ArrayRef<Value> ofPath : added)
+  for (ArrayRef<Value> ofPath : added) {
     if (!llvm::all_of(ofPath, [](Value v) { return bool(v.getDefiningOp()); }))
       return fail();
-    else if (!way &&
-             numbers.getSorted(ofPath) != numbers.getSorted(added.front()))
+    if (!way && numbers.getSorted(ofPath) != numbers.getSorted(added.front()))
       return giveUp(first, "micro-batches of one path add other terms than "
                            "those of the other");
+  }
   Value whole = addToAccumulate(added[getPath()], sumType);
   for (Operation *op : chain) {
     IRMapping map;

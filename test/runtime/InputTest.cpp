@@ -203,7 +203,8 @@ TEST(manifest, what_lists_are) {
                        "\"pipeline\":{" +
                        pipeline + "}}";
     std::string error;
-    EXPECT_EQ(parseManifest(text.c_str(), manifest, error), error.empty());
+    bool isRead = parseManifest(text.c_str(), manifest, error);
+    EXPECT_EQ(isRead, error.empty());
     return error;
   };
   std::string counts = "\"stages\":4,\"micro_batches\":8,\"entries\":70";
