@@ -67,6 +67,25 @@ static bool looksTheSame(const StageMemory &a, const StageMemory &b) {
          a.bytes.activations == b.bytes.activations;
 }
 
+/// Prints the blocks of each chunk, equal neighbours together.
+static void printBlocks(ArrayRef<double> blocks, raw_ostream &os) {
+  if (blocks.empty())
+    return;
+  os << "blocks of the chunks: ";
+  ListSeparator comma;
+  while (!blocks.empty()) {
+    double count = blocks.front();
+    size_t before = blocks.size();
+    blocks = blocks.drop_while([&](double each) { return each == count; });
+    size_t equal = before - blocks.size();
+    os << comma;
+    if (equal > 1)
+      os << equal << " x ";
+    os << format("%g", count);
+  }
+  os << "\n";
+}
+
 static void printMemory(const PlanReport &report, raw_ostream &os) {
   static constexpr const char *kHeads[] = {
       "params", "grads",  "optim", "activ",   "gather",
@@ -94,6 +113,7 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
     table.addRow(row);
     i = end;
   }
+  printBlocks(report.plan.stageLayers, os);
   os << "\nMemory of a device at its peak, GB (1e9 bytes); live: "
         "micro-batches kept\n";
   table.print(os);
@@ -104,6 +124,9 @@ static void printMemory(const PlanReport &report, raw_ostream &os) {
                 bytesText(total), bytesText(report.capacity),
                 bytesText(std::abs(report.headroom())),
                 report.headroom() >= 0 ? "free" : "too much");
+  if (report.fitsEven)
+    os << "it fits with --stage-layers even: stages that take equally long "
+          "need more memory here\n";
   if (total > 0.75 * report.capacity && report.headroom() >= 0)
     os << "more than 75 % of the memory is filled: little is left for what "
           "the model does not count\n";

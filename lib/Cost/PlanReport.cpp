@@ -158,15 +158,19 @@ static void addBudget(PlanReport &report, const PlanQuestion &question) {
 }
 
 Expected<PlanReport> tessera::cost::makePlanReport(
-    const ModelWork &work, const Plan &plan, const ClusterSpec &cluster,
+    const ModelWork &work, const Plan &given, const ClusterSpec &cluster,
     const PlanQuestion &question, schedule::PipelinePricer &pricer) {
-  if (Error error = plan.check())
+  if (Error error = given.check())
     return takeFirst(std::move(error));
-  if (Error error = cluster.checkSize(plan.gpus()))
+  if (Error error = cluster.checkSize(given.gpus()))
     return std::move(error);
 
-  Machine machine(cluster, plan);
+  Machine machine(cluster, given);
   PricedModel priced = priceModel(work, machine);
+  Expected<Plan> split = splitByTime(priced, given, machine, pricer);
+  if (!split)
+    return split.takeError();
+  const Plan &plan = *split;
   Expected<StepTime> step = priceStep(priced, plan, machine, pricer);
   if (!step)
     return step.takeError();
@@ -190,6 +194,14 @@ Expected<PlanReport> tessera::cost::makePlanReport(
     report.offloadCapacity = plan.offload == Offload::Host
                                  ? machine.host.memoryBytes.value
                                  : machine.host.diskBytes.value;
+
+  if (!report.fits() && plan.stageLayers != given.stageLayers) {
+    PlanReport even = report;
+    even.stages = memory.stages(assignChunks(work.layers, given), given, pricer,
+                                question.memory);
+    even.fullest = fullestStage(even.stages);
+    report.fitsEven = even.fits();
+  }
 
   report.causes = listCauses(*step, priced, report.stages[step->busiest], plan,
                              cluster, machine);

@@ -10,6 +10,7 @@
 
 #include "tessera/Cost/StepTime.h"
 #include "tessera/Cost/MemoryModel.h"
+#include "tessera/Schedule/SplitBlocks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -125,6 +126,8 @@ struct ChunkSum {
   double pair = 0;
   double parameters = 0, experts = 0;
   double seconds() const { return forward + inputGrad + weightGrad; }
+  /// What a rank is busy for.
+  double busy(bool pairs) const { return pairs ? pair : seconds(); }
 
   /// Adds a chunk that does a share of the stage's micro-batches.
   void add(const ChunkSum &o, double share) {
@@ -202,7 +205,7 @@ static GradientTime gradientSeconds(const PricedModel &model,
                                          : CollectiveKind::ReduceScatter;
   GradientTime time;
   auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
-    if (elements <= 0)
+    if (elements <= 0 || count <= 0)
       return;
     double whole = count * elements;
     elements = std::min(whole, bucketElements(elements, plan));
@@ -354,6 +357,36 @@ tessera::cost::makePipeline(const Plan &plan,
   return schedule::Pipeline{std::move(*problem), kind};
 }
 
+Expected<Plan>
+tessera::cost::splitByTime(const PricedModel &model, Plan plan,
+                           const Machine &machine,
+                           const schedule::PipelinePricer &pricer) {
+  if (plan.pp == 1 || plan.evenStages || !plan.stageLayers.empty())
+    return plan;
+  Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
+  if (!pipeline)
+    return pipeline.takeError();
+  ArrayRef<ModelWork::Run> layers = model.layers;
+  size_t run = findBlocks(layers);
+  auto blocks = static_cast<int64_t>(layers[run].count);
+  auto getSeconds = [&](ArrayRef<ModelWork::Run> runs) {
+    return sumChunk(model, runs, machine.device)
+        .busy(pipeline->overlapsPairs());
+  };
+  double block = getSeconds({{layers[run].kind, 1}});
+  std::vector<double> ends(plan.chunks());
+  ends.front() = getSeconds(layers.take_front(run));
+  ends.back() = getSeconds(layers.drop_front(run + 1));
+  std::vector<double> counts =
+      schedule::splitBlocks(pipeline->problem, ends, blocks, block);
+  // Without a block, only the ends have layers.
+  for (auto [count, other] : zip_equal(counts, ends))
+    if (count == 0 && other == 0)
+      return plan;
+  plan.stageLayers = std::move(counts);
+  return plan;
+}
+
 static std::vector<ChunkSum>
 sumChunks(const PricedModel &model, ArrayRef<std::vector<ModelWork::Run>> runs,
           const Machine &machine) {
@@ -402,19 +435,16 @@ Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
       stageRuns[rank].insert(stageRuns[rank].end(), runs[stage].begin(),
                              runs[stage].end());
     }
-  auto busySeconds = [&](const ChunkSum &stage) {
-    return pairs ? stage.pair : stage.seconds();
-  };
   size_t busiest = 0;
   for (size_t i = 0; i < stages.size(); ++i)
-    if (busySeconds(stages[i]) > busySeconds(stages[busiest]))
+    if (stages[i].busy(pairs) > stages[busiest].busy(pairs))
       busiest = i;
   const ChunkSum &stage = stages[busiest];
 
   StepTime step;
   step.busiest = busiest;
   double micro = plan.microBatches;
-  double busy = micro * busySeconds(stage), pipeline = busy;
+  double busy = micro * stage.busy(pairs), pipeline = busy;
   if (plan.pp > 1)
     pipeline = pricer
                    .price(*scheduled, pipelineTimes(chunks, *scheduled, model,

@@ -49,14 +49,17 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
   llvm::Expected<const Priced *> priced = findModel(plan, machine);
   if (!priced)
     return priced.takeError();
-  llvm::Expected<StepTime> step =
-      priceStep((*priced)->model, plan, machine, pipelines);
+  const PricedModel &model = (*priced)->model;
+  llvm::Expected<Plan> split = splitByTime(model, plan, machine, pipelines);
+  if (!split)
+    return split.takeError();
+  llvm::Expected<StepTime> step = priceStep(model, *split, machine, pipelines);
   if (!step)
     return step.takeError();
   PlanPrice price;
   price.step = *step;
-  auto stages = (*priced)->memory.stages(
-      assignChunks((*priced)->model.layers, plan), plan, pipelines);
+  auto stages = (*priced)->memory.stages(assignChunks(model.layers, *split),
+                                         *split, pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;
   return price;

@@ -127,9 +127,10 @@ static void checkAxes(Error &errors, const Plan &l) {
 
 static void checkStageLayers(Error &errors, const Plan &l) {
   if (!l.stageLayers.empty() && int64_t(l.stageLayers.size()) != l.chunks())
-    addError(errors, formatv("stage-layers: expects {0} numbers, one for each "
-                             "chunk of a stage, but got {1}",
-                             l.chunks(), l.stageLayers.size()));
+    addError(errors,
+             formatv("stage-layers: expects time, even or {0} numbers, one for "
+                     "each chunk of a stage, but got {1}",
+                     l.chunks(), l.stageLayers.size()));
 }
 
 static void checkSchedule(Error &errors, const Plan &l) {

@@ -75,8 +75,11 @@ template <> ArrayRef<StringRef> getNames<ScheduleKind>() {
 /// Sizes and counts, and products of few of them, stay exact.
 static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// The shortest text that is read as the same number.
+/// A short text that is read as the same number; of small whole ones all
+/// digits.
 static std::string printNumber(double number) {
+  if (number == std::floor(number) && std::abs(number) < 1e6)
+    return std::to_string(static_cast<int64_t>(number));
   std::string text;
   for (int digits = 1; digits <= 17; ++digits) {
     char buffer[40];
@@ -252,8 +255,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        Field::Text{"time, even or blocks of each chunk, as 7,8.5,8,6.5",
                    printStageLayers, parseStageLayers},
        "blocks of each chunk, whole and half ones, as 7,8.5,8,6.5, even, or "
-       "time, so that chunks take equally long; priced, time is even with "
-       "short ends"},
+       "time, so that stages take equally long; priced, even has short ends"},
       {"scatter-transfers", "", kStored, Field::Flag{&Plan::scatterTransfers},
        "without sp, devices of tp each send a shard of a stage's output"},
       {"recompute", "POLICY", kBoth,

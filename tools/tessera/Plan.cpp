@@ -374,7 +374,8 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   auto report = makePlanReport(*work, *plan, *cluster, question, pricer);
   if (!report)
     return report.takeError();
-  if (llvm::Error error = writeSchedule(parsed, *work, *plan, *cluster, pricer))
+  if (llvm::Error error =
+          writeSchedule(parsed, *work, report->plan, *cluster, pricer))
     return std::move(error);
   if (llvm::Error error = writeReport(parsed, *report))
     return std::move(error);

@@ -67,6 +67,8 @@ struct PlanReport {
   size_t fullest = 0;
   /// Bytes of a device.
   double capacity = 0;
+  /// The plan does not fit as it is split by time, but with even stages.
+  bool fitsEven = false;
   /// Of the fullest stage.
   std::vector<SavedTensor> largest;
   /// Bytes of host memory, or disk, that a device's state may take.
@@ -86,8 +88,9 @@ struct PlanReport {
   bool fits() const;
 };
 
-/// Prices a plan. Errors, one line each: a plan that contradicts itself, a
-/// cluster with fewer devices.
+/// Prices a plan; the report's has the blocks of each chunk (splitByTime).
+/// Errors, one line each: a plan that contradicts itself, a cluster with fewer
+/// devices.
 llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
                                           const Plan &plan,
                                           const ClusterSpec &cluster,

@@ -77,6 +77,17 @@ assignChunks(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan);
 llvm::Expected<schedule::Pipeline>
 makePipeline(const Plan &plan, const schedule::PipelinePricer &pricer);
 
+/// The plan with the blocks of each chunk in `stageLayers`, where it leaves
+/// them to the time (schedule::splitBlocks, by forward and backward without
+/// transfers). The embedding and what is before the blocks count on the first
+/// chunk, the head and the loss on the last. A plan without stages, with blocks
+/// of its own or with even ones comes back as it is, also one with too few
+/// blocks for its chunks, which are distributed evenly. An error as of
+/// makePipeline().
+llvm::Expected<Plan> splitByTime(const PricedModel &model, Plan plan,
+                                 const Machine &machine,
+                                 const schedule::PipelinePricer &pricer);
+
 /// The schedule that priceStep() prices, and its problem. An error if there are
 /// no stages, or as of makePipeline().
 llvm::Expected<schedule::ListedSchedule>

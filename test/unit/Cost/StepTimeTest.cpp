@@ -410,4 +410,60 @@ TEST(StepTime, chunks) {
   EXPECT_EQ(counts(), l.stageLayers);
 }
 
+/// Layers of one kind, 14 blocks, and a head as long as two of them.
+PricedModel layersWithHead() {
+  PricedModel model;
+  for (double seconds : {0.0, 0.01, 0.02}) {
+    PricedModel::Kind kind;
+    kind.time.forward.kernels.compute = seconds;
+    model.kinds.push_back(kind);
+  }
+  model.layers = {{0, 1}, {1, 14}, {2, 1}};
+  return model;
+}
+
+TEST(StepTime, splits_by_time_what_the_plan_leaves_to_it) {
+  Plan l = pipelined(4, 8);
+  Machine machine(cluster(300e9), l);
+  schedule::PipelinePricer pricer;
+  PricedModel model = layersWithHead();
+  auto split = [&] {
+    return llvm::cantFail(splitByTime(model, l, machine, pricer)).stageLayers;
+  };
+  EXPECT_EQ(split(), (std::vector<double>{4, 4, 4, 2}));
+  // As given, even, or without stages.
+  l.stageLayers = {5, 4, 4, 1};
+  EXPECT_EQ(split(), l.stageLayers);
+  l.stageLayers.clear();
+  l.evenStages = true;
+  EXPECT_TRUE(split().empty());
+  l.evenStages = false;
+  // Too few blocks for the stages between the ends.
+  model.layers[1].count = 0.5;
+  EXPECT_TRUE(split().empty());
+  l.pp = 1;
+  model.layers[1].count = 14;
+  EXPECT_TRUE(split().empty());
+  // An error of the schedule.
+  l.pp = 4;
+  l.schedule = ScheduleKind::DualPipe;
+  l.microBatches = 3;
+  EXPECT_FALSE(
+      llvm::toString(splitByTime(model, l, machine, pricer).takeError())
+          .empty());
+}
+
+/// Gradients of no block take no time.
+TEST(StepTime, chunks_without_a_block) {
+  Plan l = pipelined(4, 8);
+  l.dp = 8;
+  l.zero = 1;
+  l.stageLayers = {0, 8, 8, 0};
+  StepTime step = price(l);
+  EXPECT_GT(step.total, 0);
+  EXPECT_EQ(step.busiest, 1u);
+  l.stageLayers = {16, 0, 0, 0};
+  EXPECT_GT(price(l).total, step.total);
+}
+
 } // namespace

@@ -138,8 +138,8 @@ TEST(Plan, schedules) {
                       "micro-batches but got 31");
   l.microBatches = 32;
   l.stageLayers.assign(16, 8);
-  EXPECT_EQ(error(l), "stage-layers: expects 32 numbers, one for each chunk of "
-                      "a stage, but got 16");
+  EXPECT_EQ(error(l), "stage-layers: expects time, even or 32 numbers, one for "
+                      "each chunk of a stage, but got 16");
 }
 
 TEST(Plan, model) {
