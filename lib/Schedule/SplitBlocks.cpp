@@ -16,37 +16,79 @@ using namespace tessera::schedule;
 
 namespace {
 
+/// Seconds of a stage or a rank: what it has without blocks, and its blocks.
+struct Load {
+  double others = 0;
+  int64_t blocks = 0;
+  double seconds(double block) const {
+    return others + static_cast<double>(blocks) * block;
+  }
+};
+
 class BlockSplitter {
 public:
-  BlockSplitter(const ScheduleProblem &problem, std::vector<double> others)
-      : stages(std::move(others)), ranksOf(stages.size()),
+  /// `block`: seconds of one.
+  BlockSplitter(const ScheduleProblem &problem,
+                const std::vector<double> &others, double block)
+      : block(block), stages(others.size()), ranksOf(others.size()),
         ranks(problem.ranks) {
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      stages[stage].others = others[stage];
     for (int rank = 0; rank < problem.ranks; ++rank)
       for (int chunk = 0; chunk < problem.chunks; ++chunk) {
         int stage = problem.stageOf({rank, chunk});
         ranksOf[stage].push_back(rank);
-        ranks[rank] += stages[stage];
+        ranks[rank].others += others[stage];
       }
   }
 
-  /// Gives `blocks` blocks of `seconds` away; returns those of each stage.
-  std::vector<int64_t> split(int64_t blocks, double seconds) {
-    std::vector<int64_t> counts(stages.size());
-    for (int64_t i = 0; i < blocks; ++i) {
-      size_t stage = findShortest();
-      ++counts[stage];
-      stages[stage] += seconds;
+  void split(int64_t blocks) {
+    // No stage gets more than those whose ranks have nothing else, so they get
+    // the average at least.
+    int64_t average = blocks / static_cast<int64_t>(stages.size());
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      bool bare = true;
       for (int rank : ranksOf[stage])
-        ranks[rank] += seconds;
+        bare &= ranks[rank].others == 0;
+      if (!bare)
+        continue;
+      give(stage, average);
+      blocks -= average;
     }
-    return counts;
+    for (; blocks > 0; --blocks)
+      give(findShortest(), 1);
   }
 
   double longestRank() const {
-    return *std::max_element(ranks.begin(), ranks.end());
+    double longest = 0;
+    for (const Load &rank : ranks)
+      longest = std::max(longest, rank.seconds(block));
+    return longest;
+  }
+
+  /// What the longest rank takes at least, however blocks are cut.
+  double averageRank() const {
+    double sum = 0;
+    for (const Load &rank : ranks)
+      sum += rank.seconds(block);
+    return sum / static_cast<double>(ranks.size());
+  }
+
+  /// Blocks of each stage, a block of here being `size` blocks.
+  std::vector<double> counts(double size) const {
+    std::vector<double> result;
+    for (const Load &stage : stages)
+      result.push_back(size * static_cast<double>(stage.blocks));
+    return result;
   }
 
 private:
+  void give(size_t stage, int64_t blocks) {
+    stages[stage].blocks += blocks;
+    for (int rank : ranksOf[stage])
+      ranks[rank].blocks += blocks;
+  }
+
   /// The last of the shortest stages on the shortest ranks.
   size_t findShortest() const {
     size_t shortest = 0;
@@ -54,8 +96,8 @@ private:
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       double rank = 0;
       for (int each : ranksOf[stage])
-        rank = std::max(rank, ranks[each]);
-      std::pair seconds(rank, stages[stage]);
+        rank = std::max(rank, ranks[each].seconds(block));
+      std::pair seconds(rank, stages[stage].seconds(block));
       if (stage == 0 || seconds <= least) {
         shortest = stage;
         least = seconds;
@@ -64,31 +106,30 @@ private:
     return shortest;
   }
 
-  /// Seconds of each stage.
-  std::vector<double> stages;
+  double block;
+  std::vector<Load> stages;
   /// The ranks that have each stage: two where the model has two copies.
   std::vector<std::vector<int>> ranksOf;
-  /// Seconds of each rank, all its stages together.
-  std::vector<double> ranks;
+  /// All stages of each together.
+  std::vector<Load> ranks;
 };
 
 } // namespace
 
 std::vector<double>
 tessera::schedule::splitBlocks(const ScheduleProblem &problem,
-                               std::vector<double> others, int64_t blocks,
-                               double seconds) {
+                               const std::vector<double> &others,
+                               int64_t blocks, double seconds) {
   assert(others.size() == size_t(problem.stages()) && blocks >= 0);
-  BlockSplitter whole(problem, others), half(problem, std::move(others));
-  std::vector<int64_t> counts = whole.split(blocks, seconds);
-  std::vector<int64_t> halves = half.split(2 * blocks, seconds / 2);
-  double size = 1;
-  if (half.longestRank() < 0.99 * whole.longestRank()) {
-    counts = std::move(halves);
-    size = 0.5;
+  constexpr double kGain = 0.01;
+  BlockSplitter whole(problem, others, seconds);
+  whole.split(blocks);
+  double most = (1 - kGain) * whole.longestRank();
+  if (whole.averageRank() < most) {
+    BlockSplitter half(problem, others, seconds / 2);
+    half.split(2 * blocks);
+    if (half.longestRank() < most)
+      return half.counts(0.5);
   }
-  std::vector<double> result;
-  for (int64_t count : counts)
-    result.push_back(size * double(count));
-  return result;
+  return whole.counts(1);
 }

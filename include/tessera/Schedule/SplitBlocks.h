@@ -25,8 +25,8 @@ namespace tessera::schedule {
 /// where they make the longest rank at least 1 % shorter. Of equal stages the
 /// last gets more: the first of most schedules keep more.
 std::vector<double> splitBlocks(const ScheduleProblem &problem,
-                                std::vector<double> others, int64_t blocks,
-                                double seconds);
+                                const std::vector<double> &others,
+                                int64_t blocks, double seconds);
 
 } // namespace tessera::schedule
 
