@@ -77,6 +77,9 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kTaskAttr = "rt.task";
     /// Where an argument of a task is: #rt.place.
     static constexpr ::llvm::StringLiteral kPlaceAttr = "rt.place";
+    /// Of a function of a pair, which runs F and BW of different micro-batches:
+    /// the #rt.task of its BW; a unit attribute of BW's arguments.
+    static constexpr ::llvm::StringLiteral kBesideAttr = "rt.beside";
     /// Of a task with a planned arena, begins of segments: an offset from one of
     /// them on is counted from an address that the task is given.
     static constexpr ::llvm::StringLiteral kSegmentsAttr = "rt.segments";

@@ -132,6 +132,21 @@ static LogicalResult verifyTask(const AttributePosition &position,
          << attr.getValue();
 }
 
+static LogicalResult verifyBeside(const AttributePosition &position,
+                                  NamedAttribute attr) {
+  if (position.holder == kOnArgument)
+    return expectUnit(position, attr);
+  auto task = dyn_cast<TaskAttr>(attr.getValue());
+  auto own = position.op->getAttrOfType<TaskAttr>(RTDialect::kTaskAttr);
+  if (task && task.getKind() == TESSERA_RT_TASK_BW && task.getChunk() >= 0 &&
+      own && own.getKind() == TESSERA_RT_TASK_F)
+    return success();
+  return position.op->emitError()
+         << "rt.beside: expects a BW, #rt.task<3 chunk>, of a function whose "
+            "rt.task is an F but got "
+         << attr.getValue();
+}
+
 static LogicalResult verifyPlace(const AttributePosition &position,
                                  NamedAttribute attr) {
   auto place = dyn_cast<PlaceAttr>(attr.getValue());
@@ -165,6 +180,7 @@ static constexpr KnownAttribute kKnown[] = {
     {RTDialect::kWhileAttr, kOnOperation, verifyWhile},
     {RTDialect::kStepAttr, kOnFunction, expectUnit},
     {RTDialect::kTaskAttr, kOnFunction, verifyTask},
+    {RTDialect::kBesideAttr, kOnFunction | kOnArgument, verifyBeside},
     {RTDialect::kPlaceAttr, kOnArgument, verifyPlace},
     {RTDialect::kSegmentsAttr, kOnFunction, expectIntegers},
     {RTDialect::kEntriesAttr, kOnOperation, expectIntegers},

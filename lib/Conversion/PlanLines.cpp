@@ -82,7 +82,7 @@ void TrafficCounter::addPipeline(rt::PipelineOp op) {
   if (mesh.stageAxis)
     axis.push_back(mesh.fullAxis(*mesh.stageAxis));
   rt::forEachEntry(entries, [&](ArrayRef<int64_t> entry) {
-    if (entry[0] == TESSERA_RT_ENTRY_RUN)
+    if (entry[0] == TESSERA_RT_ENTRY_RUN || entry[0] == TESSERA_RT_ENTRY_PAIR)
       ++runs[entry[1]];
     else if (entry[0] == TESSERA_RT_ENTRY_RECV)
       add("recv", axis, entry[rt::kEntryBytes], 1);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepLowering.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -144,9 +145,15 @@ void StepLowering::lowerBatch(rt::KernelOp op, func::FuncOp batch) {
         }
         member.arguments.push_back(it->second);
       }
+  // Calls in several functions are one kernel, unless they write elsewhere.
+  std::string name = op.getCallee().str();
+  for (auto [i, member] : llvm::enumerate(members))
+    for (InPlace pair : member.inPlace)
+      name += llvm::formatv("_{0}_{1}_over_{2}", i, pair.result, pair.operand);
   int64_t number = deviceKernels.size();
-  GPUKernel made =
-      lowerGPUBatch(device, op.getLoc(), members, types, op.getCallee());
-  deviceKernels[op.getCallee()] = {made, number};
-  createLaunch(op.getCallee(), addresses, scalarValues);
+  auto [it, isNew] = deviceKernels.try_emplace(name);
+  if (isNew)
+    it->second = {lowerGPUBatch(device, op.getLoc(), members, types, name),
+                  number};
+  createLaunch(name, addresses, scalarValues);
 }

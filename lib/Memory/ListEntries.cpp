@@ -33,6 +33,7 @@ private:
   llvm::Expected<int64_t> takeSlot();
   void wait(int64_t slot);
   llvm::Error transfer(const Action &action, size_t position);
+  void waitForReceive(tessera_rt_task kind, int chunk, int microBatch);
   void call(const TaskCall &task);
   void watch(size_t position, bool begins);
 
@@ -94,14 +95,30 @@ llvm::Error EntryWriter::transfer(const Action &action, size_t position) {
   return llvm::Error::success();
 }
 
+/// What a task reads that has been received for it.
+void EntryWriter::waitForReceive(tessera_rt_task kind, int chunk,
+                                 int microBatch) {
+  if (kind == TESSERA_RT_TASK_W)
+    return;
+  int64_t tag = kind != TESSERA_RT_TASK_F;
+  auto it = receives.find({tag, chunk, microBatch});
+  if (it == receives.end())
+    return;
+  wait(it->second);
+  receives.erase(it);
+}
+
 void EntryWriter::call(const TaskCall &task) {
-  if (task.kind != TESSERA_RT_TASK_W) {
-    int64_t tag = task.kind != TESSERA_RT_TASK_F;
-    auto it = receives.find({tag, task.chunk, task.microBatch});
-    if (it != receives.end()) {
-      wait(it->second);
-      receives.erase(it);
-    }
+  waitForReceive(task.kind, task.chunk, task.microBatch);
+  if (task.isPair()) {
+    waitForReceive(TESSERA_RT_TASK_BW, task.backwardChunk,
+                   task.backwardMicroBatch);
+    entries.insert(entries.end(), {TESSERA_RT_ENTRY_PAIR, task.function,
+                                   task.chunk, task.microBatch,
+                                   task.backwardChunk, task.backwardMicroBatch,
+                                   static_cast<int64_t>(task.bases.size())});
+    entries.insert(entries.end(), task.bases.begin(), task.bases.end());
+    return;
   }
   entries.insert(entries.end(),
                  {TESSERA_RT_ENTRY_RUN, task.function, task.kind, task.chunk,

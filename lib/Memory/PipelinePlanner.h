@@ -30,12 +30,14 @@ struct FrameLayout {
 struct SegmentKey {
   rt::PlaceKind kind;
   int64_t operand;
+  /// Of the BW of a pair.
+  bool isBeside = false;
   bool operator==(const SegmentKey &o) const {
-    return kind == o.kind && operand == o.operand;
+    return kind == o.kind && operand == o.operand && isBeside == o.isBeside;
   }
 };
 
-/// A task function.
+/// The function of a task or of a pair.
 struct PlannedTask {
   PlannedTask(mlir::func::FuncOp func, bool reuse, int64_t canary)
       : func(func), blocks(func, reuse, canary) {}
@@ -46,6 +48,24 @@ struct PlannedTask {
   }
   rt::TaskAttr getTask() {
     return func->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kTaskAttr);
+  }
+  /// The BW of a pair; null of a task.
+  rt::TaskAttr getBeside() {
+    return func->getAttrOfType<rt::TaskAttr>(rt::RTDialect::kBesideAttr);
+  }
+  /// The task, one of two of a pair, that has an argument or a segment.
+  rt::TaskAttr getTask(bool isBeside) {
+    return isBeside ? getBeside() : getTask();
+  }
+  bool isBeside(unsigned argument) {
+    return bool(func.getArgAttr(argument, rt::RTDialect::kBesideAttr));
+  }
+  SegmentKey getSegment(unsigned argument) {
+    rt::PlaceAttr place = getPlace(argument);
+    bool isSlice = place.getKind() == rt::PlaceKind::Batch ||
+                   place.getKind() == rt::PlaceKind::Slice;
+    return {place.getKind(), isSlice ? place.getIndex() : 0,
+            isBeside(argument)};
   }
   bool reads(rt::PlaceKind kind) {
     return llvm::any_of(
@@ -76,7 +96,15 @@ struct PlannedPPRank {
   PlannedTask *findTask(int64_t kind, int64_t chunk) {
     for (auto &task : tasks)
       if (task->getTask().getKind() == kind &&
-          task->getTask().getChunk() == chunk)
+          task->getTask().getChunk() == chunk && !task->getBeside())
+        return task.get();
+    return nullptr;
+  }
+  /// The function that runs F and BW of these chunks; null without one.
+  PlannedTask *findPair(int64_t chunk, int64_t backwardChunk) {
+    for (auto &task : tasks)
+      if (task->getBeside() && task->getTask().getChunk() == chunk &&
+          task->getBeside().getChunk() == backwardChunk)
         return task.get();
     return nullptr;
   }

@@ -72,8 +72,7 @@ LogicalResult PipelinePlanner::planTask(PlannedTask &task) {
     PlaceKind kind = place.getKind();
     if (kind == PlaceKind::Captured || kind == PlaceKind::Sum)
       continue;
-    bool isSlice = kind == PlaceKind::Batch || kind == PlaceKind::Slice;
-    SegmentKey key{kind, isSlice ? place.getIndex() : 0};
+    SegmentKey key = task.getSegment(i);
     if (!llvm::is_contained(task.segments, key))
       task.segments.push_back(key);
   }
@@ -136,7 +135,8 @@ schedule::BoundaryReaders PipelinePlanner::getReaders(PlannedPPRank &rank,
                                                       int chunk) {
   schedule::BoundaryReaders readers;
   for (auto &task : rank.tasks) {
-    if (task->getTask().getChunk() != chunk)
+    // A pair reads what its tasks do.
+    if (task->getTask().getChunk() != chunk || task->getBeside())
       continue;
     int64_t kind = task->getTask().getKind();
     ActionKind last = kind == TESSERA_RT_TASK_F   ? ActionKind::Forward
@@ -174,8 +174,10 @@ static HeldBlock::Kind getHeldKind(PlaceKind kind) {
 
 FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
                                          SegmentKey key, int microBatch) {
+  rt::TaskAttr part = task.getTask(key.isBeside);
   if (key.kind == PlaceKind::Send)
-    return getLayout(&task, PlaceKind::Send);
+    return getLayout(ranks[rank]->findTask(part.getKind(), part.getChunk()),
+                     PlaceKind::Send);
   if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
     // One value, the slice.
     FrameLayout layout;
@@ -187,8 +189,8 @@ FrameLayout PipelinePlanner::getLayoutOf(int rank, PlannedTask &task,
                    problem.microBatches;
     return layout;
   }
-  return getHeldLayout(rank, getHeldKind(key.kind), task.getTask().getChunk(),
-                       microBatch);
+  return getHeldLayout(rank, getHeldKind(key.kind),
+                       static_cast<int>(part.getChunk()), microBatch);
 }
 
 /// Sets offsets of a task: captured values and sums have those of the arena,
@@ -199,14 +201,14 @@ void PipelinePlanner::annotate(int number, PlannedTask &task) {
     std::optional<unsigned> block = rank.blocks.getBlock(value);
     return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(value);
   };
-  Slot slot{number, static_cast<int>(task.getTask().getChunk())};
-  int microBatch = problem.firstMicroBatchOf(slot);
   int64_t scratchBegin =
       llvm::alignTo(rank.plan.bytes, TESSERA_RT_ARENA_ALIGNMENT);
   SmallVector<int64_t> begins{scratchBegin};
   int64_t end = scratchBegin + task.scratch.bytes;
   SmallVector<FrameLayout> layouts;
   for (SegmentKey key : task.segments) {
+    Slot slot{number, static_cast<int>(task.getTask(key.isBeside).getChunk())};
+    int microBatch = problem.firstMicroBatchOf(slot);
     layouts.push_back(getLayoutOf(number, task, key, microBatch));
     begins.push_back(end);
     end += llvm::alignTo(layouts.back().bytes + canary,
@@ -223,8 +225,7 @@ void PipelinePlanner::annotate(int number, PlannedTask &task) {
       plan.offsets.push_back(offsetOf(values[place.getIndex()]));
       continue;
     }
-    bool isSlice = kind == PlaceKind::Batch || kind == PlaceKind::Slice;
-    SegmentKey key{kind, isSlice ? place.getIndex() : 0};
+    SegmentKey key = task.getSegment(i);
     size_t segment = llvm::find(task.segments, key) - task.segments.begin();
     plan.offsets.push_back(
         begins[segment + 1] +
@@ -247,6 +248,8 @@ void PipelinePlanner::annotate(int number, PlannedTask &task) {
 int64_t PipelinePlanner::getBase(int number, SegmentKey key,
                                  const TaskCall &call) {
   PlannedPPRank &rank = *ranks[number];
+  int chunk = key.isBeside ? call.backwardChunk : call.chunk;
+  int microBatch = key.isBeside ? call.backwardMicroBatch : call.microBatch;
   if (key.kind == PlaceKind::Batch || key.kind == PlaceKind::Slice) {
     Value whole = key.kind == PlaceKind::Batch
                       ? rank.pipeline.getBatches()[key.operand]
@@ -255,21 +258,21 @@ int64_t PipelinePlanner::getBase(int number, SegmentKey key,
     int64_t row = rt::getTensorBytes(cast<RankedTensorType>(whole.getType())) /
                   problem.microBatches;
     return rank.plan.offsets[*block] + rank.blocks.getOffsetInBlock(whole) +
-           call.microBatch * row;
+           microBatch * row;
   }
   // What has no bytes is nowhere.
   auto find = [&](HeldBlock::Kind kind, int chunk) {
-    auto it = held.find({kind, chunk, call.microBatch});
+    auto it = held.find({kind, chunk, microBatch});
     return it == held.end() ? 0 : it->second;
   };
   if (key.kind != PlaceKind::Send)
-    return find(getHeldKind(key.kind), call.chunk);
-  bool isForward = call.kind == TESSERA_RT_TASK_F;
-  int stage = problem.stageOf({number, call.chunk});
-  Slot to = problem.slotOf(isForward ? stage + 1 : stage - 1, call.microBatch);
+    return find(getHeldKind(key.kind), chunk);
+  bool isForward = !key.isBeside && call.kind == TESSERA_RT_TASK_F;
+  int stage = problem.stageOf({number, chunk});
+  Slot to = problem.slotOf(isForward ? stage + 1 : stage - 1, microBatch);
   if (to.rank == number)
     return find(isForward ? HeldBlock::Activation : HeldBlock::Gradient,
                 to.chunk);
   return find(isForward ? HeldBlock::SentActivation : HeldBlock::SentGradient,
-              call.chunk);
+              chunk);
 }

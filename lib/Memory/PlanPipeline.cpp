@@ -41,12 +41,16 @@ using schedule::Slot;
 SmallVector<TaskCall, 2> PipelinePlanner::getCalls(int number,
                                                    const Action &action) {
   SmallVector<TaskCall, 2> calls;
+  PlannedPPRank &rank = *ranks[number];
+  auto numberOf = [&](PlannedTask *task) {
+    return llvm::find_if(
+               rank.tasks,
+               [&](const auto &other) { return other.get() == task; }) -
+           rank.tasks.begin();
+  };
   auto add = [&](tessera_rt_task kind, int chunk, int microBatch) {
-    PlannedPPRank &rank = *ranks[number];
-    PlannedTask *task = rank.findTask(kind, chunk);
-    auto it = llvm::find_if(
-        rank.tasks, [&](const auto &other) { return other.get() == task; });
-    calls.push_back({it - rank.tasks.begin(), kind, chunk, microBatch, {}});
+    calls.push_back(
+        {numberOf(rank.findTask(kind, chunk)), kind, chunk, microBatch, {}});
   };
   switch (action.kind) {
   case ActionKind::Forward:
@@ -62,6 +66,16 @@ SmallVector<TaskCall, 2> PipelinePlanner::getCalls(int number,
     add(TESSERA_RT_TASK_BW, action.chunk, action.microBatch);
     break;
   case ActionKind::Overlapped:
+    if (PlannedTask *pair = rank.findPair(action.chunk, action.backwardChunk)) {
+      calls.push_back({numberOf(pair),
+                       TESSERA_RT_TASK_F,
+                       action.chunk,
+                       action.microBatch,
+                       {},
+                       action.backwardChunk,
+                       action.backwardMicroBatch});
+      break;
+    }
     add(TESSERA_RT_TASK_F, action.chunk, action.microBatch);
     add(TESSERA_RT_TASK_BW, action.backwardChunk, action.backwardMicroBatch);
     break;
@@ -219,7 +233,7 @@ schedule::PipelineBytes PipelinePlanner::getBytes() {
     bytes.inputGrad = scratch(TESSERA_RT_TASK_B);
     bytes.weightGrad = scratch(TESSERA_RT_TASK_W);
     bytes.backward = scratch(TESSERA_RT_TASK_BW);
-    // The tasks of a pair follow each other in the same scratch.
+    // Tasks that are no pair follow each other in the same scratch.
     for (const Action &action : schedule.ranks[slot.rank])
       if (action.kind == ActionKind::Overlapped && action.chunk == slot.chunk)
         for (const TaskCall &call : getCalls(slot.rank, action))
@@ -268,12 +282,16 @@ bool PipelinePlanner::isAsPredicted() {
 
 /// Each task is of a chunk, and what it reads some task writes.
 LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
-  int64_t chunk = task.getTask().getChunk();
-  if (chunk < 0 || chunk >= problem.chunks)
-    return task.func.emitError("expects one of ")
-           << problem.chunks << " chunks but got " << chunk;
-  Slot slot{number, static_cast<int>(chunk)};
+  for (rt::TaskAttr part : {task.getTask(), task.getBeside()})
+    if (part && (part.getChunk() < 0 || part.getChunk() >= problem.chunks))
+      return task.func.emitError("expects one of ")
+             << problem.chunks << " chunks but got " << part.getChunk();
   for (unsigned i = 0; i < task.func.getNumArguments(); ++i) {
+    bool isBeside = task.isBeside(i);
+    if (isBeside && !task.getBeside())
+      return task.func.emitError("argument ")
+             << i << ": expects a function with rt.beside";
+    Slot slot{number, static_cast<int>(task.getTask(isBeside).getChunk())};
     rt::PlaceAttr place = task.getPlace(i);
     PlaceKind kind = place.getKind();
     if (kind == PlaceKind::Captured || kind == PlaceKind::Sum ||
@@ -286,8 +304,8 @@ LogicalResult PipelinePlanner::checkPlaces(int number, PlannedTask &task) {
                                                     : true;
     FrameLayout layout;
     if (isReceived)
-      layout =
-          getLayoutOf(number, task, {kind, 0}, problem.firstMicroBatchOf(slot));
+      layout = getLayoutOf(number, task, {kind, 0, isBeside},
+                           problem.firstMicroBatchOf(slot));
     if (!layout.offsets.count(place.getIndex()))
       return task.func.emitError("argument ")
              << i << ": expects a place that a task writes but got " << place;

@@ -176,6 +176,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
 
 static void buildSchedule(OpPassManager &pm, const PipelineOptions &options) {
   if (options.overlap) {
+    pm.addPass(createPairTasksPass());
     OverlapCollectivesPassOptions overlap;
     overlap.slackBytes = options.overlapBytes;
     pm.addPass(createOverlapCollectivesPass(overlap));

@@ -19,6 +19,7 @@ namespace {
 
 /// Forward, InputGrad, WeightGrad, Backward, Overlapped.
 constexpr int kDurations = 5;
+static_assert(int(ActionKind::Overlapped) == kDurations - 1);
 
 /// Brings the actions of all ranks in an order in which they can run.
 class Compiler {
@@ -102,6 +103,9 @@ bool Compiler::tryAppend(int rank, const Action &action) {
     ready = addBackwardOperand(step, count, slot, action.microBatch);
     break;
   case ActionKind::Overlapped:
+    step.backwardDuration =
+        (rank * problem.chunks + action.backwardChunk) * kDurations +
+        int(ActionKind::Backward);
     ready = addForwardOperand(step, count, slot, action.microBatch) &&
             addBackwardOperand(step, count, {rank, action.backwardChunk},
                                action.backwardMicroBatch);
@@ -224,10 +228,20 @@ flattenDurations(const PipelineTimes &times) {
   llvm::SmallVector<double, 640> durations;
   for (const ChunkTimes &t : times.chunks) {
     double both = t.inputGrad + t.weightGrad;
-    double overlapped = t.overlapped < 0 ? t.forward + both : t.overlapped;
-    durations.append({t.forward, t.inputGrad, t.weightGrad, both, overlapped});
+    durations.append(
+        {t.forward, t.inputGrad, t.weightGrad, both, t.overlapped});
   }
   return durations;
+}
+
+/// A pair of unknown time lasts as long as its forward and its backward.
+static double durationOf(const CompiledSchedule::Step &step,
+                         llvm::ArrayRef<double> durations) {
+  double duration = durations[step.duration];
+  if (duration < 0)
+    duration = durations[step.duration - int(ActionKind::Overlapped)] +
+               durations[step.backwardDuration];
+  return duration;
 }
 
 template <typename Visit>
@@ -246,7 +260,7 @@ void CompiledSchedule::run(const PipelineTimes &times, Visit visit) const {
     if (step.operands[1] >= 0)
       start =
           std::max(start, ends[step.operands[1]] + times.links[step.links[1]]);
-    double end = start + durations[step.duration];
+    double end = start + durationOf(step, durations);
     ends[i] = end;
     free[step.rank] = end;
     visit(step, i, start, end);
@@ -292,12 +306,12 @@ CompiledSchedule::simulateEnds(const PipelineTimes &times) const {
     if (hasOverlapped)
       ready = std::max(ready, ends[step.operands[1]] + links[step.links[1]]);
     free[step.rank] = ends[i] =
-        std::max(free[step.rank], ready) + durations[step.duration];
+        std::max(free[step.rank], ready) + durationOf(step, durations);
   }
   Ends result{0, 0};
   for (int rank = 0; rank < numRanks; ++rank) {
     int32_t first = firstSteps[rank];
-    double start = ends[first] - durations[steps[first].duration];
+    double start = ends[first] - durationOf(steps[first], durations);
     result.makespan = std::max(result.makespan, free[rank]);
     result.span = std::max(result.span, free[rank] - start);
   }

@@ -472,11 +472,16 @@ enum tessera_rt_entry {
   TESSERA_RT_ENTRY_WAIT = 3,
   /// Offset, bytes, forget: a watched block begins, or ends.
   TESSERA_RT_ENTRY_BEGIN = 4,
-  TESSERA_RT_ENTRY_END = 5
+  TESSERA_RT_ENTRY_END = 5,
+  /// Function, chunk and micro-batch of its F, chunk and micro-batch of its BW,
+  /// n, then n bases: calls a function that runs both.
+  TESSERA_RT_ENTRY_PAIR = 6
 };
 
 /// Numbers of an entry of RUN in front of its bases.
 #define TESSERA_RT_RUN_FIELDS 6
+/// The same of PAIR.
+#define TESSERA_RT_PAIR_FIELDS 7
 
 /// The length of the entry that begins at `entry`; 0 of one that is unknown or
 /// does not end within `left` numbers.
@@ -489,6 +494,10 @@ static inline int64_t tessera_rt_entry_length(const int64_t *entry,
   case TESSERA_RT_ENTRY_RUN:
     if (left >= TESSERA_RT_RUN_FIELDS && entry[5] >= 0)
       length = TESSERA_RT_RUN_FIELDS + entry[5];
+    break;
+  case TESSERA_RT_ENTRY_PAIR:
+    if (left >= TESSERA_RT_PAIR_FIELDS && entry[6] >= 0)
+      length = TESSERA_RT_PAIR_FIELDS + entry[6];
     break;
   case TESSERA_RT_ENTRY_SEND:
   case TESSERA_RT_ENTRY_RECV:

@@ -25,6 +25,20 @@ func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
+// An argument of a BW that the function does not run.
+// expected-error @+1 {{argument 0: expects a function with rt.beside}}
+func.func private @step_F0(%k: tensor<16xf32> {rt.beside, rt.place = #rt.place<captured 0>})
+    attributes {rt.task = #rt.task<0 0>} {
+  return
+}
+func.func @step(%t: tensor<16xf32>) -> tensor<16xf32> {
+  rt.pipeline paths [[0]] micro_batches 1 list "F0.0"
+      tasks [@step_F0] batch() captured(%t) init() : (tensor<16xf32>) -> ()
+  return %t : tensor<16xf32>
+}
+
+// -----
+
 // Nobody keeps value 1 for the backward.
 func.func private @step_F0(%k: tensor<16xf32> {rt.place = #rt.place<f_to_b 0>, dist.donate = 0 : i64})
     -> tensor<16xf32> attributes {rt.task = #rt.task<0 0>} {

@@ -210,10 +210,37 @@ TEST(run_list, stops_at_the_first_failure) {
 TEST(run_list, refuses_unknown_and_cut_entries) {
   SingleRank rank(1, 1 << 16);
   const tessera_rt_task_fn tasks[] = {multiply};
-  const int64_t unknown[] = {6, 0};
+  const int64_t unknown[] = {7, 0};
   EXPECT_EQ(tessera_rt_run_list(rank, unknown, 2, tasks, nullptr, 0),
             TESSERA_RT_INVALID);
   const int64_t cut[] = {TESSERA_RT_ENTRY_RUN, 0, 0, 0, 0, 3, 64};
   EXPECT_EQ(tessera_rt_run_list(rank, cut, 7, tasks, nullptr, 0),
             TESSERA_RT_INVALID);
+  const int64_t cutPair[] = {TESSERA_RT_ENTRY_PAIR, 0, 0, 0, 0, 1, 2, 64};
+  EXPECT_EQ(tessera_rt_run_list(rank, cutPair, 8, tasks, nullptr, 0),
+            TESSERA_RT_INVALID);
+  const int64_t negative[] = {TESSERA_RT_ENTRY_PAIR, 0, 0, 0, 0, 1, -1};
+  EXPECT_EQ(tessera_rt_run_list(rank, negative, 7, tasks, nullptr, 0),
+            TESSERA_RT_INVALID);
+}
+
+TEST(run_list, a_pair_is_one_call_and_one_stamp) {
+  RankSetup setup;
+  setup.entries = 4;
+  auto run = [](tessera_rt_context *ctx) -> std::string {
+    const int64_t list[] = {TESSERA_RT_ENTRY_PAIR, 1, 0, 3, 1, 2, 2, 64, 4096};
+    const tessera_rt_task_fn tasks[] = {failing, multiply};
+    *at(ctx, 4096) = 7;
+    if (tessera_rt_run_list(ctx, list, 9, tasks, nullptr, 0))
+      return "the list fails";
+    if (*at(ctx, 64) != 70)
+      return "the bases are others";
+    const Stamp &s = ctx->memory.stamps(0)[0];
+    if (ctx->block().numStamps != 1 || s.kind != TESSERA_RT_ENTRY_RUN ||
+        s.function != 1 || s.task != TESSERA_RT_TASK_F || s.chunk != 0 ||
+        s.microBatch != 3 || s.backwardChunk != 1 || s.backwardMicroBatch != 2)
+      return "the stamp is of another pair";
+    return std::string();
+  };
+  EXPECT_EQ(runRanks(setup, run), 0);
 }

@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-/// A function that an action calls.
+/// A function that an action calls: a task, or a pair of an F and a BW.
 struct TaskCall {
   /// Of the functions of the pipeline.
   int64_t function = 0;
@@ -27,6 +27,10 @@ struct TaskCall {
   int chunk = 0, microBatch = 0;
   /// Offsets of its segments.
   llvm::SmallVector<int64_t> bases;
+  /// Of a pair, whose F is above: of what its BW is; negative elsewhere.
+  int backwardChunk = -1, backwardMicroBatch = -1;
+
+  bool isPair() const { return backwardChunk >= 0; }
 };
 
 /// A boundary in memory, in bytes.

@@ -91,6 +91,8 @@ public:
     int32_t rank;
     /// Which duration it takes: (rank * chunks + chunk) * 5 + kind.
     int32_t duration;
+    /// Of an Overlapped action, which duration its backward takes alone.
+    int32_t backwardDuration = -1;
     /// Steps that it waits for, and the links between; -1: none.
     int32_t operands[2] = {-1, -1};
     int32_t links[2] = {-1, -1};

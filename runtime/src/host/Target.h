@@ -69,9 +69,10 @@ public:
   //===--------------------------------------------------------------------===//
 
   virtual uint8_t *arena() = 0;
-  /// Calls a task of a pipeline, a tessera_rt_task.
+  /// Calls a task of a pipeline, a tessera_rt_task, or a pair: `beside` is its
+  /// other task, negative without one.
   virtual Status runTask(tessera_rt_task_fn function, int64_t task,
-                         const int64_t *bases) {
+                         int64_t beside, const int64_t *bases) {
     return function(ctx, bases);
   }
   /// Whether calls have done their work when they return: only then does it

@@ -120,10 +120,12 @@ struct Announcement {
 struct Stamp {
   /// Of the monotonic clock, in seconds.
   double begin = 0, end = 0;
-  /// tessera_rt_entry: RUN, SEND, RECV or WAIT.
+  /// tessera_rt_entry: RUN (of a PAIR too), SEND, RECV or WAIT.
   int32_t kind = 0;
   /// Of RUN: the function, which tessera_rt_task it is, and of what.
   int32_t function = 0, task = 0, chunk = 0, microBatch = 0;
+  /// Of a PAIR, whose F is above: of what its BW is; negative elsewhere.
+  int32_t backwardChunk = -1, backwardMicroBatch = -1;
   /// Of SEND, RECV and WAIT.
   int32_t slot = 0;
   /// Of SEND and RECV: the other pp rank, and the tag.

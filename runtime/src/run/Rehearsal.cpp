@@ -34,8 +34,9 @@ Status RehearsalTarget::open(const Manifest &manifest, const Options &options,
 }
 
 Status RehearsalTarget::runTask(tessera_rt_task_fn, int64_t task,
-                                const int64_t *) {
-  return host::idle(ctx, monotonicSeconds() + seconds[task]);
+                                int64_t beside, const int64_t *) {
+  double lasts = seconds[task] + (beside < 0 ? 0 : seconds[beside]);
+  return host::idle(ctx, monotonicSeconds() + lasts);
 }
 
 double RehearsalTarget::readyAt(int32_t slot, const Operation &op) {

@@ -27,7 +27,7 @@ public:
   Status open(const Manifest &manifest, const Options &options,
               ProgramStep program) override;
   /// Sleeps, while transfers go on.
-  Status runTask(tessera_rt_task_fn function, int64_t task,
+  Status runTask(tessera_rt_task_fn function, int64_t task, int64_t beside,
                  const int64_t *bases) override;
 
   double readyAt(int32_t slot, const Operation &op) override;

@@ -24,7 +24,11 @@ static int32_t runEntry(tessera_rt_context *ctx, const int64_t *entry,
   switch (entry[0]) {
   case TESSERA_RT_ENTRY_RUN:
     return ctx->target->runTask(tasks[entry[1]], entry[2],
-                                entry + TESSERA_RT_RUN_FIELDS);
+                                /*beside=*/-1, entry + TESSERA_RT_RUN_FIELDS);
+  case TESSERA_RT_ENTRY_PAIR:
+    return ctx->target->runTask(tasks[entry[1]], TESSERA_RT_TASK_F,
+                                TESSERA_RT_TASK_BW,
+                                entry + TESSERA_RT_PAIR_FIELDS);
   case TESSERA_RT_ENTRY_SEND:
     return transfer(tessera_rt_send_start);
   case TESSERA_RT_ENTRY_RECV:
@@ -55,6 +59,15 @@ static void stamp(tessera_rt_context *ctx, const int64_t *entry, double begin,
     s.task = int32_t(entry[2]);
     s.chunk = int32_t(entry[3]);
     s.microBatch = int32_t(entry[4]);
+    break;
+  case TESSERA_RT_ENTRY_PAIR:
+    s.kind = TESSERA_RT_ENTRY_RUN;
+    s.function = int32_t(entry[1]);
+    s.task = TESSERA_RT_TASK_F;
+    s.chunk = int32_t(entry[2]);
+    s.microBatch = int32_t(entry[3]);
+    s.backwardChunk = int32_t(entry[4]);
+    s.backwardMicroBatch = int32_t(entry[5]);
     break;
   case TESSERA_RT_ENTRY_SEND:
   case TESSERA_RT_ENTRY_RECV:

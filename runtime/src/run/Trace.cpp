@@ -121,6 +121,17 @@ void TraceWriter::writeList(int rank) {
     int peer = getPeerRank(stageAxis, rank, stamp.peer);
     switch (stamp.kind) {
     case TESSERA_RT_ENTRY_RUN:
+      if (stamp.backwardChunk >= 0) {
+        slice(rank, stamp,
+              format("F%d.%d|BW%d.%d", stamp.chunk, stamp.microBatch,
+                     stamp.backwardChunk, stamp.backwardMicroBatch),
+              "F|BW",
+              format("\"chunk\": %d, \"micro_batch\": %d, "
+                     "\"backward_chunk\": %d, \"backward_micro_batch\": %d",
+                     stamp.chunk, stamp.microBatch, stamp.backwardChunk,
+                     stamp.backwardMicroBatch));
+        break;
+      }
       slice(rank, stamp,
             format("%s%d.%d", tasks[stamp.task], stamp.chunk, stamp.microBatch),
             tasks[stamp.task],

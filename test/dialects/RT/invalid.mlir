@@ -499,6 +499,27 @@ func.func private @kind() attributes {rt.task = #rt.task<4 0>} {
 
 // -----
 
+// expected-error @+1 {{rt.beside: expects a BW, #rt.task<3 chunk>, of a function whose rt.task is an F but got #rt.task<2 0>}}
+func.func private @beside() attributes {rt.task = #rt.task<0 0>, rt.beside = #rt.task<2 0>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.beside: expects a BW, #rt.task<3 chunk>, of a function whose rt.task is an F but got #rt.task<3 0>}}
+func.func private @beside_b() attributes {rt.task = #rt.task<1 0>, rt.beside = #rt.task<3 0>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rt.beside: expects a unit attribute but got 1 : i64}}
+func.func private @beside_argument(%t: tensor<16xf32> {rt.beside = 1 : i64}) {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{rt.place: expects a place with an index of at least 0 but got #rt.place<batch -1>}}
 func.func private @place(%t: tensor<16xf32> {rt.place = #rt.place<batch -1>}) {
   return

@@ -27,8 +27,9 @@ inline int64_t offsetOf(Boundary kind, int chunk, int microBatch) {
 }
 
 /// Each task once, with no memory but boundaries; a function for each kind and
-/// chunk.
-inline ListMemory describe(const std::vector<schedule::Action> &actions) {
+/// chunk, and for each pair if `pairs`.
+inline ListMemory describe(const std::vector<schedule::Action> &actions,
+                           bool pairs) {
   ListMemory memory;
   for (const schedule::Action &action : actions) {
     memory.calls.emplace_back();
@@ -55,6 +56,17 @@ inline ListMemory describe(const std::vector<schedule::Action> &actions) {
       call(TESSERA_RT_TASK_BW, action.chunk, action.microBatch);
       break;
     case schedule::ActionKind::Overlapped:
+      if (pairs) {
+        memory.calls.back().push_back(
+            {1024 + 64 * action.chunk + action.backwardChunk,
+             TESSERA_RT_TASK_F,
+             action.chunk,
+             action.microBatch,
+             {},
+             action.backwardChunk,
+             action.backwardMicroBatch});
+        break;
+      }
       call(TESSERA_RT_TASK_F, action.chunk, action.microBatch);
       call(TESSERA_RT_TASK_BW, action.backwardChunk, action.backwardMicroBatch);
       break;

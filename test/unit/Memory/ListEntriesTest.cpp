@@ -67,6 +67,10 @@ private:
     case TESSERA_RT_ENTRY_RUN:
       runTask(rank, entry[2], int(entry[3]), int(entry[4]));
       break;
+    case TESSERA_RT_ENTRY_PAIR:
+      runTask(rank, TESSERA_RT_TASK_F, int(entry[2]), int(entry[3]));
+      runTask(rank, TESSERA_RT_TASK_BW, int(entry[4]), int(entry[5]));
+      break;
     case TESSERA_RT_ENTRY_SEND:
     case TESSERA_RT_ENTRY_RECV: {
       bool sends = entry[0] == TESSERA_RT_ENTRY_SEND;
@@ -165,18 +169,22 @@ TEST(ListEntries, each_task_reads_what_the_neighbouring_stage_made) {
               computed += action.kind == ActionKind::Overlapped ? 2 : 1;
           insertTransfers(*problem, schedule);
           postReceives(*problem, schedule);
-          std::vector<std::vector<int64_t>> lists;
-          for (int rank = 0; rank < ranks; ++rank) {
-            auto entries = writeEntries(*problem, schedule, rank,
-                                        describe(schedule.ranks[rank]));
-            ASSERT_TRUE(bool(entries)) << llvm::toString(entries.takeError());
-            lists.push_back(*entries);
+          for (bool pairs : {false, true}) {
+            std::vector<std::vector<int64_t>> lists;
+            for (int rank = 0; rank < ranks; ++rank) {
+              auto entries =
+                  writeEntries(*problem, schedule, rank,
+                               describe(schedule.ranks[rank], pairs));
+              ASSERT_TRUE(bool(entries)) << llvm::toString(entries.takeError());
+              lists.push_back(*entries);
+            }
+            Runner runner(*problem, lists);
+            EXPECT_TRUE(runner.run())
+                << stringify(kind).str() << " " << ranks << " ranks, " << chunks
+                << " chunks, " << microBatches << " micro-batches"
+                << (pairs ? ", pairs" : "");
+            EXPECT_EQ(runner.getTasks(), computed);
           }
-          Runner runner(*problem, lists);
-          EXPECT_TRUE(runner.run())
-              << stringify(kind).str() << " " << ranks << " ranks, " << chunks
-              << " chunks, " << microBatches << " micro-batches";
-          EXPECT_EQ(runner.getTasks(), computed);
         }
 }
 
@@ -186,7 +194,7 @@ TEST(ListEntries, more_in_flight_than_there_are_slots) {
   Schedule schedule = generate(ScheduleKind::OneFOneB, *problem);
   insertTransfers(*problem, schedule);
   postReceives(*problem, schedule);
-  ListMemory memory = describe(schedule.ranks[0]);
+  ListMemory memory = describe(schedule.ranks[0], /*pairs=*/true);
   memory.freeSlots.resize(1);
   auto entries = writeEntries(*problem, schedule, 0, memory);
   ASSERT_FALSE(bool(entries));

@@ -1,0 +1,198 @@
+//===- PairTasks.cpp - F and BW of different micro-batches as one function ===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An action such as F0.3|BW1.2 runs two tasks that need nothing of each other.
+// One function has the ops of both, so that collectives of one can run under
+// the work of the other. The next op is of the task of whose work the smaller
+// share is done:
+//
+//     F    a: 2 s, R, b: 2 s          a   c   R   S   b   d
+//     BW   c: 3 s, S, d: 3 s     =>
+//     done before the op, of F        0  1/2 1/2 1/2 1/2  1
+//                         of BW       0   0  1/2 1/2 1/2 1/2
+//
+//===----------------------------------------------------------------------===//
+
+#include "OverlapBuilder.h"
+#include "dialects/RT/RT.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Collectives/Passes.h"
+#include "tessera/Schedule/ActionList.h"
+#include <set>
+
+namespace tessera {
+#define GEN_PASS_DEF_PAIRTASKSPASS
+#include "tessera/Collectives/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using rt::PlaceKind;
+using rt::RTDialect;
+using schedule::Action;
+using schedule::ActionKind;
+
+namespace {
+
+/// The ops of a task in order, and the share of its work that is done before
+/// each.
+struct TaskOps {
+  explicit TaskOps(func::FuncOp func);
+  SmallVector<std::pair<Operation *, double>> ops;
+};
+
+/// Makes the functions of the pairs of one pipeline.
+class Pairing {
+public:
+  explicit Pairing(rt::PipelineOp op) : op(op) {}
+  LogicalResult run();
+
+private:
+  func::FuncOp findTask(int64_t kind, int64_t chunk);
+  func::FuncOp pair(func::FuncOp forward, func::FuncOp backward);
+  void addArguments(func::FuncOp made, func::FuncOp task, IRMapping &mapping,
+                    int64_t firstResult, bool isBeside);
+
+  rt::PipelineOp op;
+};
+
+} // namespace
+
+TaskOps::TaskOps(func::FuncOp func) {
+  BlockTasks tasks = buildOverlapTasks(func.front());
+  llvm::DenseMap<Operation *, double> seconds;
+  double total = 0;
+  for (auto [task, op] : llvm::zip_equal(tasks.problem.tasks, tasks.ops))
+    if (!task.isTransfer()) {
+      seconds[op] = task.seconds;
+      total += task.seconds;
+    }
+  double done = 0;
+  for (Operation &inner : func.front().without_terminator()) {
+    ops.push_back({&inner, total > 0 ? done / total : 0});
+    done += seconds.lookup(&inner);
+  }
+}
+
+func::FuncOp Pairing::findTask(int64_t kind, int64_t chunk) {
+  for (func::FuncOp func : op.getTaskFunctions()) {
+    auto task = func->getAttrOfType<rt::TaskAttr>(RTDialect::kTaskAttr);
+    if (task.getKind() == kind && task.getChunk() == chunk)
+      return func;
+  }
+  return nullptr;
+}
+
+/// True if there is something to run under the work of the other task.
+static bool communicates(func::FuncOp task) {
+  return task
+      .walk([](dist::CollectiveOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// The results of the pipeline that a task writes.
+static llvm::SmallDenseSet<int64_t> findWritten(func::FuncOp task) {
+  llvm::SmallDenseSet<int64_t> written;
+  for (unsigned i = 0; i < task.getNumArguments(); ++i) {
+    auto place = task.getArgAttrOfType<rt::PlaceAttr>(i, RTDialect::kPlaceAttr);
+    if (place.getKind() == PlaceKind::Sum ||
+        place.getKind() == PlaceKind::Slice)
+      written.insert(place.getIndex());
+  }
+  return written;
+}
+
+void Pairing::addArguments(func::FuncOp made, func::FuncOp task,
+                           IRMapping &mapping, int64_t firstResult,
+                           bool isBeside) {
+  Builder b(made.getContext());
+  for (BlockArgument argument : task.getArguments()) {
+    unsigned number = made.getNumArguments();
+    (void)made.insertArgument(number, argument.getType(),
+                              task.getArgAttrDict(argument.getArgNumber()),
+                              argument.getLoc());
+    if (auto result = made.getArgAttrOfType<IntegerAttr>(
+            number, dist::DistDialect::kDonateAttr))
+      made.setArgAttr(number, dist::DistDialect::kDonateAttr,
+                      b.getI64IntegerAttr(firstResult + result.getInt()));
+    if (isBeside)
+      made.setArgAttr(number, RTDialect::kBesideAttr, b.getUnitAttr());
+    mapping.map(argument, made.getArgument(number));
+  }
+}
+
+func::FuncOp Pairing::pair(func::FuncOp forward, func::FuncOp backward) {
+  OpBuilder b(op.getContext());
+  auto backwardTask =
+      backward->getAttrOfType<rt::TaskAttr>(RTDialect::kTaskAttr);
+  std::string name =
+      (forward.getName() + "_BW" + Twine(backwardTask.getChunk())).str();
+  b.setInsertionPointAfter(backward);
+  auto made = func::FuncOp::create(b, forward.getLoc(), name,
+                                   b.getFunctionType({}, {}));
+  made->setDiscardableAttrs(forward->getDiscardableAttrDictionary());
+  made->setAttr(RTDialect::kBesideAttr, backwardTask);
+  made.setPrivate();
+  SymbolTable(op->getParentOfType<ModuleOp>()).insert(made);
+  b.setInsertionPointToStart(made.addEntryBlock());
+
+  IRMapping mapping;
+  addArguments(made, forward, mapping, /*firstResult=*/0, /*isBeside=*/false);
+  addArguments(made, backward, mapping, forward.getNumResults(),
+               /*isBeside=*/true);
+  TaskOps first(forward), second(backward);
+  auto next = first.ops.begin(), other = second.ops.begin();
+  while (next != first.ops.end() || other != second.ops.end()) {
+    bool takeFirst = other == second.ops.end() ||
+                     (next != first.ops.end() && next->second <= other->second);
+    b.clone(*(takeFirst ? next++ : other++)->first, mapping);
+  }
+  SmallVector<Value> results;
+  for (func::FuncOp task : {forward, backward})
+    for (Value result : task.front().getTerminator()->getOperands())
+      results.push_back(mapping.lookup(result));
+  func::ReturnOp::create(b, forward.getLoc(), results);
+  made.setFunctionType(b.getFunctionType(made.front().getArgumentTypes(),
+                                         ValueRange(results).getTypes()));
+  return made;
+}
+
+LogicalResult Pairing::run() {
+  auto actions = schedule::parseActions(op.getList());
+  if (!actions)
+    return op.emitOpError(llvm::toString(actions.takeError()));
+  // The chunks of F and of BW.
+  std::set<std::pair<int, int>> seen;
+  SmallVector<Attribute> tasks(op.getTasks().begin(), op.getTasks().end());
+  for (const Action &action : *actions) {
+    if (action.kind != ActionKind::Overlapped ||
+        !seen.insert({action.chunk, action.backwardChunk}).second)
+      continue;
+    func::FuncOp forward = findTask(TESSERA_RT_TASK_F, action.chunk);
+    func::FuncOp backward = findTask(TESSERA_RT_TASK_BW, action.backwardChunk);
+    if (!forward || !backward ||
+        (!communicates(forward) && !communicates(backward)))
+      continue;
+    llvm::SmallDenseSet<int64_t> written = findWritten(forward);
+    if (llvm::any_of(findWritten(backward),
+                     [&](int64_t i) { return written.contains(i); }))
+      continue;
+    tasks.push_back(FlatSymbolRefAttr::get(pair(forward, backward)));
+  }
+  op.setTasksAttr(ArrayAttr::get(op.getContext(), tasks));
+  return success();
+}
+
+namespace {
+struct PairTasksPass : tessera::impl::PairTasksPassBase<PairTasksPass> {
+  void runOnOperation() override {
+    SmallVector<rt::PipelineOp> ops;
+    getOperation().walk([&](rt::PipelineOp op) { ops.push_back(op); });
+    for (rt::PipelineOp op : ops)
+      if (failed(Pairing(op).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
