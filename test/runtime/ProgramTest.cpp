@@ -165,30 +165,38 @@ static const std::string secondsToStart = "2";
 static const std::string secondsToStart = "0.3";
 #endif
 
-TEST(program, signals_end_it_cleanly) {
-  for (const char *signal : {"INT", "TERM", "HUP"}) {
-    auto interrupt = [&](const std::string &arguments, const char *fault,
-                         const std::string &more) {
-      std::string command = arguments + " --random-data & pid=$!; sleep " +
-                            secondsToStart + "; kill -" + signal + " $pid; " +
-                            more + "wait $pid; exit $?";
-      // A shell ignores SIGINT in background jobs: make it default again.
-      return run(command, std::string(fault) + " env --default-signal=INT");
-    };
-    // After the step that is running. A system that ends a job is told that
-    // there is more to do.
-    bool isByHand = strcmp(signal, "INT") == 0;
-    Outcome outcome = interrupt("--steps 100000000", "", "");
-    EXPECT_EQ(outcome.status, isByHand ? 0 : 143) << outcome.err;
-    EXPECT_NE(outcome.err.find(format("stopped by SIG%s after step ", signal)),
-              std::string::npos);
-    EXPECT_NE(outcome.out.find("4 ranks x"), std::string::npos);
-    // Rank 1 sleeps, so that the step does not end: a second signal ends it.
-    std::string again = std::string("sleep 0.2; kill -") + signal + " $pid; ";
-    outcome = interrupt("--quiet", "TESSERA_RT_FAULT=1:2:sleep", again);
-    int number = isByHand ? 2 : strcmp(signal, "TERM") == 0 ? 15 : 1;
-    EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
-  }
+/// A program that gets a signal while it trains.
+class SignalTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(SignalTest, ends_it_cleanly) {
+  const char *signal = GetParam();
+  auto interrupt = [&](const std::string &arguments, const char *fault,
+                       const std::string &more) {
+    std::string command = arguments + " --random-data & pid=$!; sleep " +
+                          secondsToStart + "; kill -" + signal + " $pid; " +
+                          more + "wait $pid; exit $?";
+    // A shell ignores SIGINT in background jobs: make it default again.
+    return run(command, std::string(fault) + " env --default-signal=INT");
+  };
+  // After the step that is running. A system that ends a job is told that
+  // there is more to do.
+  bool isByHand = strcmp(signal, "INT") == 0;
+  Outcome outcome = interrupt("--steps 100000000", "", "");
+  EXPECT_EQ(outcome.status, isByHand ? 0 : 143) << outcome.err;
+  EXPECT_NE(outcome.err.find(format("stopped by SIG%s after step ", signal)),
+            std::string::npos);
+  EXPECT_NE(outcome.out.find("4 ranks x"), std::string::npos);
+  // Rank 1 sleeps, so that the step does not end: a second signal ends it.
+  std::string again = std::string("sleep 0.2; kill -") + signal + " $pid; ";
+  outcome = interrupt("--quiet", "TESSERA_RT_FAULT=1:2:sleep", again);
+  int number = isByHand ? 2 : strcmp(signal, "TERM") == 0 ? 15 : 1;
+  EXPECT_EQ(outcome.status, 128 + number) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(program, SignalTest,
+                         testing::Values("INT", "TERM", "HUP"));
+
+TEST(program, is_not_ended_by_a_signal_that_its_caller_ignores) {
   // nohup.
   Outcome ignored = run("--steps 300 --random-data & pid=$!; sleep 0.1; kill "
                         "-HUP $pid; wait $pid; exit $?",
