@@ -7,6 +7,7 @@
 
 #include "CollectiveRows.h"
 #include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Cluster/Placement.h"
 #include <cmath>
 
 using namespace llvm;
@@ -69,14 +70,16 @@ static void addSample(SourceScore &score, double bytes, double measured,
     score.largeCollectives.push_back(sample);
 }
 
+/// Ranks spread evenly over nodes, of which the last ones are idle.
 static LinkSpans spansOf(const ClusterSpec &spec, int64_t ranks,
                          int64_t nodes) {
-  Mesh mesh;
-  mesh.names = {"nodes", "idle", "devices"};
-  int64_t inside = ranks / nodes;
-  mesh.sizes = {nodes, spec.innerDevices() / inside, inside};
-  MeshLinks links = makeMeshLinks(spec, mesh);
-  return links.spansOf(mesh, {mesh.fullAxis(0), mesh.fullAxis(2)});
+  std::vector<int64_t> devices;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    int64_t node = rank * nodes / ranks;
+    int64_t first = (node * ranks + nodes - 1) / nodes;
+    devices.push_back(node * spec.innerDevices() + rank - first);
+  }
+  return placeDevices(spec, devices);
 }
 
 /// Sizes at which the formulas of a tuning table are compared.

@@ -67,8 +67,9 @@ Expected<ClusterSpec> Evaluator::clusterOf(const PlanRow &row) {
   Expected<ClusterSpec> spec = cluster(row.cluster);
   if (!spec)
     return spec.takeError();
+  // A domain that is given out in segments is larger than the node.
   if (row.devicesPerNode > 0 && spec->levels.size() > 1 &&
-      spec->levels[0].name == "nvlink")
+      spec->levels[0].name == "nvlink" && !spec->levels[0].segment)
     spec->levels[0].devices = row.devicesPerNode;
   if (row.outerBandwidth > 0 && spec->levels.size() > 1)
     spec->levels.back().bandwidth.value = row.outerBandwidth;

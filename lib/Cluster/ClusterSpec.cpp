@@ -208,6 +208,8 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
   LevelSpec level;
   level.name = reader.string("name");
   level.devices = reader.integer("devices");
+  if (object.get("segment"))
+    level.segment = reader.integer("segment");
   level.latency = reader.quantity("latency_s");
   level.bandwidth = reader.quantity("bytes_per_s");
   level.efficiency = reader.quantity("efficiency");
@@ -295,14 +297,17 @@ write(const std::vector<std::pair<std::string, Quantity>> &list) {
 
 json::Value tessera::toJson(const ClusterSpec &spec) {
   json::Array levels;
-  for (const LevelSpec &level : spec.levels)
-    levels.push_back(
-        json::Object{{"name", level.name},
-                     {"devices", level.devices},
-                     {"latency_s", write(level.latency)},
-                     {"bytes_per_s", write(level.bandwidth)},
-                     {"efficiency", write(level.efficiency)},
-                     {"algorithms", json::Array(level.algorithms)}});
+  for (const LevelSpec &level : spec.levels) {
+    json::Object object{{"name", level.name},
+                        {"devices", level.devices},
+                        {"latency_s", write(level.latency)},
+                        {"bytes_per_s", write(level.bandwidth)},
+                        {"efficiency", write(level.efficiency)},
+                        {"algorithms", json::Array(level.algorithms)}};
+    if (level.segment)
+      object["segment"] = level.segment;
+    levels.push_back(std::move(object));
+  }
   const DeviceSpec &device = spec.device;
   const HostSpec &host = spec.host;
   return json::Object{

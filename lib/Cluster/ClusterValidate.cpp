@@ -79,6 +79,11 @@ static void checkLevels(Error &errors, ArrayRef<LevelSpec> levels) {
       addError(errors, formatv("{0}.devices: expects a number of 1 or more but "
                                "got {1}",
                                path, level.devices));
+    if (level.segment < 0 || level.segment > level.devices)
+      addError(errors,
+               formatv("{0}.segment: expects at most the {1} devices of "
+                       "the level but got {2}",
+                       path, level.devices, level.segment));
     check(errors, path + ".latency_s", level.latency, kLatency);
     check(errors, path + ".bytes_per_s", level.bandwidth, kRate);
     check(errors, path + ".efficiency", level.efficiency, kShare);

@@ -35,7 +35,7 @@ struct Group {
       ranks *= static_cast<double>(span.size);
     for (const LinkSpan &span : spans) {
       auto size = static_cast<double>(span.size);
-      bandwidth = std::min(bandwidth, span.bandwidth * inner);
+      bandwidth = std::min(bandwidth, span.bandwidth * inner * span.parallel);
       ringLatency += span.latency * (size - 1) * (ranks / (inner * size));
       inner *= size;
     }
@@ -80,7 +80,7 @@ static double allToAll(const Group &group, const Protocol &protocol,
                        double bytes) {
   double inner = 1, slowest = 0, latency = 0;
   for (const LinkSpan &span : group.spans) {
-    double reached = inner * static_cast<double>(span.size - 1);
+    double reached = inner * (static_cast<double>(span.size) - span.parallel);
     slowest = std::max(slowest, bytes * reached / group.ranks /
                                     (span.bandwidth * protocol.share));
     latency = std::max(latency, span.latency);

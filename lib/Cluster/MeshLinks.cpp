@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Groups are runs of device numbers with a stride; how many of them are in one
-// group of a level follows from the stride and the level's size.
+// group of a level follows from the stride and the level's size. Where that is
+// no whole number, Placement.cpp looks at each group.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cluster/MeshLinks.h"
 #include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Cluster/Placement.h"
 
 using namespace llvm;
 using namespace tessera;
@@ -35,45 +37,60 @@ MeshLinks MeshLinks::uniform(const Mesh &mesh, double base, double bandwidth) {
   return links;
 }
 
-/// What a device of a group of `size` can send on a level. Without a switch it
-/// reaches each of the others over their own part of the links only.
-static double bandwidthOf(const LevelSpec &level, int64_t size) {
-  double bandwidth = level.bandwidth.value * level.efficiency.value;
-  bool direct = is_contained(level.algorithms, "direct");
-  if (direct && size > 1 && size < level.devices)
-    bandwidth *= double(size - 1) / double(level.devices - 1);
-  return bandwidth;
+/// The spans of an axis whose neighbours are `stride` apart; none if they do
+/// not fill some level evenly. `devices`: those of the mesh.
+static std::optional<LinkSpans> evenSpans(ArrayRef<LevelLinks> levels,
+                                          int64_t size, int64_t stride,
+                                          int64_t devices) {
+  LinkSpans spans;
+  for (auto [index, level] : llvm::enumerate(levels)) {
+    // Neighbours share a group of this level if a whole number of them fills
+    // it, or if the whole mesh is in one; the outermost level takes what is
+    // left.
+    bool last = index + 1 == levels.size();
+    int64_t inside = 1;
+    if (last || devices <= level.devices) {
+      inside = size;
+    } else if (level.devices % stride == 0) {
+      int64_t fits = level.devices / stride;
+      inside = std::min(size, fits);
+      if (std::max(size, fits) % inside)
+        return std::nullopt;
+    } else if (stride < level.devices && size > 1) {
+      return std::nullopt;
+    }
+    append(spans, {inside, level.latency, level.bandwidthOf(inside),
+                   static_cast<unsigned>(index)});
+    size /= inside;
+    stride *= inside;
+  }
+  return spans;
 }
 
 MeshLinks tessera::makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh) {
-  MeshLinks links;
-  links.axes.resize(mesh.sizes.size());
   int64_t devices = 1, stride = 1;
   for (int64_t size : mesh.sizes)
     devices *= size;
+  SmallVector<LevelLinks, 2> levels;
+  for (const LevelSpec &level : cluster.levels) {
+    levels.push_back(makeLevelLinks(level));
+    if (level.segment && devices > level.devices && devices % level.devices)
+      levels.back().devices = level.segment;
+  }
+  MeshLinks links;
+  links.axes.resize(mesh.sizes.size());
+  bool even = true;
   for (size_t axis = mesh.sizes.size(); axis-- > 0;) {
-    int64_t left = mesh.sizes[axis], reach = stride;
-    for (auto [index, level] : llvm::enumerate(cluster.levels)) {
-      // Neighbours at distance `reach` share a group of this level if a whole
-      // number of them fills it, or if the whole mesh is in one; the
-      // outermost level takes what is left.
-      bool last = index + 1 == cluster.levels.size();
-      int64_t inside = 1;
-      if (last || devices <= level.devices)
-        inside = left;
-      else if (level.devices % reach == 0) {
-        int64_t fits = level.devices / reach;
-        if (left <= fits ? fits % left == 0 : left % fits == 0)
-          inside = std::min(left, fits);
-      }
-      append(links.axes[axis],
-             {inside, level.latency.value, bandwidthOf(level, inside),
-              static_cast<unsigned>(index)});
-      left /= inside;
-      reach *= inside;
-    }
+    auto spans = evenSpans(levels, mesh.sizes[axis], stride, devices);
+    even &= spans.has_value();
+    links.axes[axis] = spans.value_or(LinkSpans());
     stride *= mesh.sizes[axis];
   }
+  if (even)
+    return links;
+  links.levels = std::move(levels);
+  for (unsigned axis = 0; axis < mesh.sizes.size(); ++axis)
+    links.axes[axis] = placeGroups(links.levels, mesh, {mesh.fullAxis(axis)});
   return links;
 }
 
@@ -109,6 +126,8 @@ static LinkSpans slice(ArrayRef<LinkSpan> spans, int64_t skip, int64_t size) {
 }
 
 LinkSpans MeshLinks::spansOf(const Mesh &mesh, ArrayRef<AxisRef> group) const {
+  if (!levels.empty())
+    return placeGroups(levels, mesh, group);
   LinkSpans all;
   for (const AxisRef &ref : group) {
     int64_t skip = mesh.sizes[ref.axis] / ref.end();

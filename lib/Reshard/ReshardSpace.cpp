@@ -181,7 +181,8 @@ void ReshardSpace::setRates() {
       maxLatency = std::max(maxLatency, span.latency);
       if (span.level >= levelRates.size())
         levelRates.resize(span.level + 1, 0);
-      levelRates[span.level] = std::max(levelRates[span.level], span.bandwidth);
+      levelRates[span.level] =
+          std::max(levelRates[span.level], span.bandwidth * span.parallel);
     }
 }
 

@@ -61,6 +61,10 @@ struct LevelSpec {
   std::string name;
   /// Devices in one group of this level.
   int64_t devices = 1;
+  /// Devices of a group that a job gets which is larger than one and fills no
+  /// whole number of them; 0: all. Domains of 72 devices are given out by
+  /// whole hosts in powers of two (64), so that axes fill them.
+  int64_t segment = 0;
   /// Seconds of one step of a collective between neighbours.
   Quantity latency;
   /// Bytes per second and device in one direction, as the hardware states.

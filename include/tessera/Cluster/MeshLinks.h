@@ -29,10 +29,36 @@ struct LinkSpan {
   double bandwidth = 0;
   /// Index into the cluster's levels, 0 innermost.
   unsigned level = 0;
+  /// Devices that drive these links together beside those of the spans inside
+  /// this one. More than 1 where groups do not fill the levels evenly, so that
+  /// one span is all of the group (Placement).
+  double parallel = 1;
 
   bool operator==(const LinkSpan &o) const {
     return size == o.size && latency == o.latency && bandwidth == o.bandwidth &&
-           level == o.level;
+           level == o.level && parallel == o.parallel;
+  }
+};
+
+/// The links of a level: what Placement needs of a LevelSpec.
+struct LevelLinks {
+  int64_t devices = 1;
+  double latency = 0;
+  /// Bytes per second that large transfers of a device reach.
+  double bandwidth = 0;
+  /// Each pair of devices has links of its own.
+  bool direct = false;
+
+  /// What a device of a group of `size` can send. Without a switch it reaches
+  /// each of the others over their own part of the links only.
+  double bandwidthOf(int64_t size) const {
+    if (!direct || size <= 1 || size >= devices)
+      return bandwidth;
+    return bandwidth * (double(size - 1) / double(devices - 1));
+  }
+  bool operator==(const LevelLinks &o) const {
+    return devices == o.devices && latency == o.latency &&
+           bandwidth == o.bandwidth && direct == o.direct;
   }
 };
 
@@ -68,6 +94,9 @@ struct MeshLinks {
   /// One entry for each mesh axis. A span of size 1 is left out.
   llvm::SmallVector<LinkSpans, 4> axes;
   CollectiveConstants library;
+  /// The cluster's levels if some axis does not fill them evenly: groups are
+  /// then placed one by one. Otherwise empty.
+  llvm::SmallVector<LevelLinks, 2> levels;
 
   /// What is assumed when no cluster is given: the same link under every axis,
   /// and collectives that take `base` seconds and their bytes. Steps take no
@@ -76,20 +105,20 @@ struct MeshLinks {
                            double bandwidth = 100e9);
 
   /// The spans of a group of devices that differ in `group`, a list of axes or
-  /// sub-axes. Those that split a span at no boundary of it count as wholly on
-  /// the outer level that they touch.
+  /// sub-axes. Without `levels`, those that split a span at no boundary of it
+  /// count as wholly on the outer level that they touch.
   LinkSpans spansOf(const Mesh &mesh, llvm::ArrayRef<AxisRef> group) const;
 
   bool operator==(const MeshLinks &o) const {
-    return axes == o.axes && library == o.library;
+    return axes == o.axes && library == o.library && levels == o.levels;
   }
 };
 
 /// The links of a mesh on a cluster: device numbers are row-major over the mesh
 /// (last axis innermost), and neighbouring numbers fill the cluster's levels
-/// from the inside out. A group that splits a level at no boundary of it is
-/// counted on the outer level. The constants of the library are the fitted
-/// ones.
+/// from the inside out. Groups that do not fill a level evenly are priced as
+/// the worst of them lies (Placement.h). The constants of the library are the
+/// fitted ones.
 MeshLinks makeMeshLinks(const ClusterSpec &cluster, const Mesh &mesh);
 
 } // namespace tessera

@@ -114,6 +114,19 @@ TEST(ClusterSpec, sizes_of_levels_nest) {
                             "none\n"));
 }
 
+TEST(ClusterSpec, a_segment_is_a_part_of_a_group) {
+  EXPECT_EQ(errorOf("\"devices\": 8", "\"devices\": 8, \"segment\": 9"),
+            "levels[0].segment: expects at most the 8 devices of the level but "
+            "got 9");
+  auto spec = parseClusterSpec(
+      clusterText("\"devices\": 8", "\"devices\": 8, \"segment\": 4"),
+      "c.json");
+  ASSERT_TRUE(bool(spec)) << llvm::toString(spec.takeError());
+  EXPECT_EQ(spec->levels[0].segment, 4);
+  std::string text = llvm::formatv("{0}", toJson(*spec));
+  EXPECT_NE(text.find("\"segment\":4"), std::string::npos);
+}
+
 TEST(ClusterSpec, names_the_field_of_a_wrong_form) {
   EXPECT_EQ(errorOf("\"levels\"", "\"level\""),
             "levels: expects a list but got nothing");

@@ -53,15 +53,6 @@ TEST(MeshLinks, an_axis_over_nodes_lies_on_far_links) {
   EXPECT_TRUE(links.axes[1].empty());
 }
 
-TEST(MeshLinks, a_group_that_cuts_no_boundary_is_far) {
-  // 3 x 8 devices: neighbours along the outer axis are 8 apart, the inner axis
-  // of 6 crosses nodes of 8 unevenly.
-  MeshLinks links = makeMeshLinks(twoLevels(), mesh({4, 6}));
-  ASSERT_EQ(links.axes[1].size(), 1u);
-  EXPECT_EQ(links.axes[1][0].level, 1u);
-  EXPECT_EQ(links.axes[1][0].size, 6);
-}
-
 TEST(MeshLinks, a_mesh_inside_a_node_lies_on_near_links) {
   for (int64_t size : {2, 3, 4, 5, 6, 7, 8})
     EXPECT_EQ(makeMeshLinks(twoLevels(), mesh({size})).axes[0],
