@@ -61,10 +61,6 @@ struct LevelSpec {
   std::string name;
   /// Devices in one group of this level.
   int64_t devices = 1;
-  /// Devices of a group that a job gets which is larger than one and fills no
-  /// whole number of them; 0: all. Domains of 72 devices are given out by
-  /// whole hosts in powers of two (64), so that axes fill them.
-  int64_t segment = 0;
   /// Seconds of one step of a collective between neighbours.
   Quantity latency;
   /// Bytes per second and device in one direction, as the hardware states.
@@ -75,6 +71,10 @@ struct LevelSpec {
   /// instead of a switch, so that a part of a group has only its part of the
   /// bandwidth.
   std::vector<std::string> algorithms;
+  /// Devices of a group that a job gets which is larger than one and fills no
+  /// whole number of them; 0: all. Domains of 72 devices are given out by
+  /// whole hosts in powers of two (64), so that axes fill them.
+  int64_t segment = 0;
 };
 
 /// What is around the devices, for one device.
