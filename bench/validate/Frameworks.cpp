@@ -57,10 +57,8 @@ void tessera::validate::applyFrameworkModel(const RowFields &f,
                                             ModelConfig &config) {
   // Nanotron's scaling benchmark has Llama-like models of its own, which tie
   // the head below 4e9 parameters.
-  if (f.text("framework") == "nanotron") {
-    config.family = ModelFamily::Llama;
+  if (f.text("framework") == "nanotron")
     config.tiedHead = config.ffn < 10000;
-  }
 }
 
 void tessera::validate::applyFrameworkLayout(const RowFields &f, PlanRow &row) {

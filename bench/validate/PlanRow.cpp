@@ -33,7 +33,7 @@ static int64_t inferVocab(const RowFields &f, const ModelConfig &config) {
   double blocks =
       double(config.layers) * config.hidden *
       (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
-       (config.family == ModelFamily::Llama ? 3.0 : 2.0) * config.ffn);
+       (config.gatedMlp ? 3.0 : 2.0) * config.ffn);
   double tables = config.tiedHead ? 1 : 2;
   double left = (*billions * 1e9 - blocks) / config.hidden / tables;
   for (int64_t usual : {32000, 131072})
@@ -50,12 +50,10 @@ static bool isGated(StringRef model) {
 }
 
 static ModelConfig readModel(const RowFields &f) {
-  ModelConfig config;
   StringRef name = f.text("model");
-  config.name = name.str();
   bool gated = isGated(name);
-  config.family = gated ? ModelFamily::Llama : ModelFamily::GPT2;
-  config.activation = gated ? Activation::Silu : Activation::GeluTanh;
+  ModelConfig config = getFamilyDefaults(gated ? "llama" : "gpt2");
+  config.name = name.str();
   config.layers = f.integer("layers", 0);
   config.hidden = f.integer("hidden", 0);
   config.heads = f.integer("heads", 0);
@@ -65,7 +63,7 @@ static ModelConfig readModel(const RowFields &f) {
   config.maxPositions = f.integer("seq", 0);
   // Nemotron and Llama have a head of their own; GPT and MPT tie it.
   config.tiedHead = !gated && !name.contains("nemotron");
-  config.attentionBias = config.mlpBias =
+  config.qkvBias = config.outputBias = config.mlpBias =
       !gated && !name.contains("mpt") && !name.contains("nemotron");
   applyFrameworkModel(f, config);
   config.vocab = f.integer("vocab", 0);

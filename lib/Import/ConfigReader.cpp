@@ -53,6 +53,11 @@ const json::Value *ConfigReader::find(StringRef key) const {
   return value && !value->getAsNull() ? value : nullptr;
 }
 
+bool ConfigReader::isNull(StringRef key) const {
+  const json::Value *value = object.get(key);
+  return value && value->getAsNull();
+}
+
 int64_t ConfigReader::size(StringRef key, std::optional<int64_t> byDefault,
                            int64_t limit) {
   const json::Value *value = get(key, "a positive integer", !byDefault);
@@ -100,21 +105,27 @@ size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
   const json::Value *value = get(key, expected, !byDefault);
   if (!value)
     return byDefault.value_or(0);
-  if (std::optional<StringRef> text = value->getAsString())
-    if (const StringRef *found = llvm::find(choices, *text);
-        found != choices.end())
-      return found - choices.begin();
-  wrong(key, expected, *value);
+  std::optional<StringRef> text = value->getAsString();
+  if (!text) {
+    wrong(key, expected, *value);
+    return 0;
+  }
+  const StringRef *found = llvm::find(choices, *text);
+  if (found != choices.end())
+    return found - choices.begin();
+  fail(key, "expects " + expected + " but got " + printShort(*value) +
+                didYouMean(*text, choices));
   return 0;
 }
 
-const json::Object *ConfigReader::nested(StringRef key) {
+std::optional<ConfigReader> ConfigReader::nested(StringRef key) {
   const json::Value *value = find(key);
   if (!value)
-    return nullptr;
-  if (!value->getAsObject())
-    wrong(key, "an object or null", *value);
-  return value->getAsObject();
+    return std::nullopt;
+  if (const json::Object *nested = value->getAsObject())
+    return ConfigReader(*nested, file, ignored, error, (path + key + ".").str());
+  wrong(key, "an object or null", *value);
+  return std::nullopt;
 }
 
 void ConfigReader::checkDivides(StringRef key, int64_t size, StringRef what,
@@ -125,9 +136,10 @@ void ConfigReader::checkDivides(StringRef key, int64_t size, StringRef what,
 }
 
 void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
+                             ArrayRef<ArrayRef<StringRef>> off,
                              const Twine &where) {
   std::vector<StringRef> known;
-  for (ArrayRef<StringRef> list : lists)
+  for (ArrayRef<StringRef> list : llvm::concat<const ArrayRef<StringRef>>(lists, off))
     llvm::append_range(known, list);
   // json::Object has no order of its own.
   std::vector<StringRef> keys;
@@ -147,9 +159,11 @@ void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
     }
     ignored.found.push_back(*wanted);
   }
-  for (StringRef key : kMustBeOff)
-    if (const json::Value *value = find(key); value && !isOff(*value))
-      return wrong(key, "null, false or nothing (it is not supported)", *value);
+  for (ArrayRef<StringRef> list : off)
+    for (StringRef key : list)
+      if (const json::Value *value = find(key); value && !isOff(*value))
+        return wrong(key, "null, false or nothing (it is not supported)",
+                     *value);
 }
 
 const json::Value *ConfigReader::get(StringRef key, StringRef expected,

@@ -45,15 +45,17 @@ class ConfigReader {
 public:
   /// `path` goes before keys in errors: "rope_scaling.".
   ConfigReader(const llvm::json::Object &object, llvm::StringRef file,
-               IgnoredKeys &ignored, llvm::Error &error,
-               llvm::StringRef path = "")
-      : object(object), file(file), path(path), ignored(ignored), error(error) {
-  }
+               IgnoredKeys &ignored, llvm::Error &error, std::string path = "")
+      : object(object), file(file), path(std::move(path)), ignored(ignored),
+        error(error) {}
 
   void fail(llvm::StringRef key, const llvm::Twine &text);
 
   /// The value of a key; null when it is absent or a JSON null.
   const llvm::json::Value *find(llvm::StringRef key) const;
+
+  /// The key is there with a JSON null.
+  bool isNull(llvm::StringRef key) const;
 
   /// An integer of 1 or more; required without a default.
   int64_t size(llvm::StringRef key,
@@ -66,20 +68,22 @@ public:
 
   bool boolean(llvm::StringRef key, bool byDefault);
 
-  /// One of a few strings, by its index.
+  /// One of a few strings, by its index. Names the nearest of them.
   size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
                 std::optional<size_t> byDefault = std::nullopt);
 
-  /// A nested object, or null when it is absent.
-  const llvm::json::Object *nested(llvm::StringRef key);
+  /// A reader of a nested object; none when it is absent.
+  std::optional<ConfigReader> nested(llvm::StringRef key);
 
   /// `what` says what `by` is.
   void checkDivides(llvm::StringRef key, int64_t size, llvm::StringRef what,
                     int64_t by);
 
-  /// Every key must be in one of the lists, or among those that are ignored.
-  /// Names the nearest known key.
-  void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> lists,
+  /// Every key must be in one of the `known` lists, in one of `off` with a value
+  /// that is null, false or empty, or among those that are ignored. Names the
+  /// nearest known key.
+  void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> known,
+                 llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> off,
                  const llvm::Twine &where);
 
 private:
@@ -90,7 +94,8 @@ private:
              const llvm::json::Value &value);
 
   const llvm::json::Object &object;
-  llvm::StringRef file, path;
+  llvm::StringRef file;
+  std::string path;
   IgnoredKeys &ignored;
   llvm::Error &error;
 };

@@ -186,7 +186,11 @@ private:
     Value q = linear("bsd,dgrk->bsgrk", x, "attn.wq", "attn.bq");
     Value k = linear("bsd,dgk->bsgk", x, "attn.wk", "attn.bk");
     Value v = linear("bsd,dgk->bsgk", x, "attn.wv", "attn.bv");
-    if (config.family == ModelFamily::Llama) {
+    if (config.headNorms) {
+      q = norm("attn.q_norm", q);
+      k = norm("attn.k_norm", k);
+    }
+    if (!config.positionTable) {
       q = rope(q);
       k = rope(k);
     }
@@ -203,20 +207,27 @@ private:
 
   Value mlp(Value x) {
     locate("mlp");
-    if (config.family == ModelFamily::GPT2) {
-      Value hidden = linear("bsd,df->bsf", x, "mlp.w1", "mlp.b1");
-      nn::GeluKind kind = config.activation == Activation::GeluErf
-                              ? nn::GeluKind::Erf
-                              : nn::GeluKind::Tanh;
-      hidden = nn::GeluOp::create(builder, hidden, kind);
+    if (!config.gatedMlp) {
+      Value hidden = activate(linear("bsd,df->bsf", x, "mlp.w1", "mlp.b1"));
       return linear("bsf,fd->bsd", hidden, "mlp.w2", "mlp.b2");
     }
-    // SwiGLU (Shazeer 2020): down(silu(gate(x)) * up(x)).
+    // A gated linear unit (Shazeer 2020): down(activation(gate(x)) * up(x)).
     Value gate = linear("bsd,df->bsf", x, "mlp.w_gate", "mlp.b_gate");
     Value up = linear("bsd,df->bsf", x, "mlp.w_up", "mlp.b_up");
-    gate = nn::SiluOp::create(builder, gate);
-    Value hidden = arith::MulFOp::create(builder, gate, up);
+    Value hidden = arith::MulFOp::create(builder, activate(gate), up);
     return linear("bsf,fd->bsd", hidden, "mlp.w_down", "mlp.b_down");
+  }
+
+  Value activate(Value x) {
+    switch (config.activation) {
+    case Activation::GeluErf:
+      return nn::GeluOp::create(builder, x, nn::GeluKind::Erf);
+    case Activation::GeluTanh:
+      return nn::GeluOp::create(builder, x, nn::GeluKind::Tanh);
+    case Activation::Silu:
+      return nn::SiluOp::create(builder, x);
+    }
+    llvm_unreachable("an Activation");
   }
 
   /// The mean loss, the sum of the tokens' losses, and the number of labels
@@ -256,14 +267,14 @@ private:
   /// Turns by the position in the sequence, dimension 1.
   Value rope(Value x) {
     nn::RopeScalingAttr scaling;
-    if (const std::optional<RopeScaling> &s = config.ropeScaling)
+    if (const std::optional<RopeScaling> &s = config.rope.scaling)
       scaling = nn::RopeScalingAttr::get(
           builder.getContext(), builder.getF64FloatAttr(s->factor),
           builder.getF64FloatAttr(s->lowFreqFactor),
           builder.getF64FloatAttr(s->highFreqFactor), s->originalContext);
     return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
                               builder.getI64IntegerAttr(1),
-                              builder.getF64FloatAttr(config.ropeTheta),
+                              builder.getF64FloatAttr(config.rope.theta),
                               scaling);
   }
 
@@ -360,7 +371,7 @@ llvm::Error tessera::checkOptions(const ModelConfig &config,
   for (auto [name, size] : sizes)
     if (size < 1)
       return error(name + " expects a positive integer but got " + Twine(size));
-  if (config.family == ModelFamily::GPT2 && options.seq > config.maxPositions)
+  if (config.positionTable && options.seq > config.maxPositions)
     return error("seq expects at most n_positions = " +
                  Twine(config.maxPositions) + " but got " + Twine(options.seq));
   double largest =

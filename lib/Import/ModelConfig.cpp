@@ -11,6 +11,7 @@
 
 #include "tessera/Import/ModelConfig.h"
 #include "ConfigReader.h"
+#include "ModelFamilies.h"
 #include "tessera/Support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,6 +25,7 @@
 
 using namespace tessera;
 using llvm::ArrayRef;
+using llvm::SmallVector;
 using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
@@ -32,121 +34,6 @@ namespace {
 
 /// Upper limit of the number of layers, as of a size.
 constexpr int64_t kMaxLayers = 10000;
-
-/// Keys that any Hugging Face config may have and that do not change the graph.
-constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
-                                        "_commit_hash",
-                                        "_name_or_path",
-                                        "_num_labels",
-                                        "architectures",
-                                        "attn_implementation",
-                                        "auto_map",
-                                        "bad_words_ids",
-                                        "begin_suppress_tokens",
-                                        "bos_token_id",
-                                        "chunk_size_feed_forward",
-                                        "cross_attention_hidden_size",
-                                        "decoder_start_token_id",
-                                        "diversity_penalty",
-                                        "do_sample",
-                                        "dtype",
-                                        "early_stopping",
-                                        "encoder_no_repeat_ngram_size",
-                                        "eos_token_id",
-                                        "exponential_decay_length_penalty",
-                                        "finetuning_task",
-                                        "forced_bos_token_id",
-                                        "forced_eos_token_id",
-                                        "gradient_checkpointing",
-                                        "id2label",
-                                        "is_decoder",
-                                        "label2id",
-                                        "length_penalty",
-                                        "max_length",
-                                        "min_length",
-                                        "no_repeat_ngram_size",
-                                        "num_beam_groups",
-                                        "num_beams",
-                                        "num_return_sequences",
-                                        "output_attentions",
-                                        "output_hidden_states",
-                                        "output_past",
-                                        "output_scores",
-                                        "pad_token_id",
-                                        "prefix",
-                                        "problem_type",
-                                        "remove_invalid_values",
-                                        "repetition_penalty",
-                                        "return_dict",
-                                        "return_dict_in_generate",
-                                        "sep_token_id",
-                                        "suppress_tokens",
-                                        "task_specific_params",
-                                        "temperature",
-                                        "tf_legacy_loss",
-                                        "tie_encoder_decoder",
-                                        "tokenizer_class",
-                                        "top_k",
-                                        "top_p",
-                                        "torch_dtype",
-                                        "torchscript",
-                                        "transformers.js_config",
-                                        "transformers_version",
-                                        "typical_p",
-                                        "use_bfloat16",
-                                        "use_cache"};
-
-/// The same for GPT-2. Dropout is not in the graph; reorder_and_upcast_attn
-/// asks for f32 scores, which attention has anyway.
-constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
-                                      "embd_pdrop",
-                                      "n_ctx",
-                                      "n_special",
-                                      "predict_special_tokens",
-                                      "reorder_and_upcast_attn",
-                                      "resid_pdrop",
-                                      "summary_activation",
-                                      "summary_first_dropout",
-                                      "summary_proj_to_labels",
-                                      "summary_type",
-                                      "summary_use_proj"};
-
-/// The same for Llama. pretraining_tp splits matmuls and changes no value.
-constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "is_llama_config",
-                                       "pretraining_tp"};
-
-constexpr StringRef kGPT2Read[] = {"activation_function",
-                                   "initializer_range",
-                                   "layer_norm_epsilon",
-                                   "model_type",
-                                   "n_embd",
-                                   "n_head",
-                                   "n_inner",
-                                   "n_layer",
-                                   "n_positions",
-                                   "scale_attn_by_inverse_layer_idx",
-                                   "scale_attn_weights",
-                                   "tie_word_embeddings",
-                                   "vocab_size"};
-
-constexpr StringRef kLlamaRead[] = {"attention_bias",
-                                    "head_dim",
-                                    "hidden_act",
-                                    "hidden_size",
-                                    "initializer_range",
-                                    "intermediate_size",
-                                    "max_position_embeddings",
-                                    "mlp_bias",
-                                    "model_type",
-                                    "num_attention_heads",
-                                    "num_hidden_layers",
-                                    "num_key_value_heads",
-                                    "rms_norm_eps",
-                                    "rope_parameters",
-                                    "rope_scaling",
-                                    "rope_theta",
-                                    "tie_word_embeddings",
-                                    "vocab_size"};
 
 constexpr StringRef kRopeRead[] = {"factor",
                                    "high_freq_factor",
@@ -168,37 +55,11 @@ std::string modelName(StringRef fileName) {
   return stem.empty() ? "model" : stem.str();
 }
 
-void readGPT2(ConfigReader &reader, ModelConfig &config) {
-  reader.checkKeys({kGPT2Read, kGPT2Ignored, kCommonIgnored, kMustBeOff},
-                   "of model_type gpt2");
-  config.vocab = reader.size("vocab_size");
-  config.maxPositions = reader.size("n_positions");
-  config.hidden = reader.size("n_embd");
-  config.layers = reader.size("n_layer", std::nullopt, kMaxLayers);
-  config.heads = reader.size("n_head");
-  reader.checkDivides("n_embd", config.hidden, "n_head", config.heads);
-  config.kvHeads = config.heads;
-  config.headDim = config.hidden / config.heads;
-  config.ffn = reader.size("n_inner", 4 * config.hidden);
-  config.normEps = reader.positive("layer_norm_epsilon", 1e-5);
-  config.initializerRange = reader.positive("initializer_range", 0.02);
-  // "gelu_fast" and "gelu_pytorch_tanh" are the tanh formula under other names.
-  size_t activation =
-      reader.choice("activation_function",
-                    {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
-  config.activation =
-      activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
-  config.tiedHead = reader.boolean("tie_word_embeddings", true);
-  config.scaleAttention = reader.boolean("scale_attn_weights", true);
-  config.scaleByInverseLayer =
-      reader.boolean("scale_attn_by_inverse_layer_idx", false);
-}
-
 /// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
 /// is in it). A rope_type of "default" is no scaling.
-void readRope(ConfigReader &rope, ModelConfig &config) {
-  rope.checkKeys({kRopeRead}, "of llama3 rotary embeddings");
-  config.ropeTheta = rope.positive("rope_theta", config.ropeTheta);
+void readRope(ConfigReader &rope, RotaryEmbedding &embedding) {
+  rope.checkKeys({kRopeRead}, {}, "of llama3 rotary embeddings");
+  embedding.theta = rope.positive("rope_theta", embedding.theta);
   // Older files say "type".
   StringRef typeKey = rope.find("type") ? "type" : "rope_type";
   if (rope.find("rope_type"))
@@ -215,24 +76,21 @@ void readRope(ConfigReader &rope, ModelConfig &config) {
               "expects more than low_freq_factor = " +
                   printShort(json::Value(scaling.lowFreqFactor)) + " but got " +
                   printShort(json::Value(scaling.highFreqFactor)));
-  config.ropeScaling = scaling;
+  embedding.scaling = scaling;
 }
 
-void readLlama(ConfigReader &reader, ModelConfig &config, StringRef fileName,
-               IgnoredKeys &ignored, llvm::Error &error) {
-  reader.checkKeys({kLlamaRead, kLlamaIgnored, kCommonIgnored, kMustBeOff},
-                   "of model_type llama");
-  config.vocab = reader.size("vocab_size");
-  config.hidden = reader.size("hidden_size");
-  config.ffn = reader.size("intermediate_size");
-  config.layers = reader.size("num_hidden_layers", std::nullopt, kMaxLayers);
+/// Numbers and widths of heads. A default of 0 follows from the other sizes, as
+/// a null does.
+void readHeads(ConfigReader &reader, ModelConfig &config) {
   config.heads = reader.size("num_attention_heads");
-  config.kvHeads = reader.size("num_key_value_heads", config.heads);
+  if (config.kvHeads == 0 || reader.isNull("num_key_value_heads"))
+    config.kvHeads = config.heads;
+  config.kvHeads = reader.size("num_key_value_heads", config.kvHeads);
   reader.checkDivides("num_attention_heads", config.heads,
                       "num_key_value_heads", config.kvHeads);
   // Rotary embeddings turn pairs: the width of a head must be even.
-  if (reader.find("head_dim")) {
-    config.headDim = reader.size("head_dim");
+  if (reader.find("head_dim") || config.headDim != 0) {
+    config.headDim = reader.size("head_dim", config.headDim);
     if (config.headDim % 2 != 0)
       reader.fail("head_dim",
                   "expects an even number but got " + Twine(config.headDim));
@@ -241,27 +99,56 @@ void readLlama(ConfigReader &reader, ModelConfig &config, StringRef fileName,
                         2 * config.heads);
     config.headDim = config.hidden / config.heads;
   }
-  config.maxPositions = reader.size("max_position_embeddings", 2048);
-  config.normEps = reader.positive("rms_norm_eps", 1e-6);
-  config.initializerRange = reader.positive("initializer_range", 0.02);
-  reader.choice("hidden_act", {"silu", "swish"}, 0);
-  config.activation = Activation::Silu;
-  config.tiedHead = reader.boolean("tie_word_embeddings", false);
-  config.attentionBias = reader.boolean("attention_bias", false);
-  config.mlpBias = reader.boolean("mlp_bias", false);
-  config.ropeTheta = reader.positive("rope_theta", 10000.0);
-  for (StringRef key : {"rope_scaling", "rope_parameters"})
-    if (const json::Object *object = reader.nested(key)) {
-      std::string path = (key + ".").str();
-      ConfigReader rope(*object, fileName, ignored, error, path);
-      readRope(rope, config);
-    }
 }
 
 } // namespace
 
-StringRef tessera::stringify(ModelFamily family) {
-  return family == ModelFamily::GPT2 ? "gpt2" : "llama";
+void tessera::readGPT2(ConfigReader &reader, ModelConfig &config) {
+  config.vocab = reader.size("vocab_size");
+  config.maxPositions = reader.size("n_positions");
+  config.hidden = reader.size("n_embd");
+  config.layers = reader.size("n_layer", std::nullopt, kMaxLayers);
+  config.heads = reader.size("n_head");
+  reader.checkDivides("n_embd", config.hidden, "n_head", config.heads);
+  config.kvHeads = config.heads;
+  config.headDim = config.hidden / config.heads;
+  config.ffn = reader.size("n_inner", 4 * config.hidden);
+  config.normEps = reader.positive("layer_norm_epsilon", config.normEps);
+  config.initializerRange =
+      reader.positive("initializer_range", config.initializerRange);
+  // "gelu_fast" and "gelu_pytorch_tanh" are the tanh formula under other names.
+  size_t activation =
+      reader.choice("activation_function",
+                    {"gelu_new", "gelu", "gelu_fast", "gelu_pytorch_tanh"}, 0);
+  config.activation =
+      activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
+  config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
+  config.scaleAttention =
+      reader.boolean("scale_attn_weights", config.scaleAttention);
+  config.scaleByInverseLayer = reader.boolean("scale_attn_by_inverse_layer_idx",
+                                              config.scaleByInverseLayer);
+}
+
+void tessera::readDecoder(ConfigReader &reader, ModelConfig &config) {
+  config.vocab = reader.size("vocab_size");
+  config.hidden = reader.size("hidden_size");
+  config.ffn = reader.size("intermediate_size");
+  config.layers = reader.size("num_hidden_layers", std::nullopt, kMaxLayers);
+  readHeads(reader, config);
+  config.maxPositions =
+      reader.size("max_position_embeddings", config.maxPositions);
+  config.normEps = reader.positive("rms_norm_eps", config.normEps);
+  config.initializerRange =
+      reader.positive("initializer_range", config.initializerRange);
+  reader.choice("hidden_act", {"silu", "swish"}, 0);
+  config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
+  config.qkvBias = reader.boolean("attention_bias", config.qkvBias);
+  config.outputBias = reader.boolean("attention_bias", config.outputBias);
+  config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
+  config.rope.theta = reader.positive("rope_theta", config.rope.theta);
+  for (StringRef key : {"rope_scaling", "rope_parameters"})
+    if (std::optional<ConfigReader> rope = reader.nested(key))
+      readRope(*rope, config.rope);
 }
 
 bool RopeScaling::operator==(const RopeScaling &other) const {
@@ -270,13 +157,18 @@ bool RopeScaling::operator==(const RopeScaling &other) const {
          originalContext == other.originalContext;
 }
 
+bool RotaryEmbedding::operator==(const RotaryEmbedding &other) const {
+  return theta == other.theta && scaling == other.scaling;
+}
+
 bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
     return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
-                    c.kvHeads, c.headDim, c.ffn, c.maxPositions, c.normEps,
-                    c.initializerRange, c.activation, c.tiedHead,
-                    c.attentionBias, c.mlpBias, c.scaleAttention,
-                    c.scaleByInverseLayer, c.ropeTheta, c.ropeScaling);
+                    c.kvHeads, c.headDim, c.ffn, c.maxPositions,
+                    c.positionTable, c.rope, c.norm, c.normEps,
+                    c.initializerRange, c.scaledResidualInit, c.activation,
+                    c.gatedMlp, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias,
+                    c.headNorms, c.scaleAttention, c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
 }
@@ -296,16 +188,20 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
   llvm::Error error = llvm::Error::success();
   IgnoredKeys ignored{ignoredKeys, {}};
   ConfigReader reader(*object, fileName, ignored, error);
-  ModelConfig config;
-  config.name = modelName(fileName);
-  size_t family = reader.choice("model_type", {"gpt2", "llama"});
+  ArrayRef<ModelFamily> families = getModelFamilies();
+  SmallVector<StringRef> types;
+  for (const ModelFamily &family : families)
+    types.push_back(family.type);
+  size_t index = reader.choice("model_type", types);
   if (error)
     return std::move(error);
-  config.family = family == 0 ? ModelFamily::GPT2 : ModelFamily::Llama;
-  if (config.family == ModelFamily::GPT2)
-    readGPT2(reader, config);
-  else
-    readLlama(reader, config, fileName, ignored, error);
+  const ModelFamily &family = families[index];
+  reader.checkKeys({family.keys, family.ownKeys, family.ignored,
+                    getCommonIgnoredKeys()},
+                   {family.off, kMustBeOff}, "of model_type " + family.type);
+  ModelConfig config = family.makeDefaults();
+  config.name = modelName(fileName);
+  family.read(reader, config);
   if (error)
     return std::move(error);
   for (StringRef key : ignoredKeys)

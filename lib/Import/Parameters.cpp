@@ -34,13 +34,13 @@ class ParameterList {
 public:
   explicit ParameterList(const ModelConfig &config)
       : config(config), stddev(config.initializerRange),
-        residualStddev(config.family == ModelFamily::GPT2
+        residualStddev(config.scaledResidualInit
                            ? stddev / std::sqrt(2.0 * config.layers)
                            : stddev) {}
 
   std::vector<Parameter> build() {
     weight("wte", {vocab, embed});
-    if (config.family == ModelFamily::GPT2)
+    if (config.positionTable)
       weight("wpe", {{"positions", config.maxPositions}, embed});
     for (int64_t i = 0; i < config.layers; ++i) {
       prefix = "blocks." + std::to_string(i) + ".";
@@ -62,16 +62,21 @@ private:
     weight("attn.wk", {embed, heads, headDim});
     weight("attn.wv", {embed, heads, headDim});
     weight("attn.wo", {heads, perHead, headDim, embed}, residualStddev);
-    if (!config.attentionBias)
-      return;
-    bias("attn.bq", {heads, perHead, headDim});
-    bias("attn.bk", {heads, headDim});
-    bias("attn.bv", {heads, headDim});
-    bias("attn.bo", {embed});
+    if (config.qkvBias) {
+      bias("attn.bq", {heads, perHead, headDim});
+      bias("attn.bk", {heads, headDim});
+      bias("attn.bv", {heads, headDim});
+    }
+    if (config.outputBias)
+      bias("attn.bo", {embed});
+    if (config.headNorms) {
+      norm("attn.q_norm", headDim);
+      norm("attn.k_norm", headDim);
+    }
   }
 
   void mlp() {
-    if (config.family == ModelFamily::GPT2) {
+    if (!config.gatedMlp) {
       weight("mlp.w1", {embed, ffn});
       bias("mlp.b1", {ffn});
       weight("mlp.w2", {ffn, embed}, residualStddev);
@@ -88,11 +93,11 @@ private:
     bias("mlp.b_down", {embed});
   }
 
-  /// RMS norm (Llama) has no beta.
-  void norm(StringRef name) {
-    add((name + ".gamma").str(), {embed}, ParameterInit::Ones, 0.0);
-    if (config.family == ModelFamily::GPT2)
-      add((name + ".beta").str(), {embed}, ParameterInit::Zeros, 0.0);
+  void norm(StringRef name) { norm(name, embed); }
+  void norm(StringRef name, Dim width) {
+    add((name + ".gamma").str(), {width}, ParameterInit::Ones, 0.0);
+    if (config.norm == NormKind::Layer)
+      add((name + ".beta").str(), {width}, ParameterInit::Zeros, 0.0);
   }
 
   void weight(StringRef name, std::initializer_list<Dim> dims) {

@@ -36,7 +36,7 @@ double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
     if (parameter.init == ParameterInit::Normal)
       parameters += double(parameter.numElements());
   // Tables that are only looked up; a tied one is the head's too.
-  if (config.family == ModelFamily::GPT2)
+  if (config.positionTable)
     parameters -= double(config.maxPositions) * config.hidden;
   if (!config.tiedHead)
     parameters -= double(config.vocab) * config.hidden;
@@ -59,21 +59,15 @@ WorkReader::WorkReader() {
 WorkReader::~WorkReader() = default;
 
 LayerShape::LayerShape(const ModelConfig &config, const Plan &plan)
-    : family(config.family), activation(config.activation), vocab(config.vocab),
-      hidden(config.hidden), heads(config.heads), kvHeads(config.kvHeads),
-      headDim(config.headDim), ffn(config.ffn), tiedHead(config.tiedHead),
-      attentionBias(config.attentionBias), mlpBias(config.mlpBias),
-      gathersParameters(plan.zero == 3 && plan.dp * plan.cp > 1), tp(plan.tp),
-      sp(plan.sp && plan.tp > 1), microBatch(plan.microBatch),
+    : model(config), gathersParameters(plan.zero == 3 && plan.dp * plan.cp > 1),
+      tp(plan.tp), sp(plan.sp && plan.tp > 1), microBatch(plan.microBatch),
       seq(plan.seq / plan.cp), isF32(plan.precision == Precision::F32),
       eager(plan.eager), keepGathered(plan.keepGathered) {}
 
 bool LayerShape::operator==(const LayerShape &o) const {
   auto tie = [](const LayerShape &s) {
-    return std::tie(s.family, s.activation, s.vocab, s.hidden, s.heads,
-                    s.kvHeads, s.headDim, s.ffn, s.tiedHead, s.attentionBias,
-                    s.mlpBias, s.gathersParameters, s.tp, s.sp, s.microBatch,
-                    s.seq, s.isF32, s.eager, s.keepGathered);
+    return std::tie(s.gathersParameters, s.tp, s.sp, s.microBatch, s.seq,
+                    s.isF32, s.eager, s.keepGathered, s.model);
   };
   return tie(*this) == tie(o);
 }

@@ -104,7 +104,7 @@ void printSummary(const ModelConfig &config, const ModelOptions &options,
                                                         : "f16";
   int64_t bytes = options.dtype == ModelDType::F32 ? 4 : 2;
 
-  row("model", config.name + " (" + stringify(config.family) + ")");
+  row("model", config.name + " (" + config.family + ")");
   row("layers", withSeparators(config.layers) +
                     (config.layers == layers
                          ? ""

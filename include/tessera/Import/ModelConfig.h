@@ -3,9 +3,10 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads an unmodified Hugging Face config.json of model_type "gpt2" or "llama"
-// into a plain struct, and lists the parameters that such a model has. Nothing
-// here knows of MLIR; ModelBuilder.h makes the graph.
+// Reads an unmodified Hugging Face config.json into a plain struct, and lists the
+// parameters that such a model has. What families of models differ in is data of
+// the struct; which values a family has by default is in ModelFamilies.cpp.
+// Nothing here knows of MLIR; ModelBuilder.h makes the graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +25,11 @@
 
 namespace tessera {
 
-/// The architecture, by the file's `model_type`.
-enum class ModelFamily { GPT2, Llama };
-
-/// "gpt2" or "llama".
-llvm::StringRef stringify(ModelFamily family);
-
 /// What is between the two halves of an MLP.
 enum class Activation { GeluErf, GeluTanh, Silu };
+
+/// How a norm is computed; only layer norms have a beta.
+enum class NormKind { Layer, RMS };
 
 /// Llama 3's stretching of rotary frequencies: see #nn.rope_scaling.
 struct RopeScaling {
@@ -44,12 +42,21 @@ struct RopeScaling {
   bool operator==(const RopeScaling &other) const;
 };
 
+/// Rotary position embeddings of q and k.
+struct RotaryEmbedding {
+  double theta = 10000.0;
+  std::optional<RopeScaling> scaling;
+
+  bool operator==(const RotaryEmbedding &other) const;
+};
+
 /// A decoder-only transformer. Sizes are numbers of elements and divide as they
 /// must: `heads` is a multiple of `kvHeads`.
 struct ModelConfig {
   /// The file's name without extension, or its folder's for a "config.json".
   std::string name;
-  ModelFamily family = ModelFamily::GPT2;
+  /// The file's `model_type`: for people; the graph follows from the other fields.
+  std::string family = "gpt2";
 
   int64_t vocab = 0;
   int64_t hidden = 0;
@@ -60,31 +67,46 @@ struct ModelConfig {
   int64_t headDim = 0;
   /// Width of the MLP.
   int64_t ffn = 0;
-  /// GPT-2: rows of the position table. Llama: what the file states; rotary
-  /// positions have no table and go beyond it.
+  /// Rows of the position table; without one what the file states, which rotary
+  /// positions may go beyond.
   int64_t maxPositions = 0;
+  /// Positions are a table that is added to the embeddings; otherwise they are
+  /// rotary.
+  bool positionTable = true;
+  RotaryEmbedding rope;
+
+  NormKind norm = NormKind::Layer;
 
   double normEps = 1e-5;
   /// Standard deviation of initial weights.
   double initializerRange = 0.02;
+  /// Weights that end in the residual stream start smaller, by
+  /// 1 / sqrt(2 layers).
+  bool scaledResidualInit = true;
   Activation activation = Activation::GeluTanh;
+  /// The MLP is down(activation(gate(x)) * up(x)).
+  bool gatedMlp = false;
   /// Logits use the token embedding; otherwise there is an `lm_head`.
   bool tiedHead = true;
-  bool attentionBias = true;
+  /// Biases of q, k and v; of the projection after attention; of the MLP.
+  bool qkvBias = true;
+  bool outputBias = true;
   bool mlpBias = true;
+  /// Each head's q and k are normalized before their positions enter.
+  bool headNorms = false;
   /// Scores are divided by sqrt(headDim), and, with the second, by layer + 1.
   bool scaleAttention = true;
   bool scaleByInverseLayer = false;
-
-  /// Llama only.
-  double ropeTheta = 10000.0;
-  std::optional<RopeScaling> ropeScaling;
 
   /// Query heads of one key/value head.
   int64_t headsPerGroup() const { return heads / kvHeads; }
 
   bool operator==(const ModelConfig &other) const;
 };
+
+/// A model of a family (a supported `model_type`) with the values that its
+/// published class has by default; sizes are 0.
+ModelConfig getFamilyDefaults(llvm::StringRef modelType);
 
 /// Reads `text`, the content of the file `fileName` (used in errors and for the
 /// name). Keys without influence on the graph are accepted silently; null means
@@ -109,6 +131,7 @@ enum class ParameterInit { Zeros, Ones, Normal };
 struct Parameter {
   /// Lasting name: "wte", "wpe", "blocks.<i>.{ln1,ln2}.{gamma,beta}",
   /// "blocks.<i>.attn.{wq,wk,wv,wo,bq,bk,bv,bo}",
+  /// "blocks.<i>.attn.{q_norm,k_norm}.gamma",
   /// "blocks.<i>.mlp.{w1,b1,w2,b2}" or
   /// "blocks.<i>.mlp.{w_gate,w_up,w_down,b_gate,b_up,b_down}",
   /// "ln_f.{gamma,beta}", "lm_head".
@@ -126,10 +149,10 @@ struct Parameter {
 };
 
 /// All parameters, in the order in which they are arguments of the graph:
-/// embeddings, blocks from first to last, final norm, head. Weights of GPT-2
-/// start as normal(0.02), those that end in the residual stream as
-/// normal(0.02 / sqrt(2 layers)) (Radford et al. 2019, section 2.3); those of
-/// Llama as normal(initializerRange); biases as 0, norms as 1 and 0.
+/// embeddings, blocks from first to last, final norm, head. Weights start as
+/// normal(initializerRange), with scaledResidualInit those that end in the
+/// residual stream as normal(initializerRange / sqrt(2 layers)) (Radford et al.
+/// 2019, section 2.3); biases as 0, norms as 1 and 0.
 std::vector<Parameter> listParameters(const ModelConfig &config);
 
 /// Number of trainable scalars; a tied head counts once.

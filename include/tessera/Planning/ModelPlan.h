@@ -36,10 +36,7 @@ struct LayerShape {
   LayerShape(const ModelConfig &config, const Plan &plan);
   bool operator==(const LayerShape &o) const;
 
-  ModelFamily family;
-  Activation activation;
-  int64_t vocab, hidden, heads, kvHeads, headDim, ffn;
-  bool tiedHead, attentionBias, mlpBias;
+  ModelConfig model;
   /// ZeRO-3 over several devices, of which two stand for all.
   bool gathersParameters;
   int64_t tp;

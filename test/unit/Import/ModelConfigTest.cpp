@@ -65,7 +65,7 @@ Parameter find(const ModelConfig &config, StringRef name) {
 TEST(ModelConfig, gpt2_defaults_are_those_of_the_published_class) {
   ModelConfig expected;
   expected.name = "m";
-  expected.family = ModelFamily::GPT2;
+  expected.family = "gpt2";
   expected.vocab = 11;
   expected.maxPositions = 7;
   expected.hidden = 6;
@@ -101,11 +101,12 @@ TEST(ModelConfig, llama_defaults_are_those_of_the_published_class) {
   EXPECT_EQ(config.kvHeads, 4);
   EXPECT_EQ(config.headDim, 4);
   EXPECT_EQ(config.normEps, 1e-6);
-  EXPECT_EQ(config.ropeTheta, 10000.0);
-  EXPECT_EQ(config.ropeScaling, std::nullopt);
+  EXPECT_EQ(config.rope.theta, 10000.0);
+  EXPECT_EQ(config.rope.scaling, std::nullopt);
   EXPECT_EQ(config.activation, Activation::Silu);
   EXPECT_FALSE(config.tiedHead);
-  EXPECT_FALSE(config.attentionBias);
+  EXPECT_FALSE(config.qkvBias);
+  EXPECT_FALSE(config.outputBias);
   EXPECT_FALSE(config.mlpBias);
 }
 
@@ -119,11 +120,12 @@ TEST(ModelConfig, llama_keys_are_read) {
   EXPECT_EQ(config.headsPerGroup(), 2);
   EXPECT_EQ(config.headDim, 6);
   EXPECT_EQ(config.normEps, 1e-5);
-  EXPECT_EQ(config.ropeTheta, 5e5);
+  EXPECT_EQ(config.rope.theta, 5e5);
   EXPECT_EQ(config.initializerRange, 0.1);
   EXPECT_EQ(config.maxPositions, 99);
   EXPECT_TRUE(config.tiedHead);
-  EXPECT_TRUE(config.attentionBias);
+  EXPECT_TRUE(config.qkvBias);
+  EXPECT_TRUE(config.outputBias);
   EXPECT_TRUE(config.mlpBias);
 }
 
@@ -136,7 +138,7 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
         read(llama(llvm::formatv(R"(, "rope_scaling": {{"{0}": "llama3", {1}})",
                                  type, factors)
                        .str()))
-            .ropeScaling,
+            .rope.scaling,
         expected);
   // Newer files have one object for all of it.
   ModelConfig config = read(llama(
@@ -145,12 +147,12 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
           " {0}}",
           factors)
           .str()));
-  EXPECT_EQ(config.ropeTheta, 7.0);
-  EXPECT_EQ(config.ropeScaling, expected);
+  EXPECT_EQ(config.rope.theta, 7.0);
+  EXPECT_EQ(config.rope.scaling, expected);
   config = read(llama(
       R"(, "rope_parameters": {"rope_theta": 7.0, "rope_type": "default"})"));
-  EXPECT_EQ(config.ropeTheta, 7.0);
-  EXPECT_EQ(config.ropeScaling, std::nullopt);
+  EXPECT_EQ(config.rope.theta, 7.0);
+  EXPECT_EQ(config.rope.scaling, std::nullopt);
 }
 
 TEST(ModelConfig, the_name_is_the_files_or_its_folders) {
@@ -165,11 +167,14 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
     std::string text, error;
   } cases[] = {
       {"[1]", "m.json: expects a JSON object but got [1]"},
-      {"{}", "m.json: key 'model_type': expects \"gpt2\" or \"llama\" but got "
-             "nothing: it is missing"},
+      {"{}", "m.json: key 'model_type': expects \"gpt2\", \"llama\", "
+             "\"qwen2\" or \"qwen3\" but got nothing: it is missing"},
       {R"({"model_type": "bert"})",
-       "m.json: key 'model_type': expects \"gpt2\" or \"llama\" but got "
-       "\"bert\""},
+       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\" or "
+       "\"qwen3\" but got \"bert\""},
+      {R"({"model_type": "qwen"})",
+       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\" or "
+       "\"qwen3\" but got \"qwen\"; did you mean 'qwen2'?"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
                                   "model_type gpt2; did you mean 'n_embd'?"},
       {llama(R"(, "flux": 3)"),
@@ -319,9 +324,14 @@ TEST(Parameters, llama_has_these_in_this_order) {
 TEST(Parameters, optional_parts_add_exactly_theirs) {
   ModelConfig config = read(llama());
   int64_t base = countParameters(config);
-  config.attentionBias = true; // q, k, v and o of width 16, twice
+  config.qkvBias = true; // q, k and v of width 16, twice
+  EXPECT_EQ(countParameters(config), base + 2 * 3 * 16);
+  config.outputBias = true;
   EXPECT_EQ(countParameters(config), base + 2 * 4 * 16);
-  config.attentionBias = false;
+  config.qkvBias = config.outputBias = false;
+  config.headNorms = true; // q and k of width 4, twice
+  EXPECT_EQ(countParameters(config), base + 2 * 2 * 4);
+  config.headNorms = false;
   config.mlpBias = true; // gate, up of width 20, down of width 16, twice
   EXPECT_EQ(countParameters(config), base + 2 * (20 + 20 + 16));
   config.mlpBias = false;

@@ -15,9 +15,8 @@ namespace {
 
 /// GPT-3's block: hidden 12288, 96 heads.
 ModelConfig gpt() {
-  ModelConfig config;
+  ModelConfig config = getFamilyDefaults("gpt2");
   config.name = "gpt";
-  config.family = ModelFamily::GPT2;
   config.vocab = 51200;
   config.hidden = 12288;
   config.layers = 96;
@@ -29,10 +28,8 @@ ModelConfig gpt() {
 }
 
 ModelConfig llama() {
-  ModelConfig config;
+  ModelConfig config = getFamilyDefaults("llama");
   config.name = "llama";
-  config.family = ModelFamily::Llama;
-  config.activation = Activation::Silu;
   config.vocab = 128256;
   config.hidden = 4096;
   config.layers = 32;
@@ -41,7 +38,6 @@ ModelConfig llama() {
   config.headDim = 128;
   config.ffn = 14336;
   config.maxPositions = 8192;
-  config.tiedHead = config.attentionBias = config.mlpBias = false;
   return config;
 }
 

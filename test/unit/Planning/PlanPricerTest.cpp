@@ -15,10 +15,8 @@ using namespace tessera::cost;
 namespace {
 
 ModelConfig llama() {
-  ModelConfig config;
+  ModelConfig config = getFamilyDefaults("llama");
   config.name = "llama";
-  config.family = ModelFamily::Llama;
-  config.activation = Activation::Silu;
   config.vocab = 32000;
   config.hidden = 4096;
   config.layers = 32;
@@ -27,7 +25,6 @@ ModelConfig llama() {
   config.headDim = 128;
   config.ffn = 11008;
   config.maxPositions = 4096;
-  config.tiedHead = config.attentionBias = config.mlpBias = false;
   return config;
 }
 

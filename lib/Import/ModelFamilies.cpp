@@ -1,0 +1,206 @@
+//===- ModelFamilies.cpp - Keys and defaults of model types ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of supported values of `model_type`. Defaults are those of the
+// classes that publish such files (transformers' configuration_*.py).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelFamilies.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace tessera;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace {
+
+/// Keys that any Hugging Face config may have and that do not change the graph.
+constexpr StringRef kCommonIgnored[] = {"_attn_implementation_autoset",
+                                        "_commit_hash",
+                                        "_name_or_path",
+                                        "_num_labels",
+                                        "architectures",
+                                        "attn_implementation",
+                                        "auto_map",
+                                        "bad_words_ids",
+                                        "begin_suppress_tokens",
+                                        "bos_token_id",
+                                        "chunk_size_feed_forward",
+                                        "cross_attention_hidden_size",
+                                        "decoder_start_token_id",
+                                        "diversity_penalty",
+                                        "do_sample",
+                                        "dtype",
+                                        "early_stopping",
+                                        "encoder_no_repeat_ngram_size",
+                                        "eos_token_id",
+                                        "exponential_decay_length_penalty",
+                                        "finetuning_task",
+                                        "forced_bos_token_id",
+                                        "forced_eos_token_id",
+                                        "gradient_checkpointing",
+                                        "id2label",
+                                        "is_decoder",
+                                        "label2id",
+                                        "length_penalty",
+                                        "max_length",
+                                        "min_length",
+                                        "no_repeat_ngram_size",
+                                        "num_beam_groups",
+                                        "num_beams",
+                                        "num_return_sequences",
+                                        "output_attentions",
+                                        "output_hidden_states",
+                                        "output_past",
+                                        "output_scores",
+                                        "pad_token_id",
+                                        "prefix",
+                                        "problem_type",
+                                        "remove_invalid_values",
+                                        "repetition_penalty",
+                                        "return_dict",
+                                        "return_dict_in_generate",
+                                        "sep_token_id",
+                                        "suppress_tokens",
+                                        "task_specific_params",
+                                        "temperature",
+                                        "tf_legacy_loss",
+                                        "tie_encoder_decoder",
+                                        "tokenizer_class",
+                                        "top_k",
+                                        "top_p",
+                                        "torch_dtype",
+                                        "torchscript",
+                                        "transformers.js_config",
+                                        "transformers_version",
+                                        "typical_p",
+                                        "use_bfloat16",
+                                        "use_cache"};
+
+/// The same for GPT-2. Dropout is not in the graph; reorder_and_upcast_attn
+/// asks for f32 scores, which attention has anyway.
+constexpr StringRef kGPT2Ignored[] = {"attn_pdrop",
+                                      "embd_pdrop",
+                                      "n_ctx",
+                                      "n_special",
+                                      "predict_special_tokens",
+                                      "reorder_and_upcast_attn",
+                                      "resid_pdrop",
+                                      "summary_activation",
+                                      "summary_first_dropout",
+                                      "summary_proj_to_labels",
+                                      "summary_type",
+                                      "summary_use_proj"};
+
+constexpr StringRef kGPT2Read[] = {"activation_function",
+                                   "initializer_range",
+                                   "layer_norm_epsilon",
+                                   "model_type",
+                                   "n_embd",
+                                   "n_head",
+                                   "n_inner",
+                                   "n_layer",
+                                   "n_positions",
+                                   "scale_attn_by_inverse_layer_idx",
+                                   "scale_attn_weights",
+                                   "tie_word_embeddings",
+                                   "vocab_size"};
+
+/// Keys that every family of rotary decoders has.
+constexpr StringRef kDecoderRead[] = {"head_dim",
+                                      "hidden_size",
+                                      "initializer_range",
+                                      "intermediate_size",
+                                      "max_position_embeddings",
+                                      "model_type",
+                                      "num_attention_heads",
+                                      "num_hidden_layers",
+                                      "num_key_value_heads",
+                                      "rms_norm_eps",
+                                      "rope_parameters",
+                                      "rope_scaling",
+                                      "rope_theta",
+                                      "tie_word_embeddings",
+                                      "vocab_size"};
+
+/// pretraining_tp splits matmuls and changes no value.
+constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "is_llama_config",
+                                       "pretraining_tp"};
+
+constexpr StringRef kLlamaRead[] = {"attention_bias", "hidden_act", "mlp_bias"};
+
+constexpr StringRef kQwen2Read[] = {"hidden_act"};
+
+constexpr StringRef kQwen3Read[] = {"attention_bias", "hidden_act"};
+
+/// No window: the sizes have no influence.
+constexpr StringRef kQwenIgnored[] = {"attention_dropout", "max_window_layers", "sliding_window"};
+constexpr StringRef kQwenOff[] = {"use_mrope", "use_sliding_window"};
+
+ModelConfig makeGPT2() {
+  ModelConfig config;
+  config.family = "gpt2";
+  return config;
+}
+
+/// What the rotary decoders have in common: Llama's values.
+ModelConfig makeLlama() {
+  ModelConfig config;
+  config.family = "llama";
+  config.positionTable = false;
+  config.maxPositions = 2048;
+  config.norm = NormKind::RMS;
+  config.normEps = 1e-6;
+  config.scaledResidualInit = false;
+  config.activation = Activation::Silu;
+  config.gatedMlp = true;
+  config.tiedHead = false;
+  config.qkvBias = config.outputBias = config.mlpBias = false;
+  return config;
+}
+
+ModelConfig makeQwen2() {
+  ModelConfig config = makeLlama();
+  config.family = "qwen2";
+  config.maxPositions = 32768;
+  config.kvHeads = 32;
+  config.qkvBias = true;
+  return config;
+}
+
+ModelConfig makeQwen3() {
+  ModelConfig config = makeLlama();
+  config.family = "qwen3";
+  config.maxPositions = 32768;
+  config.kvHeads = 32;
+  config.headDim = 128;
+  config.headNorms = true;
+  return config;
+}
+
+constexpr ModelFamily kFamilies[] = {
+    {"gpt2", kGPT2Read, {}, kGPT2Ignored, {}, makeGPT2, readGPT2},
+    {"llama", kDecoderRead, kLlamaRead, kLlamaIgnored, {}, makeLlama,
+     readDecoder},
+    {"qwen2", kDecoderRead, kQwen2Read, kQwenIgnored, kQwenOff, makeQwen2,
+     readDecoder},
+    {"qwen3", kDecoderRead, kQwen3Read, kQwenIgnored, kQwenOff, makeQwen3,
+     readDecoder},
+};
+
+} // namespace
+
+ArrayRef<ModelFamily> tessera::getModelFamilies() { return kFamilies; }
+
+ArrayRef<StringRef> tessera::getCommonIgnoredKeys() { return kCommonIgnored; }
+
+ModelConfig tessera::getFamilyDefaults(StringRef modelType) {
+  const ModelFamily *family = llvm::find_if(
+      kFamilies, [&](const ModelFamily &f) { return f.type == modelType; });
+  assert(family != std::end(kFamilies) && "expects a supported model_type");
+  return family->makeDefaults();
+}

@@ -1,0 +1,47 @@
+//===- ModelFamilies.h - Keys and defaults of model types -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A family is one value of `model_type`: the keys that its files have and the
+// values that it has by default. All that a graph depends on is in ModelConfig.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_MODELFAMILIES_H
+#define TESSERA_LIB_IMPORT_MODELFAMILIES_H
+
+#include "ConfigReader.h"
+#include "tessera/Import/ModelConfig.h"
+
+namespace tessera {
+
+struct ModelFamily {
+  /// The value of `model_type`.
+  llvm::StringRef type;
+  /// Keys that are read: those of its kind of file, and its own.
+  llvm::ArrayRef<llvm::StringRef> keys, ownKeys;
+  /// Keys that do not change the graph, beside kCommonIgnored.
+  llvm::ArrayRef<llvm::StringRef> ignored;
+  /// Keys that would change the graph into one that is not built, beside
+  /// kMustBeOff.
+  llvm::ArrayRef<llvm::StringRef> off;
+  /// Values without a key.
+  ModelConfig (*makeDefaults)();
+  /// Reads the file into a config that has the defaults.
+  void (*read)(ConfigReader &reader, ModelConfig &config);
+};
+
+/// All of them, in the order in which messages name them.
+llvm::ArrayRef<ModelFamily> getModelFamilies();
+
+/// Keys that any Hugging Face config may have and that do not change the graph.
+llvm::ArrayRef<llvm::StringRef> getCommonIgnoredKeys();
+
+/// Readers of the two kinds of files: "n_embd" and "hidden_size".
+void readGPT2(ConfigReader &reader, ModelConfig &config);
+void readDecoder(ConfigReader &reader, ModelConfig &config);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_MODELFAMILIES_H
