@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 import peer
-from reference_logits import gpt2_state, llama_state
+from reference_models import Weights, make_network
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
@@ -84,20 +84,6 @@ def train(network, text):
     return losses, norms
 
 
-def make_network(folder, config):
-    import transformers
-    kinds = {"gpt2": (transformers.GPT2Config, transformers.GPT2LMHeadModel, gpt2_state),
-             "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM, llama_state)}
-    make_config, make_model, make_state = kinds[config["model_type"]]
-    network = make_model(make_config(**config)).double().eval()  # no dropout
-    state = {k: v.double() for k, v in make_state(folder, config).items()}
-    missing, unexpected = network.load_state_dict(state, strict=False)
-    missing = [m for m in missing if not m.endswith((".attn.bias", ".attn.masked_bias", "inv_freq"))]
-    if missing or unexpected:
-        sys.exit(f"golden_curves: missing {missing}, unexpected {unexpected}")
-    return network
-
-
 def initial_weights(tessera, model, folder):
     """Parameters as a program starts with them, seed 0; the step has no say."""
     path = ROOT / "share" / "models" / f"{model}.json"
@@ -126,7 +112,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         config = initial_weights(build / "bin" / "tessera", model, folder)
-        losses, norms = train(make_network(folder / "weights", config), TEXT.read_bytes())
+        losses, norms = train(make_network(Weights(folder / "weights"), config)[0], TEXT.read_bytes())
         golden = INPUTS / f"golden-{model}.json"
         if options.write:
             rows = lambda values: [float(f"{v:.9g}") for v in values]

@@ -95,7 +95,7 @@ bool ConfigReader::boolean(StringRef key, bool byDefault) {
 }
 
 size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
-                            std::optional<size_t> byDefault) {
+                            std::optional<size_t> byDefault, bool areNames) {
   std::string expected;
   for (auto [index, text] : llvm::enumerate(choices)) {
     if (index > 0)
@@ -106,15 +106,12 @@ size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
   if (!value)
     return byDefault.value_or(0);
   std::optional<StringRef> text = value->getAsString();
-  if (!text) {
-    wrong(key, expected, *value);
-    return 0;
-  }
-  const StringRef *found = llvm::find(choices, *text);
-  if (found != choices.end())
-    return found - choices.begin();
+  if (text)
+    if (const StringRef *found = llvm::find(choices, *text);
+        found != choices.end())
+      return found - choices.begin();
   fail(key, "expects " + expected + " but got " + printShort(*value) +
-                didYouMean(*text, choices));
+                (text && areNames ? didYouMean(*text, choices) : ""));
   return 0;
 }
 
@@ -123,7 +120,8 @@ std::optional<ConfigReader> ConfigReader::nested(StringRef key) {
   if (!value)
     return std::nullopt;
   if (const json::Object *nested = value->getAsObject())
-    return ConfigReader(*nested, file, ignored, error, (path + key + ".").str());
+    return ConfigReader(*nested, file, ignored, error,
+                        (path + key + ".").str());
   wrong(key, "an object or null", *value);
   return std::nullopt;
 }
@@ -139,7 +137,8 @@ void ConfigReader::checkKeys(ArrayRef<ArrayRef<StringRef>> lists,
                              ArrayRef<ArrayRef<StringRef>> off,
                              const Twine &where) {
   std::vector<StringRef> known;
-  for (ArrayRef<StringRef> list : llvm::concat<const ArrayRef<StringRef>>(lists, off))
+  for (ArrayRef<StringRef> list :
+       llvm::concat<const ArrayRef<StringRef>>(lists, off))
     llvm::append_range(known, list);
   // json::Object has no order of its own.
   std::vector<StringRef> keys;

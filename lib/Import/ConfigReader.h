@@ -68,9 +68,11 @@ public:
 
   bool boolean(llvm::StringRef key, bool byDefault);
 
-  /// One of a few strings, by its index. Names the nearest of them.
+  /// One of a few strings, by its index. With `areNames` an error names the
+  /// nearest of them.
   size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
-                std::optional<size_t> byDefault = std::nullopt);
+                std::optional<size_t> byDefault = std::nullopt,
+                bool areNames = false);
 
   /// A reader of a nested object; none when it is absent.
   std::optional<ConfigReader> nested(llvm::StringRef key);
@@ -79,9 +81,9 @@ public:
   void checkDivides(llvm::StringRef key, int64_t size, llvm::StringRef what,
                     int64_t by);
 
-  /// Every key must be in one of the `known` lists, in one of `off` with a value
-  /// that is null, false or empty, or among those that are ignored. Names the
-  /// nearest known key.
+  /// Every key must be in one of the `known` lists, in one of `off` with a
+  /// value that is null, false or empty, or among those that are ignored. Names
+  /// the nearest known key.
   void checkKeys(llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> known,
                  llvm::ArrayRef<llvm::ArrayRef<llvm::StringRef>> off,
                  const llvm::Twine &where);

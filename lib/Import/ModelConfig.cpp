@@ -192,13 +192,14 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
   SmallVector<StringRef> types;
   for (const ModelFamily &family : families)
     types.push_back(family.type);
-  size_t index = reader.choice("model_type", types);
+  size_t index =
+      reader.choice("model_type", types, std::nullopt, /*areNames=*/true);
   if (error)
     return std::move(error);
   const ModelFamily &family = families[index];
-  reader.checkKeys({family.keys, family.ownKeys, family.ignored,
-                    getCommonIgnoredKeys()},
-                   {family.off, kMustBeOff}, "of model_type " + family.type);
+  reader.checkKeys(
+      {family.keys, family.ownKeys, family.ignored, getCommonIgnoredKeys()},
+      {family.off, kMustBeOff}, "of model_type " + family.type);
   ModelConfig config = family.makeDefaults();
   config.name = modelName(fileName);
   family.read(reader, config);

@@ -44,9 +44,12 @@ constexpr CommandSpec kCommand = {
     "model",
     "CONFIG.json [options]",
     "Builds the forward graph of a model from its Hugging Face config.json.",
-    "CONFIG.json is read as it is published; model_type is gpt2 or llama. The\n"
-    "graph is MLIR: a function @forward on tensors of static global shape, of\n"
-    "the dialects nn and arith. Its arguments are tokens (i32 [batch, seq]),\n"
+    "CONFIG.json is read as it is published; model_type is gpt2, llama, qwen2 "
+    "or\n"
+    "qwen3. The graph is MLIR: a function @forward on tensors of static "
+    "global\n"
+    "shape, of the dialects nn and arith. Its arguments are tokens (i32 "
+    "[batch, seq]),\n"
     "with --train also labels (the same; -100 does not count), then every\n"
     "parameter under its lasting name, such as blocks.3.attn.wq. It says\n"
     "nothing of devices: tessera compile does that. Dropout is left out.",

@@ -33,6 +33,12 @@ std::string llama(StringRef extra = "") {
       .str();
 }
 
+/// The keys of llama for another model_type.
+std::string decoder(StringRef type, StringRef extra = "") {
+  std::string text = llama(extra);
+  return text.replace(text.find("llama"), 5, type.str());
+}
+
 ModelConfig read(StringRef text, StringRef file = "m.json") {
   llvm::Expected<ModelConfig> config = parseModelConfig(text, file);
   if (config)
@@ -155,6 +161,34 @@ TEST(ModelConfig, rope_scaling_is_read_in_every_published_spelling) {
   EXPECT_EQ(config.rope.scaling, std::nullopt);
 }
 
+TEST(ModelConfig, qwen2_is_a_llama_with_biases_of_q_k_and_v) {
+  ModelConfig config = read(decoder("qwen2", R"(, "num_key_value_heads": 2,
+      "use_sliding_window": false, "sliding_window": 7,
+      "max_window_layers": 1, "use_mrope": false)"));
+  ModelConfig expected = read(llama(R"(, "num_key_value_heads": 2)"));
+  expected.family = "qwen2";
+  expected.maxPositions = 32768;
+  expected.qkvBias = true;
+  EXPECT_EQ(config, expected);
+}
+
+TEST(ModelConfig, qwen3_is_a_llama_with_norms_of_heads) {
+  ModelConfig config =
+      read(decoder("qwen3", R"(, "num_key_value_heads": null)"));
+  ModelConfig expected = read(llama(R"(, "head_dim": 128)"));
+  expected.family = "qwen3";
+  expected.maxPositions = 32768;
+  expected.headNorms = true;
+  EXPECT_EQ(config, expected);
+  EXPECT_TRUE(read(decoder("qwen3", R"(, "num_key_value_heads": 2,
+      "attention_bias": true)"))
+                  .outputBias);
+  // Without a key the class has 32 key/value heads.
+  EXPECT_EQ(errorOf(decoder("qwen3")),
+            "m.json: key 'num_attention_heads': expects a multiple of "
+            "num_key_value_heads = 32 but got 4");
+}
+
 TEST(ModelConfig, the_name_is_the_files_or_its_folders) {
   EXPECT_EQ(read(gpt2(), "share/models/tiny.json").name, "tiny");
   EXPECT_EQ(read(gpt2(), "hub/my-model/config.json").name, "my-model");
@@ -177,6 +211,12 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "\"qwen3\" but got \"qwen\"; did you mean 'qwen2'?"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
                                   "model_type gpt2; did you mean 'n_embd'?"},
+      {decoder("qwen2", R"(, "mlp_bias": false)"),
+       "m.json: key 'mlp_bias': unknown key of model_type qwen2; --ignore-key "
+       "mlp_bias ignores it"},
+      {decoder("qwen2", R"(, "use_mrope": true)"),
+       "m.json: key 'use_mrope': expects null, false or nothing (it is not "
+       "supported) but got true"},
       {llama(R"(, "flux": 3)"),
        "m.json: key 'flux': unknown key of model_type llama; --ignore-key flux "
        "ignores it"},

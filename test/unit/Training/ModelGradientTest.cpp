@@ -3,7 +3,7 @@
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The small GPT-2 and Llama models, with and without their loss, against
+// The small models of each family, with and without their loss, against
 // central differences in f64.
 //
 //===----------------------------------------------------------------------===//
@@ -45,5 +45,9 @@ TEST(ModelGradient, llama_block) { checkModel("tiny-llama", 1, false); }
 // The whole model and its loss, some labels ignored.
 TEST(ModelGradient, gpt2_loss) { checkModel("tiny-gpt2", 2, true); }
 TEST(ModelGradient, llama_loss) { checkModel("tiny-llama", 2, true); }
+
+// What a family has beyond Llama.
+TEST(ModelGradient, qwen2_block) { checkModel("tiny-qwen2", 1, false); }
+TEST(ModelGradient, qwen3_block) { checkModel("tiny-qwen3", 1, false); }
 
 } // namespace

@@ -1,0 +1,51 @@
+"""Compares logits and gradients with those of Hugging Face transformers, of which
+reference-MODEL.json has the norm and every so-manyth number of each tensor: logits to
+1e-5 of the largest, gradients to 1e-4. A gradient is what one
+step of SGD took from a parameter, over its learning rate.
+
+Usage: compare_reference.py REFERENCE.json LOGITS-DIR BEFORE-DIR AFTER-DIR
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+import npy
+
+
+def difference(values, reference):
+    """The largest difference of the numbers that the file has, and of the norm."""
+    sample = values[::reference["stride"]]
+    assert len(sample) == len(reference["values"]), "expects the sizes of the reference"
+    differences = [abs(a - b) / reference["scale"] for a, b in zip(sample, reference["values"])]
+    norm = math.sqrt(sum(v * v for v in values))
+    differences.append(abs(norm - reference["norm"]) / max(reference["norm"], reference["scale"]))
+    # NaN compares with nothing.
+    return math.nan if any(map(math.isnan, differences)) else max(differences)
+
+
+def main():
+    reference = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    logits, before, after = map(pathlib.Path, sys.argv[2:5])
+    worst = difference(npy.read(logits / "logits.npy"), reference["logits"])
+    wrong = [] if worst <= 1e-5 else [f"logits: {worst:.2g}"]
+    names = {file.stem for file in after.glob("*.npy")} & {file.stem for file in before.glob("*.npy")}
+    names -= {"tokens", "labels", "step"}
+    if names != reference["gradients"].keys():
+        wrong.append(f"parameters: {sorted(names ^ reference['gradients'].keys())}")
+    for name in sorted(names & reference["gradients"].keys()):
+        pairs = zip(npy.read(before / f"{name}.npy"), npy.read(after / f"{name}.npy"))
+        gradient = [(a - b) / reference["lr"] for a, b in pairs]
+        worst = difference(gradient, reference["gradients"][name])
+        if not worst <= 1e-4:
+            wrong.append(f"{name}: {worst:.2g}")
+    for line in wrong:
+        print(f"DIFFERS {line}")
+    if not wrong:
+        print(f"{reference['model']}: logits and {len(names)} gradients agree")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
