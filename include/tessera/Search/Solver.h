@@ -1,0 +1,83 @@
+//===- Solver.h - The cheapest assignment, and how sure ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Solves a cost function network, with a proven bound:
+//
+//  1. Sweeps of TRW-S (Kolmogorov 2006) raise a lower bound.
+//  2. Incumbents come from exact elimination over the 2, 3, ... best states of
+//     each variable.
+//  3. States with which no assignment is cheaper than the incumbent are removed
+//     (reduced-cost fixing).
+//  4. What is left is eliminated exactly; where its tables are too large,
+//     depth-first branch and bound with sweeps at each node goes on.
+//
+// Limits are counts, and everything is in integers: the same network gives the
+// same solution on any machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SEARCH_SOLVER_H
+#define TESSERA_SEARCH_SOLVER_H
+
+#include "tessera/Search/CostNetwork.h"
+
+namespace tessera::search {
+
+/// Counts that end a search.
+struct SolveLimits {
+  /// Sweeps, there and back, before branches; one is always done.
+  unsigned sweeps = 100;
+  /// Nodes of branch and bound.
+  unsigned nodes = 300;
+  /// Entries of a table of exact elimination.
+  double tableEntries = 3e6;
+};
+
+/// An assignment, and how far from the best it can be.
+struct NetworkSolution {
+  /// A state for each variable.
+  std::vector<unsigned> states;
+  int64_t cost = kInfinite;
+  /// No assignment costs less.
+  int64_t bound = 0;
+  /// Sweeps (there and back) and nodes that it took, and states that were left
+  /// when the first search without sweeps began.
+  unsigned sweeps = 0, nodes = 0;
+  size_t statesLeft = 0;
+
+  /// True if `states` is a cheapest assignment.
+  bool isOptimal() const { return bound == cost; }
+  /// 1 - bound / cost: what the best may be cheaper, as a share.
+  double gap() const {
+    return cost == 0 ? 0 : 1 - double(bound) / double(cost);
+  }
+};
+
+/// Finds the cheapest assignment. `incumbents` are assignments that are known
+/// beforehand. Errors: a network that does not pass check(), an incumbent that
+/// is no assignment, and a network without an assignment of finite cost, or
+/// where none was found within the limits.
+llvm::Expected<NetworkSolution>
+solve(const CostNetwork &network, const SolveLimits &limits = {},
+      llvm::ArrayRef<std::vector<unsigned>> incumbents = {});
+
+/// What the cheapest assignment with a given state costs.
+struct MinMarginal {
+  /// Exact, or a lower bound; kInfinite if no assignment of finite cost has the
+  /// state.
+  int64_t cost = 0;
+  bool exact = false;
+};
+
+/// The min-marginal of each state of each variable. They are exact where tables
+/// of elimination within the limits allow it: for all states, or for those with
+/// an assignment not much above `solution`. An error as of solve().
+llvm::Expected<std::vector<std::vector<MinMarginal>>>
+minMarginals(const CostNetwork &network, const NetworkSolution &solution,
+             const SolveLimits &limits = {});
+
+} // namespace tessera::search
+
+#endif // TESSERA_SEARCH_SOLVER_H

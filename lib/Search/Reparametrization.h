@@ -1,0 +1,105 @@
+//===- Reparametrization.h - Costs moved along edges ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A network with the same cost for every assignment, written as a constant and
+// costs of variables and edges that are all at least 0: the constant is a lower
+// bound. Sweeps raise it by sequential tree-reweighted message passing (TRW-S,
+// Kolmogorov 2006; in the form of its generalisation SRMP, Kolmogorov 2015):
+// each variable in turn takes from its edges what every pair of a state costs,
+// gives its least cost to the constant, and hands the rest in equal shares to
+// the edges that come later.
+//
+// Everything is in integers, so the bound is exact: no rounding is to be
+// allowed for. At any moment an assignment with state k of variable i costs at
+// least `getBound() + getCost(i, k)`; a state for which that is above the cost
+// of a known assignment is removed (reduced-cost fixing).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_SEARCH_REPARAMETRIZATION_H
+#define TESSERA_LIB_SEARCH_REPARAMETRIZATION_H
+
+#include "tessera/Search/CostNetwork.h"
+#include <memory>
+
+namespace tessera::search {
+
+/// Costs are infinite from here on, after sums and differences with finite
+/// ones.
+constexpr int64_t kNearInfinite = kInfinite / 2;
+
+/// What stays the same in all reparametrizations of a network.
+class NetworkView {
+public:
+  /// `network` passes check() and stays alive.
+  explicit NetworkView(const CostNetwork &network);
+
+  const CostNetwork &network;
+  /// For each variable the edges to earlier and to later variables.
+  std::vector<std::vector<unsigned>> earlier, later;
+  /// For each edge its costs by class, row by row, weight included; at most
+  /// kInfinite.
+  std::vector<std::shared_ptr<const CostTable>> tables;
+  /// No assignment of finite cost costs more.
+  int64_t total = 0;
+};
+
+/// See the file comment. A copy is independent.
+class Reparametrization {
+public:
+  explicit Reparametrization(const NetworkView &view);
+
+  /// Moves costs from the first to the last variable, or back. Removes states
+  /// whose assignments all cost more than `limit`, and those that have no
+  /// finite assignment. False if a variable has none left. Does nothing once
+  /// what was moved is too large to count on with.
+  bool sweep(bool forward, int64_t limit = kInfinite);
+
+  /// A lower bound of what all assignments of states that are left cost.
+  int64_t getBound() const { return bound; }
+  /// What an assignment with this state costs at least above the bound at
+  /// present.
+  int64_t getCost(unsigned variable, unsigned state) const {
+    return costs[variable][state];
+  }
+  bool isAlive(unsigned variable, unsigned state) const {
+    return costs[variable][state] < kNearInfinite;
+  }
+  unsigned countStates(unsigned variable) const { return alive[variable]; }
+  /// The states that are left.
+  std::vector<unsigned> getStates(unsigned variable) const;
+  /// What an assignment with this state cost at least when the last sweep was
+  /// at its variable.
+  int64_t getMarginalBound(unsigned variable, unsigned state) const {
+    return marginals[variable][state];
+  }
+
+  /// Removes a state. False if it was the last.
+  bool remove(unsigned variable, unsigned state);
+  /// Removes all states but one, which is alive.
+  void keepOnly(unsigned variable, unsigned state);
+
+private:
+  void collect(unsigned variable, unsigned edge);
+  bool normalize(unsigned variable, int64_t limit);
+  void distribute(unsigned variable, bool forward);
+
+  const NetworkView *view;
+  int64_t bound = 0;
+  /// By variable and state; kInfinite for a state that is removed.
+  std::vector<std::vector<int64_t>> costs, marginals;
+  std::vector<unsigned> alive;
+  /// By edge and state: what was moved from the edge to its first and to its
+  /// second variable.
+  std::vector<std::vector<int64_t>> toFirst, toSecond;
+  /// A bound of their magnitudes.
+  int64_t largestMoved = 0;
+  /// Scratch, by class.
+  std::vector<int64_t> given, taken;
+};
+
+} // namespace tessera::search
+
+#endif // TESSERA_LIB_SEARCH_REPARAMETRIZATION_H

@@ -1,0 +1,209 @@
+//===- Solver.cpp - Sweeps, incumbents, fixing, branch and bound ----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Search/Solver.h"
+#include "Elimination.h"
+#include "Reparametrization.h"
+#include "tessera/Support/Errors.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace tessera::search;
+using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+namespace {
+
+/// Sweeps between two looks for an incumbent.
+constexpr unsigned kSweepsAtOnce = 8;
+/// Sweeps at a node of branch and bound.
+constexpr unsigned kSweepsOfNode = 3;
+/// All tables of an elimination may have as many entries as so many of the
+/// largest.
+constexpr double kLargestTables = 16;
+
+class Search {
+public:
+  Search(const CostNetwork &network, const SolveLimits &limits)
+      : network(network), limits(limits), view(network) {}
+
+  void offer(Assignment assignment);
+  NetworkSolution run();
+
+private:
+  bool sweepThereAndBack(Reparametrization &costs);
+  bool sweepToEnd(Reparametrization &costs);
+  void findIncumbents(const Reparametrization &costs);
+  bool tryElimination(const Reparametrization &costs);
+  void visit(Reparametrization costs);
+  unsigned chooseBranch(const Reparametrization &costs) const;
+  /// What is sought costs at most this. Ties with the incumbent are no gain.
+  int64_t getLimit() const { return result.cost - 1; }
+
+  const CostNetwork &network;
+  const SolveLimits &limits;
+  NetworkView view;
+  NetworkSolution result;
+  /// The least bound of what was not searched.
+  int64_t open = kInfinite;
+};
+
+} // namespace
+
+void Search::offer(Assignment assignment) {
+  if (assignment.cost >= result.cost)
+    return;
+  result.cost = assignment.cost;
+  result.states = std::move(assignment.states);
+}
+
+bool Search::sweepThereAndBack(Reparametrization &costs) {
+  ++result.sweeps;
+  return costs.sweep(/*forward=*/true, getLimit()) &&
+         costs.sweep(/*forward=*/false, getLimit());
+}
+
+static Domains getDomains(const Reparametrization &costs, size_t count) {
+  Domains domains;
+  for (unsigned variable = 0; variable < count; ++variable)
+    domains.push_back(costs.getStates(variable));
+  return domains;
+}
+
+/// Sorts states by what they cost at least, then by number.
+static void sortByBound(const Reparametrization &costs, unsigned variable,
+                        std::vector<unsigned> &states) {
+  llvm::sort(states, [&](unsigned a, unsigned b) {
+    return std::make_pair(costs.getMarginalBound(variable, a), a) <
+           std::make_pair(costs.getMarginalBound(variable, b), b);
+  });
+}
+
+/// The best assignments of the 1, 2, 3, ... states of each variable that look
+/// best, as long as that is quick.
+void Search::findIncumbents(const Reparametrization &costs) {
+  Domains all = getDomains(costs, network.variables.size());
+  size_t most = 0;
+  for (auto [variable, states] : llvm::enumerate(all)) {
+    most = std::max(most, states.size());
+    sortByBound(costs, variable, states);
+  }
+  for (size_t count = 1; count <= most; ++count) {
+    Domains domains = all;
+    for (std::vector<unsigned> &states : domains)
+      states.resize(std::min(states.size(), count));
+    EliminationOrder order = orderElimination(network, domains);
+    if (order.total > limits.tableEntries)
+      return;
+    offer(eliminate(network, domains, order));
+  }
+}
+
+/// Solves what is left exactly if the tables are small enough.
+bool Search::tryElimination(const Reparametrization &costs) {
+  Domains domains = getDomains(costs, network.variables.size());
+  EliminationOrder order = orderElimination(network, domains);
+  if (order.largest > limits.tableEntries ||
+      order.total > limits.tableEntries * kLargestTables)
+    return false;
+  offer(eliminate(network, domains, order));
+  return true;
+}
+
+/// The variable with the most states among itself and its neighbors that are
+/// not decided: without it the tables shrink most.
+unsigned Search::chooseBranch(const Reparametrization &costs) const {
+  std::vector<size_t> weights(network.variables.size());
+  auto isFree = [&](unsigned v) { return costs.countStates(v) > 1; };
+  for (unsigned v = 0; v < weights.size(); ++v)
+    if (isFree(v))
+      weights[v] = costs.countStates(v);
+  for (const CostNetwork::Edge &edge : network.edges)
+    if (isFree(edge.first) && isFree(edge.second)) {
+      weights[edge.first] += costs.countStates(edge.second);
+      weights[edge.second] += costs.countStates(edge.first);
+    }
+  return llvm::max_element(weights) - weights.begin();
+}
+
+/// Searches all assignments of the states that are left.
+void Search::visit(Reparametrization costs) {
+  for (unsigned i = 0; i < kSweepsOfNode; ++i)
+    if (!sweepThereAndBack(costs))
+      return;
+  if (tryElimination(costs))
+    return;
+  unsigned branch = chooseBranch(costs);
+  std::vector<unsigned> states = costs.getStates(branch);
+  sortByBound(costs, branch, states);
+  for (unsigned state : states) {
+    if (costs.getMarginalBound(branch, state) > getLimit())
+      return;
+    if (result.nodes == limits.nodes) {
+      open = std::min(open, costs.getMarginalBound(branch, state));
+      return;
+    }
+    ++result.nodes;
+    Reparametrization child = costs;
+    child.keepOnly(branch, state);
+    visit(std::move(child));
+  }
+}
+
+/// Raises the bound as long as that is worth its time. False if nothing is
+/// left.
+bool Search::sweepToEnd(Reparametrization &costs) {
+  int64_t before = costs.getBound();
+  while (result.sweeps < limits.sweeps) {
+    if (!sweepThereAndBack(costs))
+      return false;
+    if (result.sweeps % kSweepsAtOnce != 0)
+      continue;
+    findIncumbents(costs);
+    // Less than a thousandth in so many sweeps: elimination is quicker.
+    if (costs.getBound() - before <= costs.getBound() / 1000)
+      break;
+    before = costs.getBound();
+  }
+  findIncumbents(costs);
+  return sweepThereAndBack(costs);
+}
+
+NetworkSolution Search::run() {
+  Reparametrization costs(view);
+  if (sweepThereAndBack(costs) && !tryElimination(costs) && sweepToEnd(costs)) {
+    for (unsigned variable = 0; variable < network.variables.size(); ++variable)
+      result.statesLeft += costs.countStates(variable);
+    visit(std::move(costs));
+  }
+  // All that costs less than the incumbent was searched but for what is open.
+  result.bound = std::min(result.cost, open);
+  return std::move(result);
+}
+
+Expected<NetworkSolution>
+search::solve(const CostNetwork &network, const SolveLimits &limits,
+              ArrayRef<std::vector<unsigned>> incumbents) {
+  if (Error error = network.check())
+    return error;
+  Search search(network, limits);
+  for (auto [i, states] : llvm::enumerate(incumbents)) {
+    if (Error error = network.checkStates(states))
+      return prefixError("incumbent " + Twine(i) + ": ", std::move(error));
+    search.offer({network.evaluate(states), states});
+  }
+  NetworkSolution solution = search.run();
+  if (solution.cost >= kInfinite)
+    return createStringError(
+        solution.bound >= kInfinite
+            ? "expects an assignment of finite cost but the network has none"
+            : "no assignment of finite cost was found within the limits");
+  return solution;
+}
