@@ -54,6 +54,7 @@ struct CostTable {
   unsigned rows = 0, columns = 0;
   std::vector<int64_t> costs;
 
+  /// The cost of a pair.
   int64_t at(unsigned row, unsigned column) const {
     return costs[size_t(row) * columns + column];
   }
