@@ -107,10 +107,11 @@ MemoryModel::MemoryModel(const ModelWork &work) {
       memory.largestParameter =
           std::max(memory.largestParameter, parameter.elements);
       auto same = find_if(memory.groups, [&](const ParameterWork &group) {
-        return group.dataRanks == parameter.dataRanks;
+        return group.expertRanks == parameter.expertRanks;
       });
       if (same == memory.groups.end())
-        memory.groups.push_back({"", parameter.elements, parameter.dataRanks});
+        memory.groups.push_back(
+            {"", parameter.elements, parameter.expertRanks});
       else
         same->elements += parameter.elements;
     }
@@ -143,7 +144,7 @@ void MemoryModel::addState(StageMemory &stage, const LayerMemory &layer,
   for (const ParameterWork &group : layer.groups) {
     // A bidirectional pipeline has each stage twice, on ranks that share it.
     double ranks =
-        double(group.dataRanks) *
+        double(plan.dp) * double(plan.cp) / double(group.expertRanks) *
         (plan.schedule == ScheduleKind::DualPipe && plan.pp > 1 ? 2 : 1);
     if (plan.shardRanks)
       ranks = std::min<double>(ranks, plan.shardRanks);

@@ -23,17 +23,13 @@ using namespace tessera::cost;
 
 PricedModel tessera::cost::priceModel(const ModelWork &work,
                                       const Machine &machine) {
-  int64_t sharing = 1;
-  for (const LayerWork &layer : work.kinds)
-    for (const ParameterWork &parameter : layer.parameters)
-      sharing = std::max(sharing, parameter.dataRanks);
   PricedModel model;
   for (const LayerWork &layer : work.kinds) {
     PricedModel::Kind kind;
     kind.time = priceLayer(layer, machine);
     kind.parameters = layer.parameterElements();
     for (const ParameterWork &parameter : layer.parameters)
-      if (parameter.dataRanks < sharing)
+      if (parameter.expertRanks > 1)
         kind.experts += parameter.elements;
     kind.outputBytes = layer.outputBytes;
     kind.savedBytes = layer.savedBytes();
@@ -116,39 +112,41 @@ tessera::cost::assignChunks(ArrayRef<ModelWork::Run> layers, const Plan &plan) {
   return chunks;
 }
 
-namespace {
+/// What kernels and collectives beside them take: the longer of the two, and
+/// the share of the other by which it slows it.
+static double besideSeconds(double kernels, double comm,
+                            const DeviceModel &device) {
+  return std::max(kernels, comm) +
+         device.overlapSlowdown * std::min(kernels, comm);
+}
 
-/// Sums of a chunk, or of all chunks of a stage, for one micro-batch.
-struct ChunkSum {
-  double forward = 0, inputGrad = 0, weightGrad = 0;
-  double compute = 0, memory = 0, exposed = 0;
-  /// Forward and backward side by side, where a schedule runs them so.
-  double pair = 0;
-  double parameters = 0, experts = 0;
-  double seconds() const { return forward + inputGrad + weightGrad; }
-  /// What a rank is busy for.
-  double busy(bool pairs) const { return pairs ? pair : seconds(); }
+double ChunkTime::pairSeconds(const ChunkTime &backward,
+                              const DeviceModel &device) const {
+  double comm = exposedForward + backward.exposed - backward.exposedForward;
+  double seconds = forward + backward.inputGrad + backward.weightGrad;
+  return besideSeconds(seconds - comm, comm, device);
+}
 
-  /// Adds a chunk that does a share of the stage's micro-batches.
-  void add(const ChunkSum &o, double share) {
-    forward += share * o.forward;
-    inputGrad += share * o.inputGrad;
-    weightGrad += share * o.weightGrad;
-    compute += share * o.compute;
-    memory += share * o.memory;
-    exposed += share * o.exposed;
-    pair += share * o.pair;
-    parameters += o.parameters;
-    experts += o.experts;
-  }
-};
+double ChunkTime::busy(bool pairs, const DeviceModel &device) const {
+  return pairs ? pairSeconds(*this, device) : seconds();
+}
 
-} // namespace
+void ChunkTime::add(const ChunkTime &o, double share) {
+  forward += share * o.forward;
+  inputGrad += share * o.inputGrad;
+  weightGrad += share * o.weightGrad;
+  compute += share * o.compute;
+  memory += share * o.memory;
+  exposedForward += share * o.exposedForward;
+  exposed += share * o.exposed;
+  parameters += o.parameters;
+  experts += o.experts;
+}
 
-static ChunkSum sumChunk(const PricedModel &model,
-                         ArrayRef<ModelWork::Run> runs,
-                         const DeviceModel &device) {
-  ChunkSum sum;
+static ChunkTime sumChunk(const PricedModel &model,
+                          ArrayRef<ModelWork::Run> runs,
+                          const DeviceModel &device) {
+  ChunkTime sum;
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
     double count = run.count;
@@ -158,6 +156,7 @@ static ChunkSum sumChunk(const PricedModel &model,
     backward += time.backwardWeight;
     double both = backward.seconds(device);
     double weight = std::min(time.backwardWeight.seconds(device), both);
+    double exposed = time.forward.exposed(device);
     sum.forward += count * time.forward.seconds(device);
     sum.inputGrad += count * (both - weight);
     sum.weightGrad += count * weight;
@@ -165,15 +164,11 @@ static ChunkSum sumChunk(const PricedModel &model,
         count * (time.forward.kernels.compute + backward.kernels.compute);
     sum.memory +=
         count * (time.forward.kernels.memory + backward.kernels.memory);
-    sum.exposed +=
-        count * (time.forward.exposed(device) + backward.exposed(device));
+    sum.exposedForward += count * exposed;
+    sum.exposed += count * (exposed + backward.exposed(device));
     sum.parameters += count * kind.parameters;
     sum.experts += count * kind.experts;
   }
-  // The collectives of each run beside the kernels of the other.
-  double comm = sum.exposed, kernels = sum.seconds() - comm;
-  sum.pair = std::max(kernels, comm) +
-             device.overlapSlowdown * std::min(kernels, comm);
   return sum;
 }
 
@@ -232,7 +227,7 @@ static double exposedSeconds(double comm, double window,
 
 /// Seconds of the optimizer: its pass over the state, or the state's way to
 /// where it rests and back.
-static double optimizerSeconds(const ChunkSum &stage, const Plan &plan,
+static double optimizerSeconds(const ChunkTime &stage, const Plan &plan,
                                const Machine &machine) {
   double data = double(plan.dp) * plan.cp;
   double copies =
@@ -257,7 +252,7 @@ static double optimizerSeconds(const ChunkSum &stage, const Plan &plan,
 
 /// Adds the reduction of gradients and the optimizer of a stage.
 static void addStepTail(StepTime &step, const PricedModel &model,
-                        ArrayRef<ModelWork::Run> runs, const ChunkSum &stage,
+                        ArrayRef<ModelWork::Run> runs, const ChunkTime &stage,
                         const Plan &plan, const Machine &machine) {
   const DeviceModel &device = machine.device;
   if (plan.frozen)
@@ -294,7 +289,7 @@ static double transferSeconds(double bytes, const Plan &plan,
 }
 
 /// Times of all chunks and links.
-static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
+static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkTime> chunks,
                                              const schedule::Pipeline &pipeline,
                                              const PricedModel &model,
                                              const Plan &plan,
@@ -310,10 +305,13 @@ static schedule::PipelineTimes pipelineTimes(ArrayRef<ChunkSum> chunks,
   times.chunks.resize(p.ranks * p.chunks);
   for (int rank = 0; rank < p.ranks; ++rank)
     for (int chunk = 0; chunk < p.chunks; ++chunk) {
-      const ChunkSum &sum = chunks[p.stageOf({rank, chunk})];
+      const ChunkTime &sum = chunks[p.stageOf({rank, chunk})];
+      // Of two chunks, the backward is the other's.
+      const ChunkTime &other =
+          chunks[p.stageOf({rank, p.chunks == 2 ? 1 - chunk : chunk})];
       times.chunks[rank * p.chunks + chunk] = {
           sum.forward + wait, sum.inputGrad + wait, sum.weightGrad,
-          pairs ? sum.pair + 2 * wait : -1};
+          pairs ? sum.pairSeconds(other, machine.device) + 2 * wait : -1};
     }
   times.links.assign(p.numLinks(), link);
   return times;
@@ -371,7 +369,7 @@ tessera::cost::splitByTime(const PricedModel &model, Plan plan,
   auto blocks = static_cast<int64_t>(layers[run].count);
   auto getSeconds = [&](ArrayRef<ModelWork::Run> runs) {
     return sumChunk(model, runs, machine.device)
-        .busy(pipeline->overlapsPairs());
+        .busy(pipeline->overlapsPairs(), machine.device);
   };
   double block = getSeconds({{layers[run].kind, 1}});
   std::vector<double> ends(plan.chunks());
@@ -387,10 +385,10 @@ tessera::cost::splitByTime(const PricedModel &model, Plan plan,
   return plan;
 }
 
-static std::vector<ChunkSum>
+static std::vector<ChunkTime>
 sumChunks(const PricedModel &model, ArrayRef<std::vector<ModelWork::Run>> runs,
           const Machine &machine) {
-  std::vector<ChunkSum> chunks;
+  std::vector<ChunkTime> chunks;
   for (const std::vector<ModelWork::Run> &list : runs)
     chunks.push_back(sumChunk(model, list, machine.device));
   return chunks;
@@ -405,59 +403,121 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
   auto pipeline = makePipeline(plan, pricer);
   if (!pipeline)
     return pipeline.takeError();
-  std::vector<ChunkSum> chunks =
+  std::vector<ChunkTime> chunks =
       sumChunks(model, assignChunks(model.layers, plan), machine);
   schedule::Schedule list = pricer.getSchedule(
       *pipeline, pipelineTimes(chunks, *pipeline, model, plan, machine));
   return schedule::ListedSchedule{pipeline->problem, std::move(list)};
 }
 
+//===----------------------------------------------------------------------===//
+// A step
+//===----------------------------------------------------------------------===//
+
+Expected<StagedModel>
+StagedModel::make(const PricedModel &model, const Plan &plan,
+                  const Machine &machine,
+                  const schedule::PipelinePricer &pricer) {
+  Expected<schedule::Pipeline> pipeline = makePipeline(plan, pricer);
+  if (!pipeline)
+    return pipeline.takeError();
+  return StagedModel(model, plan, machine, std::move(*pipeline));
+}
+
+StagedModel::StagedModel(const PricedModel &model, const Plan &newPlan,
+                         const Machine &machine, schedule::Pipeline newPipeline)
+    : model(&model), machine(&machine), plan(newPlan),
+      pipeline(std::move(newPipeline)), runs(assignChunks(model.layers, plan)),
+      chunks(sumChunks(model, runs, machine)), ranks(plan.pp) {
+  const schedule::ScheduleProblem &problem = pipeline.problem;
+  pairs = plan.pp > 1 && pipeline.overlapsPairs();
+  // Each direction of a bidirectional pipeline has half of the micro-batches.
+  double share = double(problem.microBatchesOf()) / problem.microBatches;
+  for (int rank = 0; rank < problem.ranks; ++rank)
+    for (int chunk = 0; chunk < problem.chunks; ++chunk)
+      ranks[rank].add(chunks[problem.stageOf({rank, chunk})], share);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (busy(i) > busy(busiest))
+      busiest = i;
+  if (plan.pp > 1)
+    times = pipelineTimes(chunks, pipeline, model, plan, machine);
+}
+
+double StagedModel::busy(size_t rank) const {
+  return ranks[rank].busy(pairs, machine->device);
+}
+
+double StagedModel::leastSeconds() const {
+  double micro = plan.microBatches;
+  if (plan.pp == 1)
+    return micro * busy(0);
+  const schedule::ScheduleProblem &p = pipeline.problem;
+  double link = times.links.empty() ? 0 : times.links.front(), least = 0;
+  bool joined = !pipeline.list && !schedule::splitsBackward(pipeline.kind);
+  // What a micro-batch takes to a stage, and back from it.
+  std::vector<double> there{0}, back{0};
+  for (int stage = 0; stage + 1 < p.stages(); ++stage) {
+    schedule::Slot slot = p.slotOf(stage, 0);
+    const schedule::ChunkTimes &t =
+        times.chunks[slot.rank * p.chunks + slot.chunk];
+    bool leaves = p.slotOf(stage + 1, 0).rank != slot.rank;
+    there.push_back(there.back() + t.forward + leaves * link);
+    back.push_back(back.back() + t.inputGrad + t.weightGrad + leaves * link);
+  }
+  for (int rank = 0; rank < p.ranks; ++rank) {
+    int first = p.stages();
+    double waits = 0;
+    for (int chunk = 0; chunk < p.chunks; ++chunk) {
+      first = std::min(first, p.stageOf({rank, chunk}));
+      waits += times.chunks[rank * p.chunks + chunk].forward -
+               chunks[p.stageOf({rank, chunk})].forward;
+    }
+    double work = micro * (busy(rank) + 2 * waits / p.numPaths());
+    least = std::max(least, there[first] + work + (joined ? back[first] : 0));
+  }
+  return least;
+}
+
+double StagedModel::pipelineSeconds(schedule::PipelinePricer &pricer) const {
+  double least = leastSeconds();
+  if (plan.pp == 1)
+    return least;
+  // Of a large pipeline the price is a line through smaller ones.
+  return std::max(pricer.price(pipeline, times).makespan, least);
+}
+
+std::vector<ModelWork::Run> StagedModel::runsOf(size_t rank) const {
+  const schedule::ScheduleProblem &problem = pipeline.problem;
+  std::vector<ModelWork::Run> all;
+  for (int chunk = 0; chunk < problem.chunks; ++chunk)
+    llvm::append_range(all, runs[problem.stageOf({int(rank), chunk})]);
+  return all;
+}
+
+StepTime StagedModel::price(const Plan &wanted, double pipelined) const {
+  StepTime step;
+  step.busiest = busiest;
+  const ChunkTime &rank = ranks[busiest];
+  double micro = plan.microBatches, working = micro * busy(busiest);
+  step.compute = micro * rank.compute;
+  step.memoryBound = micro * rank.memory;
+  double idle = std::max(0.0, working - step.compute - step.memoryBound);
+  step.layerComm = std::min(micro * rank.exposed, idle);
+  step.hostBound = idle - step.layerComm;
+  step.bubble = pipelined - working;
+  step.fixed = machine->device.stepFloor;
+  addStepTail(step, *model, runsOf(busiest), rank, wanted, *machine);
+  step.total = pipelined + step.gradComm + step.optimizer + step.fixed;
+  return step;
+}
+
 Expected<StepTime> tessera::cost::priceStep(const PricedModel &model,
                                             const Plan &plan,
                                             const Machine &machine,
                                             schedule::PipelinePricer &pricer) {
-  auto runs = assignChunks(model.layers, plan);
-  Expected<schedule::Pipeline> scheduled = makePipeline(plan, pricer);
-  if (!scheduled)
-    return scheduled.takeError();
-  const schedule::ScheduleProblem &problem = scheduled->problem;
-
-  std::vector<ChunkSum> chunks = sumChunks(model, runs, machine),
-                        stages(plan.pp);
-  bool pairs = plan.pp > 1 && scheduled->overlapsPairs();
-  // Each direction of a bidirectional pipeline has half of the micro-batches.
-  double share = double(problem.microBatchesOf()) / problem.microBatches;
-  std::vector<std::vector<ModelWork::Run>> stageRuns(plan.pp);
-  for (int rank = 0; rank < problem.ranks; ++rank)
-    for (int chunk = 0; chunk < problem.chunks; ++chunk) {
-      int stage = problem.stageOf({rank, chunk});
-      stages[rank].add(chunks[stage], share);
-      stageRuns[rank].insert(stageRuns[rank].end(), runs[stage].begin(),
-                             runs[stage].end());
-    }
-  size_t busiest = 0;
-  for (size_t i = 0; i < stages.size(); ++i)
-    if (stages[i].busy(pairs) > stages[busiest].busy(pairs))
-      busiest = i;
-  const ChunkSum &stage = stages[busiest];
-
-  StepTime step;
-  step.busiest = busiest;
-  double micro = plan.microBatches;
-  double busy = micro * stage.busy(pairs), pipeline = busy;
-  if (plan.pp > 1)
-    pipeline = pricer
-                   .price(*scheduled, pipelineTimes(chunks, *scheduled, model,
-                                                    plan, machine))
-                   .makespan;
-  step.compute = micro * stage.compute;
-  step.memoryBound = micro * stage.memory;
-  double idle = std::max(0.0, busy - step.compute - step.memoryBound);
-  step.layerComm = std::min(micro * stage.exposed, idle);
-  step.hostBound = idle - step.layerComm;
-  step.bubble = pipeline - busy;
-  step.fixed = machine.device.stepFloor;
-  addStepTail(step, model, stageRuns[busiest], stage, plan, machine);
-  step.total = pipeline + step.gradComm + step.optimizer + step.fixed;
-  return step;
+  Expected<StagedModel> staged =
+      StagedModel::make(model, plan, machine, pricer);
+  if (!staged)
+    return staged.takeError();
+  return staged->price(plan, staged->pipelineSeconds(pricer));
 }

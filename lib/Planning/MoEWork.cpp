@@ -126,9 +126,7 @@ void LayerBuilder::saveUnlessRecomputed(const char *name, double elements) {
 }
 
 void LayerBuilder::parameter(const char *name, double elements, bool isExpert) {
-  int64_t ranks = plan.dp * plan.cp;
-  layer.parameters.push_back(
-      {name, elements, isExpert ? ranks / plan.ep : ranks});
+  layer.parameters.push_back({name, elements, isExpert ? plan.ep : 1});
 }
 
 void LayerBuilder::enter(const char *name) {

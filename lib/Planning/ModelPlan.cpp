@@ -196,9 +196,6 @@ llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
   for (auto [index, layer] : llvm::enumerate(work.kinds)) {
     bool block = layer.name == "block";
     work.layers.push_back({index, block ? double(config.layers) : 1});
-    // One block stands for all, whatever its number.
-    for (ParameterWork &parameter : layer.parameters)
-      parameter.dataRanks = plan.dp * plan.cp;
     for (CommWork &comm : layer.comms)
       if (comm.parameter) {
         comm.axes = {"dp", "cp"};

@@ -102,7 +102,7 @@ struct LayerMemory {
   double parameters = 0;
   /// Elements of the largest one.
   double largestParameter = 0;
-  /// Devices that share them, for the parameters of each group.
+  /// Of parameters that as many devices share.
   std::vector<ParameterWork> groups;
   /// Bytes that the backward needs; of them the core of attention; what is kept
   /// beside the input where every second matmul is done again.

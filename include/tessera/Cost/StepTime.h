@@ -94,6 +94,67 @@ llvm::Expected<schedule::ListedSchedule>
 makeSchedule(const PricedModel &model, const Plan &plan, const Machine &machine,
              const schedule::PipelinePricer &pricer);
 
+/// Seconds of a chunk, or of all chunks of a rank, with one micro-batch.
+struct ChunkTime {
+  double forward = 0, inputGrad = 0, weightGrad = 0;
+  /// Of matmuls and attention, and of memory-bound kernels.
+  double compute = 0, memory = 0;
+  /// Of exposed collectives, and those of the forward among them.
+  double exposed = 0, exposedForward = 0;
+  double parameters = 0, experts = 0;
+
+  double seconds() const { return forward + inputGrad + weightGrad; }
+  /// This forward beside the backward of another chunk: the collectives of each
+  /// beside the kernels of the other.
+  double pairSeconds(const ChunkTime &backward,
+                     const DeviceModel &device) const;
+  /// What a rank is busy for at least, with or without such pairs.
+  double busy(bool pairs, const DeviceModel &device) const;
+  /// Adds a chunk that does a share of the rank's micro-batches.
+  void add(const ChunkTime &o, double share);
+};
+
+/// A priced model on the stages of a pipeline: what plans share that differ
+/// only in what comes once per step (ZeRO, its scatter, the optimizer). Refers
+/// to model and machine.
+class StagedModel {
+public:
+  /// An error as of makePipeline(). The plan's chunks are those of
+  /// assignChunks(): splitByTime() comes before.
+  static llvm::Expected<StagedModel>
+  make(const PricedModel &model, const Plan &plan, const Machine &machine,
+       const schedule::PipelinePricer &pricer);
+
+  /// The layers of each chunk, in order of the model.
+  llvm::ArrayRef<std::vector<ModelWork::Run>> getChunks() const { return runs; }
+  /// A bound of pipelineSeconds(), in the time of a few additions a chunk: on
+  /// each rank, the forwards before its first chunk, all of its own work, and,
+  /// where B and W are one action, the backwards after its last.
+  double leastSeconds() const;
+  /// Seconds of all micro-batches: of the schedule as it is simulated, and at
+  /// least leastSeconds().
+  double pipelineSeconds(schedule::PipelinePricer &pricer) const;
+  /// The step of a plan that has this pipeline.
+  StepTime price(const Plan &plan, double pipelineSeconds) const;
+
+private:
+  StagedModel(const PricedModel &model, const Plan &plan,
+              const Machine &machine, schedule::Pipeline pipeline);
+  double busy(size_t rank) const;
+  std::vector<ModelWork::Run> runsOf(size_t rank) const;
+
+  const PricedModel *model;
+  const Machine *machine;
+  Plan plan;
+  schedule::Pipeline pipeline;
+  std::vector<std::vector<ModelWork::Run>> runs;
+  std::vector<ChunkTime> chunks, ranks;
+  bool pairs = false;
+  size_t busiest = 0;
+  /// Without stages empty.
+  schedule::PipelineTimes times;
+};
+
 /// Prices a step. `pricer` keeps schedules between calls. An error says why the
 /// schedule cannot run with this many stages, chunks and micro-batches; the
 /// plan must pass check().

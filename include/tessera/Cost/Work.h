@@ -143,9 +143,10 @@ struct ParameterWork {
   std::string name;
   /// Elements after all axes but the data axes have sharded it.
   double elements = 0;
-  /// Devices that hold the same shard and share gradients and, with ZeRO,
-  /// state.
-  int64_t dataRanks = 1;
+  /// Devices of the data axes among which the experts are divided that it
+  /// belongs to; 1: it is on all of them. Those that hold the same shard, dp x
+  /// cp / expertRanks, share gradients and, with ZeRO, state.
+  int64_t expertRanks = 1;
 };
 
 /// What one layer does with one micro-batch: its passes one after the other.

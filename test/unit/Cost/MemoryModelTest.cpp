@@ -17,10 +17,10 @@ namespace {
 
 /// A layer that keeps 10 bytes, 4 of them of the attention core, and gives
 /// on 2.
-LayerWork makeLayer(const char *name, double parameters, int64_t dataRanks) {
+LayerWork makeLayer(const char *name, double parameters) {
   LayerWork layer;
   layer.name = name;
-  layer.parameters.push_back({"w", parameters, dataRanks});
+  layer.parameters.push_back({"w", parameters});
   layer.saved = {{"x", 6, false}, {"scores", 4, true}};
   layer.outputBytes = 2;
   layer.workspaceBytes = 1;
@@ -37,7 +37,7 @@ protected:
   }
   void addBlocks(int64_t count, double parameters = 100) {
     ModelWork::Run run{work.kinds.size(), double(count)};
-    work.kinds.push_back(makeLayer("block", parameters, plan.dp));
+    work.kinds.push_back(makeLayer("block", parameters));
     work.layers.push_back(run);
   }
   /// Marks the blocks as recomputed, as buildTrainingWork() does.
@@ -166,7 +166,6 @@ TEST_F(Memory, parameters_in_f32_are_their_own_master_copy) {
   plan.f32Parameters = true;
   plan.dp = 4;
   plan.zero = 3;
-  work.kinds[0].parameters[0].dataRanks = 4;
   MemoryBytes bytes = stages()[0].bytes;
   EXPECT_EQ(bytes.parameters, 100);
   EXPECT_EQ(bytes.gradients, 100);
@@ -180,7 +179,7 @@ TEST_F(Memory, each_parameter_has_its_own_ranks) {
   plan.dp = 8;
   plan.zero = 1;
   addBlocks(1, 100);
-  work.kinds[0].parameters.push_back({"experts", 1000, 2});
+  work.kinds[0].parameters.push_back({"experts", 1000, 4});
   EXPECT_EQ(stages()[0].bytes.optimizer, 12 * (100 / 8.0 + 1000 / 2.0));
 }
 
@@ -231,7 +230,7 @@ TEST_F(Memory, schedules_keep_micro_batches_alive) {
 /// last goes backward at once.
 TEST_F(Memory, one_round_of_the_interleaved_schedule) {
   addBlocks(8);
-  work.kinds.push_back(makeLayer("head", 0, 1));
+  work.kinds.push_back(makeLayer("head", 0));
   work.layers.push_back({1, 1});
   setPipeline("interleaved", 4, 4, 2);
   plan.stageLayers.assign(8, 1);
@@ -267,10 +266,10 @@ TEST_F(Memory, dualpipe_v_holds_one_copy) {
 }
 
 TEST_F(Memory, ends_of_the_pipeline) {
-  work.kinds.push_back(makeLayer("embedding", 1000, 1));
+  work.kinds.push_back(makeLayer("embedding", 1000));
   work.layers.push_back({0, 1});
   addBlocks(6);
-  work.kinds.push_back(makeLayer("head", 1000, 1));
+  work.kinds.push_back(makeLayer("head", 1000));
   work.layers.push_back({2, 1});
   setPipeline("1f1b", 2, 8);
   std::vector<StageMemory> s = stages();

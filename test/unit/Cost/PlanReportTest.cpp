@@ -57,7 +57,7 @@ ModelWork model(const Plan &plan) {
   comm.ranks = plan.tp;
   block.add(comm);
   block.saved = {{"input", 2.0 * 4096 * 4096, false}};
-  block.parameters.push_back({"w", 4096.0 * 4096, plan.dp});
+  block.parameters.push_back({"w", 4096.0 * 4096});
   work.kinds[2].name = "head";
   for (LayerWork &kind : work.kinds)
     kind.outputBytes = 2.0 * 4096 * 4096;

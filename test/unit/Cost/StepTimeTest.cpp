@@ -182,7 +182,7 @@ ModelWork model(const Plan &plan) {
   work.kinds[0].name = "embedding";
   work.kinds[1].name = "block";
   work.kinds[1].add(weightMatmul(4096, 4096, 4096));
-  work.kinds[1].parameters.push_back({"w", 4096.0 * 4096, plan.dp});
+  work.kinds[1].parameters.push_back({"w", 4096.0 * 4096});
   work.kinds[2].name = "head";
   for (LayerWork &kind : work.kinds)
     kind.outputBytes = 2.0 * 4096 * 4096;

@@ -126,7 +126,7 @@ TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
   ModelWork work = makeMoEWork(parse(mixtralText()), plan(32, 8));
   bool found = false;
   for (const ParameterWork &p : block(work).parameters) {
-    EXPECT_EQ(p.dataRanks, p.name == "experts" ? 4 : 32) << p.name;
+    EXPECT_EQ(p.expertRanks, p.name == "experts" ? 8 : 1) << p.name;
     found |= p.name == "experts";
   }
   EXPECT_TRUE(found);
