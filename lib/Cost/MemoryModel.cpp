@@ -279,6 +279,12 @@ void MemoryModel::addGradientBuffers(StageMemory &stage, const Plan &plan,
         (plan.precision == Precision::F32 ? 4 : std::min(each.parameter, 2.0));
 }
 
+/// Bytes of the device's context and of the collective library.
+static double contextBytes(const Plan &plan, const MemoryConstants &constants) {
+  return constants.deviceContext +
+         (plan.gpus() > 1 ? constants.collectiveContext : 0);
+}
+
 /// Chunk lists are by stage of a micro-batch's path; a bidirectional pipeline
 /// has each stage twice.
 std::vector<StageMemory>
@@ -308,13 +314,37 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
     addActivations(stage, plan);
     addBuffers(stage, plan, each);
     MemoryBytes &bytes = stage.bytes;
-    bytes.context = constants.deviceContext +
-                    (plan.gpus() > 1 ? constants.collectiveContext : 0);
+    bytes.context = contextBytes(plan, constants);
     bytes.margin =
         constants.fragmentation *
         (bytes.activations + bytes.gathered + bytes.logits + bytes.workspace);
   }
   return stages;
+}
+
+double MemoryModel::leastBytes(ArrayRef<ModelWork::Run> layers,
+                               const Plan &plan, int zero,
+                               const MemoryConstants &constants) const {
+  StateBytes each = stateBytes(plan);
+  StageMemory sum;
+  Plan most = plan;
+  most.zero = zero;
+  most.scatter = Scatter::Each;
+  // Two copies of the model are on twice the ranks that shard it.
+  most.schedule = ScheduleKind::OneFOneB;
+  double kept = 0;
+  for (const ModelWork::Run &run : layers) {
+    const LayerMemory &layer = kinds[run.kind];
+    addState(sum, layer, run.count, most, each);
+    bool grouped = layer.isRecomputed && plan.recompute == Recompute::Full;
+    if (!layer.isHead)
+      kept += grouped ? run.count / double(plan.checkpointEvery) * layer.output
+                      : keptBytes(layer, run.count, plan);
+  }
+  const MemoryBytes &state = sum.bytes;
+  double bytes = state.parameters + state.gradients + state.optimizer +
+                 (1 + constants.fragmentation) * kept;
+  return (1 - 1e-9) * (bytes / double(plan.pp) + contextBytes(plan, constants));
 }
 
 size_t tessera::cost::fullestStage(ArrayRef<StageMemory> stages) {

@@ -15,6 +15,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <tuple>
 
 using namespace llvm;
@@ -27,10 +28,11 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
   for (const LayerWork &layer : work.kinds) {
     PricedModel::Kind kind;
     kind.time = priceLayer(layer, machine);
-    kind.parameters = layer.parameterElements();
+    kind.sum = sumPasses(kind.time, machine.device);
+    kind.sum.parameters = layer.parameterElements();
     for (const ParameterWork &parameter : layer.parameters)
       if (parameter.expertRanks > 1)
-        kind.experts += parameter.elements;
+        kind.sum.experts += parameter.elements;
     kind.outputBytes = layer.outputBytes;
     kind.savedBytes = layer.savedBytes();
     model.kinds.push_back(std::move(kind));
@@ -131,6 +133,12 @@ double ChunkTime::busy(bool pairs, const DeviceModel &device) const {
   return pairs ? pairSeconds(*this, device) : seconds();
 }
 
+void ChunkTime::addLayers(const ChunkTime &o, double count) {
+  add(o, count);
+  parameters += (count - 1) * o.parameters;
+  experts += (count - 1) * o.experts;
+}
+
 void ChunkTime::add(const ChunkTime &o, double share) {
   forward += share * o.forward;
   inputGrad += share * o.inputGrad;
@@ -143,32 +151,27 @@ void ChunkTime::add(const ChunkTime &o, double share) {
   experts += o.experts;
 }
 
-static ChunkTime sumChunk(const PricedModel &model,
-                          ArrayRef<ModelWork::Run> runs,
-                          const DeviceModel &device) {
+ChunkTime tessera::cost::sumPasses(const LayerTime &time,
+                                   const DeviceModel &device) {
+  PassTime backward = time.backwardInput;
+  backward += time.backwardWeight;
+  double both = backward.seconds(device);
   ChunkTime sum;
-  for (const ModelWork::Run &run : runs) {
-    const PricedModel::Kind &kind = model.kinds[run.kind];
-    double count = run.count;
-    const LayerTime &time = kind.time;
-    // The host issues both halves of the backward in one go.
-    PassTime backward = time.backwardInput;
-    backward += time.backwardWeight;
-    double both = backward.seconds(device);
-    double weight = std::min(time.backwardWeight.seconds(device), both);
-    double exposed = time.forward.exposed(device);
-    sum.forward += count * time.forward.seconds(device);
-    sum.inputGrad += count * (both - weight);
-    sum.weightGrad += count * weight;
-    sum.compute +=
-        count * (time.forward.kernels.compute + backward.kernels.compute);
-    sum.memory +=
-        count * (time.forward.kernels.memory + backward.kernels.memory);
-    sum.exposedForward += count * exposed;
-    sum.exposed += count * (exposed + backward.exposed(device));
-    sum.parameters += count * kind.parameters;
-    sum.experts += count * kind.experts;
-  }
+  sum.forward = time.forward.seconds(device);
+  sum.weightGrad = std::min(time.backwardWeight.seconds(device), both);
+  sum.inputGrad = both - sum.weightGrad;
+  sum.compute = time.forward.kernels.compute + backward.kernels.compute;
+  sum.memory = time.forward.kernels.memory + backward.kernels.memory;
+  sum.exposedForward = time.forward.exposed(device);
+  sum.exposed = sum.exposedForward + backward.exposed(device);
+  return sum;
+}
+
+static ChunkTime sumChunk(const PricedModel &model,
+                          ArrayRef<ModelWork::Run> runs) {
+  ChunkTime sum;
+  for (const ModelWork::Run &run : runs)
+    sum.addLayers(model.kinds[run.kind].sum, run.count);
   return sum;
 }
 
@@ -212,8 +215,8 @@ static GradientTime gradientSeconds(const PricedModel &model,
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];
-    add(kind.parameters - kind.experts, all, run.count);
-    add(kind.experts, experts, run.count);
+    add(kind.sum.parameters - kind.sum.experts, all, run.count);
+    add(kind.sum.experts, experts, run.count);
   }
   return time;
 }
@@ -368,7 +371,7 @@ tessera::cost::splitByTime(const PricedModel &model, Plan plan,
   size_t run = findBlocks(layers);
   auto blocks = static_cast<int64_t>(layers[run].count);
   auto getSeconds = [&](ArrayRef<ModelWork::Run> runs) {
-    return sumChunk(model, runs, machine.device)
+    return sumChunk(model, runs)
         .busy(pipeline->overlapsPairs(), machine.device);
   };
   double block = getSeconds({{layers[run].kind, 1}});
@@ -386,11 +389,11 @@ tessera::cost::splitByTime(const PricedModel &model, Plan plan,
 }
 
 static std::vector<ChunkTime>
-sumChunks(const PricedModel &model, ArrayRef<std::vector<ModelWork::Run>> runs,
-          const Machine &machine) {
+sumChunks(const PricedModel &model,
+          ArrayRef<std::vector<ModelWork::Run>> runs) {
   std::vector<ChunkTime> chunks;
   for (const std::vector<ModelWork::Run> &list : runs)
-    chunks.push_back(sumChunk(model, list, machine.device));
+    chunks.push_back(sumChunk(model, list));
   return chunks;
 }
 
@@ -404,7 +407,7 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
   if (!pipeline)
     return pipeline.takeError();
   std::vector<ChunkTime> chunks =
-      sumChunks(model, assignChunks(model.layers, plan), machine);
+      sumChunks(model, assignChunks(model.layers, plan));
   schedule::Schedule list = pricer.getSchedule(
       *pipeline, pipelineTimes(chunks, *pipeline, model, plan, machine));
   return schedule::ListedSchedule{pipeline->problem, std::move(list)};
@@ -413,6 +416,59 @@ tessera::cost::makeSchedule(const PricedModel &model, const Plan &plan,
 //===----------------------------------------------------------------------===//
 // A step
 //===----------------------------------------------------------------------===//
+
+/// Seconds that exposed gradients of so many parameters take at least. The time
+/// of a collective is concave in its bytes, so buckets take no less than all at
+/// once; of what is hidden, the share is exposed by which it slows kernels.
+static double leastGradientSeconds(double parameters, const Plan &plan,
+                                   const Machine &machine) {
+  static const std::string data[] = {"dp", "cp"};
+  if (plan.zero == 3 || plan.frozen || parameters <= 0)
+    return 0;
+  double bytes = parameters * (plan.gradDType == GradDType::BF16 ? 2 : 4);
+  double whole = machine.seconds(CollectiveKind::AllReduce, bytes, data);
+  double sharded =
+      machine.seconds(CollectiveKind::ReduceScatter, bytes, data) +
+      machine.seconds(CollectiveKind::AllGather, parameters * 2, data);
+  return std::min(machine.device.overlapSlowdown, 1.0) *
+         std::min(whole, sharded);
+}
+
+double tessera::cost::leastStepSeconds(const PricedModel &model,
+                                       const Plan &plan, const Machine &machine,
+                                       bool pairs, bool alone) {
+  ArrayRef<ModelWork::Run> layers = model.layers;
+  size_t blocks = findBlocks(layers);
+  ChunkTime all = sumChunk(model, layers);
+  ChunkTime front = sumChunk(model, layers.take_front(blocks));
+  ChunkTime back = sumChunk(model, layers.drop_front(blocks + 1));
+  const DeviceModel &device = machine.device;
+  auto pp = double(plan.pp);
+  double longest = std::max(
+      {all.seconds() / pp, front.seconds(), back.seconds()});
+  if (plan.pp == 1)
+    longest = all.seconds();
+  else if (pairs) {
+    // Rank 0 has both ends, or each with half of the micro-batches.
+    ChunkTime ends = front;
+    ends.add(back, 1);
+    double paired = std::max(all.busy(true, device) / pp,
+                             ends.busy(true, device) / 2);
+    longest = alone ? std::min(longest, paired) : paired;
+  }
+  // Parameters of a rank that is busy for so long.
+  double density = INFINITY;
+  for (const PricedModel::Kind &kind : model.kinds)
+    if (kind.sum.seconds() > 0)
+      density = std::min(density, (kind.sum.parameters - kind.sum.experts) /
+                                      kind.sum.seconds());
+  double parameters = std::isfinite(density) ? density * longest : 0;
+  double seconds = double(plan.microBatches) * longest +
+                   machine.device.stepFloor +
+                   leastGradientSeconds(parameters, plan, machine);
+  // Sums in another order differ by rounding.
+  return (1 - 1e-9) * seconds;
+}
 
 Expected<StagedModel>
 StagedModel::make(const PricedModel &model, const Plan &plan,
@@ -428,7 +484,7 @@ StagedModel::StagedModel(const PricedModel &model, const Plan &newPlan,
                          const Machine &machine, schedule::Pipeline newPipeline)
     : model(&model), machine(&machine), plan(newPlan),
       pipeline(std::move(newPipeline)), runs(assignChunks(model.layers, plan)),
-      chunks(sumChunks(model, runs, machine)), ranks(plan.pp) {
+      chunks(sumChunks(model, runs)), ranks(plan.pp) {
   const schedule::ScheduleProblem &problem = pipeline.problem;
   pairs = plan.pp > 1 && pipeline.overlapsPairs();
   // Each direction of a bidirectional pipeline has half of the micro-batches.

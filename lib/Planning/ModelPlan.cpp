@@ -44,7 +44,7 @@ double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
          12.0 * config.layers * config.heads * config.headDim * double(seq);
 }
 
-WorkReader::WorkReader() {
+WorkReader::WorkReader(bool scales) : scales(scales) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                   math::MathDialect, tensor::TensorDialect, dist::DistDialect,
@@ -131,21 +131,138 @@ WorkReader::partition(const ModelConfig &config, const LayerShape &shape,
   return module;
 }
 
-llvm::Expected<std::vector<LayerWork>>
-WorkReader::readForward(const ModelConfig &config, const Plan &plan) {
-  LayerShape shape(config, plan);
-  auto *found = llvm::find_if(
-      forward, [&](const auto &entry) { return entry.first == shape; });
-  if (found != forward.end())
-    return found->second;
+//===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
+/// The numbers of a record that depend on the micro-batch.
+static auto numbersOf(OpWork &op) {
+  return std::tie(op.flops, op.bytesRead, op.bytesWritten, op.parameterSum,
+                  op.matmul.batch, op.matmul.m, op.matmul.n, op.matmul.k,
+                  op.secondColumns);
+}
+static auto numbersOf(CommWork &comm) { return std::tie(comm.bytes); }
+static auto numbersOf(SavedTensor &tensor) { return std::tie(tensor.bytes); }
+static auto numbersOf(ParameterWork &parameter) {
+  return std::tie(parameter.elements);
+}
+static auto numbersOf(LayerWork &layer) {
+  return std::tie(layer.outputBytes, layer.modelFlops, layer.workspaceBytes);
+}
+
+static bool isSame(const OpWork &a, const OpWork &b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.kernels == b.kernels &&
+         a.weight == b.weight && a.linear == b.linear &&
+         a.attentionCore == b.attentionCore && a.name == b.name;
+}
+static bool isSame(const CommWork &a, const CommWork &b) {
+  return a.kind == b.kind && a.axes == b.axes && a.parameter == b.parameter &&
+         a.overlappable == b.overlappable;
+}
+template <typename T> static bool isSame(const T &a, const T &b) {
+  return a.name == b.name;
+}
+
+template <typename TupleT, size_t... index>
+static void moveAlong(TupleT to, TupleT one, TupleT two, int64_t steps,
+                      std::index_sequence<index...>) {
+  ((std::get<index>(to) =
+        std::get<index>(one) +
+        (std::get<index>(two) - std::get<index>(one)) * steps),
+   ...);
+}
+
+/// Moves the numbers of `record`, which are those of `one`, along the line to
+/// those of `two` and on.
+template <typename RecordT>
+static void moveAlong(RecordT &record, RecordT &one, RecordT &two,
+                      int64_t steps) {
+  auto to = numbersOf(record);
+  moveAlong(to, numbersOf(one), numbersOf(two), steps,
+            std::make_index_sequence<std::tuple_size_v<decltype(to)>>());
+}
+
+/// The same of each of a list; false if the lists differ in more.
+template <typename RecordT>
+static bool moveAll(std::vector<RecordT> &records, std::vector<RecordT> &one,
+                    std::vector<RecordT> &two, int64_t steps) {
+  if (one.size() != two.size())
+    return false;
+  for (size_t i = 0; i < one.size(); ++i) {
+    if (!isSame(one[i], two[i]))
+      return false;
+    moveAlong(records[i], one[i], two[i], steps);
+  }
+  return true;
+}
+
+std::optional<std::vector<LayerWork>>
+tessera::scaleMicroBatch(std::vector<LayerWork> one, std::vector<LayerWork> two,
+                         int64_t size) {
+  std::vector<LayerWork> layers = one;
+  int64_t steps = size - 1;
+  if (!moveAll(layers, one, two, steps))
+    return std::nullopt;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (!moveAll(layers[i].ops, one[i].ops, two[i].ops, steps) ||
+        !moveAll(layers[i].comms, one[i].comms, two[i].comms, steps) ||
+        !moveAll(layers[i].saved, one[i].saved, two[i].saved, steps) ||
+        !moveAll(layers[i].keptResults, one[i].keptResults, two[i].keptResults,
+                 steps) ||
+        !moveAll(layers[i].parameters, one[i].parameters, two[i].parameters,
+                 steps))
+      return std::nullopt;
+  return layers;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward passes
+//===----------------------------------------------------------------------===//
+
+const WorkReader::Layers *WorkReader::find(const LayerShape &shape) const {
+  for (const auto &[known, layers] : forward)
+    if (known == shape)
+      return &layers;
+  return nullptr;
+}
+
+llvm::Error WorkReader::readGraph(const ModelConfig &config, LayerShape shape) {
   auto module = partition(config, shape, partitionOptions(shape),
                           Phase::Partition, /*layers=*/1);
   if (!module)
     return module.takeError();
+  ++graphs;
   func::FuncOp func = *(*module)->getOps<func::FuncOp>().begin();
-  forward.emplace_back(shape,
-                       readForwardWork(func, plan.eager, plan.keepGathered));
-  return forward.back().second;
+  // What is kept is no matter of the graph.
+  for (bool kept : {false, true}) {
+    shape.keepGathered = kept;
+    forward.emplace_back(shape, readForwardWork(func, shape.eager, kept));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<const WorkReader::Layers *>
+WorkReader::readForward(const ModelConfig &config, const LayerShape &shape) {
+  if (const Layers *known = find(shape))
+    return known;
+  if (scales && shape.microBatch > 2) {
+    const Layers *read[2];
+    for (int64_t size : {1, 2}) {
+      LayerShape smaller = shape;
+      smaller.microBatch = size;
+      llvm::Expected<const Layers *> layers = readForward(config, smaller);
+      if (!layers)
+        return layers.takeError();
+      read[size - 1] = *layers;
+    }
+    if (auto layers = scaleMicroBatch(*read[0], *read[1], shape.microBatch)) {
+      forward.emplace_back(shape, std::move(*layers));
+      return &forward.back().second;
+    }
+  }
+  if (llvm::Error error = readGraph(config, shape))
+    return std::move(error);
+  return find(shape);
 }
 
 llvm::Expected<LayerWork> WorkReader::readStep(const ModelConfig &config,
@@ -186,13 +303,14 @@ llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
   return bytes;
 }
 
-llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
-                                           const Plan &plan) {
-  llvm::Expected<std::vector<LayerWork>> layers = readForward(config, plan);
+llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
+                                                 const Plan &plan) {
+  llvm::Expected<const Layers *> layers =
+      readForward(config, LayerShape(config, plan));
   if (!layers)
     return layers.takeError();
   ModelWork work;
-  work.kinds = std::move(*layers);
+  work.kinds = **layers;
   for (auto [index, layer] : llvm::enumerate(work.kinds)) {
     bool block = layer.name == "block";
     work.layers.push_back({index, block ? double(config.layers) : 1});
@@ -207,8 +325,16 @@ llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
     for (const ParameterWork &parameter : work.kinds.front().parameters)
       if (parameter.name == "wte")
         work.kinds.back().parameters.push_back(parameter);
-  work.modelParameters = countParameters(config);
-  work.modelFlopsPerToken = modelFlopsPerToken(config, plan.seq);
   buildTrainingWork(work, plan);
+  return work;
+}
+
+llvm::Expected<ModelWork> WorkReader::read(const ModelConfig &config,
+                                           const Plan &plan) {
+  llvm::Expected<ModelWork> work = readLayers(config, plan);
+  if (!work)
+    return work.takeError();
+  work->modelParameters = countParameters(config);
+  work->modelFlopsPerToken = modelFlopsPerToken(config, plan.seq);
   return work;
 }

@@ -12,44 +12,44 @@ using namespace tessera;
 using namespace tessera::cost;
 
 /// All of a plan that its layers or the links under them depend on. The
-/// pipeline, the schedule and the batch are not among it; of ZeRO only stage 3
-/// and, with it, the ranks that parameters are gathered from.
+/// pipeline, the schedule and the batch are not among it. The data axis is
+/// where layers communicate over it: to gather parameters, and to send tokens
+/// to experts on a part of it.
 PlanPricer::Key PlanPricer::keyOf(const Plan &l) const {
-  bool gathers = l.zero == 3;
-  return {l.tp, l.cp, l.sp, l.seq, l.microBatch,
-          l.dp, // Ranks that share a parameter.
-          gathers, int64_t(l.recompute), int64_t(l.precision),
-          int64_t(l.gradDType), int64_t(l.attention), l.dropout, l.fusedLoss,
-          l.frozen, l.overlapTp, l.eager, l.keepGathered,
+  bool gathers = l.zero == 3 && l.dp * l.cp > 1;
+  return {l.tp, l.cp, l.sp, l.seq, l.microBatch, gathers, l.ep,
+          gathers || l.ep > 1 ? l.dp : 0, int64_t(l.recompute),
+          int64_t(l.precision), int64_t(l.gradDType), int64_t(l.attention),
+          l.dropout, l.fusedLoss, l.frozen, l.overlapTp, l.eager,
+          l.keepGathered,
           // A tied table is stored twice.
-          config.tiedHead && l.pp > 1};
+          subject.dense && subject.dense->tiedHead && l.pp > 1,
+          // A mesh within one group of a level has its links, a larger one
+          // those of the level that it fills.
+          l.gpus()};
 }
 
-llvm::Expected<const PlanPricer::Priced *>
-PlanPricer::findModel(const Plan &plan, const Machine &machine) {
+llvm::Expected<const PlanPricer::Layers *>
+PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
   Key key = keyOf(plan);
   auto found = models.find(key);
   if (found != models.end())
     return &found->second;
-  llvm::Expected<ModelWork> work = reader.read(config, plan);
+  llvm::Expected<ModelWork> work = subject.readLayers(reader, plan);
   if (!work)
     return work.takeError();
-  Priced priced{priceModel(*work, machine), MemoryModel(*work)};
-  return &models.emplace(std::move(key), std::move(priced)).first->second;
+  Layers layers{priceModel(*work, machine), MemoryModel(*work)};
+  return &models.emplace(std::move(key), std::move(layers)).first->second;
 }
 
 llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
-  llvm::Error error = plan.check();
-  if (!error)
-    error = plan.checkModel(config.heads, config.kvHeads, config.ffn,
-                            config.layers);
-  if (error)
+  if (llvm::Error error = subject.check(plan))
     return takeFirst(std::move(error));
   Machine machine(cluster, plan);
-  llvm::Expected<const Priced *> priced = findModel(plan, machine);
-  if (!priced)
-    return priced.takeError();
-  const PricedModel &model = (*priced)->model;
+  llvm::Expected<const Layers *> layers = getLayers(plan, machine);
+  if (!layers)
+    return layers.takeError();
+  const PricedModel &model = (*layers)->model;
   llvm::Expected<Plan> split = splitByTime(model, plan, machine, pipelines);
   if (!split)
     return split.takeError();
@@ -58,7 +58,7 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
     return step.takeError();
   PlanPrice price;
   price.step = *step;
-  auto stages = (*priced)->memory.stages(assignChunks(model.layers, *split),
+  auto stages = (*layers)->memory.stages(assignChunks(model.layers, *split),
                                          *split, pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;

@@ -87,7 +87,10 @@ llvm::Expected<ParsedOptions> tessera::parseOptions(const CommandSpec &command,
           "; see tessera " + command.name + " --help");
     }
     StringRef value;
-    if (option->value.empty()) {
+    if (option->value == kFlagValue) {
+      if (equals != StringRef::npos)
+        value = argument.substr(equals + 1);
+    } else if (option->value.empty()) {
       if (equals != StringRef::npos)
         return llvm::createStringError(name + " takes no value");
     } else if (equals != StringRef::npos) {
@@ -120,7 +123,8 @@ static void printHelp(const CommandSpec &command, llvm::raw_ostream &os) {
      << command.summary << "\n\n"
      << command.description << "\n\nOptions:\n";
   auto row = [&](StringRef name, StringRef value, StringRef help) {
-    std::string left = (name + (value.empty() ? "" : " ") + value).str();
+    bool isFlag = value.empty() || value == kFlagValue;
+    std::string left = (name + (isFlag ? "" : " ") + value).str();
     auto [first, rest] = help.split('\n');
     os << llvm::formatv("  {0,-22} {1}\n", left, first);
     while (!rest.empty()) {

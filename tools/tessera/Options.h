@@ -26,11 +26,15 @@
 
 namespace tessera {
 
+/// The value of a flag that may be given as "--sp=off".
+inline constexpr llvm::StringRef kFlagValue = "[=on|off]";
+
 /// One row of the table.
 struct OptionSpec {
   /// With its dashes: "--batch", "-o".
   llvm::StringRef name;
-  /// What its value is called in the help, "N"; empty for a flag.
+  /// What its value is called in the help, "N"; empty for a flag; kFlagValue for
+  /// one that may have a value.
   llvm::StringRef value;
   /// May have several lines.
   llvm::StringRef help;

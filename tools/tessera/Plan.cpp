@@ -10,6 +10,7 @@
 
 #include "Options.h"
 #include "PlanOptions.h"
+#include "PlanSearch.h"
 #include "Programs.h"
 
 #include "dialects/Dist/Dist.h"
@@ -19,8 +20,7 @@
 #include "tessera/Cost/MinimumMemory.h"
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Import/ModelConfig.h"
-#include "tessera/Planning/MoEWork.h"
-#include "tessera/Planning/ModelPlan.h"
+#include "tessera/Planning/Subject.h"
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Support/Errors.h"
@@ -44,6 +44,21 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--from-program", "FILE",
      "the plan of a training step, as tessera compile\n"
      "--compile-to prints it; the options below change it"},
+    {"--search", "",
+     "find the best of all layouts that the options below leave\n"
+     "open: each takes a value, a list as 1,2,4 or, of numbers, a\n"
+     "range as 2..16, ..16, 8..; flags =on or =off; -o writes a\n"
+     "plan for compile --plan"},
+    {"--top", "K", "with --search, list K plans and meshes; default: 5"},
+    {"--front", "X",
+     "with --search, list what less memory or money costs, of plans\n"
+     "up to X % slower than the best; default: 10"},
+    {"--compilable", "", "with --search, only plans that compile builds"},
+    {"--search-seconds", "X",
+     "with --search, end after X seconds with what is known by then"},
+    {"--threads", "N",
+     "with --search; default: the number of processors; the answer is\n"
+     "the same"},
     {"--capacity-factor", "X",
      "slots of each expert over an even distribution of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
@@ -91,23 +106,15 @@ const CommandSpec kCommand = {
     "share/clusters/h100-sxm-ib.json \\\n"
     "      --gpus 512 --tp 8 --pp 4 --sp --zero 1 --seq 8192 --global-batch "
     "512\n"
+    "  tessera plan share/models/llama3-8b.json --cluster "
+    "share/clusters/h100-sxm-ib.json \\\n"
+    "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o p.json\n"
     "  tessera plan --compare a.json b.json\n"
     "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json"};
 
 //===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
-
-/// A positive number such as 15e12; 0 if not given.
-llvm::Expected<double> readNumber(const ParsedOptions &parsed, StringRef name) {
-  if (!parsed.has(name))
-    return 0.0;
-  double number = 0;
-  if (parsed.get(name).getAsDouble(number) || !(number > 0) || number > 1e30)
-    return llvm::createStringError(
-        name + " expects a number above 0 but got '" + parsed.get(name) + "'");
-  return number;
-}
 
 /// The exit status of a plan that does not fit into memory.
 constexpr int kDoesNotFit = 3;
@@ -184,22 +191,6 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
   return given.plan;
 }
 
-/// The model: one that has a graph, or one with experts, which has none yet.
-struct Subject {
-  std::optional<ModelConfig> dense;
-  std::optional<MoEConfig> sparse;
-
-  std::string name() const { return dense ? dense->name : sparse->name; }
-  int64_t layers() const { return dense ? dense->layers : sparse->layers; }
-  int64_t hidden() const { return dense ? dense->hidden : sparse->hidden; }
-  int64_t maxPositions() const {
-    return dense ? dense->maxPositions : sparse->maxPositions;
-  }
-  double parameters() const {
-    return dense ? double(countParameters(*dense)) : sparse->parameters();
-  }
-};
-
 llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
   StringRef path = parsed.positional[0];
   Subject subject;
@@ -213,6 +204,15 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
           "--ignore-key expects a config of a model without experts: of the "
           "others, unknown keys are not read");
     subject.sparse = *sparse;
+    auto capacity = readNumber(parsed, "--capacity-factor");
+    if (!capacity)
+      return capacity.takeError();
+    auto imbalance = readNumber(parsed, "--imbalance");
+    if (!imbalance)
+      return imbalance.takeError();
+    subject.experts.capacityFactor = *capacity;
+    if (*imbalance > 0)
+      subject.experts.imbalance = *imbalance;
     return subject;
   }
   auto dense = readModelConfig(path, parsed.getList("--ignore-key"));
@@ -220,21 +220,6 @@ llvm::Expected<Subject> readSubject(const ParsedOptions &parsed) {
     return dense.takeError();
   subject.dense = *dense;
   return subject;
-}
-
-/// The first error of a plan for a model.
-llvm::Error checkPlan(const Plan &plan, const Subject &subject) {
-  llvm::Error error = plan.check();
-  if (!error && subject.sparse)
-    error = checkMoELayout(*subject.sparse, plan);
-  else if (!error)
-    error = plan.checkModel(subject.dense->heads, subject.dense->kvHeads,
-                            subject.dense->ffn, subject.dense->layers);
-  if (!error && subject.dense && plan.ep > 1)
-    error = llvm::createStringError(
-        "ep: expects 1 for a model without experts but got " +
-        std::to_string(plan.ep));
-  return prefixError("--", takeFirst(std::move(error)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,23 +272,6 @@ llvm::Error runMinimumMemory(const ParsedOptions &parsed,
                                        *plan, capacity));
 }
 
-llvm::Expected<ModelWork> readWork(const ParsedOptions &parsed,
-                                   const Subject &subject, const Plan &plan) {
-  if (subject.dense)
-    return WorkReader().read(*subject.dense, plan);
-  MoEOptions options;
-  auto capacity = readNumber(parsed, "--capacity-factor");
-  if (!capacity)
-    return capacity.takeError();
-  auto imbalance = readNumber(parsed, "--imbalance");
-  if (!imbalance)
-    return imbalance.takeError();
-  options.capacityFactor = *capacity;
-  if (*imbalance > 0)
-    options.imbalance = *imbalance;
-  return makeMoEWork(*subject.sparse, plan, options);
-}
-
 /// Reads the list that the plan's schedule names. Its chunks are the plan's
 /// where none are given.
 llvm::Error readSchedule(Plan &plan, schedule::PipelinePricer &pricer) {
@@ -351,27 +319,22 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   schedule::PipelinePricer pricer;
   if (llvm::Error error = readSchedule(*plan, pricer))
     return std::move(error);
-  if (llvm::Error error = checkPlan(*plan, subject))
-    return std::move(error);
+  if (llvm::Error error = subject.check(*plan))
+    return prefixError("--", takeFirst(std::move(error)));
   if (!parsed.has("--cluster"))
     return llvm::createStringError(
         "expects --cluster FILE, as share/clusters/*.json");
   auto cluster = readClusterSpec(parsed.get("--cluster"));
   if (!cluster)
     return cluster.takeError();
-  PlanQuestion question;
-  question.model = subject.name();
-  for (auto [name, field] : {std::pair("--tokens", &question.tokens),
-                             std::pair("--price", &question.price)}) {
-    auto number = readNumber(parsed, name);
-    if (!number)
-      return number.takeError();
-    *field = *number;
-  }
-  auto work = readWork(parsed, subject, *plan);
+  auto question = readQuestion(parsed, subject.name());
+  if (!question)
+    return question.takeError();
+  WorkReader reader;
+  auto work = subject.read(reader, *plan);
   if (!work)
     return work.takeError();
-  auto report = makePlanReport(*work, *plan, *cluster, question, pricer);
+  auto report = makePlanReport(*work, *plan, *cluster, *question, pricer);
   if (!report)
     return report.takeError();
   if (llvm::Error error =
@@ -450,6 +413,10 @@ llvm::Expected<int> run(const ParsedOptions &parsed) {
   auto subject = readSubject(parsed);
   if (!subject)
     return subject.takeError();
+  if (parsed.has("--search"))
+    return runPlanSearch(parsed, *subject);
+  if (llvm::Error error = checkSearchOptions(parsed))
+    return std::move(error);
   return hasLayout(parsed) ? runPlan(parsed, *subject)
                            : status(runMinimumMemory(parsed, *subject));
 }

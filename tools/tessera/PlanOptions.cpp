@@ -51,10 +51,56 @@ tessera::withPlanOptions(llvm::ArrayRef<OptionSpec> own, size_t numAfter,
       continue;
     StringRef name = texts.emplace_back(field.getOption());
     StringRef help = texts.emplace_back(wrap(field.getHelp(), 58));
-    rows.push_back({name, field.value, help});
+    // Of a search, flags may be fixed either way.
+    bool isChoice = use == PlanField::kPriced && field.value.empty();
+    rows.push_back({name, isChoice ? kFlagValue : field.value, help});
   }
   rows.insert(rows.end(), own.end() - numAfter, own.end());
   return rows;
+}
+
+std::string tessera::getFieldText(const PlanField &field,
+                                  const ParsedOptions &parsed) {
+  std::string option = field.getOption();
+  StringRef text = parsed.get(option);
+  if (!field.value.empty())
+    return text.str();
+  // "--no-overlap=off" is the overlap.
+  bool inverted = option != ("--" + field.name).str();
+  std::string values;
+  for (StringRef part : llvm::split(text.empty() ? "on" : text, ',')) {
+    bool isOff = part == "off";
+    if (part != "on" && !isOff)
+      return text.str();
+    values += (values.empty() ? "" : ",") +
+              std::string(isOff == inverted ? "on" : "off");
+  }
+  return values;
+}
+
+llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
+                                           StringRef name) {
+  if (!parsed.has(name))
+    return 0.0;
+  double number = 0;
+  if (parsed.get(name).getAsDouble(number) || !(number > 0) || number > 1e30)
+    return llvm::createStringError(
+        name + " expects a number above 0 but got '" + parsed.get(name) + "'");
+  return number;
+}
+
+llvm::Expected<cost::PlanQuestion>
+tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
+  cost::PlanQuestion question;
+  question.model = std::move(model);
+  for (auto [name, field] : {std::pair("--tokens", &question.tokens),
+                             std::pair("--price", &question.price)}) {
+    auto number = readNumber(parsed, name);
+    if (!number)
+      return number.takeError();
+    *field = *number;
+  }
+  return question;
 }
 
 llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
@@ -63,10 +109,13 @@ llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
     std::string option = field.getOption();
     if (!(field.uses & use) || !parsed.has(option))
       continue;
-    bool isFlag = field.value.empty();
-    StringRef text = parsed.get(option);
-    if (isFlag)
-      text = field.print(Plan()) == "true" ? "false" : "true";
+    std::string text = getFieldText(field, parsed);
+    if (field.value.empty()) {
+      if (text != "on" && text != "off")
+        return llvm::createStringError(option + " expects on or off but got '" +
+                                       parsed.get(option) + "'");
+      text = text == "on" ? "true" : "false";
+    }
     if (llvm::Error error = given.set(field.name, text))
       return llvm::createStringError("--" + llvm::toString(std::move(error)));
   }

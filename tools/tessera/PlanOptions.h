@@ -11,6 +11,7 @@
 #define TESSERA_TOOLS_PLANOPTIONS_H
 
 #include "Options.h"
+#include "tessera/Cost/PlanReport.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Support/PlanFields.h"
 
@@ -21,6 +22,18 @@ namespace tessera {
 /// long as the process.
 llvm::ArrayRef<OptionSpec> withPlanOptions(llvm::ArrayRef<OptionSpec> own,
                                            size_t numAfter, PlanField::Use use);
+
+/// The value of a field's option, which must be given: of a flag "on" or "off",
+/// or what is after its "=".
+std::string getFieldText(const PlanField &field, const ParsedOptions &parsed);
+
+/// A positive number such as 15e12; 0 if not given.
+llvm::Expected<double> readNumber(const ParsedOptions &parsed,
+                                  llvm::StringRef name);
+
+/// What `tessera plan` is asked beside the plan: --tokens and --price.
+llvm::Expected<cost::PlanQuestion> readQuestion(const ParsedOptions &parsed,
+                                                std::string model);
 
 /// Gives a plan what the options of these fields say.
 llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,

@@ -16,15 +16,43 @@
 
 namespace tessera::cost {
 
+/// Seconds of a layer, of a chunk, or of all chunks of a rank, with one
+/// micro-batch.
+struct ChunkTime {
+  double forward = 0, inputGrad = 0, weightGrad = 0;
+  /// Of matmuls and attention, and of memory-bound kernels.
+  double compute = 0, memory = 0;
+  /// Of exposed collectives, and those of the forward among them.
+  double exposed = 0, exposedForward = 0;
+  double parameters = 0, experts = 0;
+
+  double seconds() const { return forward + inputGrad + weightGrad; }
+  /// This forward beside the backward of another chunk: the collectives of each
+  /// beside the kernels of the other.
+  double pairSeconds(const ChunkTime &backward,
+                     const DeviceModel &device) const;
+  /// What a rank is busy for at least, with or without such pairs.
+  double busy(bool pairs, const DeviceModel &device) const;
+  /// Adds a number of layers.
+  void addLayers(const ChunkTime &layer, double count);
+  /// Adds a chunk that does a share of the rank's micro-batches.
+  void add(const ChunkTime &o, double share);
+};
+
+/// The times of a layer without its parameters. The host issues both halves of
+/// the backward in one go.
+ChunkTime sumPasses(const LayerTime &time, const DeviceModel &device);
+
 /// A model whose layers are priced for one machine and one plan of a layer
 /// (tp, cp, sp, micro-batch, recompute, ...).
 struct PricedModel {
   /// One kind of layer, on one device.
   struct Kind {
     LayerTime time;
-    /// Elements of parameters on a device, before ZeRO shards them; of these,
-    /// the ones that not all of the data axis shares (experts).
-    double parameters = 0, experts = 0;
+    /// The sums of `time`, and elements of parameters on a device, before ZeRO
+    /// shards them; of these, the ones that not all of the data axis shares
+    /// (experts).
+    ChunkTime sum;
     double outputBytes = 0;
     double savedBytes = 0;
   };
@@ -88,31 +116,20 @@ llvm::Expected<Plan> splitByTime(const PricedModel &model, Plan plan,
                                  const Machine &machine,
                                  const schedule::PipelinePricer &pricer);
 
+/// A bound of priceStep() for every schedule, split into chunks and ZeRO stage
+/// that `zero3` and the schedules leave open. The longest rank takes at least
+/// an even share of all layers, or what is before or after the blocks, and has
+/// gradients of at least as many parameters as its layers have in that time.
+/// `pairs`, `alone`: schedules are among them in which forwards run beside
+/// backwards, and others.
+double leastStepSeconds(const PricedModel &model, const Plan &plan,
+                        const Machine &machine, bool pairs, bool alone);
+
 /// The schedule that priceStep() prices, and its problem. An error if there are
 /// no stages, or as of makePipeline().
 llvm::Expected<schedule::ListedSchedule>
 makeSchedule(const PricedModel &model, const Plan &plan, const Machine &machine,
              const schedule::PipelinePricer &pricer);
-
-/// Seconds of a chunk, or of all chunks of a rank, with one micro-batch.
-struct ChunkTime {
-  double forward = 0, inputGrad = 0, weightGrad = 0;
-  /// Of matmuls and attention, and of memory-bound kernels.
-  double compute = 0, memory = 0;
-  /// Of exposed collectives, and those of the forward among them.
-  double exposed = 0, exposedForward = 0;
-  double parameters = 0, experts = 0;
-
-  double seconds() const { return forward + inputGrad + weightGrad; }
-  /// This forward beside the backward of another chunk: the collectives of each
-  /// beside the kernels of the other.
-  double pairSeconds(const ChunkTime &backward,
-                     const DeviceModel &device) const;
-  /// What a rank is busy for at least, with or without such pairs.
-  double busy(bool pairs, const DeviceModel &device) const;
-  /// Adds a chunk that does a share of the rank's micro-batches.
-  void add(const ChunkTime &o, double share);
-};
 
 /// A priced model on the stages of a pipeline: what plans share that differ
 /// only in what comes once per step (ZeRO, its scatter, the optimizer). Refers

@@ -19,7 +19,9 @@
 #include "tessera/Import/ModelConfig.h"
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Support/Plan.h"
+#include <deque>
 #include <memory>
+#include <optional>
 
 namespace tessera {
 
@@ -47,11 +49,20 @@ struct LayerShape {
   bool isF32, eager, keepGathered;
 };
 
+/// The forward records of a micro-batch of `size` sequences from those of one
+/// and of two: every number of them is affine in it. None if the two differ in
+/// more than numbers.
+std::optional<std::vector<cost::LayerWork>>
+scaleMicroBatch(std::vector<cost::LayerWork> one,
+                std::vector<cost::LayerWork> two, int64_t size);
+
 /// Builds, partitions and reads models. Keeps what it has read: layouts that
-/// differ only in what no layer sees (dp, pp, schedule, ...) share it.
+/// differ only in what no layer sees (dp, pp, schedule, ...) share it, and
+/// micro-batches of more than two sequences follow from smaller ones.
 class WorkReader {
 public:
-  WorkReader();
+  /// `scales`: of larger micro-batches no graph is built.
+  explicit WorkReader(bool scales = true);
   ~WorkReader();
 
   /// The work of a training step of each kind of layer with one micro-batch, on
@@ -59,6 +70,10 @@ public:
   /// be partitioned.
   llvm::Expected<cost::ModelWork> read(const ModelConfig &config,
                                        const Plan &plan);
+
+  /// The same without the figures of the whole model, which many plans share.
+  llvm::Expected<cost::ModelWork> readLayers(const ModelConfig &config,
+                                             const Plan &plan);
 
   /// The forward and backward of one micro-batch of the whole model, read off
   /// the training step that the compiler builds, in one record: what read()
@@ -73,19 +88,23 @@ public:
                                          const Plan &plan);
 
   /// Graphs built so far, for tests and reports.
-  size_t numGraphs() const { return forward.size(); }
+  size_t numGraphs() const { return graphs; }
 
 private:
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
   partition(const ModelConfig &config, const LayerShape &shape,
             PipelineOptions options, Phase last, int64_t layers);
-  llvm::Expected<std::vector<cost::LayerWork>>
-  readForward(const ModelConfig &config, const Plan &plan);
+  using Layers = std::vector<cost::LayerWork>;
+  llvm::Expected<const Layers *> readForward(const ModelConfig &config,
+                                             const LayerShape &shape);
+  llvm::Error readGraph(const ModelConfig &config, LayerShape shape);
+  const Layers *find(const LayerShape &shape) const;
 
   std::unique_ptr<mlir::MLIRContext> context;
+  bool scales;
+  size_t graphs = 0;
   /// What was read so far: few shapes, of large work.
-  llvm::SmallVector<std::pair<LayerShape, std::vector<cost::LayerWork>>, 0>
-      forward;
+  std::deque<std::pair<LayerShape, Layers>> forward;
 };
 
 } // namespace tessera

@@ -14,7 +14,7 @@
 
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
-#include "tessera/Planning/ModelPlan.h"
+#include "tessera/Planning/Subject.h"
 
 namespace tessera {
 
@@ -26,35 +26,46 @@ struct PlanPrice {
   bool fits = false;
 };
 
-/// Prices plans of one model on one cluster and keeps what plans share.
+/// Prices plans of one model on one cluster and keeps what plans share. Not for
+/// use by several threads at once.
 class PlanPricer {
 public:
+  PlanPricer(Subject subject, ClusterSpec cluster)
+      : subject(std::move(subject)), cluster(std::move(cluster)) {}
   PlanPricer(ModelConfig config, ClusterSpec cluster)
-      : config(std::move(config)), cluster(std::move(cluster)) {}
+      : PlanPricer(Subject{std::move(config), {}, {}}, std::move(cluster)) {}
+
+  /// What all layouts with the same layers share.
+  struct Layers {
+    cost::PricedModel model;
+    cost::MemoryModel memory;
+  };
 
   /// The same numbers as makePlanReport() gives. Errors: a plan that
   /// contradicts itself or does not suit the model.
   llvm::Expected<PlanPrice> price(const Plan &plan);
+  /// The layers of a plan, priced on its links. The plan must suit the model;
+  /// errors: sizes that the graph cannot have.
+  llvm::Expected<const Layers *> getLayers(const Plan &plan,
+                                           const cost::Machine &machine);
 
   /// Layers priced so far: how often a question was not answered from what is
   /// kept.
   size_t numPricedModels() const { return models.size(); }
 
+  const Subject &getSubject() const { return subject; }
+  const ClusterSpec &getCluster() const { return cluster; }
+  WorkReader &getReader() { return reader; }
+  schedule::PipelinePricer &getPipelines() { return pipelines; }
+
 private:
-  /// What all layouts with the same layers share.
-  struct Priced {
-    cost::PricedModel model;
-    cost::MemoryModel memory;
-  };
   using Key = std::vector<int64_t>;
   Key keyOf(const Plan &plan) const;
-  llvm::Expected<const Priced *> findModel(const Plan &plan,
-                                           const cost::Machine &machine);
 
-  ModelConfig config;
+  Subject subject;
   ClusterSpec cluster;
   WorkReader reader;
-  std::map<Key, Priced> models;
+  std::map<Key, Layers> models;
   schedule::PipelinePricer pipelines;
 };
 

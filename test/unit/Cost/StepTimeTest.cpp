@@ -415,7 +415,7 @@ PricedModel layersWithHead() {
   PricedModel model;
   for (double seconds : {0.0, 0.01, 0.02}) {
     PricedModel::Kind kind;
-    kind.time.forward.kernels.compute = seconds;
+    kind.sum.forward = seconds;
     model.kinds.push_back(kind);
   }
   model.layers = {{0, 1}, {1, 14}, {2, 1}};

@@ -317,4 +317,40 @@ TEST(ModelPlan, the_derived_backward_is_that_of_the_training_step) {
     }
 }
 
+/// Larger micro-batches follow from those of one and two sequences.
+TEST(WorkReader, layers_are_affine_in_the_micro_batch) {
+  WorkReader derived, built(/*scales=*/false);
+  Plan wide = plan(4), sharded = plan(2, 4);
+  wide.sp = true;
+  sharded.zero = 3;
+  for (const ModelConfig &config : {llama(), gpt()})
+    for (Plan l : {plan(1), plan(8), wide, sharded})
+      for (int64_t size : {3, 8}) {
+        l.microBatch = size;
+        auto a = derived.read(config, l), b = built.read(config, l);
+        ASSERT_TRUE(bool(a) && bool(b));
+        ASSERT_EQ(a->kinds.size(), b->kinds.size());
+        for (size_t i = 0; i < a->kinds.size(); ++i) {
+          const LayerWork &x = a->kinds[i], &y = b->kinds[i];
+          SCOPED_TRACE(config.name + " " + l.summary() + " " + x.name);
+          ASSERT_EQ(x.ops.size(), y.ops.size());
+          for (size_t j = 0; j < x.ops.size(); ++j) {
+            EXPECT_EQ(x.ops[j].flops, y.ops[j].flops) << x.ops[j].name;
+            EXPECT_EQ(x.ops[j].bytesRead, y.ops[j].bytesRead);
+            EXPECT_EQ(x.ops[j].bytesWritten, y.ops[j].bytesWritten);
+            EXPECT_EQ(x.ops[j].matmul, y.ops[j].matmul);
+            EXPECT_EQ(x.ops[j].parameterSum, y.ops[j].parameterSum);
+          }
+          ASSERT_EQ(x.comms.size(), y.comms.size());
+          for (size_t j = 0; j < x.comms.size(); ++j)
+            EXPECT_EQ(x.comms[j].bytes, y.comms[j].bytes);
+          EXPECT_EQ(x.savedBytes(), y.savedBytes());
+          EXPECT_EQ(x.parameterElements(), y.parameterElements());
+          EXPECT_EQ(x.workspaceBytes, y.workspaceBytes);
+          EXPECT_EQ(x.outputBytes, y.outputBytes);
+        }
+      }
+  EXPECT_EQ(derived.numGraphs(), built.numGraphs());
+}
+
 } // namespace

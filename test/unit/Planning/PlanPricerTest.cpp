@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/PlanPricer.h"
+#include "TestModels.h"
 #include "tessera/Cost/PlanReport.h"
 #include "gtest/gtest.h"
 
@@ -13,36 +14,6 @@ using namespace tessera;
 using namespace tessera::cost;
 
 namespace {
-
-ModelConfig llama() {
-  ModelConfig config = getFamilyDefaults("llama");
-  config.name = "llama";
-  config.vocab = 32000;
-  config.hidden = 4096;
-  config.layers = 32;
-  config.heads = 32;
-  config.kvHeads = 8;
-  config.headDim = 128;
-  config.ffn = 11008;
-  config.maxPositions = 4096;
-  return config;
-}
-
-ClusterSpec cluster() {
-  auto number = [](double value) {
-    return Quantity{value, Provenance::Datasheet, ""};
-  };
-  ClusterSpec spec;
-  spec.name = "test";
-  spec.device.name = "device";
-  spec.device.peakFlops = {{"bf16", number(1000e12)}};
-  spec.device.memoryBytes = number(80e9);
-  spec.device.memoryBandwidth = number(3e12);
-  spec.device.multiprocessors = number(128);
-  spec.levels = {{"nvlink", 8, number(1e-6), number(450e9), number(0.8), {}},
-                 {"ib", 1024, number(5e-6), number(50e9), number(0.9), {}}};
-  return spec;
-}
 
 std::vector<Plan> layouts() {
   std::vector<Plan> list;

@@ -1,0 +1,128 @@
+//===- LayoutSpace.h - The layouts of a model on clusters -------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lists what a PlanSpace leaves open, each layout once: shapes (axes and all
+// that a layer sees), the pipelines of a shape, the ways of ZeRO of both. An
+// option without influence has its first permitted value. Whatever contradicts
+// itself or does not suit the model is counted and left out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_LAYOUTSPACE_H
+#define TESSERA_PLANNING_LAYOUTSPACE_H
+
+#include "tessera/Cluster/ClusterSpec.h"
+#include "tessera/Planning/PlanSpace.h"
+#include "tessera/Planning/Subject.h"
+
+namespace tessera {
+
+/// A number of devices of a cluster, a batch, and the fields that are not
+/// searched.
+struct LayoutSetting {
+  /// Index into the clusters.
+  size_t cluster = 0;
+  int64_t gpus = 1, globalBatch = 1;
+  Plan base;
+};
+
+/// All of a layout but its pipeline and its way of ZeRO.
+struct LayoutShape {
+  uint32_t setting = 0;
+  int32_t tp = 1, cp = 1, pp = 1, dp = 1, ep = 1;
+  int32_t microBatch = 1, microBatches = 1;
+  Recompute recompute = Recompute::None;
+  bool sp = false, keepGathered = false;
+  /// ZeRO-3, whose gathers are a layer's.
+  bool gathers = false;
+  /// Indices into the space's lists.
+  uint32_t pipelines = 0, zeros = 0;
+};
+
+/// A schedule and its chunks for each stage.
+struct PipelineChoice {
+  ScheduleKind schedule = ScheduleKind::OneFOneB;
+  int64_t vpp = 1;
+};
+
+/// What of ZeRO no layer sees.
+struct ZeroChoice {
+  int64_t zero = 0;
+  Scatter scatter = Scatter::Each;
+  int64_t shardRanks = 0;
+};
+
+/// The layouts of a space.
+class LayoutSpace {
+public:
+  LayoutSpace(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+              const PlanSpace &space);
+
+  llvm::ArrayRef<LayoutSetting> getSettings() const { return settings; }
+  /// In the order that breaks ties.
+  llvm::ArrayRef<LayoutShape> getShapes() const { return shapes; }
+  llvm::ArrayRef<PipelineChoice> getPipelines(const LayoutShape &shape) const {
+    return pipelines[shape.pipelines].valid;
+  }
+  llvm::ArrayRef<ZeroChoice> getZeros(const LayoutShape &shape,
+                                      const PipelineChoice &pipeline) const {
+    return zeros[shape.zeros].lists[pipeline.vpp > 1];
+  }
+  /// Layouts of a shape.
+  int64_t countLayouts(const LayoutShape &shape) const;
+
+  /// A layout of the shape: the first pipeline, ZeRO-3 if it gathers.
+  Plan makePlan(const LayoutShape &shape) const;
+  static void apply(Plan &plan, const PipelineChoice &pipeline);
+  static void apply(Plan &plan, const ZeroChoice &zero);
+
+  /// All layouts, and the ones that are left out: of several that fail for the
+  /// same reason before they differ, one.
+  int64_t numLayouts() const { return layouts; }
+  int64_t numInvalid() const { return invalid; }
+  /// Why the first layout that was left out is, to follow "--"; empty if none
+  /// was.
+  const std::string &getFirstReason() const { return firstReason; }
+
+private:
+  /// Of a number of stages and micro-batches.
+  struct Pipelines {
+    std::vector<PipelineChoice> valid;
+    int64_t invalid = 0, withChunks = 0;
+  };
+  /// Of schedules without rounds of micro-batches, and with.
+  struct Zeros {
+    std::vector<ZeroChoice> lists[2];
+  };
+  using Key = std::vector<int64_t>;
+  void addSettings();
+  void addAxes(uint32_t setting);
+  void addBatches(const LayoutShape &axes);
+  void addLayers(const LayoutShape &batch);
+  bool suitsModel(const LayoutShape &shape);
+  Pipelines makePipelines(const LayoutShape &shape);
+  std::vector<ZeroChoice> makeZeros(const LayoutShape &shape, bool rounds);
+  std::vector<Scatter> listScatters(Plan plan, bool matters) const;
+  std::vector<int64_t> listShards(Plan plan, int64_t ranks, bool matters) const;
+  bool isValid(const Plan &plan);
+  bool leaveOut(llvm::Error error);
+
+  const Subject &subject;
+  llvm::ArrayRef<ClusterSpec> clusters;
+  const PlanSpace &space;
+  std::vector<LayoutSetting> settings;
+  std::vector<LayoutShape> shapes;
+  std::vector<Pipelines> pipelines;
+  std::vector<Zeros> zeros;
+  /// What is known by the numbers that it depends on.
+  std::map<Key, uint32_t> pipelineLists, zeroLists;
+  std::map<Key, bool> suits;
+  int64_t layouts = 0, invalid = 0;
+  std::string firstReason;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_LAYOUTSPACE_H

@@ -1,0 +1,79 @@
+//===- SearchReport.h - What a search found, and why ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts the answers of a search together with the report of its best plan: how
+// large the space is and what became of it, the best plans and meshes, what
+// less memory costs, and what each option does, one step from the best.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLANNING_SEARCHREPORT_H
+#define TESSERA_PLANNING_SEARCHREPORT_H
+
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Planning/LayoutSearch.h"
+
+namespace tessera {
+
+/// The best plan with one option changed.
+struct Neighbour {
+  /// The field, and its values in the best plan and in this one.
+  std::string field, from, to;
+  FoundPlan found;
+  /// The cause that makes most of the difference, and its seconds of a step
+  /// more than in the best plan. Of a plan that does not fit the category of
+  /// memory, and its bytes.
+  std::string cause;
+  double difference = 0;
+};
+
+/// What a search found.
+struct SearchReport {
+  SearchObjective objective = SearchObjective::Time;
+  /// The fields that were given, as "tp=1,2,4", and those that were searched.
+  std::vector<std::string> given, searched;
+  /// Fields that are not searched but have several values.
+  std::vector<std::string> varied;
+  /// Whether plans of more than one number of devices, or cluster, are priced.
+  bool hasCosts = false;
+  SearchResult result;
+  /// Names of the clusters.
+  std::vector<std::string> clusters;
+  /// Of the best plan.
+  cost::PlanReport best;
+  std::vector<Neighbour> neighbours;
+  /// Why `tessera compile` does not build the best plan; empty: it does.
+  std::string notCompiled;
+};
+
+/// The report of a search that found a plan. Errors: as of makePlanReport().
+llvm::Expected<SearchReport>
+makeSearchReport(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+                 const PlanSpace &given, const LayoutSpace &space,
+                 SearchResult result, const SearchOptions &options,
+                 const cost::PlanQuestion &question);
+
+/// The best plan of the space with one option changed: numbers to their next
+/// values, others to each of theirs.
+std::vector<Neighbour> findNeighbours(const Subject &subject,
+                                      llvm::ArrayRef<ClusterSpec> clusters,
+                                      const LayoutSpace &space,
+                                      const FoundPlan &best);
+
+/// Prints the report of the best plan, then tables of the others.
+void print(const SearchReport &report, llvm::raw_ostream &os);
+/// The report of the best plan, with an object `search`.
+llvm::json::Object toJson(const SearchReport &report);
+
+/// Why no plan of a space can be: the options that exclude each other, the
+/// memory that is missing. `result` is of the search, where there was one.
+llvm::Error explainNoPlan(const Subject &subject,
+                          llvm::ArrayRef<ClusterSpec> clusters,
+                          const PlanSpace &given, const LayoutSpace &space,
+                          const SearchResult *result);
+
+} // namespace tessera
+
+#endif // TESSERA_PLANNING_SEARCHREPORT_H

@@ -1,0 +1,378 @@
+//===- LayoutSpace.cpp - The layouts of a model on clusters ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Axes are divisors of the devices, so that few combinations fail. What is
+// checked depends on few of the fields and is kept.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/LayoutSpace.h"
+#include "tessera/Schedule/Generators.h"
+#include "tessera/Support/Errors.h"
+#include "tessera/Training/TrainingPlan.h"
+#include <limits>
+
+using namespace tessera;
+
+static std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> low, high;
+  for (int64_t i = 1; i * i <= number; ++i)
+    if (number % i == 0) {
+      low.push_back(i);
+      if (i * i != number)
+        high.push_back(number / i);
+    }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+LayoutSpace::LayoutSpace(const Subject &subject,
+                         llvm::ArrayRef<ClusterSpec> clusters,
+                         const PlanSpace &space)
+    : subject(subject), clusters(clusters), space(space) {
+  addSettings();
+  for (uint32_t setting = 0; setting < settings.size(); ++setting)
+    addAxes(setting);
+  for (const LayoutShape &shape : shapes)
+    layouts += countLayouts(shape);
+  layouts += invalid;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+/// The numbers that a choice lists; of a range its ends and the round ones
+/// between.
+static std::vector<int64_t> listSizes(const FieldChoice *choice, int64_t most) {
+  if (!choice)
+    return {};
+  std::vector<int64_t> sizes = choice->listNumbers();
+  if (choice->hasRange()) {
+    auto [first, last] = choice->getEnds();
+    last = std::min(last, most);
+    for (int64_t step : {int64_t(1), int64_t(3)})
+      for (int64_t size = step; size <= last; size *= 2)
+        if (size >= first && choice->permits(size))
+          sizes.push_back(size);
+    for (int64_t end : {first, last})
+      if (choice->permits(end))
+        sizes.push_back(end);
+  }
+  llvm::sort(sizes);
+  sizes.erase(llvm::unique(sizes), sizes.end());
+  return sizes;
+}
+
+void LayoutSpace::addSettings() {
+  for (size_t cluster = 0; cluster < clusters.size(); ++cluster)
+    for (int64_t gpus :
+         listSizes(space.find("gpus"), clusters[cluster].numDevices())) {
+      if (llvm::Error error = clusters[cluster].checkSize(gpus)) {
+        leaveOut(std::move(error));
+        continue;
+      }
+      for (int64_t batch : listSizes(space.find("global-batch"),
+                                     std::numeric_limits<int32_t>::max()))
+        for (const Plan &base : space.listBases())
+          settings.push_back({cluster, gpus, batch, base});
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Keeps the reason; false.
+bool LayoutSpace::leaveOut(llvm::Error error) {
+  ++invalid;
+  std::string reason = llvm::toString(takeFirst(std::move(error)));
+  if (firstReason.empty())
+    firstReason = std::move(reason);
+  return false;
+}
+
+bool LayoutSpace::isValid(const Plan &plan) {
+  llvm::Error error = subject.check(plan);
+  if (!error && space.compilable)
+    error = checkCompiled(plan);
+  return error ? leaveOut(std::move(error)) : true;
+}
+
+void LayoutSpace::addAxes(uint32_t setting) {
+  const LayoutSetting &given = settings[setting];
+  Plan plan = given.base;
+  auto permits = [&](llvm::StringRef name) {
+    return space.permits(name, plan);
+  };
+  for (int64_t tp : divisorsOf(given.gpus)) {
+    plan.tp = tp;
+    if (!permits("tp"))
+      continue;
+    for (int64_t cp : divisorsOf(given.gpus / tp)) {
+      plan.cp = cp;
+      if (!permits("cp"))
+        continue;
+      for (int64_t pp : divisorsOf(given.gpus / tp / cp)) {
+        plan.pp = pp;
+        plan.dp = given.gpus / tp / cp / pp;
+        if (!permits("pp") || !permits("dp"))
+          continue;
+        for (int64_t ep :
+             subject.sparse ? divisorsOf(plan.dp) : std::vector<int64_t>{1}) {
+          plan.ep = ep;
+          if (!permits("ep"))
+            continue;
+          LayoutShape shape;
+          shape.setting = setting;
+          shape.tp = tp;
+          shape.cp = cp;
+          shape.pp = pp;
+          shape.dp = plan.dp;
+          shape.ep = ep;
+          addBatches(shape);
+        }
+      }
+    }
+  }
+}
+
+void LayoutSpace::addBatches(const LayoutShape &axes) {
+  const LayoutSetting &given = settings[axes.setting];
+  if (given.globalBatch % axes.dp) {
+    leaveOut(llvm::createStringError(
+        "global-batch: expects a multiple of dp = " + std::to_string(axes.dp) +
+        " but got " + std::to_string(given.globalBatch)));
+    return;
+  }
+  Plan plan = given.base;
+  int64_t sequences = given.globalBatch / axes.dp;
+  for (int64_t microBatch : divisorsOf(sequences)) {
+    plan.microBatch = microBatch;
+    plan.microBatches = sequences / microBatch;
+    if (!space.permits("micro-batch", plan) ||
+        !space.permits("micro-batches", plan))
+      continue;
+    LayoutShape shape = axes;
+    shape.microBatch = microBatch;
+    shape.microBatches = plan.microBatches;
+    addLayers(shape);
+  }
+}
+
+/// Whether the layers of the shape can be. Nothing else has a part in it.
+bool LayoutSpace::suitsModel(const LayoutShape &shape) {
+  Key key{shape.setting,
+          shape.tp,
+          shape.cp,
+          shape.ep,
+          int64_t(shape.recompute),
+          shape.sp,
+          shape.keepGathered,
+          shape.gathers};
+  auto [it, isNew] = suits.try_emplace(std::move(key), false);
+  if (!isNew) {
+    invalid += !it->second;
+    return it->second;
+  }
+  Plan plan = makePlan(shape);
+  plan.pp = plan.vpp = plan.microBatch = 1;
+  plan.dp = shape.ep;
+  plan.schedule = ScheduleKind::OneFOneB;
+  plan.stageLayers.clear();
+  return it->second = isValid(plan);
+}
+
+void LayoutSpace::addLayers(const LayoutShape &batch) {
+  Plan plan = settings[batch.setting].base;
+  // Values of an option that has influence, or one that is permitted.
+  auto flags = [&](llvm::StringRef name, bool Plan::*member, bool matters) {
+    std::vector<bool> values;
+    for (bool value : {false, true}) {
+      plan.*member = value;
+      if (space.permits(name, plan) && (matters || values.empty()))
+        values.push_back(value);
+    }
+    plan.*member = values.empty() ? false : bool(values.front());
+    return values;
+  };
+  LayoutShape shape = batch;
+  for (bool sp : flags("sp", &Plan::sp, batch.tp > 1))
+    for (bool kept : flags("keep-gathered", &Plan::keepGathered,
+                           subject.dense && sp && batch.tp > 1))
+      for (Recompute recompute : {Recompute::None, Recompute::Selective,
+                                  Recompute::Full, Recompute::Matmuls}) {
+        plan.recompute = recompute;
+        if (!space.permits("recompute", plan))
+          continue;
+        for (bool gathers : {false, true}) {
+          shape.sp = sp;
+          shape.keepGathered = kept;
+          shape.recompute = recompute;
+          shape.gathers = gathers;
+          if (!suitsModel(shape))
+            continue;
+          auto [zero, isNewZero] = zeroLists.try_emplace(
+              Key{shape.setting, int64_t(shape.dp) * shape.cp, gathers},
+              zeros.size());
+          shape.zeros = zero->second;
+          if (isNewZero)
+            zeros.push_back(
+                {{makeZeros(shape, false), makeZeros(shape, true)}});
+          if (zeros[shape.zeros].lists[0].empty())
+            continue;
+          auto [list, isNewList] = pipelineLists.try_emplace(
+              Key{shape.setting, shape.pp, shape.microBatches},
+              pipelines.size());
+          shape.pipelines = list->second;
+          if (isNewList)
+            pipelines.push_back(makePipelines(shape));
+          invalid += pipelines[shape.pipelines].invalid;
+          if (!getPipelines(shape).empty())
+            shapes.push_back(shape);
+        }
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
+  Pipelines list;
+  Plan plan = makePlan(shape);
+  // Nothing else has a part in it.
+  plan.dp = plan.tp = plan.cp = plan.ep = plan.microBatch = 1;
+  plan.shardRanks = 0;
+  int64_t before = invalid;
+  auto add = [&](ScheduleKind schedule, int64_t vpp) {
+    apply(plan, PipelineChoice{schedule, vpp});
+    if (space.permits("schedule", plan) && space.permits("vpp", plan) &&
+        isValid(plan))
+      list.valid.push_back({schedule, vpp});
+  };
+  if (shape.pp == 1)
+    add(Plan().schedule, 1);
+  for (ScheduleKind schedule : schedule::allScheduleKinds()) {
+    bool chunks = schedule == ScheduleKind::Interleaved && shape.pp > 1;
+    if (!chunks && (shape.pp > 1 || list.valid.empty()))
+      add(schedule, 1);
+    if (!chunks)
+      continue;
+    const FieldChoice *given = space.find("vpp");
+    for (int64_t vpp = 2; vpp * shape.pp <= subject.layers() + 2; ++vpp)
+      if (given || isRound(vpp))
+        add(schedule, vpp);
+  }
+  list.invalid = invalid - before;
+  invalid = before;
+  list.withChunks = llvm::count_if(
+      list.valid, [](const PipelineChoice &choice) { return choice.vpp > 1; });
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// ZeRO
+//===----------------------------------------------------------------------===//
+
+std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
+  std::vector<Scatter> values;
+  for (Scatter scatter : {Scatter::Each, Scatter::Round, Scatter::Last}) {
+    plan.scatter = scatter;
+    // Without rounds it is the last.
+    bool repeats = scatter == Scatter::Round && !plan.hasRounds();
+    if (space.permits("zero2-reduce", plan) &&
+        (matters ? !repeats : values.empty()))
+      values.push_back(scatter);
+  }
+  return values;
+}
+
+std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
+                                             bool matters) const {
+  std::vector<int64_t> values;
+  for (int64_t value : divisorsOf(ranks)) {
+    plan.shardRanks = value;
+    bool isPermitted = space.permits("shard-ranks", plan);
+    // All of them have a name of their own, too.
+    if (value == ranks) {
+      Plan all = plan;
+      all.shardRanks = 0;
+      if (space.permits("shard-ranks", all)) {
+        isPermitted = true;
+        value = 0;
+      }
+    }
+    if (isPermitted && (matters ? value != 1 : value == 0 || value == ranks))
+      values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<ZeroChoice> LayoutSpace::makeZeros(const LayoutShape &shape,
+                                               bool rounds) {
+  int64_t ranks = int64_t(shape.dp) * shape.cp;
+  Plan plan = makePlan(shape);
+  plan.pp = rounds ? 2 : 1;
+  apply(plan, rounds ? PipelineChoice{ScheduleKind::Interleaved, 2}
+                     : PipelineChoice());
+  std::vector<ZeroChoice> list;
+  for (int64_t zero = 0; zero <= 3; ++zero) {
+    plan.zero = zero;
+    // On one rank there is nothing to shard.
+    bool matters = ranks > 1;
+    if ((matters && zero == 3) != shape.gathers ||
+        !space.permits("zero", plan) || (!matters && !list.empty()))
+      continue;
+    for (Scatter scatter : listScatters(plan, matters && zero == 2))
+      for (int64_t shards : listShards(plan, ranks, shape.gathers)) {
+        ZeroChoice choice{zero, scatter, shards};
+        apply(plan, choice);
+        if (space.compilable && errorToBool(checkCompiled(plan)))
+          continue;
+        list.push_back(choice);
+      }
+  }
+  return list;
+}
+
+int64_t LayoutSpace::countLayouts(const LayoutShape &shape) const {
+  const Pipelines &list = pipelines[shape.pipelines];
+  const Zeros &zero = zeros[shape.zeros];
+  auto plain = int64_t(list.valid.size()) - list.withChunks;
+  return plain * int64_t(zero.lists[0].size()) +
+         list.withChunks * int64_t(zero.lists[1].size());
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+Plan LayoutSpace::makePlan(const LayoutShape &shape) const {
+  Plan plan = settings[shape.setting].base;
+  plan.tp = shape.tp;
+  plan.cp = shape.cp;
+  plan.pp = shape.pp;
+  plan.dp = shape.dp;
+  plan.ep = shape.ep;
+  plan.sp = shape.sp;
+  plan.microBatch = shape.microBatch;
+  plan.microBatches = shape.microBatches;
+  plan.recompute = shape.recompute;
+  plan.keepGathered = shape.keepGathered;
+  plan.zero = shape.gathers ? 3 : 0;
+  return plan;
+}
+
+void LayoutSpace::apply(Plan &plan, const PipelineChoice &pipeline) {
+  plan.schedule = pipeline.schedule;
+  plan.vpp = pipeline.vpp;
+}
+
+void LayoutSpace::apply(Plan &plan, const ZeroChoice &zero) {
+  plan.zero = zero.zero;
+  plan.scatter = zero.scatter;
+  plan.shardRanks = zero.shardRanks;
+}

@@ -1,0 +1,227 @@
+//===- Neighbours.cpp - The best plan with one option changed -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Neighbours are layouts of the same space, so that they are what the search
+// compared the best plan with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/SearchReport.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include <array>
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+/// What is changed, in the order of a report, by the fields' names.
+constexpr const char *kFields[] = {
+    "tp",          "pp",   "cp",           "ep",
+    "sp",          "micro-batch", "schedule",     "vpp",
+    "zero",        "zero2-reduce", "shard-ranks",  "recompute",
+    "keep-gathered"};
+constexpr size_t kNumFields = std::size(kFields);
+enum Field { Tp, Pp, Cp, Ep, Sp, MicroBatch, ScheduleName, Vpp, Zero, ZeroReduce,
+             ShardRanks, RecomputePolicy, KeepGathered };
+using Values = std::array<int64_t, kNumFields>;
+
+/// Fields of numbers, whose nearest values are neighbours.
+bool isNumber(size_t field) {
+  return field != ScheduleName && field != RecomputePolicy &&
+         field != ZeroReduce;
+}
+
+Values valuesOf(const Plan &plan) {
+  int64_t ranks = plan.dp * plan.cp;
+  return {plan.tp,
+          plan.pp,
+          plan.cp,
+          plan.ep,
+          plan.sp,
+          plan.microBatch,
+          int64_t(plan.schedule),
+          plan.vpp,
+          plan.zero,
+          int64_t(plan.scatter),
+          plan.shardRanks ? plan.shardRanks : ranks,
+          int64_t(plan.recompute),
+          plan.keepGathered};
+}
+
+/// Whether a field says something of both plans.
+bool matters(size_t field, const Plan &a, const Plan &b) {
+  auto both = [&](auto has) { return has(a) && has(b); };
+  switch (field) {
+  case Sp:
+    return both([](const Plan &p) { return p.tp > 1; });
+  case KeepGathered:
+    return both([](const Plan &p) { return p.tp > 1 && p.sp; });
+  case ScheduleName:
+    return both([](const Plan &p) { return p.pp > 1; });
+  case Vpp:
+    return both([](const Plan &p) { return p.pp > 1; }) &&
+           a.schedule == b.schedule;
+  case Zero:
+    return both([](const Plan &p) { return p.dp * p.cp > 1; });
+  case ZeroReduce:
+    return both([](const Plan &p) { return p.zero == 2; });
+  case ShardRanks:
+    return both([](const Plan &p) { return p.zero == 3; }) &&
+           a.dp * a.cp == b.dp * b.cp;
+  default:
+    return true;
+  }
+}
+
+/// The one field in which two plans differ; none if there are more.
+std::optional<size_t> findDifference(const Plan &a, const Plan &b) {
+  Values x = valuesOf(a), y = valuesOf(b);
+  std::optional<size_t> difference;
+  for (size_t field = 0; field < kNumFields; ++field) {
+    if (x[field] == y[field] || !matters(field, a, b))
+      continue;
+    if (difference)
+      return std::nullopt;
+    difference = field;
+  }
+  return difference;
+}
+
+class Finder {
+public:
+  Finder(const LayoutSpace &space, PlanPricer &pricer, const FoundPlan &best)
+      : space(space), pricer(pricer), best(best),
+        setting(space.getShapes()[best.order >> 32].setting) {}
+
+  void run();
+  /// By field and value.
+  std::map<std::pair<size_t, int64_t>, FoundPlan> found;
+
+private:
+  void look(const Plan &plan);
+  bool isNearest(size_t field, int64_t value);
+
+  const LayoutSpace &space;
+  PlanPricer &pricer;
+  const FoundPlan &best;
+  uint32_t setting;
+};
+
+/// Drops what is further away than `value`; false if that is further away.
+bool Finder::isNearest(size_t field, int64_t value) {
+  int64_t from = valuesOf(best.plan)[field];
+  for (auto it = found.begin(); it != found.end();) {
+    auto [other, to] = it->first;
+    bool sameSide = other == field && (to < from) == (value < from);
+    if (sameSide && std::abs(to - from) < std::abs(value - from))
+      return false;
+    it = sameSide && to != value ? found.erase(it) : std::next(it);
+  }
+  return true;
+}
+
+void Finder::look(const Plan &plan) {
+  std::optional<size_t> field = findDifference(best.plan, plan);
+  if (!field)
+    return;
+  int64_t value = valuesOf(plan)[*field];
+  if (isNumber(*field) && !isNearest(*field, value))
+    return;
+  llvm::Expected<PlanPrice> price = pricer.price(plan);
+  if (!price) {
+    llvm::consumeError(price.takeError());
+    return;
+  }
+  FoundPlan here;
+  here.plan = plan;
+  here.cluster = best.cluster;
+  here.seconds = price->step.total;
+  here.bytes = price->peakBytes;
+  here.capacity = best.capacity;
+  auto [it, isNew] = found.try_emplace({*field, value}, here);
+  // Of several, which differ in what does not matter to both, the best.
+  auto rank = [](const FoundPlan &f) { return std::pair(!f.fits(), f.seconds); };
+  if (!isNew && rank(here) < rank(it->second))
+    it->second = here;
+}
+
+void Finder::run() {
+  for (const LayoutShape &shape : space.getShapes()) {
+    if (shape.setting != setting)
+      continue;
+    Plan plan = space.makePlan(shape);
+    // What pipelines and ZeRO change is the best plan's here.
+    Plan layers = plan;
+    LayoutSpace::apply(layers, PipelineChoice{best.plan.schedule, best.plan.vpp});
+    LayoutSpace::apply(layers, ZeroChoice{best.plan.zero, best.plan.scatter,
+                                          best.plan.shardRanks});
+    bool same = valuesOf(layers) == valuesOf(best.plan);
+    if (!same && !findDifference(best.plan, layers))
+      continue;
+    for (const PipelineChoice &pipeline : space.getPipelines(shape))
+      for (const ZeroChoice &zero : space.getZeros(shape, pipeline)) {
+        LayoutSpace::apply(plan, pipeline);
+        LayoutSpace::apply(plan, zero);
+        look(plan);
+      }
+  }
+}
+
+} // namespace
+
+/// The part that makes most of a difference.
+static void explain(Neighbour &neighbour, const PlanReport &best,
+                    const PlanReport &other) {
+  llvm::MapVector<llvm::StringRef, double> parts;
+  if (other.fits()) {
+    for (const Cause &cause : other.causes)
+      parts[cause.name] += cause.seconds;
+    for (const Cause &cause : best.causes)
+      parts[cause.name] -= cause.seconds;
+  } else {
+    for (auto [name, bytes] : other.peakMemory().categories())
+      parts[name] += bytes;
+    for (auto [name, bytes] : best.peakMemory().categories())
+      parts[name] -= bytes;
+  }
+  bool more = !other.fits() || other.stepSeconds > best.stepSeconds;
+  for (auto [name, difference] : parts)
+    if (more ? difference > neighbour.difference
+             : difference < neighbour.difference) {
+      neighbour.cause = name.str();
+      neighbour.difference = difference;
+    }
+}
+
+std::vector<Neighbour>
+tessera::findNeighbours(const Subject &subject,
+                        llvm::ArrayRef<ClusterSpec> clusters,
+                        const LayoutSpace &space, const FoundPlan &best) {
+  const ClusterSpec &cluster = clusters[best.cluster];
+  PlanPricer pricer(subject, cluster);
+  Finder finder(space, pricer, best);
+  finder.run();
+  auto report = [&](const Plan &plan) {
+    ModelWork work =
+        llvm::cantFail(subject.read(pricer.getReader(), plan));
+    return llvm::cantFail(
+        makePlanReport(work, plan, cluster, {}, pricer.getPipelines()));
+  };
+  PlanReport bestReport = report(best.plan);
+  std::vector<Neighbour> neighbours;
+  for (auto &[key, found] : finder.found) {
+    const PlanField *field = findPlanField(kFields[key.first]);
+    Neighbour neighbour;
+    neighbour.field = field->name.str();
+    neighbour.from = field->print(best.plan);
+    neighbour.to = field->print(found.plan);
+    neighbour.found = found;
+    explain(neighbour, bestReport, report(found.plan));
+    neighbours.push_back(std::move(neighbour));
+  }
+  return neighbours;
+}

@@ -1,0 +1,215 @@
+//===- PlanSpace.cpp - The plans among which a search chooses -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/PlanSpace.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include <limits>
+
+using namespace tessera;
+using llvm::StringRef;
+
+/// The number that a field has in a plan; none of other fields.
+static std::optional<int64_t> numberOf(const PlanField &field,
+                                       const Plan &plan) {
+  if (auto *integer = std::get_if<PlanField::Integer>(&field.type))
+    return plan.*integer->member;
+  if (auto *derived = std::get_if<PlanField::Derived>(&field.type))
+    return (plan.*derived->get)();
+  return std::nullopt;
+}
+
+static std::pair<int64_t, int64_t> limitsOf(const PlanField &field) {
+  if (auto *integer = std::get_if<PlanField::Integer>(&field.type))
+    return {integer->least, integer->most};
+  return {1, std::numeric_limits<int32_t>::max()};
+}
+
+static llvm::Error makeError(const PlanField &field, StringRef form,
+                             StringRef got) {
+  return llvm::createStringError(field.name + ": expects " + form +
+                                 " but got '" + got + "'");
+}
+
+static std::string numberForm(const PlanField &field) {
+  return field.getForm() + ", a list of them or a range as 2..16";
+}
+
+/// "8" or "2..16" or "..16" or "8..".
+static llvm::Expected<std::pair<int64_t, int64_t>>
+parseRange(const PlanField &field, StringRef text) {
+  std::pair<int64_t, int64_t> limits = limitsOf(field);
+  size_t dots = text.find("..");
+  bool isRange = dots != StringRef::npos;
+  StringRef first = text.take_front(dots);
+  StringRef last = isRange ? text.drop_front(dots + 2) : first;
+  std::pair<int64_t, int64_t> range = limits;
+  auto read = [&](StringRef end, int64_t &number) {
+    if (end.empty() && isRange && text != "..")
+      return true;
+    return !end.getAsInteger(10, number) && number >= limits.first &&
+           number <= limits.second;
+  };
+  if (!read(first, range.first) || !read(last, range.second))
+    return makeError(field, numberForm(field), text);
+  if (range.first > range.second)
+    return makeError(field, "a range from its least to its largest value",
+                     text);
+  return range;
+}
+
+llvm::Expected<FieldChoice> FieldChoice::parse(const PlanField &field,
+                                               StringRef text) {
+  FieldChoice choice;
+  choice.field = &field;
+  choice.text = text.str();
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  if (numberOf(field, Plan())) {
+    for (StringRef part : parts) {
+      auto range = parseRange(field, part);
+      if (!range)
+        return range.takeError();
+      choice.ranges.push_back(*range);
+    }
+    return choice;
+  }
+  bool isFlag = std::holds_alternative<PlanField::Flag>(field.type);
+  auto add = [&](StringRef part) {
+    StringRef value = part;
+    if (isFlag)
+      value = part == "on" ? "true" : part == "off" ? "false" : "";
+    Plan plan;
+    if (!field.parse(value, plan))
+      return false;
+    choice.texts.push_back(value.str());
+    choice.values.push_back(std::move(plan));
+    return true;
+  };
+  // One value may have commas of its own.
+  if (add(text))
+    return choice;
+  for (StringRef part : parts)
+    if (!add(part))
+      return makeError(
+          field, isFlag ? "on, off or on,off" : field.getForm() + " or a list",
+          part);
+  return choice;
+}
+
+bool FieldChoice::permits(int64_t value) const {
+  return llvm::any_of(ranges, [&](const auto &range) {
+    return range.first <= value && value <= range.second;
+  });
+}
+
+bool FieldChoice::permits(const Plan &plan) const {
+  if (std::optional<int64_t> number = numberOf(*field, plan))
+    return permits(*number);
+  return llvm::any_of(
+      values, [&](const Plan &value) { return field->isEqual(value, plan); });
+}
+
+bool FieldChoice::hasRange() const {
+  return llvm::any_of(
+      ranges, [](const auto &range) { return range.first < range.second; });
+}
+
+std::vector<int64_t> FieldChoice::listNumbers() const {
+  std::vector<int64_t> numbers;
+  for (const auto &range : ranges)
+    if (range.first == range.second)
+      numbers.push_back(range.first);
+  llvm::sort(numbers);
+  numbers.erase(llvm::unique(numbers), numbers.end());
+  return numbers;
+}
+
+std::pair<int64_t, int64_t> FieldChoice::getEnds() const {
+  std::pair<int64_t, int64_t> ends = ranges.front();
+  for (const auto &range : ranges) {
+    ends.first = std::min(ends.first, range.first);
+    ends.second = std::max(ends.second, range.second);
+  }
+  return ends;
+}
+
+std::vector<Plan> FieldChoice::listValues(const Plan &base) const {
+  std::vector<std::string> all = texts;
+  for (int64_t number : listNumbers())
+    all.push_back(std::to_string(number));
+  std::vector<Plan> plans;
+  for (const std::string &value : all) {
+    Plan plan = base;
+    if (field->parse(value, plan))
+      plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+llvm::ArrayRef<StringRef> tessera::getSearchedFields() {
+  static constexpr StringRef names[] = {
+      "gpus",         "dp",           "tp",          "sp",
+      "cp",           "ep",           "pp",          "schedule",
+      "vpp",          "micro-batch",  "micro-batches", "global-batch",
+      "zero",         "zero2-reduce", "shard-ranks", "recompute",
+      "keep-gathered"};
+  return names;
+}
+
+bool tessera::isRound(int64_t number) {
+  while (number % 2 == 0 && number > 0)
+    number /= 2;
+  return number == 1 || number == 3;
+}
+
+llvm::Error PlanSpace::constrain(StringRef name, StringRef text) {
+  const PlanField *field = findPlanField(name);
+  assert(field && "expects the name of a field");
+  auto choice = FieldChoice::parse(*field, text);
+  if (!choice)
+    return choice.takeError();
+  bool isSearched = llvm::is_contained(getSearchedFields(), name);
+  if (!isSearched && choice->hasRange())
+    return makeError(*field, "a value or a list", text);
+  for (const Plan &value : choice->listValues(base))
+    if (!value.scheduleFile.empty())
+      return makeError(*field, "names of schedules in a search", text);
+  choices[name.str()] = std::move(*choice);
+  return llvm::Error::success();
+}
+
+const FieldChoice *PlanSpace::find(StringRef name) const {
+  auto it = choices.find(std::string_view(name));
+  return it == choices.end() ? nullptr : &it->second;
+}
+
+bool PlanSpace::permits(StringRef name, const Plan &plan) const {
+  const FieldChoice *choice = find(name);
+  return !choice || choice->permits(plan);
+}
+
+std::vector<StringRef> PlanSpace::listGiven() const {
+  std::vector<StringRef> names;
+  for (const PlanField &field : getPlanFields())
+    if (find(field.name))
+      names.push_back(field.name);
+  return names;
+}
+
+std::vector<Plan> PlanSpace::listBases() const {
+  std::vector<Plan> bases{base};
+  for (StringRef name : listGiven()) {
+    if (llvm::is_contained(getSearchedFields(), name))
+      continue;
+    std::vector<Plan> next;
+    for (const Plan &plan : bases)
+      llvm::append_range(next, find(name)->listValues(plan));
+    bases = std::move(next);
+  }
+  return bases;
+}

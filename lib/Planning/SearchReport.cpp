@@ -1,0 +1,318 @@
+//===- SearchReport.cpp - What a search found, and why --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/SearchReport.h"
+#include "tessera/Cost/TextTable.h"
+#include "tessera/Training/TrainingPlan.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+using llvm::formatv;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+llvm::Expected<SearchReport> tessera::makeSearchReport(
+    const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+    const PlanSpace &given, const LayoutSpace &space, SearchResult result,
+    const SearchOptions &options, const PlanQuestion &question) {
+  SearchReport report;
+  report.objective = options.objective;
+  for (StringRef name : given.listGiven()) {
+    const FieldChoice &choice = *given.find(name);
+    report.given.push_back((name + "=" + choice.getText()).str());
+    if (!llvm::is_contained(getSearchedFields(), name) &&
+        choice.listValues(given.base).size() > 1)
+      report.varied.push_back(name.str());
+  }
+  for (const LayoutSetting &setting : space.getSettings())
+    report.hasCosts |= setting.gpus != space.getSettings().front().gpus ||
+                       setting.cluster != space.getSettings().front().cluster;
+  for (StringRef name : getSearchedFields())
+    if (!given.find(name))
+      report.searched.push_back(name.str());
+  for (const ClusterSpec &cluster : clusters)
+    report.clusters.push_back(cluster.name);
+  const FoundPlan &best = result.top.front();
+  WorkReader reader;
+  auto work = subject.read(reader, best.plan);
+  if (!work)
+    return work.takeError();
+  schedule::PipelinePricer pricer;
+  auto priced = makePlanReport(*work, best.plan, clusters[best.cluster],
+                               question, pricer);
+  if (!priced)
+    return priced.takeError();
+  report.best = std::move(*priced);
+  report.neighbours = findNeighbours(subject, clusters, space, best);
+  if (subject.sparse)
+    report.notCompiled = "a model with experts has no graph yet";
+  else if (llvm::Error error = checkCompiled(best.plan))
+    report.notCompiled = llvm::toString(std::move(error));
+  report.result = std::move(result);
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > 3; i -= 3)
+    digits.insert(i - 3, ",");
+  return digits;
+}
+
+static std::string planText(const FoundPlan &found) {
+  std::string text = found.plan.summary();
+  if (found.plan.pp > 1)
+    text += (" " + stringify(found.plan.schedule)).str();
+  return text;
+}
+
+static std::string planText(const SearchReport &report,
+                            const FoundPlan &found) {
+  std::string text = planText(found);
+  for (const std::string &name : report.varied)
+    text += " " + name + "=" + findPlanField(name)->print(found.plan);
+  return text;
+}
+
+/// "+3.2 %".
+static std::string percentText(double ratio) {
+  double percent = 100 * (ratio - 1);
+  return formatv("{0}{1:f1} %", percent >= 0 ? "+" : "", percent);
+}
+
+static std::string gigabytes(double bytes) {
+  return formatv("{0:f1}", bytes / 1e9);
+}
+
+static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
+  const SearchCounts &counts = report.result.counts;
+  os << formatv("the best of {0} layouts\n", grouped(counts.layouts));
+  os << "  given: " << llvm::join(report.given, " ") << "\n";
+  os << "  searched: " << llvm::join(report.searched, ", ") << "\n";
+  TextTable table;
+  auto row = [&](int64_t count, const char *what) {
+    table.addRow({"", grouped(count), what});
+  };
+  table.alignLeft(2);
+  row(counts.invalid, "contradict themselves or do not suit the model");
+  row(counts.bounded, "cannot be better, by a bound of their time");
+  row(counts.tooLarge, "need more memory than there is");
+  row(counts.priced, "were priced");
+  row(counts.fit, "of these fit");
+  table.print(os);
+  os << formatv("  gap {0:f2} %: {1}\n", 100 * report.result.gap,
+                report.result.stopped
+                    ? "the search was stopped, a better layout may be left"
+                    : "no layout of the space is better");
+}
+
+/// A table of plans beside the best one.
+static void printPlans(const SearchReport &report, StringRef title,
+                       llvm::ArrayRef<FoundPlan> plans, llvm::raw_ostream &os) {
+  if (plans.empty())
+    return;
+  const FoundPlan &best = report.result.top.front();
+  bool clusters = report.clusters.size() > 1;
+  os << "\n" << title << "\n";
+  TextTable table;
+  std::vector<std::string> head{"plan", "seconds", "time", "GB", "free"};
+  if (report.hasCosts)
+    head.insert(head.begin() + 1, {"devices", "cost"});
+  if (clusters)
+    head.push_back("cluster");
+  table.addRow(head);
+  for (const FoundPlan &found : plans) {
+    std::vector<std::string> row{
+        planText(report, found), formatv("{0:f3}", found.seconds),
+        percentText(found.time / best.time), gigabytes(found.bytes),
+        gigabytes(found.capacity - found.bytes)};
+    if (report.hasCosts)
+      row.insert(row.begin() + 1, {std::to_string(found.plan.gpus()),
+                                   percentText(found.dollars / best.dollars)});
+    if (clusters)
+      row.push_back(report.clusters[found.cluster]);
+    table.addRow(row);
+  }
+  table.print(os);
+}
+
+static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
+  if (report.neighbours.empty())
+    return;
+  os << "\none option changed\n";
+  TextTable table;
+  for (size_t column : {1, 2, 4})
+    table.alignLeft(column);
+  for (const Neighbour &neighbour : report.neighbours) {
+    const FoundPlan &found = neighbour.found;
+    std::string time = percentText(found.seconds / report.best.stepSeconds),
+                why;
+    if (!found.fits())
+      why = formatv("does not fit: {0} GB of {1}; {2} +{3} GB",
+                    gigabytes(found.bytes), gigabytes(found.capacity),
+                    neighbour.cause, gigabytes(neighbour.difference));
+    else if (!neighbour.cause.empty())
+      why = formatv("{0} {1}{2}", neighbour.cause,
+                    neighbour.difference >= 0 ? "+" : "-",
+                    secondsText(std::abs(neighbour.difference)));
+    table.addRow(
+        {neighbour.field, neighbour.from, "-> " + neighbour.to, time, why});
+  }
+  table.print(os);
+}
+
+void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
+  print(report.best, os);
+  os << "\n";
+  printCounts(report, os);
+  printPlans(report, "best plans", report.result.top, os);
+  printPlans(report, "best plan of each of the best meshes",
+             report.result.meshes, os);
+  if (report.result.front.size() > 1)
+    printPlans(report, "less memory (or cost) for more time",
+               report.result.front, os);
+  printPlans(report, "faster, but lacks memory", report.result.nearMisses, os);
+  printNeighbours(report, os);
+  if (report.notCompiled.empty())
+    os << "\nto build it: tessera plan ... -o plan.json, tessera compile "
+          "g.mlir "
+          "--plan plan.json\n";
+  else
+    os << "\ncannot be compiled: " << report.notCompiled << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json::Object toJson(const SearchReport &report, const FoundPlan &found) {
+  return json::Object{{"layout", toJson(found.plan)},
+                      {"cluster", report.clusters[found.cluster]},
+                      {"seconds", found.seconds},
+                      {"bytes", found.bytes},
+                      {"headroom_bytes", found.capacity - found.bytes},
+                      {"seconds_per_sequence", found.time},
+                      {"dollars_per_sequence", found.dollars}};
+}
+
+static json::Array toJson(const SearchReport &report,
+                          llvm::ArrayRef<FoundPlan> plans) {
+  json::Array list;
+  for (const FoundPlan &found : plans)
+    list.push_back(toJson(report, found));
+  return list;
+}
+
+json::Object tessera::toJson(const SearchReport &report) {
+  const SearchResult &result = report.result;
+  const SearchCounts &counts = result.counts;
+  json::Array neighbours;
+  for (const Neighbour &neighbour : report.neighbours) {
+    json::Object entry = ::toJson(report, neighbour.found);
+    entry["field"] = neighbour.field;
+    entry["from"] = neighbour.from;
+    entry["to"] = neighbour.to;
+    entry["cause"] = neighbour.cause;
+    entry["difference"] = neighbour.difference;
+    neighbours.push_back(std::move(entry));
+  }
+  json::Object search{
+      {"objective",
+       report.objective == SearchObjective::Time ? "time" : "dollars"},
+      {"given", json::Array(report.given)},
+      {"searched", json::Array(report.searched)},
+      {"counts", json::Object{{"layouts", counts.layouts},
+                              {"invalid", counts.invalid},
+                              {"bounded", counts.bounded},
+                              {"too_large", counts.tooLarge},
+                              {"priced", counts.priced},
+                              {"fit", counts.fit}}},
+      {"bound", json::Object{{"value", result.bound}, {"gap", result.gap}}},
+      {"stopped", result.stopped},
+      {"top", ::toJson(report, result.top)},
+      {"meshes", ::toJson(report, result.meshes)},
+      {"points", ::toJson(report, result.front)},
+      {"near_misses", ::toJson(report, result.nearMisses)},
+      {"neighbours", std::move(neighbours)}};
+  json::Object object = toJson(report.best);
+  object["search"] = std::move(search);
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// No plan
+//===----------------------------------------------------------------------===//
+
+static bool hasLayout(const Subject &subject,
+                      llvm::ArrayRef<ClusterSpec> clusters,
+                      const PlanSpace &given) {
+  return !LayoutSpace(subject, clusters, given).getShapes().empty();
+}
+
+/// "--tp 3 and --pp 4".
+static std::string listOptions(const PlanSpace &given,
+                               llvm::ArrayRef<StringRef> names) {
+  std::string text;
+  for (StringRef name : names)
+    text += (text.empty()           ? ""
+             : name == names.back() ? " and "
+                                    : ", ") +
+            ("--" + name + " " + given.find(name)->getText()).str();
+  return text;
+}
+
+/// What is left of the options if each is dropped that is not needed for there
+/// to be no layout.
+static llvm::Error explainConflict(const Subject &subject,
+                                   llvm::ArrayRef<ClusterSpec> clusters,
+                                   PlanSpace given, const LayoutSpace &space) {
+  for (StringRef name : given.listGiven()) {
+    if (name == "gpus" || name == "global-batch")
+      continue;
+    PlanSpace fewer = given;
+    fewer.release(name);
+    if (!hasLayout(subject, clusters, fewer))
+      given = std::move(fewer);
+  }
+  std::vector<StringRef> names = given.listGiven();
+  std::string text = listOptions(given, names);
+  if (given.compilable)
+    text += " with --compilable";
+  return llvm::createStringError(
+      "no layout has " + text +
+      (space.getFirstReason().empty() ? "" : ": " + space.getFirstReason()));
+}
+
+llvm::Error tessera::explainNoPlan(const Subject &subject,
+                                   llvm::ArrayRef<ClusterSpec> clusters,
+                                   const PlanSpace &given,
+                                   const LayoutSpace &space,
+                                   const SearchResult *result) {
+  if (!result || !result->smallest)
+    return explainConflict(subject, clusters, given, space);
+  const FoundPlan &smallest = *result->smallest;
+  WorkReader reader;
+  ModelWork work = llvm::cantFail(subject.read(reader, smallest.plan));
+  schedule::PipelinePricer pricer;
+  PlanReport report = llvm::cantFail(makePlanReport(
+      work, smallest.plan, clusters[smallest.cluster], {}, pricer));
+  std::pair<const char *, double> largest("", 0);
+  for (const auto &category : report.peakMemory().categories())
+    if (category.second > largest.second)
+      largest = category;
+  return llvm::createStringError(formatv(
+      "no layout fits: {0} needs the least, {1} of {2}, of which {3} are "
+      "{4} GB",
+      planText(smallest), bytesText(smallest.bytes),
+      bytesText(smallest.capacity), largest.first, gigabytes(largest.second)));
+}

@@ -1,0 +1,40 @@
+//===- Subject.cpp - The model that a plan is of --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/Subject.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+llvm::Error Subject::check(const Plan &plan) const {
+  if (llvm::Error error = plan.check())
+    return error;
+  if (sparse)
+    return checkMoELayout(*sparse, plan);
+  if (llvm::Error error = plan.checkModel(dense->heads, dense->kvHeads,
+                                          dense->ffn, dense->layers))
+    return error;
+  if (plan.ep > 1)
+    return llvm::createStringError(
+        "ep: expects 1 for a model without experts but got " +
+        std::to_string(plan.ep));
+  return llvm::Error::success();
+}
+
+llvm::Expected<ModelWork> Subject::readLayers(WorkReader &reader,
+                                              const Plan &plan) const {
+  if (dense)
+    return reader.readLayers(*dense, plan);
+  return makeMoEWork(*sparse, plan, experts);
+}
+
+llvm::Expected<ModelWork> Subject::read(WorkReader &reader,
+                                        const Plan &plan) const {
+  if (dense)
+    return reader.read(*dense, plan);
+  return makeMoEWork(*sparse, plan, experts);
+}

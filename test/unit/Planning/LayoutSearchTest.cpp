@@ -1,0 +1,304 @@
+//===- LayoutSearchTest.cpp - The best layouts of a space -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Planning/LayoutSearch.h"
+#include "TestModels.h"
+#include "tessera/Schedule/Generators.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <random>
+
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+Subject dense(const ModelConfig &config) { return {config, {}, {}}; }
+Subject sparse(const MoEConfig &config) { return {{}, config, {}}; }
+
+using Constraints = std::vector<std::pair<const char *, const char *>>;
+
+PlanSpace makeSpace(const Constraints &constraints) {
+  PlanSpace space;
+  space.base.precision = Precision::BF16;
+  space.base.seq = 2048;
+  for (auto [name, text] : constraints)
+    llvm::cantFail(space.constrain(name, text));
+  return space;
+}
+
+/// A space with few layouts enough to price all of them.
+struct Case {
+  const char *name;
+  Subject subject;
+  ClusterSpec cluster;
+  Constraints constraints;
+};
+
+std::vector<Case> cases() {
+  ClusterSpec large = cluster(), small = cluster(4, 40e9, 25e9);
+  return {
+      {"llama on a node",
+       dense(llama()),
+       large,
+       {{"gpus", "8"}, {"global-batch", "16"}, {"micro-batch", "1,2"}}},
+      {"llama on nodes of four",
+       dense(llama()),
+       small,
+       {{"gpus", "32"},
+        {"global-batch", "64"},
+        {"micro-batch", "1"},
+        {"cp", "..2"},
+        {"recompute", "none,full"},
+        {"keep-gathered", "off"},
+        {"zero", "0,1,3"}}},
+      {"gpt with stages",
+       dense(gpt()),
+       large,
+       {{"gpus", "64"},
+        {"global-batch", "128"},
+        {"tp", "1,2"},
+        {"pp", "4.."},
+        {"cp", "1"},
+        {"micro-batch", "1..2"},
+        {"shard-ranks", "0"},
+        {"recompute", "none,full"}}},
+      {"gpt on little memory",
+       dense(gpt()),
+       small,
+       {{"gpus", "16"},
+        {"global-batch", "32"},
+        {"cp", "1"},
+        {"sp", "on"},
+        {"zero", "..2"},
+        {"zero2-reduce", "round,last"}}},
+      {"experts",
+       sparse(mixture()),
+       large,
+       {{"gpus", "32"},
+        {"global-batch", "64"},
+        {"cp", "1"},
+        {"pp", "..8"},
+        {"micro-batch", "1"},
+        {"recompute", "none,full"},
+        {"zero", "1,3"},
+        {"shard-ranks", "0"}}},
+      {"numbers of devices and types",
+       dense(gpt()),
+       large,
+       {{"gpus", "8,16"},
+        {"global-batch", "32"},
+        {"cp", "1"},
+        {"pp", "..4"},
+        {"precision", "bf16,fp8"},
+        {"grad-dtype", "f32,bf16"},
+        {"micro-batch", "2"},
+        {"zero", "1"},
+        {"recompute", "none"}}},
+  };
+}
+
+void expectSame(const std::vector<FoundPlan> &a,
+                const std::vector<FoundPlan> &b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    SCOPED_TRACE(a[i].plan.summary());
+    EXPECT_EQ(a[i].seconds, b[i].seconds);
+    EXPECT_EQ(a[i].bytes, b[i].bytes);
+    EXPECT_TRUE(a[i].plan == b[i].plan) << b[i].plan.summary();
+  }
+}
+
+void expectSame(const SearchResult &a, const SearchResult &b) {
+  expectSame(a.top, b.top);
+  expectSame(a.meshes, b.meshes);
+  expectSame(a.front, b.front);
+  expectSame(a.nearMisses, b.nearMisses);
+}
+
+class EqualsExhaustive : public testing::TestWithParam<size_t> {};
+
+TEST_P(EqualsExhaustive, in_time_best_plans_and_front) {
+  Case test = cases()[GetParam()];
+  SCOPED_TRACE(test.name);
+  PlanSpace given = makeSpace(test.constraints);
+  std::vector<ClusterSpec> clusters{test.cluster};
+  LayoutSpace space(test.subject, clusters, given);
+  SearchOptions options;
+  options.top = 10;
+  options.frontSlack = INFINITY;
+  SearchResult all = priceAllLayouts(test.subject, clusters, space, options);
+  SearchResult found = searchLayouts(test.subject, clusters, space, options);
+  ASSERT_EQ(found.top.size(), 10u);
+  EXPECT_GT(all.front.size(), 2u);
+  expectSame(found, all);
+  EXPECT_EQ(found.gap, 0);
+  // All layouts are accounted for.
+  const SearchCounts &c = found.counts;
+  EXPECT_EQ(c.layouts, c.invalid + c.bounded + c.tooLarge + c.priced);
+  EXPECT_EQ(all.counts.priced + all.counts.invalid, c.layouts);
+  EXPECT_GE(all.counts.fit, c.fit);
+
+  // Without the front less is priced; the best are the same, with any threads.
+  options.frontSlack = -1;
+  options.threads = 2;
+  SearchResult best = searchLayouts(test.subject, clusters, space, options);
+  EXPECT_LT(best.counts.priced, c.priced);
+  expectSame(best.top, all.top);
+  options.threads = 1;
+  SearchResult again = searchLayouts(test.subject, clusters, space, options);
+  expectSame(again, best);
+  EXPECT_EQ(again.counts.priced, best.counts.priced);
+  EXPECT_EQ(again.counts.bounded, best.counts.bounded);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, EqualsExhaustive,
+                         testing::Range(size_t(0), cases().size()));
+
+/// No bound is above what a layout takes, for random layouts of each schedule.
+TEST(LayoutSearch, bounds_hold) {
+  std::mt19937 random(7);
+  auto drawFrom = [&](const auto &list) { return list[random() % list.size()]; };
+  for (const Subject &subject :
+       {dense(llama()), dense(gpt()), sparse(mixture())})
+    for (const ClusterSpec &spec : {cluster(), cluster(4, 40e9, 25e9)}) {
+      PlanSpace given =
+          makeSpace({{"gpus", "64"}, {"global-batch", "128"}, {"cp", "..4"}});
+      std::vector<ClusterSpec> clusters{spec};
+      LayoutSpace space(subject, clusters, given);
+      PlanPricer pricer(subject, spec);
+      for (int i = 0; i < 300; ++i) {
+        const LayoutShape &shape = drawFrom(space.getShapes());
+        Plan plan = space.makePlan(shape);
+        Machine machine(spec, plan);
+        auto &layers = *llvm::cantFail(pricer.getLayers(plan, machine));
+        PipelineChoice pipeline = drawFrom(space.getPipelines(shape));
+        bool pairs = plan.pp > 1 && schedule::overlapsPairs(pipeline.schedule);
+        double layersBound =
+            leastStepSeconds(layers.model, plan, machine, pairs, !pairs);
+        int zeros = plan.zero == 3 ? 3 : 2;
+        double bytes =
+            layers.memory.leastBytes(layers.model.layers, plan, zeros);
+        LayoutSpace::apply(plan, pipeline);
+        ZeroChoice zero = drawFrom(space.getZeros(shape, pipeline));
+        LayoutSpace::apply(plan, zero);
+        SCOPED_TRACE(plan.summary() + " " +
+                     stringify(plan.schedule).str());
+        PlanPrice price = llvm::cantFail(pricer.price(plan));
+        EXPECT_LE(layersBound, price.step.total);
+        EXPECT_LE(bytes, price.peakBytes);
+        Plan split = llvm::cantFail(splitByTime(layers.model, plan, machine,
+                                                pricer.getPipelines()));
+        StagedModel staged = llvm::cantFail(StagedModel::make(
+            layers.model, split, machine, pricer.getPipelines()));
+        double chunksBound = staged.price(split, staged.leastSeconds()).total;
+        EXPECT_LE(layersBound, chunksBound);
+        EXPECT_LE(chunksBound, price.step.total);
+        // The bound is one of the schedule itself, but for rounding: the price
+        // of large ones is a line through smaller ones.
+        schedule::PipelinePricer whole(/*maxSteps=*/0);
+        if (plan.pp > 1 && plan.pp * plan.microBatches <= 1024) {
+          double exact = staged.pipelineSeconds(whole);
+          EXPECT_LE(staged.leastSeconds(), exact * (1 + 1e-9));
+        }
+      }
+    }
+}
+
+/// A list, a range, a flag; what contradicts itself is left out.
+TEST(LayoutSpace, is_what_the_options_leave_open) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace({{"gpus", "16"},
+                               {"global-batch", "32"},
+                               {"tp", "2,4"},
+                               {"pp", "..2"},
+                               {"sp", "on"},
+                               {"cp", "1"},
+                               {"schedule", "1f1b,interleaved"},
+                               {"vpp", "1,3"},
+                               {"micro-batch", "2"},
+                               {"zero", "1"},
+                               {"recompute", "full"}});
+  LayoutSpace space(subject, clusters, given);
+  std::vector<std::string> found;
+  for (const LayoutShape &shape : space.getShapes())
+    for (const PipelineChoice &pipeline : space.getPipelines(shape))
+      for (const ZeroChoice &zero : space.getZeros(shape, pipeline)) {
+        Plan plan = space.makePlan(shape);
+        LayoutSpace::apply(plan, pipeline);
+        LayoutSpace::apply(plan, zero);
+        EXPECT_EQ(llvm::toString(subject.check(plan)), "");
+        if (!plan.keepGathered)
+          found.push_back(plan.summary());
+      }
+  EXPECT_EQ(found,
+            (std::vector<std::string>{
+                "dp8 tp2 pp1 mb2 zero1 sp recompute=full",
+                "dp4 tp2 pp2 mb2 zero1 sp recompute=full",
+                "dp4 tp2 pp2 vpp3 mb2 zero1 sp recompute=full",
+                "dp4 tp4 pp1 mb2 zero1 sp recompute=full",
+                "dp2 tp4 pp2 mb2 zero1 sp recompute=full",
+                "dp2 tp4 pp2 vpp3 mb2 zero1 sp recompute=full"}));
+  EXPECT_EQ(space.numLayouts() - space.numInvalid(), 12);
+}
+
+TEST(LayoutSpace, has_each_layout_once) {
+  Subject subject = dense(gpt());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace(
+      {{"gpus", "8"}, {"global-batch", "8"}, {"recompute", "none"}});
+  LayoutSpace space(subject, clusters, given);
+  std::set<std::string> found;
+  int64_t count = 0;
+  for (const LayoutShape &shape : space.getShapes())
+    for (const PipelineChoice &pipeline : space.getPipelines(shape))
+      for (const ZeroChoice &zero : space.getZeros(shape, pipeline)) {
+        Plan plan = space.makePlan(shape);
+        LayoutSpace::apply(plan, pipeline);
+        LayoutSpace::apply(plan, zero);
+        found.insert(
+            llvm::formatv("{0}", llvm::json::Value(toJson(plan))).str());
+        ++count;
+      }
+  EXPECT_EQ(int64_t(found.size()), count);
+  EXPECT_EQ(space.numLayouts() - space.numInvalid(), count);
+}
+
+std::string errorOf(const char *name, const char *text) {
+  PlanSpace space;
+  return llvm::toString(space.constrain(name, text));
+}
+
+TEST(PlanSpace, errors) {
+  EXPECT_EQ(errorOf("tp", "1,x"),
+            "tp: expects an integer from 1 to 2147483647, a list of them or a "
+            "range as 2..16 but got 'x'");
+  EXPECT_EQ(errorOf("tp", ".."),
+            "tp: expects an integer from 1 to 2147483647, a list of them or a "
+            "range as 2..16 but got '..'");
+  EXPECT_EQ(errorOf("pp", "8..4"),
+            "pp: expects a range from its least to its largest value but got "
+            "'8..4'");
+  EXPECT_EQ(errorOf("zero", "2..4"),
+            "zero: expects an integer from 0 to 3, a list of them or a range "
+            "as 2..16 but got '2..4'");
+  EXPECT_EQ(errorOf("sp", "maybe"),
+            "sp: expects on, off or on,off but got 'maybe'");
+  EXPECT_EQ(errorOf("precision", "bf16,fp9"),
+            "precision: expects one of f32, bf16, f16, fp8 or a list but got "
+            "'fp9'");
+  EXPECT_EQ(errorOf("seq", "1024..2048"),
+            "seq: expects a value or a list but got '1024..2048'");
+  EXPECT_EQ(errorOf("schedule", "mine.csv"),
+            "schedule: expects names of schedules in a search but got "
+            "'mine.csv'");
+  EXPECT_EQ(errorOf("stage-layers", "2,2.5,1"), "");
+  EXPECT_EQ(errorOf("stage-layers", "time,even"), "");
+}
+
+} // namespace

@@ -1,0 +1,27 @@
+//===- PlanSearch.h - tessera plan --search ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_PLANSEARCH_H
+#define TESSERA_TOOLS_PLANSEARCH_H
+
+#include "Options.h"
+#include "tessera/Planning/Subject.h"
+
+namespace tessera {
+
+/// An error for an option that has a meaning with --search only and is given
+/// without it.
+llvm::Error checkSearchOptions(const ParsedOptions &parsed);
+
+/// Searches the layouts that the options leave open and writes the report; the
+/// exit status.
+llvm::Expected<int> runPlanSearch(const ParsedOptions &parsed,
+                                  const Subject &subject);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_PLANSEARCH_H
