@@ -12,6 +12,7 @@
 #include "tessera/Planning/LayoutSearch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
+#include <sys/resource.h>
 
 using namespace tessera;
 
@@ -31,6 +32,16 @@ double now() {
       .count();
 }
 
+/// Seconds of all threads on a processor.
+double processorSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval &time) {
+    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   auto config = readModelConfig(std::string(TESSERA_SHARE "/models/") +
                                 test.model + ".json");
@@ -39,7 +50,7 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   auto cluster = readClusterSpec(TESSERA_SHARE "/clusters/h100-sxm-ib.json");
   if (!cluster)
     return cluster.takeError();
-  double start = now();
+  double start = now(), busy = processorSeconds();
   Subject subject{*config, {}, {}};
   PlanSpace space;
   space.base.precision = Precision::BF16;
@@ -66,11 +77,11 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
       R"("threads": {2}, "exhaustive": {3}, "layouts": {4}, "invalid": {5}, )"
       R"("bounded": {6}, "too_large": {7}, "priced": {8}, "shapes": {9}, )"
       R"("listing_seconds": {10:f3}, "seconds": {11:f3}, "target_seconds": )"
-      R"({12}, "gap": {13}, "front": {14}, )",
+      R"({12}, "gap": {13}, "front": {14}, "processor_seconds": {15:f3}, )",
       test.model, test.gpus, threads, exhaustive, counts.layouts,
       counts.invalid, counts.bounded, counts.tooLarge, counts.priced,
       counts.shapes, listed - start, seconds, test.target, result.gap,
-      result.front.size());
+      result.front.size(), processorSeconds() - busy);
   if (!result.top.empty())
     llvm::outs() << llvm::formatv(
         R"("step_seconds": {0:f4}, "memory_gb": {1:f2}, "plan": "{2} {3}")",

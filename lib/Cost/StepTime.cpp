@@ -434,6 +434,22 @@ static double leastGradientSeconds(double parameters, const Plan &plan,
          std::min(whole, sharded);
 }
 
+double tessera::cost::leastRankSeconds(const ChunkTime &front,
+                                       const ChunkTime &all,
+                                       const ChunkTime &back, int64_t pp,
+                                       bool pairs, const DeviceModel &device) {
+  if (pp == 1)
+    return all.seconds();
+  if (!pairs)
+    return std::max(
+        {all.seconds() / double(pp), front.seconds(), back.seconds()});
+  // Rank 0 has both ends, or each with half of the micro-batches.
+  ChunkTime ends = front;
+  ends.add(back, 1);
+  return std::max(all.busy(true, device) / double(pp),
+                  ends.busy(true, device) / 2);
+}
+
 double tessera::cost::leastStepSeconds(const PricedModel &model,
                                        const Plan &plan, const Machine &machine,
                                        bool pairs, bool alone) {
@@ -442,20 +458,11 @@ double tessera::cost::leastStepSeconds(const PricedModel &model,
   ChunkTime all = sumChunk(model, layers);
   ChunkTime front = sumChunk(model, layers.take_front(blocks));
   ChunkTime back = sumChunk(model, layers.drop_front(blocks + 1));
-  const DeviceModel &device = machine.device;
-  auto pp = double(plan.pp);
-  double longest = std::max(
-      {all.seconds() / pp, front.seconds(), back.seconds()});
-  if (plan.pp == 1)
-    longest = all.seconds();
-  else if (pairs) {
-    // Rank 0 has both ends, or each with half of the micro-batches.
-    ChunkTime ends = front;
-    ends.add(back, 1);
-    double paired = std::max(all.busy(true, device) / pp,
-                             ends.busy(true, device) / 2);
-    longest = alone ? std::min(longest, paired) : paired;
-  }
+  double longest = INFINITY;
+  for (bool paired : {false, true})
+    if (paired ? pairs : alone)
+      longest = std::min(longest, leastRankSeconds(front, all, back, plan.pp,
+                                                   paired, machine.device));
   // Parameters of a rank that is busy for so long.
   double density = INFINITY;
   for (const PricedModel::Kind &kind : model.kinds)
@@ -539,7 +546,7 @@ double StagedModel::pipelineSeconds(schedule::PipelinePricer &pricer) const {
   if (plan.pp == 1)
     return least;
   // Of a large pipeline the price is a line through smaller ones.
-  return std::max(pricer.price(pipeline, times).makespan, least);
+  return std::max(simulate(pricer).makespan, least);
 }
 
 std::vector<ModelWork::Run> StagedModel::runsOf(size_t rank) const {

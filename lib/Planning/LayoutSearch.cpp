@@ -6,11 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/LayoutSearch.h"
-#include "Incumbents.h"
-#include "tessera/Schedule/Generators.h"
+#include "Expander.h"
 #include "llvm/ADT/Hashing.h"
-#include <cmath>
-#include <memory>
 #include <queue>
 #include <thread>
 
@@ -29,291 +26,6 @@ SearchCounts &SearchCounts::operator+=(const SearchCounts &o) {
 }
 
 namespace {
-
-/// Layouts that are decided together: those of a shape, or of one of its
-/// pipelines.
-struct Node {
-  /// Of any of its layouts, in what is minimized.
-  double bound = 0;
-  uint32_t shape = 0;
-  /// -1: all of the shape.
-  int32_t pipeline = -1;
-  /// The bound is that of the layers, as they are priced.
-  bool isPriced = false;
-
-  /// True if `o` comes first.
-  bool operator<(const Node &o) const {
-    return std::tie(bound, shape, pipeline) >
-           std::tie(o.bound, o.shape, o.pipeline);
-  }
-};
-
-/// What became of a node.
-struct Expansion {
-  SearchCounts counts;
-  std::vector<Node> children;
-  std::vector<FoundPlan> found, nearMisses;
-};
-
-/// What one thread prices with.
-class Expander {
-public:
-  Expander(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
-           const LayoutSpace &space, const SearchOptions &options)
-      : clusters(clusters), space(space), options(options) {
-    for (const ClusterSpec &cluster : clusters)
-      pricers.push_back(std::make_unique<PlanPricer>(subject, cluster));
-  }
-
-  Expansion expand(const Node &node, const Incumbents &known);
-  /// Prices all layouts of a shape.
-  Expansion priceAll(uint32_t shape);
-  /// The bytes of a shape's layouts, at least; none if it cannot be.
-  std::optional<double> leastBytes(uint32_t shape);
-  /// The layout of a shape that needs the least memory.
-  FoundPlan findSmallest(uint32_t shape);
-
-private:
-  struct Opened;
-  struct Staged;
-  std::optional<Opened> open(uint32_t shape, Expansion &result);
-  void bound(const Opened &opened, Node node, Expansion &result);
-  void branch(const Opened &opened, const Incumbents &known,
-              Expansion &result);
-  void price(const Opened &opened, const PipelineChoice &pipeline,
-             size_t index, const Incumbents *known, Expansion &result);
-  Staged stage(const Opened &opened, const PipelineChoice &pipeline) const;
-  FoundPlan makeFound(const Opened &opened, double seconds, double bytes) const;
-  double peakBytes(const Opened &opened, const StagedModel &staged,
-                   const Plan &plan);
-
-  llvm::ArrayRef<ClusterSpec> clusters;
-  const LayoutSpace &space;
-  const SearchOptions &options;
-  std::vector<std::unique_ptr<PlanPricer>> pricers;
-};
-
-/// A shape with its layers priced.
-struct Expander::Opened {
-  uint32_t index;
-  const LayoutShape *shape;
-  const LayoutSetting *setting;
-  Plan plan;
-  Machine machine;
-  PlanPricer *pricer;
-  const PlanPricer::Layers *layers = nullptr;
-  MeshKey mesh = {};
-};
-
-/// One of its pipelines.
-struct Expander::Staged {
-  /// With the blocks of each chunk.
-  Plan plan;
-  StagedModel model;
-};
-
-Expander::Staged Expander::stage(const Opened &opened,
-                                 const PipelineChoice &pipeline) const {
-  auto &pipelines = opened.pricer->getPipelines();
-  const PricedModel &model = opened.layers->model;
-  Plan plan = opened.plan;
-  LayoutSpace::apply(plan, pipeline);
-  plan = llvm::cantFail(splitByTime(model, plan, opened.machine, pipelines));
-  return {plan, llvm::cantFail(StagedModel::make(model, plan, opened.machine,
-                                                 pipelines))};
-}
-
-std::optional<Expander::Opened> Expander::open(uint32_t index,
-                                               Expansion &result) {
-  const LayoutShape &shape = space.getShapes()[index];
-  const LayoutSetting &setting = space.getSettings()[shape.setting];
-  Plan plan = space.makePlan(shape);
-  Machine machine(clusters[setting.cluster], plan);
-  PlanPricer &pricer = *pricers[setting.cluster];
-  size_t before = pricer.numPricedModels();
-  auto layers = pricer.getLayers(plan, machine);
-  if (!layers) {
-    llvm::consumeError(layers.takeError());
-    result.counts.invalid += space.countLayouts(shape);
-    return std::nullopt;
-  }
-  result.counts.shapes += pricer.numPricedModels() - before;
-  MeshKey mesh = meshOf(plan, setting.cluster);
-  return Opened{index,   &shape,  &setting, std::move(plan), std::move(machine),
-                &pricer, *layers, mesh};
-}
-
-FoundPlan Expander::makeFound(const Opened &opened, double seconds,
-                              double bytes) const {
-  FoundPlan found;
-  found.cluster = opened.setting->cluster;
-  found.capacity = opened.machine.device.memoryBytes;
-  found.seconds = seconds;
-  found.bytes = bytes;
-  found.time = seconds / double(opened.setting->globalBatch);
-  double price = found.cluster < options.prices.size()
-                     ? options.prices[found.cluster]
-                     : 1;
-  found.dollars = found.time * double(opened.setting->gpus) * price / 3600;
-  return found;
-}
-
-Expansion Expander::expand(const Node &node, const Incumbents &known) {
-  Expansion result;
-  std::optional<Opened> opened = open(node.shape, result);
-  if (!opened)
-    return result;
-  if (!node.isPriced)
-    bound(*opened, node, result);
-  else if (node.pipeline < 0)
-    branch(*opened, known, result);
-  else
-    price(*opened, space.getPipelines(*opened->shape)[node.pipeline],
-          node.pipeline, &known, result);
-  return result;
-}
-
-/// Bounds the layouts of a shape by its layers.
-void Expander::bound(const Opened &opened, Node node, Expansion &result) {
-  bool pairs = false, alone = false;
-  for (const PipelineChoice &pipeline : space.getPipelines(*opened.shape))
-    (schedule::overlapsPairs(pipeline.schedule) && opened.shape->pp > 1
-         ? pairs
-         : alone) = true;
-  double seconds = leastStepSeconds(opened.layers->model, opened.plan,
-                                    opened.machine, pairs, alone);
-  FoundPlan least = makeFound(opened, seconds, 0);
-  node.bound =
-      options.objective == SearchObjective::Time ? least.time : least.dollars;
-  node.isPriced = true;
-  result.children.push_back(node);
-}
-
-/// The highest stage of ZeRO of a shape.
-static int highestZero(const LayoutSpace &space, const LayoutShape &shape) {
-  int highest = 0;
-  for (const ZeroChoice &zero : space.getZeros(shape, PipelineChoice()))
-    highest = std::max<int>(highest, zero.zero);
-  return highest;
-}
-
-/// Bounds each pipeline of a shape by its chunks.
-void Expander::branch(const Opened &opened, const Incumbents &known,
-                      Expansion &result) {
-  const LayoutShape &shape = *opened.shape;
-  double bytes = opened.layers->memory.leastBytes(
-      opened.layers->model.layers, opened.plan, highestZero(space, shape));
-  if (bytes > (1 + options.nearMiss) * opened.machine.device.memoryBytes) {
-    result.counts.tooLarge += space.countLayouts(shape);
-    return;
-  }
-  for (auto [index, pipeline] : llvm::enumerate(space.getPipelines(shape))) {
-    llvm::ArrayRef<ZeroChoice> zeros = space.getZeros(shape, pipeline);
-    auto [plan, staged] = stage(opened, pipeline);
-    double pipelined = staged.leastSeconds(), seconds = INFINITY;
-    for (const ZeroChoice &zero : zeros) {
-      LayoutSpace::apply(plan, zero);
-      seconds = std::min(seconds, staged.price(plan, pipelined).total);
-    }
-    FoundPlan least = makeFound(opened, seconds, bytes);
-    if (known.exclude(least, opened.mesh))
-      result.counts.bounded += int64_t(zeros.size());
-    else
-      result.children.push_back(
-          {known.valueOf(least), opened.index, int32_t(index), true});
-  }
-}
-
-double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
-                           const Plan &plan) {
-  auto stages = opened.layers->memory.stages(staged.getChunks(), plan,
-                                             opened.pricer->getPipelines());
-  return stages[fullestStage(stages)].bytes.total();
-}
-
-/// Prices the layouts of a pipeline: those that fit, and without `known` all.
-void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
-                     size_t index, const Incumbents *known, Expansion &result) {
-  auto [plan, staged] = stage(opened, pipeline);
-  double least = staged.leastSeconds();
-  std::optional<double> pipelined;
-  auto zeros = space.getZeros(*opened.shape, pipeline);
-  for (auto [way, zero] : llvm::enumerate(zeros)) {
-    LayoutSpace::apply(plan, zero);
-    FoundPlan found =
-        makeFound(opened, staged.price(plan, least).total, /*bytes=*/0);
-    bool isNearMiss = known && !known->excludeNearMiss(found);
-    if (known && !isNearMiss && known->exclude(found, opened.mesh)) {
-      ++result.counts.bounded;
-      continue;
-    }
-    found.bytes = peakBytes(opened, staged, plan);
-    found.order = uint64_t(opened.index) << 32 | index << 16 | way;
-    found.plan = plan;
-    isNearMiss &= found.bytes <= (1 + options.nearMiss) * found.capacity;
-    if (known && !found.fits() && !isNearMiss) {
-      ++result.counts.tooLarge;
-      continue;
-    }
-    if (known && found.fits() && known->exclude(found, opened.mesh)) {
-      ++result.counts.bounded;
-      continue;
-    }
-    if (!pipelined)
-      pipelined = staged.pipelineSeconds(opened.pricer->getPipelines());
-    FoundPlan priced = makeFound(opened, staged.price(plan, *pipelined).total,
-                                 found.bytes);
-    priced.order = found.order;
-    priced.plan = plan;
-    ++result.counts.priced;
-    result.counts.fit += priced.fits();
-    (priced.fits() ? result.found : result.nearMisses).push_back(priced);
-  }
-}
-
-Expansion Expander::priceAll(uint32_t shape) {
-  Expansion result;
-  std::optional<Opened> opened = open(shape, result);
-  if (!opened)
-    return result;
-  for (auto [index, pipeline] :
-       llvm::enumerate(space.getPipelines(*opened->shape)))
-    price(*opened, pipeline, index, /*known=*/nullptr, result);
-  return result;
-}
-
-std::optional<double> Expander::leastBytes(uint32_t shape) {
-  Expansion result;
-  std::optional<Opened> opened = open(shape, result);
-  if (!opened)
-    return std::nullopt;
-  return opened->layers->memory.leastBytes(opened->layers->model.layers,
-                                           opened->plan,
-                                           highestZero(space, *opened->shape));
-}
-
-FoundPlan Expander::findSmallest(uint32_t shape) {
-  Expansion result;
-  Opened opened = *open(shape, result);
-  FoundPlan smallest;
-  smallest.bytes = INFINITY;
-  for (auto [index, pipeline] :
-       llvm::enumerate(space.getPipelines(*opened.shape))) {
-    auto [plan, staged] = stage(opened, pipeline);
-    auto zeros = space.getZeros(*opened.shape, pipeline);
-    for (auto [way, zero] : llvm::enumerate(zeros)) {
-      LayoutSpace::apply(plan, zero);
-      double bytes = peakBytes(opened, staged, plan);
-      if (bytes >= smallest.bytes)
-        continue;
-      double seconds = staged.price(plan, staged.leastSeconds()).total;
-      smallest = makeFound(opened, seconds, bytes);
-      smallest.plan = plan;
-      smallest.order = uint64_t(shape) << 32 | index << 16 | way;
-    }
-  }
-  return smallest;
-}
 
 /// Nodes of a batch: enough for two threads, few enough that what is found in
 /// one still decides on most others.
@@ -438,7 +150,7 @@ void Search::finish() {
 
 SearchResult Search::run() {
   for (uint32_t shape = 0; shape < space.getShapes().size(); ++shape)
-    queue.push({0, shape, -1, false});
+    queue.push({0, shape, -1, Level::Listed});
   while (!queue.empty()) {
     if (options.progress &&
         !options.progress({result.counts, known.getBest()})) {
@@ -462,6 +174,23 @@ SearchResult Search::runAll() {
 }
 
 } // namespace
+
+struct LayoutProbe::Impl {
+  SearchOptions options;
+  Expander expander;
+};
+
+LayoutProbe::LayoutProbe(const Subject &subject,
+                         llvm::ArrayRef<ClusterSpec> clusters,
+                         const LayoutSpace &space, const SearchOptions &options)
+    : impl(new Impl{options, Expander(subject, clusters, space, options)}) {}
+
+LayoutProbe::~LayoutProbe() = default;
+
+std::optional<LayoutBounds> LayoutProbe::measure(uint32_t shape,
+                                                 size_t pipeline, size_t zero) {
+  return impl->expander.measure(shape, pipeline, zero);
+}
 
 SearchResult tessera::searchLayouts(const Subject &subject,
                                     llvm::ArrayRef<ClusterSpec> clusters,

@@ -11,6 +11,8 @@
 #include "tessera/Schedule/SplitBlocks.h"
 #include <algorithm>
 #include <cassert>
+#include <queue>
+#include <tuple>
 
 using namespace tessera::schedule;
 
@@ -55,8 +57,21 @@ public:
       give(stage, average);
       blocks -= average;
     }
-    for (; blocks > 0; --blocks)
-      give(findShortest(), 1);
+    // Loads only grow, so an entry that is out of date comes too early and is
+    // put back.
+    std::priority_queue<Entry> queue;
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      queue.push(entryOf(stage));
+    while (blocks > 0) {
+      Entry entry = queue.top(), now = entryOf(entry.stage);
+      queue.pop();
+      if (!(now < entry)) {
+        give(entry.stage, 1);
+        --blocks;
+        now = entryOf(entry.stage);
+      }
+      queue.push(now);
+    }
   }
 
   double longestRank() const {
@@ -83,27 +98,27 @@ public:
   }
 
 private:
+  /// The last of the shortest stages on the shortest ranks comes first.
+  struct Entry {
+    double rank, seconds;
+    size_t stage;
+    bool operator<(const Entry &o) const {
+      return std::tie(rank, seconds, o.stage) >
+             std::tie(o.rank, o.seconds, stage);
+    }
+  };
+
   void give(size_t stage, int64_t blocks) {
     stages[stage].blocks += blocks;
     for (int rank : ranksOf[stage])
       ranks[rank].blocks += blocks;
   }
 
-  /// The last of the shortest stages on the shortest ranks.
-  size_t findShortest() const {
-    size_t shortest = 0;
-    std::pair<double, double> least;
-    for (size_t stage = 0; stage < stages.size(); ++stage) {
-      double rank = 0;
-      for (int each : ranksOf[stage])
-        rank = std::max(rank, ranks[each].seconds(block));
-      std::pair seconds(rank, stages[stage].seconds(block));
-      if (stage == 0 || seconds <= least) {
-        shortest = stage;
-        least = seconds;
-      }
-    }
-    return shortest;
+  Entry entryOf(size_t stage) const {
+    double rank = 0;
+    for (int each : ranksOf[stage])
+      rank = std::max(rank, ranks[each].seconds(block));
+    return {rank, stages[stage].seconds(block), stage};
   }
 
   double block;

@@ -116,6 +116,13 @@ llvm::Expected<Plan> splitByTime(const PricedModel &model, Plan plan,
                                  const Machine &machine,
                                  const schedule::PipelinePricer &pricer);
 
+/// A bound of the seconds with one micro-batch of the longest of `pp` ranks
+/// that share the layers `all`, of which `front` are in the first chunk and
+/// `back` in the last. `pairs`: forwards run beside backwards.
+double leastRankSeconds(const ChunkTime &front, const ChunkTime &all,
+                        const ChunkTime &back, int64_t pp, bool pairs,
+                        const DeviceModel &device);
+
 /// A bound of priceStep() for every schedule, split into chunks and ZeRO stage
 /// that `zero3` and the schedules leave open. The longest rank takes at least
 /// an even share of all layers, or what is before or after the blocks, and has
@@ -148,6 +155,11 @@ public:
   /// each rank, the forwards before its first chunk, all of its own work, and,
   /// where B and W are one action, the backwards after its last.
   double leastSeconds() const;
+  /// Of all micro-batches, without that bound. Expects stages.
+  schedule::CompiledSchedule::Ends
+  simulate(schedule::PipelinePricer &pricer) const {
+    return pricer.price(pipeline, times);
+  }
   /// Seconds of all micro-batches: of the schedule as it is simulated, and at
   /// least leastSeconds().
   double pipelineSeconds(schedule::PipelinePricer &pricer) const;

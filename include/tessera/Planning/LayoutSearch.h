@@ -19,6 +19,7 @@
 #include "tessera/Planning/LayoutSpace.h"
 #include "tessera/Planning/PlanPricer.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <memory>
 
 namespace tessera {
 
@@ -103,6 +104,33 @@ struct SearchResult {
   double bound = 0, gap = 0;
   /// Ended before it was through.
   bool stopped = false;
+};
+
+/// What a search knows of one layout: bounds of its step in seconds, each of
+/// more of the layout than the one before, a bound of its bytes, its price.
+struct LayoutBounds {
+  /// Of the layers of the largest micro-batch without a context axis, and with
+  /// it (0 where there is no such bound), of its own layers, of its chunks.
+  double axes = 0, sequence = 0, layers = 0, chunks = 0;
+  double bytes = 0;
+  FoundPlan priced;
+};
+
+/// Bounds and prices single layouts of a space, as a search would.
+class LayoutProbe {
+public:
+  LayoutProbe(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+              const LayoutSpace &space, const SearchOptions &options = {});
+  ~LayoutProbe();
+
+  /// By the shape's index, the pipeline's and the ZeRO choice's among those of
+  /// the shape. None if the graph cannot have the shape.
+  std::optional<LayoutBounds> measure(uint32_t shape, size_t pipeline,
+                                      size_t zero);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
 };
 
 /// Searches a space. The clusters are those of the space.

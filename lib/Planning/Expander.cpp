@@ -1,0 +1,345 @@
+//===- Expander.cpp - What becomes of a node of a search ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Expander.h"
+#include "tessera/Schedule/Generators.h"
+#include <cmath>
+
+using namespace tessera;
+using namespace tessera::cost;
+
+Expander::Expander(const Subject &subject,
+                   llvm::ArrayRef<ClusterSpec> clusters,
+                   const LayoutSpace &space, const SearchOptions &options)
+    : clusters(clusters), space(space), options(options) {
+  for (const ClusterSpec &cluster : clusters)
+    pricers.push_back(std::make_unique<PlanPricer>(subject, cluster));
+}
+
+Expander::~Expander() = default;
+
+/// A shape with its layers priced.
+struct Expander::Opened {
+  uint32_t index;
+  const LayoutShape *shape;
+  const LayoutSetting *setting;
+  Plan plan;
+  Machine machine;
+  PlanPricer *pricer;
+  const PlanPricer::Layers *layers = nullptr;
+  MeshKey mesh = {};
+};
+
+/// One of its pipelines.
+struct Expander::Staged {
+  /// With the blocks of each chunk.
+  Plan plan;
+  StagedModel model;
+};
+
+Expander::Staged Expander::stage(const Opened &opened,
+                                 const PipelineChoice &pipeline) const {
+  auto &pipelines = opened.pricer->getPipelines();
+  const PricedModel &model = opened.layers->model;
+  Plan plan = opened.plan;
+  LayoutSpace::apply(plan, pipeline);
+  plan = llvm::cantFail(splitByTime(model, plan, opened.machine, pipelines));
+  return {plan, llvm::cantFail(
+                    StagedModel::make(model, plan, opened.machine, pipelines))};
+}
+
+std::optional<Expander::Opened> Expander::open(uint32_t index,
+                                               Expansion &result) {
+  const LayoutShape &shape = space.getShapes()[index];
+  const LayoutSetting &setting = space.getSettings()[shape.setting];
+  Plan plan = space.makePlan(shape);
+  Machine machine(clusters[setting.cluster], plan);
+  PlanPricer &pricer = *pricers[setting.cluster];
+  size_t before = pricer.numPricedModels();
+  auto layers = pricer.getLayers(plan, machine);
+  if (!layers) {
+    llvm::consumeError(layers.takeError());
+    result.counts.invalid += space.countLayouts(shape);
+    return std::nullopt;
+  }
+  result.counts.shapes += pricer.numPricedModels() - before;
+  MeshKey mesh = meshOf(plan, setting.cluster);
+  return Opened{index,   &shape,  &setting, std::move(plan), std::move(machine),
+                &pricer, *layers, mesh};
+}
+
+FoundPlan Expander::makeFound(const Opened &opened, double seconds,
+                              double bytes) const {
+  FoundPlan found;
+  found.cluster = opened.setting->cluster;
+  found.capacity = opened.machine.device.memoryBytes;
+  found.seconds = seconds;
+  found.bytes = bytes;
+  found.time = seconds / double(opened.setting->globalBatch);
+  double price =
+      found.cluster < options.prices.size() ? options.prices[found.cluster] : 1;
+  found.dollars = found.time * double(opened.setting->gpus) * price / 3600;
+  return found;
+}
+
+/// Layers with all sequences of a step in one micro-batch.
+const LayerBounds *Expander::findBounds(const LayoutShape &shape,
+                                        bool context) {
+  auto [it, isNew] = bounds.try_emplace(
+      Key{shape.setting, shape.tp, context ? shape.cp : 1, shape.sp,
+          int64_t(shape.recompute), shape.keepGathered});
+  if (!isNew)
+    return it->second.get();
+  const LayoutSetting &setting = space.getSettings()[shape.setting];
+  Plan plan = space.makePlan(shape);
+  plan.cp = context ? shape.cp : 1;
+  plan.dp = setting.gpus / plan.tp / plan.cp;
+  plan.pp = plan.ep = 1;
+  plan.zero = 0;
+  plan.microBatch = setting.globalBatch;
+  PlanPricer &pricer = *pricers[setting.cluster];
+  auto work = pricer.getSubject().readLayers(pricer.getReader(), plan);
+  if (!work) {
+    llvm::consumeError(work.takeError());
+    return nullptr;
+  }
+  Machine machine(clusters[setting.cluster], plan);
+  it->second = std::make_unique<LayerBounds>(*work, machine);
+  return it->second.get();
+}
+
+double Expander::valueOf(const LayoutSetting &setting, double seconds) const {
+  double time = seconds / double(setting.globalBatch);
+  if (options.objective == SearchObjective::Time)
+    return time;
+  double price = setting.cluster < options.prices.size()
+                     ? options.prices[setting.cluster]
+                     : 1;
+  return time * double(setting.gpus) * price / 3600;
+}
+
+/// Whether there are schedules in which forwards run beside backwards, and
+/// others.
+static std::pair<bool, bool> findPairs(const LayoutSpace &space,
+                                       const LayoutShape &shape) {
+  std::pair<bool, bool> found(false, false);
+  for (const PipelineChoice &pipeline : space.getPipelines(shape))
+    (shape.pp > 1 && schedule::overlapsPairs(pipeline.schedule)
+         ? found.first
+         : found.second) = true;
+  return found;
+}
+
+/// A bound of the steps of a shape by layers that it has a part of; 0 if there
+/// is none. Of a model with experts, tokens are rounded.
+double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
+  const LayoutSetting &setting = space.getSettings()[shape.setting];
+  if (!pricers[setting.cluster]->getSubject().dense)
+    return 0;
+  const LayerBounds *layers = findBounds(shape, context);
+  if (!layers)
+    return 0;
+  Plan plan;
+  plan.pp = shape.pp;
+  plan.microBatches = shape.microBatches;
+  double share = double(shape.microBatch) / double(setting.globalBatch) /
+                 (context ? 1 : shape.cp);
+  auto [pairs, alone] = findPairs(space, shape);
+  return layers->leastStepSeconds(plan, share, pairs, alone);
+}
+
+void Expander::sketch(Node node, Expansion &result) {
+  const LayoutShape &shape = space.getShapes()[node.shape];
+  bool context = node.level == Level::Axes;
+  double seconds = sketchSeconds(shape, context);
+  bool isLast = context || shape.cp == 1 || seconds == 0;
+  node.level = isLast ? Level::Sequence : Level::Axes;
+  node.bound = std::max(node.bound,
+                        valueOf(space.getSettings()[shape.setting], seconds));
+  result.children.push_back(node);
+}
+
+Expansion Expander::expand(const Node &node, const Incumbents &known) {
+  Expansion result;
+  if (node.level < Level::Sequence) {
+    sketch(node, result);
+    return result;
+  }
+  std::optional<Opened> opened = open(node.shape, result);
+  if (!opened)
+    return result;
+  if (node.level == Level::Sequence)
+    bound(*opened, node, result);
+  else if (node.level == Level::Layers)
+    branch(*opened, known, result);
+  else
+    price(*opened, space.getPipelines(*opened->shape)[node.pipeline],
+          node.pipeline, &known, result);
+  return result;
+}
+
+/// Bounds the layouts of a shape by its layers.
+void Expander::bound(const Opened &opened, Node node, Expansion &result) {
+  auto [pairs, alone] = findPairs(space, *opened.shape);
+  double seconds = leastStepSeconds(opened.layers->model, opened.plan,
+                                    opened.machine, pairs, alone);
+  node.bound = std::max(node.bound, valueOf(*opened.setting, seconds));
+  node.level = Level::Layers;
+  result.children.push_back(node);
+}
+
+/// The highest stage of ZeRO of a shape.
+static int highestZero(const LayoutSpace &space, const LayoutShape &shape) {
+  int highest = 0;
+  for (const ZeroChoice &zero : space.getZeros(shape, PipelineChoice()))
+    highest = std::max<int>(highest, zero.zero);
+  return highest;
+}
+
+/// Bounds each pipeline of a shape by its chunks.
+void Expander::branch(const Opened &opened, const Incumbents &known,
+                      Expansion &result) {
+  const LayoutShape &shape = *opened.shape;
+  double bytes = opened.layers->memory.leastBytes(
+      opened.layers->model.layers, opened.plan, highestZero(space, shape));
+  if (bytes > (1 + options.nearMiss) * opened.machine.device.memoryBytes) {
+    result.counts.tooLarge += space.countLayouts(shape);
+    return;
+  }
+  for (auto [index, pipeline] : llvm::enumerate(space.getPipelines(shape))) {
+    llvm::ArrayRef<ZeroChoice> zeros = space.getZeros(shape, pipeline);
+    auto [plan, staged] = stage(opened, pipeline);
+    double pipelined = staged.leastSeconds(), seconds = INFINITY;
+    for (const ZeroChoice &zero : zeros) {
+      LayoutSpace::apply(plan, zero);
+      seconds = std::min(seconds, staged.price(plan, pipelined).total);
+    }
+    FoundPlan least = makeFound(opened, seconds, bytes);
+    if (known.exclude(least, opened.mesh))
+      result.counts.bounded += int64_t(zeros.size());
+    else
+      result.children.push_back(
+          {known.valueOf(least), opened.index, int32_t(index), Level::Chunks});
+  }
+}
+
+double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
+                           const Plan &plan) {
+  auto stages = opened.layers->memory.stages(staged.getChunks(), plan,
+                                             opened.pricer->getPipelines());
+  return stages[fullestStage(stages)].bytes.total();
+}
+
+/// Prices the layouts of a pipeline: those that fit, and without `known` all.
+void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
+                     size_t index, const Incumbents *known, Expansion &result) {
+  auto [plan, staged] = stage(opened, pipeline);
+  double least = staged.leastSeconds();
+  std::optional<double> pipelined;
+  auto zeros = space.getZeros(*opened.shape, pipeline);
+  for (auto [way, zero] : llvm::enumerate(zeros)) {
+    LayoutSpace::apply(plan, zero);
+    FoundPlan found =
+        makeFound(opened, staged.price(plan, least).total, /*bytes=*/0);
+    bool isNearMiss = known && !known->excludeNearMiss(found);
+    if (known && !isNearMiss && known->exclude(found, opened.mesh)) {
+      ++result.counts.bounded;
+      continue;
+    }
+    found.bytes = peakBytes(opened, staged, plan);
+    found.order = uint64_t(opened.index) << 32 | index << 16 | way;
+    found.plan = plan;
+    isNearMiss &= found.bytes <= (1 + options.nearMiss) * found.capacity;
+    if (known && !found.fits() && !isNearMiss) {
+      ++result.counts.tooLarge;
+      continue;
+    }
+    if (known && found.fits() && known->exclude(found, opened.mesh)) {
+      ++result.counts.bounded;
+      continue;
+    }
+    if (!pipelined)
+      pipelined = staged.pipelineSeconds(opened.pricer->getPipelines());
+    FoundPlan priced =
+        makeFound(opened, staged.price(plan, *pipelined).total, found.bytes);
+    priced.order = found.order;
+    priced.plan = plan;
+    ++result.counts.priced;
+    result.counts.fit += priced.fits();
+    (priced.fits() ? result.found : result.nearMisses).push_back(priced);
+  }
+}
+
+Expansion Expander::priceAll(uint32_t shape) {
+  Expansion result;
+  std::optional<Opened> opened = open(shape, result);
+  if (!opened)
+    return result;
+  for (auto [index, pipeline] :
+       llvm::enumerate(space.getPipelines(*opened->shape)))
+    price(*opened, pipeline, index, /*known=*/nullptr, result);
+  return result;
+}
+
+std::optional<double> Expander::leastBytes(uint32_t shape) {
+  Expansion result;
+  std::optional<Opened> opened = open(shape, result);
+  if (!opened)
+    return std::nullopt;
+  return opened->layers->memory.leastBytes(opened->layers->model.layers,
+                                           opened->plan,
+                                           highestZero(space, *opened->shape));
+}
+
+FoundPlan Expander::findSmallest(uint32_t shape) {
+  Expansion result;
+  Opened opened = *open(shape, result);
+  FoundPlan smallest;
+  smallest.bytes = INFINITY;
+  for (auto [index, pipeline] :
+       llvm::enumerate(space.getPipelines(*opened.shape))) {
+    auto [plan, staged] = stage(opened, pipeline);
+    auto zeros = space.getZeros(*opened.shape, pipeline);
+    for (auto [way, zero] : llvm::enumerate(zeros)) {
+      LayoutSpace::apply(plan, zero);
+      double bytes = peakBytes(opened, staged, plan);
+      if (bytes >= smallest.bytes)
+        continue;
+      double seconds = staged.price(plan, staged.leastSeconds()).total;
+      smallest = makeFound(opened, seconds, bytes);
+      smallest.plan = plan;
+      smallest.order = uint64_t(shape) << 32 | index << 16 | way;
+    }
+  }
+  return smallest;
+}
+
+std::optional<LayoutBounds> Expander::measure(uint32_t index, size_t pipeline,
+                                              size_t zero) {
+  Expansion result;
+  std::optional<Opened> opened = open(index, result);
+  if (!opened)
+    return std::nullopt;
+  const LayoutShape &shape = *opened->shape;
+  auto [pairs, alone] = findPairs(space, shape);
+  PipelineChoice choice = space.getPipelines(shape)[pipeline];
+  auto [plan, staged] = stage(*opened, choice);
+  LayoutSpace::apply(plan, space.getZeros(shape, choice)[zero]);
+  LayoutBounds bounds;
+  bounds.axes = sketchSeconds(shape, /*context=*/false);
+  bounds.sequence = sketchSeconds(shape, /*context=*/true);
+  bounds.layers = leastStepSeconds(opened->layers->model, opened->plan,
+                                   opened->machine, pairs, alone);
+  bounds.chunks = staged.price(plan, staged.leastSeconds()).total;
+  bounds.bytes = *leastBytes(index);
+  double pipelined = staged.pipelineSeconds(opened->pricer->getPipelines());
+  bounds.priced = makeFound(*opened, staged.price(plan, pipelined).total,
+                            peakBytes(*opened, staged, plan));
+  bounds.priced.plan = plan;
+  bounds.priced.order = uint64_t(index) << 32 | pipeline << 16 | zero;
+  return bounds;
+}

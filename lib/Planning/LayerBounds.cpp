@@ -1,0 +1,106 @@
+//===- LayerBounds.cpp - Seconds of layers that are not priced ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Let f be the time of a kernel without its launch. A c-th of its rows fills
+// ceil(rows / c / tile) tiles, and c ceil(x / c) >= ceil(x), so c f(work / c) >=
+// f(work); bytes have a part that does not shrink (weights), which adds to it.
+// The time of a collective is concave in its bytes, so a c-th of them takes at
+// least a c-th of its time and the rest of what none would take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayerBounds.h"
+
+using namespace tessera;
+using namespace tessera::cost;
+
+/// The layer with nothing to do: launches and latencies are left.
+static LayerWork makeEmpty(LayerWork layer) {
+  for (OpWork &op : layer.ops) {
+    op.kind = OpClass::Elementwise;
+    op.flops = op.bytesRead = op.bytesWritten = 0;
+  }
+  for (CommWork &comm : layer.comms)
+    comm.bytes = 0;
+  return layer;
+}
+
+LayerBounds::PassBound LayerBounds::boundPass(const PassTime &whole,
+                                              const PassTime &empty) {
+  PassBound bound;
+  bound.launches = empty.kernels.compute + empty.kernels.memory;
+  bound.kernels = whole.kernels.compute + whole.kernels.memory;
+  bound.host = whole.kernels.host;
+  bound.inLine = whole.inLineSeconds();
+  bound.inLineBase = empty.inLineSeconds();
+  bound.beside = whole.besideSeconds();
+  bound.besideBase = empty.besideSeconds();
+  return bound;
+}
+
+LayerBounds::LayerBounds(const ModelWork &work, const Machine &machine)
+    : layers(work.layers), device(machine.device) {
+  for (const LayerWork &layer : work.kinds) {
+    LayerTime whole = priceLayer(layer, machine),
+              empty = priceLayer(makeEmpty(layer), machine);
+    auto backward = [](LayerTime &time) {
+      time.backwardInput += time.backwardWeight;
+      return time.backwardInput;
+    };
+    kinds.push_back({boundPass(whole.forward, empty.forward),
+                     boundPass(backward(whole), backward(empty))});
+  }
+}
+
+LayerBounds::Sums LayerBounds::sum(double share, bool host) const {
+  Sums sums;
+  size_t blocks = findBlocks(layers);
+  auto part = [&](double whole, double empty) {
+    return share * whole + (1 - share) * empty;
+  };
+  for (auto [index, run] : llvm::enumerate(layers)) {
+    ChunkTime layer;
+    auto add = [&](const PassBound &pass, double &seconds) {
+      double inLine = part(pass.inLine, pass.inLineBase);
+      double busy = part(pass.kernels, pass.launches) + inLine;
+      if (host)
+        busy = std::max(busy, pass.host);
+      double hidden = part(pass.beside, pass.besideBase);
+      seconds = std::max(
+          hidden, busy + device.overlapSlowdown * std::min(hidden, busy));
+      layer.exposed += inLine;
+    };
+    add(kinds[run.kind].forward, layer.forward);
+    layer.exposedForward = layer.exposed;
+    add(kinds[run.kind].backward, layer.inputGrad);
+    sums.all.addLayers(layer, run.count);
+    if (index != blocks)
+      (index < blocks ? sums.front : sums.back).addLayers(layer, run.count);
+  }
+  return sums;
+}
+
+double LayerBounds::leastStepSeconds(const Plan &plan, double share, bool pairs,
+                                     bool alone) const {
+  Sums sums = sum(share, /*host=*/true);
+  auto pp = double(plan.pp);
+  double longest = leastRankSeconds(sums.front, sums.all, sums.back, plan.pp,
+                                    /*pairs=*/false, device);
+  if (pairs && plan.pp > 1) {
+    // Forwards and backwards side by side take at least the mean of what they
+    // take one after the other and that of the longer; more collectives may
+    // make a pair shorter whose kernels wait for the host, so those do not.
+    double mean =
+        0.5 * (1 + std::min(device.overlapSlowdown, 1.0)) *
+        sums.all.seconds() / pp;
+    sums = sum(share, /*host=*/false);
+    double paired =
+        std::max(mean, leastRankSeconds(sums.front, sums.all, sums.back,
+                                        plan.pp, /*pairs=*/true, device));
+    longest = alone ? std::min(longest, paired) : paired;
+  }
+  return (1 - 1e-9) *
+         (double(plan.microBatches) * longest + device.stepFloor);
+}
