@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CollectiveRows.h"
+#include "Devices.h"
 #include "tessera/Cluster/CollectiveTime.h"
 #include "tessera/Cluster/Placement.h"
 #include <cmath>
@@ -36,20 +37,6 @@ static std::optional<CollectiveKind> kindOf(StringRef op) {
   if (text.starts_with("p2p") || text.starts_with("ppsize"))
     return CollectiveKind::Permute;
   return std::nullopt;
-}
-
-/// The preset whose links a row was measured on.
-static std::string presetOf(const Table &table, size_t row) {
-  StringRef gpu = table.get(row, "gpu");
-  if (gpu.contains("Perlmutter"))
-    return "perlmutter-a100";
-  for (auto [name, preset] :
-       {std::pair("H200", "h200-sxm-ib"), std::pair("H100", "h100-sxm-ib"),
-        std::pair("B200", "b200-sxm-ib"), std::pair("A100", "a100-80-sxm-ib"),
-        std::pair("A800", "a100-80-sxm-ib")})
-    if (gpu.contains(name))
-      return preset;
-  return "";
 }
 
 static const char *sizeClass(double bytes) {
@@ -140,7 +127,7 @@ static void scoreTuningTable(const Table &table, Evaluator &evaluator,
     curve.kind = *kind;
     curve.ranks = number(table.get(row, "n_ranks")).value_or(1);
     curve.nodes = number(table.get(row, "n_nodes")).value_or(1);
-    curve.preset = presetOf(table, row);
+    curve.preset = presetOf(table.get(row, "gpu"));
     curve.lines.emplace_back(*latency * 1e-6, *rate * 1e9);
     curve.size = statedSize(table.get(row, "size"));
   }
@@ -187,7 +174,7 @@ void tessera::validate::scoreCollectives(const Table &table,
       skip("operation");
       continue;
     }
-    std::string preset = presetOf(table, row);
+    std::string preset = presetOf(table.get(row, "gpu"));
     if (preset.empty()) {
       skip("unknown device");
       continue;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluate.h"
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,6 +26,32 @@ void Evaluator::setConstant(const std::string &device, const std::string &name,
   overrides.push_back({device, name, value});
 }
 
+/// The number of a cluster that `path` names: "levels.1.efficiency",
+/// "levels.1.latency_s" or a constant of the device; null if there is none.
+static Quantity *findQuantity(ClusterSpec &spec, StringRef path) {
+  if (path.consume_front("levels.")) {
+    auto [index, field] = path.split('.');
+    size_t level = 0;
+    if (index.getAsInteger(10, level) || level >= spec.levels.size())
+      return nullptr;
+    return field == "efficiency" ? &spec.levels[level].efficiency
+                                 : &spec.levels[level].latency;
+  }
+  for (auto &[key, quantity] : spec.device.constants)
+    if (key == path)
+      return &quantity;
+  return nullptr;
+}
+
+Expected<double> Evaluator::constant(const std::string &name, StringRef path) {
+  Expected<ClusterSpec> spec = cluster(name);
+  if (!spec)
+    return spec.takeError();
+  if (const Quantity *quantity = findQuantity(*spec, path))
+    return quantity->value;
+  return createStringError(name + ": expects a constant " + path);
+}
+
 Expected<ClusterSpec> Evaluator::cluster(const std::string &name) {
   auto found = clusters.find(name);
   if (found == clusters.end()) {
@@ -38,25 +65,9 @@ Expected<ClusterSpec> Evaluator::cluster(const std::string &name) {
   for (const Override &o : overrides) {
     if (StringRef(spec.device.name).find(o.device) == StringRef::npos)
       continue;
-    // "levels.1.efficiency" or a constant of the device.
-    StringRef path = o.name;
-    if (path.consume_front("levels.")) {
-      size_t level = path[0] - '0';
-      if (level >= spec.levels.size())
-        continue;
-      StringRef field = path.drop_front(2);
-      (field == "efficiency" ? spec.levels[level].efficiency
-                             : spec.levels[level].latency)
-          .value = o.value;
-      continue;
-    }
-    bool set = false;
-    for (auto &[key, quantity] : spec.device.constants)
-      if (key == o.name) {
-        quantity.value = o.value;
-        set = true;
-      }
-    if (!set)
+    if (Quantity *quantity = findQuantity(spec, o.name))
+      quantity->value = o.value;
+    else if (!StringRef(o.name).starts_with("levels."))
       spec.device.constants.push_back(
           {o.name, {o.value, Provenance::Guess, "a trial"}});
   }
@@ -122,6 +133,8 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
   Expected<ClusterSpec> spec = clusterOf(row);
   if (!spec)
     return spec.takeError();
+  if (Error error = checkPrecision(row.plan.precision, spec->device))
+    return std::move(error);
   Expected<ModelWork> work = reader.read(row.model, row.plan);
   if (!work)
     return work.takeError();
@@ -129,8 +142,6 @@ Expected<Prediction> Evaluator::predict(const PlanRow &row) {
     return predictMemory(row, *work, *spec);
 
   Machine machine(*spec, row.plan);
-  if (row.hostLaunch > 0)
-    machine.device.hostLaunch = row.hostLaunch;
   PricedModel priced = priceModel(*work, machine);
   Prediction result;
   // Where parameters are frozen a third of the work is not done.

@@ -42,6 +42,10 @@ public:
   /// The preset of this name.
   llvm::Expected<ClusterSpec> cluster(const std::string &name);
 
+  /// A constant of a preset's device or links, as setConstant() names it.
+  llvm::Expected<double> constant(const std::string &cluster,
+                                  llvm::StringRef name);
+
   /// Replaces a constant of every device named like `device` ("A100"; all if
   /// empty) for trials.
   void setConstant(const std::string &device, const std::string &name,

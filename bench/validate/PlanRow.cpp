@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frameworks.h"
+#include "Devices.h"
+#include "RowFrameworks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -30,10 +31,9 @@ static int64_t inferVocab(const RowFields &f, const ModelConfig &config) {
   std::optional<double> billions = f.num("params_b");
   if (!billions)
     return 0;
-  double blocks =
-      double(config.layers) * config.hidden *
-      (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
-       (config.gatedMlp ? 3.0 : 2.0) * config.ffn);
+  double blocks = double(config.layers) * config.hidden *
+                  (2.0 * config.hidden + 2.0 * config.kvHeads * config.headDim +
+                   (config.gatedMlp ? 3.0 : 2.0) * config.ffn);
   double tables = config.tiedHead ? 1 : 2;
   double left = (*billions * 1e9 - blocks) / config.hidden / tables;
   for (int64_t usual : {32000, 131072})
@@ -76,73 +76,135 @@ static ModelConfig readModel(const RowFields &f) {
 // Plan
 //===----------------------------------------------------------------------===//
 
-static Recompute readRecompute(StringRef text) {
-  if (text.starts_with("full"))
-    return Recompute::Full;
+/// A field's value as a plan spells it. `known` is false where the text has no
+/// meaning here.
+struct Spelled {
+  std::string value;
+  bool known = true;
+};
+
+/// "full", "selective+SP", "selective-op", "none (per paper text)".
+static Spelled readRecompute(StringRef text) {
+  text = text.take_until([](char c) { return c == '+' || c == ' '; });
+  if (text == "none")
+    return {"none"};
   if (text == "selective-op")
-    return Recompute::Matmuls;
-  return text.starts_with("selective") ? Recompute::Selective : Recompute::None;
+    return {"matmuls"};
+  return {text.str(), text == "full" || text == "selective"};
 }
 
-static Precision readPrecision(StringRef text) {
-  if (text.contains_insensitive("fp8"))
-    return Precision::FP8;
-  if (text.starts_with_insensitive("fp16") ||
-      text.starts_with_insensitive("f16"))
-    return Precision::F16;
-  return text.contains_insensitive("32") && !text.contains("16")
-             ? Precision::F32
-             : Precision::BF16;
+/// "bf16(fp32 grad accum)", "amp_bf16", "fp16?", "FP8-CS", "mxfp8_cublas".
+/// Where a table does not say which of two scalings by blocks it is, it is the
+/// one that the device has units for.
+static Spelled readPrecision(StringRef given, bool hasBlockUnits) {
+  std::string lower = given.lower();
+  StringRef text = lower;
+  text.consume_front("amp_");
+  StringRef type = text.take_until([](char c) { return c == '(' || c == '?'; });
+  if (type.contains("nvfp4"))
+    return {"nvfp4"};
+  if (type.contains("mxfp8") || type == "fp8-mx")
+    return {"mxfp8"};
+  if (type == "fp8-mx-or-blockwise")
+    return {hasBlockUnits ? "mxfp8" : "fp8-block"};
+  static const std::pair<StringRef, StringRef> names[] = {
+      {"", "bf16"},
+      {"bf16", "bf16"},
+      {"fp16", "f16"},
+      {"f16", "f16"},
+      {"fp32", "f32"},
+      {"f32", "f32"},
+      {"tf32", "f32"},
+      {"fp8", "fp8"},
+      {"fp8-ds", "fp8"},
+      {"fp8-cs", "fp8-current"},
+      {"fp8-tensorwise", "fp8-current"},
+      {"fp8-rowwise", "fp8-row"},
+      {"fp8-block", "fp8-block"},
+      {"fp8-sc", "fp8-block"}};
+  for (auto [name, value] : names)
+    if (type == name)
+      return {value.str()};
+  return {"", false};
 }
 
-static Plan readPlan(const RowFields &f) {
-  Plan l;
-  // As the frameworks do it.
-  l.evenStages = true;
+/// "1", "1(all)", "1(8-way)": the stage, and the devices that it shards over.
+static bool readZero(StringRef text, Plan &plan) {
+  StringRef stage = text.take_until([](char c) { return c == '('; });
+  StringRef ranks = text.drop_front(stage.size());
+  if (stage.empty())
+    return text.empty();
+  if (stage.getAsInteger(10, plan.zero) || plan.zero < 0 || plan.zero > 3)
+    return false;
+  if (ranks.empty() || ranks == "(all)")
+    return true;
+  return ranks.consume_front("(") && ranks.consume_back("-way)") &&
+         !ranks.getAsInteger(10, plan.shardRanks);
+}
+
+/// Reads the axes and the batch, and what the row says of kernels and numbers
+/// into `own`, the fields that hold over those of its framework. Returns a
+/// column that says nothing that is known here, or nothing.
+static std::string readPlan(const RowFields &f, Plan &l, GivenPlan &own) {
   l.tp = f.integer("tp", 1);
   l.pp = f.integer("pp", 1);
   l.vpp = f.integer("vpp", 1);
   l.dp = f.integer("dp", 1);
   l.cp = f.integer("cp", 1);
   l.ep = f.integer("ep", 1);
-  StringRef zero = f.text("zero_stage");
-  l.zero = zero.empty() ? 0 : zero[0] - '0';
   l.microBatch = f.integer("micro_batch", 1);
   l.seq = f.integer("seq", 0);
-  l.recompute = readRecompute(f.text("recompute"));
-  l.precision = readPrecision(f.text("precision"));
-  if (auto schedule = parseName<ScheduleKind>(f.text("schedule")))
-    l.schedule = *schedule;
+  l.frozen = f.text("model").contains("lora");
+  auto unknown = [&](StringRef column) {
+    return (column + " '" + f.text(column) + "'").str();
+  };
+  if (!readZero(f.text("zero_stage"), l))
+    return unknown("zero_stage");
+  StringRef schedule = f.text("schedule");
+  if (auto kind = parseName<ScheduleKind>(schedule))
+    l.schedule = *kind;
+  else if (!schedule.empty())
+    return "schedule " + schedule.str();
   if (l.vpp > 1 && l.pp > 1)
     l.schedule = ScheduleKind::Interleaved;
   else if (l.schedule == ScheduleKind::Interleaved)
     l.schedule = ScheduleKind::OneFOneB;
-  l.frozen = f.text("model").contains("lora");
-  return l;
-}
 
-//===----------------------------------------------------------------------===//
-// Cluster
-//===----------------------------------------------------------------------===//
-
-/// The preset for a GPU's name; empty if there is none.
-static std::string presetOf(StringRef gpu) {
-  if (gpu.contains("A100") && gpu.contains("40GB"))
-    return "a100-40-sxm-ib";
-  if (gpu.contains("A100") || gpu.contains("A800"))
-    return "a100-80-sxm-ib";
-  if (gpu.contains("H100-96GB"))
-    return "h100-96-500w-roce";
-  if (gpu.contains("GB200"))
-    return "gb200-nvl72-ib";
-  if (gpu.contains("H800"))
-    return "h800-sxm-ib";
-  if (gpu.contains("H200"))
-    return "h200-sxm-ib";
-  if (gpu.contains("H100"))
-    return "h100-sxm-ib";
-  if (gpu.contains("B200"))
-    return "b200-sxm-ib";
+  auto set = [&](StringRef column, StringRef field, const Spelled &spelled) {
+    return spelled.known && !errorToBool(own.set(field, spelled.value));
+  };
+  StringRef gpu = f.text("gpu");
+  bool hasBlockUnits = gpu.contains("B200") || gpu.contains("B300") ||
+                       gpu.contains_insensitive("Blackwell");
+  // What a source does not say is the framework's default.
+  StringRef recompute = f.text("recompute");
+  if (!recompute.empty() && recompute != "unspecified" &&
+      !set("recompute", "recompute", readRecompute(recompute)))
+    return unknown("recompute");
+  if (!set("precision", "precision",
+           readPrecision(f.text("precision"), hasBlockUnits)))
+    return unknown("precision");
+  for (StringRef column : {"sp", "overlap"}) {
+    StringRef text = f.text(column);
+    if (!text.empty() &&
+        !set(column, column,
+             {text == "yes" ? "true" : "false", text == "yes" || text == "no"}))
+      return unknown(column);
+  }
+  if (recompute.contains("SP"))
+    set("sp", "sp", {"true"});
+  StringRef attention = f.text("attention");
+  if (attention == "naive" || attention == "cudnn")
+    set("attention", "attention", {attention == "naive" ? "naive" : "flash"});
+  else if (!attention.empty() && attention != "flash")
+    return unknown("attention");
+  StringRef grad = f.text("grad_dtype");
+  if (grad.contains("32") || f.text("precision").contains("fp32 grad"))
+    set("grad_dtype", "grad-dtype", {"f32"});
+  else if (grad.contains("16"))
+    set("grad_dtype", "grad-dtype", {"bf16"});
+  else if (!grad.empty())
+    return unknown("grad_dtype");
   return "";
 }
 
@@ -178,7 +240,7 @@ static std::string readMetric(const RowFields &f, PlanRow &row) {
         *value * (row.includesContext ? 1000.0 * (1 << 20) : double(1 << 30));
     row.reserved = f.text("mem_kind") != "allocated";
     // Operands are cast to 8 bits for each matmul; what is kept is not.
-    if (row.plan.precision == Precision::FP8)
+    if (hasNarrowMatmuls(row.plan.precision))
       row.plan.precision = Precision::BF16;
   } else if (name == "oom") {
     row.metric = Metric::OutOfMemory;
@@ -212,15 +274,16 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
   RowFields f{table, index};
   PlanRow &row = result.row;
   row.index = index;
-  row.plan = readPlan(f);
+  GivenPlan own;
+  std::string unknown = readPlan(f, row.plan, own);
   row.devices = f.integer("n_gpus", 0);
   row.globalBatch = f.integer("global_batch", 1);
   if (row.plan.dp > 0 && row.plan.microBatch > 0)
     // What does not divide is an error of checkRow().
     llvm::consumeError(row.plan.setGlobalBatch(row.globalBatch));
   row.model = readModel(f);
+  applyFrameworkLayout(f, own, row);
   std::string metric = readMetric(f, row);
-  applyFrameworkLayout(f, row);
 
   std::string missing = findMissing(f, row);
   result.complete = missing.empty() && f.num("metric_value");
@@ -232,15 +295,14 @@ RowResult tessera::validate::readRow(const Table &table, size_t index) {
     result.skipped = missing;
   else if (f.integer("ep", 1) > 1)
     result.skipped = "experts";
-  else if (StringRef schedule = f.text("schedule");
-           !schedule.empty() && !parseName<ScheduleKind>(schedule))
-    result.skipped = "schedule " + schedule.str();
+  else if (!unknown.empty())
+    result.skipped = unknown;
   if (!result.skipped.empty())
     return result;
 
   row.cluster = presetOf(f.text("gpu"));
   if (row.cluster.empty())
-    result.skipped = "unknown device";
+    result.skipped = ("device '" + f.text("gpu") + "'").str();
   row.devicesPerNode = f.integer("gpus_per_node", 0);
   row.outerBandwidth = f.num("nic_gbit_per_gpu").value_or(0) * 1e9 / 8;
   row.composed = f.text("note").contains("composed from per-layer profiles");

@@ -14,7 +14,7 @@
 
 #include "Csv.h"
 #include "tessera/Import/ModelConfig.h"
-#include "tessera/Support/Plan.h"
+#include "tessera/Support/Frameworks.h"
 
 namespace tessera::validate {
 
@@ -61,8 +61,9 @@ struct PlanRow {
   std::string cluster;
   int64_t devicesPerNode = 0;
   double outerBandwidth = 0;
-  /// Seconds that the framework's host needs for a kernel; 0: the device's.
-  double hostLaunch = 0;
+  /// The preset of its framework; "other" where the framework is not known and
+  /// was taken to be one of today.
+  std::string framework;
   /// The value was composed from per-layer profiles by its authors.
   bool composed = false;
   /// Bytes include the device's context (as nvidia-smi counts), or what the

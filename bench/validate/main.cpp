@@ -11,12 +11,14 @@
 #include "CollectiveRows.h"
 #include "Csv.h"
 #include "Evaluate.h"
+#include "LeaveOut.h"
 #include "PipelineRows.h"
 #include "Scores.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -36,6 +38,20 @@ static cl::opt<bool> verbose("rows", cl::desc("also print each used row"),
 static cl::list<std::string>
     constants("set", cl::desc("DEVICE:NAME=VALUE: try another constant"),
               cl::cat(category));
+static cl::opt<bool> leaveOut(
+    "leave-one-out",
+    cl::desc("fit the constants on all groups but one, score that one; for "
+             "each group"),
+    cl::cat(category));
+static cl::opt<bool> markdown("markdown",
+                              cl::desc("with --leave-one-out: a table of "
+                                       "Markdown"),
+                              cl::cat(category));
+static cl::opt<std::string>
+    beforeFile("before",
+               cl::desc("with --leave-one-out: what --json printed "
+                        "earlier, for a column of it"),
+               cl::cat(category));
 static cl::opt<bool>
     repeat("repeat",
            cl::desc("read lines of DEVICE:NAME=VALUE ... from the "
@@ -321,6 +337,76 @@ static void runRepeatedly(ArrayRef<Table> tables, Evaluator &evaluator) {
   }
 }
 
+/// Errors of groups, in percent, that --json printed.
+static Expected<std::map<std::string, double>> readBefore() {
+  std::map<std::string, double> errors;
+  if (beforeFile.empty())
+    return errors;
+  auto buffer = MemoryBuffer::getFile(beforeFile);
+  if (!buffer)
+    return createStringError(beforeFile + ": " + buffer.getError().message());
+  Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  const json::Object *groups = object ? object->getObject("left_out") : nullptr;
+  if (!groups)
+    return createStringError(beforeFile +
+                             ": expects what --leave-one-out --json prints");
+  for (const auto &[name, group] : *groups)
+    if (const json::Object *fields = group.getAsObject())
+      if (auto error = fields->getNumber("time_mape"))
+        errors[name.str()] = 100 * *error;
+  return errors;
+}
+
+static void printLeftOutJson(ArrayRef<Group> groups,
+                             ArrayRef<std::vector<LeftOutRow>> leftOut,
+                             const FitValues &fitted) {
+  json::Object scores, constants;
+  for (auto [group, rows] : zip_equal(groups, leftOut)) {
+    SourceScore score;
+    json::Array list;
+    for (const LeftOutRow &left : rows) {
+      score.times.push_back(left.sample);
+      list.push_back(json::Object{{"measured", left.sample.measured},
+                                  {"predicted", left.sample.predicted},
+                                  {"weight", left.sample.weight},
+                                  {"plan", left.row.plan.summary()},
+                                  {"new_device", left.novelty.device},
+                                  {"new_framework", left.novelty.framework},
+                                  {"new_precision", left.novelty.precision}});
+    }
+    json::Object object = score.toJson();
+    object["samples"] = std::move(list);
+    scores[group.name] = std::move(object);
+  }
+  for (auto [parameter, value] : zip_equal(fitParameters(), fitted))
+    constants[parameter.device + ":" + parameter.name] = value;
+  outs() << formatv("{0:2}", json::Value(json::Object{
+                                 {"left_out", std::move(scores)},
+                                 {"constants", std::move(constants)}}))
+         << "\n";
+}
+
+/// The exit status.
+static int runLeaveOneOut(ArrayRef<Table> tables, Evaluator &evaluator) {
+  auto before = readBefore();
+  if (!before) {
+    errs() << "validate_cost: --before: " << toString(before.takeError())
+           << "\n";
+    return 1;
+  }
+  std::vector<Group> groups = readGroups(tables, evaluator);
+  FitValues fitted;
+  auto leftOut = leaveOneOut(groups, evaluator, fitted);
+  if (asJson)
+    printLeftOutJson(groups, leftOut, fitted);
+  else
+    printMarkdown(groups, leftOut, *before, outs());
+  return 0;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -356,6 +442,8 @@ int main(int argc, char **argv) {
              << text << "'\n";
       return 1;
     }
+  if (leaveOut)
+    return runLeaveOneOut(tables, evaluator);
   if (repeat) {
     runRepeatedly(tables, evaluator);
     return 0;

@@ -120,7 +120,7 @@ PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "(C1) "
                        << llvm::toString(takeFirst(std::move(error)));
   bool isNarrow =
-      plan.precision == Precision::BF16 || plan.precision == Precision::FP8;
+      plan.precision == Precision::BF16 || hasNarrowMatmuls(plan.precision);
   if (plan.gradDType != GradDType::F32 && !isNarrow)
     return emitError() << "(C2) expects sums of gradients in f32, or in bf16 "
                           "with precision bf16 or fp8, but got "

@@ -40,14 +40,21 @@ static double tileRate(const Tile &tile) {
 static const double kUnalignedRate = 1.0 / 3;
 
 static bool isAligned(const MatmulDims &dims, DType type) {
-  int64_t step = 16 / byteWidth(type);
+  auto step = static_cast<int64_t>(16 / byteWidth(type));
   return dims.n % step == 0 && dims.k % step == 0;
 }
 
 static double matmulRate(const DeviceModel &device, DType type) {
-  bool narrow = type == DType::FP8 || type == DType::I8;
-  return device.peak(type) *
-         (narrow ? device.matmulRateFP8 : device.matmulRate);
+  switch (type) {
+  case DType::FP8:
+  case DType::MXFP8:
+  case DType::I8:
+    return device.peak(type) * device.matmulRateFP8;
+  case DType::FP4:
+    return device.peak(type) * device.matmulRateFP4;
+  default:
+    return device.peak(type) * device.matmulRate;
+  }
 }
 
 double tessera::cost::matmulSeconds(const DeviceModel &device,
@@ -73,8 +80,11 @@ double tessera::cost::matmulSeconds(const DeviceModel &device,
 double tessera::cost::attentionSeconds(const DeviceModel &device,
                                        const OpWork &op) {
   bool backward = op.pass == Pass::BackwardInput;
-  double rate = device.peakBF16 * (backward ? device.attentionBackwardRate
-                                            : device.attentionRate);
+  double share =
+      op.portable
+          ? (backward ? device.portableBackwardRate : device.portableRate)
+          : (backward ? device.attentionBackwardRate : device.attentionRate);
+  double rate = device.peakBF16 * share;
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
   double narrow = 1 + 0.06 * (128.0 / op.matmul.k - 1);
@@ -92,9 +102,12 @@ double tessera::cost::kernelSeconds(const DeviceModel &device,
                   (device.memoryBandwidth * device.memoryRate);
   double arithmetic = 0;
   if (op.kind == OpClass::Matmul)
-    arithmetic = matmulSeconds(device, op.matmul, op.dtype);
+    arithmetic = matmulSeconds(device, op.matmul, op.dtype) / op.rate;
   else if (op.kind == OpClass::Attention)
     arithmetic = attentionSeconds(device, op);
+  if (op.wideShare > 0)
+    arithmetic += op.wideShare *
+                  (matmulSeconds(device, op.matmul, DType::BF16) - arithmetic);
   return std::max(arithmetic, memory) + op.kernels * device.kernelFloor;
 }
 

@@ -16,10 +16,13 @@ const std::vector<NamedConstant> &tessera::cost::deviceConstants() {
   static const std::vector<NamedConstant> list = {
       {"matmul_rate", &DeviceModel::matmulRate},
       {"matmul_rate_fp8", &DeviceModel::matmulRateFP8},
+      {"matmul_rate_fp4", &DeviceModel::matmulRateFP4},
       {"matmul_fill", &DeviceModel::matmulFill},
       {"memory_rate", &DeviceModel::memoryRate},
       {"attention_rate", &DeviceModel::attentionRate},
       {"attention_backward_rate", &DeviceModel::attentionBackwardRate},
+      {"portable_attention_rate", &DeviceModel::portableRate},
+      {"portable_attention_backward_rate", &DeviceModel::portableBackwardRate},
       {"kernel_floor_s", &DeviceModel::kernelFloor},
       {"host_launch_s", &DeviceModel::hostLaunch},
       {"overlap_slowdown", &DeviceModel::overlapSlowdown},
@@ -44,6 +47,10 @@ double DeviceModel::peak(DType type) const {
   case DType::FP8:
   case DType::I8:
     return peakFP8;
+  case DType::MXFP8:
+    return peakMXFP8;
+  case DType::FP4:
+    return peakFP4;
   }
   return peakBF16;
 }
@@ -55,8 +62,10 @@ DeviceModel tessera::cost::makeDeviceModel(const DeviceSpec &device) {
     return peak ? peak->value : otherwise;
   };
   model.peakF32 = peakOf("f32", peakOf("bf16", 0) / 2);
-  model.peakBF16 = peakOf("bf16", model.peakF32);
+  model.peakBF16 = peakOf("bf16", peakOf("f16", model.peakF32));
   model.peakFP8 = peakOf("fp8", 0);
+  model.peakMXFP8 = peakOf("mxfp8", 0);
+  model.peakFP4 = peakOf("fp4", 0);
   model.memoryBytes = device.memoryBytes.value;
   model.memoryBandwidth = device.memoryBandwidth.value;
   model.multiprocessors = device.multiprocessors.value;

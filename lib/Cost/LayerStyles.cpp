@@ -137,25 +137,39 @@ static bool canCast(const OpWork &op) {
          !op.linear;
 }
 
-void tessera::cost::quantizeMatmuls(LayerWork &layer) {
+void tessera::cost::quantizeMatmuls(LayerWork &layer,
+                                    const MatmulFormat &format) {
   std::vector<OpWork> forward = layer.ops;
   size_t position = 0;
+  double narrow = 1 - format.wideBlocks;
   rewriteOps(layer, [&](OpWork op) {
     size_t index = position++;
     if (op.kind != OpClass::Matmul || !op.weight)
       return layer.add(op);
-    if (index == 0 || !canCast(forward[index - 1])) {
+    auto isFused = [&](size_t other) {
+      return format.isFused && other < forward.size() &&
+             canCast(forward[other]);
+    };
+    double read = narrow * format.reads * byteWidth(op.dtype);
+    double written = narrow * 2 * format.elementBytes;
+    if (index == 0 || !isFused(index - 1)) {
       double activation = double(op.matmul.m) * op.matmul.k;
-      OpWork cast = passOver(OpClass::Elementwise, "cast",
-                             activation * byteWidth(op.dtype), 2 * activation);
+      OpWork cast = passOver(OpClass::Elementwise, "cast", activation * read,
+                             activation * written);
       // The gradient has a cast of its own.
       cast.forwardOnly = true;
+      cast.kernels = static_cast<int64_t>(format.reads);
       layer.add(cast);
     }
-    op.castGradient =
-        index + 1 == forward.size() || !canCast(forward[index + 1]);
-    op.bytesRead /= byteWidth(op.dtype);
-    op.dtype = DType::FP8;
+    if (!isFused(index + 1)) {
+      op.castGradientRead = read;
+      op.castGradientWritten = written;
+    }
+    op.bytesRead *= format.elementBytes / byteWidth(op.dtype);
+    op.operandBytes = format.elementBytes;
+    op.wideShare = format.wideBlocks;
+    op.rate = format.rate;
+    op.dtype = format.type;
     layer.add(op);
   });
 }

@@ -20,6 +20,8 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
   mesh.names = {"pp", "dp", "cp", "tp"};
   mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
   expertRanks = plan.ep;
+  if (plan.hostLaunchMicros > 0)
+    device.hostLaunch = plan.hostLaunchMicros * 1e-6;
   links = makeMeshLinks(cluster, mesh);
 }
 

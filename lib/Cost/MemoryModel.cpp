@@ -45,12 +45,12 @@ StateBytes tessera::cost::stateBytes(const Plan &plan) {
   case Precision::F32:
     bytes.parameter = 4;
     break;
-  case Precision::BF16:
-  case Precision::F16:
-    bytes.parameter = 2;
-    break;
   case Precision::FP8:
     bytes.parameter = 1;
+    break;
+  // What is kept is in 16 bits: operands are cast for each matmul.
+  default:
+    bytes.parameter = 2;
     break;
   }
   if (plan.frozen)

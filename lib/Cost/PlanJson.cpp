@@ -51,6 +51,7 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
   }
   json::Object result{
       {"model", report.model},
+      {"framework", report.framework},
       {"parameters", report.parameters},
       {"cluster", report.cluster},
       {"device", report.device},

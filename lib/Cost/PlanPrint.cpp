@@ -7,7 +7,7 @@
 
 #include "tessera/Cost/PlanReport.h"
 #include "tessera/Cost/TextTable.h"
-#include "tessera/Support/PlanFields.h"
+#include "tessera/Support/Frameworks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -58,6 +58,8 @@ static void printHead(const PlanReport &report, raw_ostream &os) {
       "\n{0} tokens per step: {1} sequences of {2}, {3} micro-batches\n",
       grouped(l.tokens()), grouped(double(l.globalBatch())),
       grouped(double(l.seq)), grouped(double(l.microBatches)));
+  if (!report.framework.empty())
+    os << formatv("as {0}: {1}\n", report.framework, describeSettings(l));
 }
 
 /// Stages in a row with the same numbers are one line.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/PlanReport.h"
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,9 +105,7 @@ static std::vector<Cause> listCauses(const StepTime &step,
 static void addThroughput(PlanReport &report, const ModelWork &work,
                           const Machine &machine) {
   const Plan &plan = report.plan;
-  DType type = plan.precision == Precision::F32   ? DType::F32
-               : plan.precision == Precision::FP8 ? DType::FP8
-                                                  : DType::BF16;
+  DType type = unitsOf(plan.precision);
   report.peak = machine.device.peak(type);
   report.peakType = stringify(machine.device.unitType(type));
   double flops = 0, modelFlops = 0;
@@ -164,6 +163,8 @@ Expected<PlanReport> tessera::cost::makePlanReport(
     return takeFirst(std::move(error));
   if (Error error = cluster.checkSize(given.gpus()))
     return std::move(error);
+  if (Error error = checkPrecision(given.precision, cluster.device))
+    return std::move(error);
 
   Machine machine(cluster, given);
   PricedModel priced = priceModel(work, machine);
@@ -177,6 +178,7 @@ Expected<PlanReport> tessera::cost::makePlanReport(
 
   PlanReport report;
   report.model = question.model;
+  report.framework = question.framework;
   report.cluster = cluster.name;
   report.device = cluster.device.name;
   report.parameters = work.modelParameters;
@@ -219,14 +221,27 @@ static void addCaveat(std::vector<std::string> &caveats, const Twine &name,
     caveats.push_back((name + " is a guess").str());
 }
 
+/// Whether the price of a plan depends on a constant.
+static bool isUsed(StringRef constant, const Plan &plan) {
+  if (constant == "matmul_rate_fp8" || constant == "matmul_rate_fp4") {
+    bool isFour = unitsOf(plan.precision) == DType::FP4;
+    return hasNarrowMatmuls(plan.precision) &&
+           isFour == constant.ends_with("4");
+  }
+  if (constant.contains("attention"))
+    return plan.attention != AttentionKind::Naive &&
+           constant.starts_with("portable") ==
+               (plan.attention == AttentionKind::Flash2);
+  return true;
+}
+
 std::string tessera::cost::judgeConfidence(const Plan &plan,
                                            const ClusterSpec &cluster,
                                            std::vector<std::string> &caveats) {
   size_t before = caveats.size();
   const DeviceSpec &device = cluster.device;
   for (const NamedConstant &constant : deviceConstants()) {
-    if (StringRef(constant.name) == "matmul_rate_fp8" &&
-        plan.precision != Precision::FP8)
+    if (!isUsed(constant.name, plan))
       continue;
     const Quantity *quantity = device.findConstant(constant.name);
     if (!quantity)

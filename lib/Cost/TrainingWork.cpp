@@ -20,7 +20,8 @@ static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
   OpWork derived = op;
   derived.pass = pass;
   derived.matmul = {op.matmul.batch, m, n, k};
-  double batch = op.matmul.batch, width = byteWidth(op.dtype);
+  double batch = op.matmul.batch;
+  double width = op.operandBytes > 0 ? op.operandBytes : byteWidth(op.dtype);
   derived.bytesRead = width * batch * (double(m) * k + double(k) * n);
   // Results are in 16 bits at least.
   double resultWidth = width < 2 ? 2 : width;
@@ -31,13 +32,13 @@ static OpWork derivedMatmul(const OpWork &op, Pass pass, int64_t m, int64_t n,
 static void appendMatmulBackward(LayerWork &layer, const OpWork &op,
                                  int64_t gradBytes, bool frozen) {
   const MatmulDims d = op.matmul;
-  if (op.castGradient) {
+  if (op.castGradientRead > 0) {
     // The incoming gradient is cast, with its transpose for the second matmul.
     OpWork cast;
     cast.name = "cast";
     cast.pass = Pass::BackwardInput;
-    cast.bytesRead = 2.0 * d.m * d.n;
-    cast.bytesWritten = 2.0 * d.m * d.n;
+    cast.bytesRead = op.castGradientRead * d.m * d.n;
+    cast.bytesWritten = op.castGradientWritten * d.m * d.n;
     layer.add(cast);
   }
   layer.add(derivedMatmul(op, Pass::BackwardInput, d.m, d.k, d.n));
@@ -212,16 +213,20 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
   int64_t gradBytes = plan.gradDType == GradDType::BF16   ? 2
                       : plan.gradDType == GradDType::Both ? kSummedApart
                                                           : 4;
+  std::optional<MatmulFormat> format = getMatmulFormat(plan.precision);
   for (LayerWork &layer : model.kinds) {
     shardContext(layer, plan.cp);
     if (plan.attention == AttentionKind::Naive)
       unfuseAttention(layer, plan.dropout);
+    if (plan.attention == AttentionKind::Flash2)
+      for (OpWork &op : layer.ops)
+        op.portable = true;
     if (plan.dropout)
       addDropout(layer);
     if (!plan.fusedLoss)
       unfuseLoss(layer);
-    if (plan.precision == Precision::FP8 && layer.name == "block")
-      quantizeMatmuls(layer);
+    if (format && layer.name == "block")
+      quantizeMatmuls(layer, *format);
     if (plan.overlapTp)
       overlapTensorAxis(layer);
     // Only blocks are recomputed: there is one embedding and one head.

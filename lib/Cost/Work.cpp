@@ -21,6 +21,10 @@ const char *tessera::cost::stringify(DType type) {
     return "f16";
   case DType::FP8:
     return "fp8";
+  case DType::MXFP8:
+    return "mxfp8";
+  case DType::FP4:
+    return "fp4";
   case DType::I32:
     return "i32";
   case DType::I8:
@@ -29,7 +33,7 @@ const char *tessera::cost::stringify(DType type) {
   return "";
 }
 
-int64_t tessera::cost::byteWidth(DType type) {
+double tessera::cost::byteWidth(DType type) {
   switch (type) {
   case DType::F32:
   case DType::I32:
@@ -38,8 +42,11 @@ int64_t tessera::cost::byteWidth(DType type) {
   case DType::F16:
     return 2;
   case DType::FP8:
+  case DType::MXFP8:
   case DType::I8:
     return 1;
+  case DType::FP4:
+    return 0.5;
   }
   return 0;
 }

@@ -36,7 +36,9 @@ template <> ArrayRef<StringRef> getNames<Scatter>() {
   return names;
 }
 template <> ArrayRef<StringRef> getNames<Precision>() {
-  static constexpr StringRef names[] = {"f32", "bf16", "f16", "fp8"};
+  static constexpr StringRef names[] = {"f32",       "bf16",        "f16",
+                                        "fp8",       "fp8-current", "fp8-row",
+                                        "fp8-block", "mxfp8",       "nvfp4"};
   return names;
 }
 template <> ArrayRef<StringRef> getNames<GradDType>() {
@@ -53,7 +55,7 @@ template <> ArrayRef<StringRef> getNames<Offload>() {
   return names;
 }
 template <> ArrayRef<StringRef> getNames<AttentionKind>() {
-  static constexpr StringRef names[] = {"flash", "naive"};
+  static constexpr StringRef names[] = {"flash", "naive", "flash2"};
   return names;
 }
 template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
@@ -270,8 +272,9 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "layers between kept inputs, with full"},
       {"precision", "TYPE", kBoth, choice<&Plan::precision>(),
        "parameters and activations: {}; below f32 with a master copy in f32; "
-       "fp8: as bf16, with linear layers multiplied in 8 bits; default: the "
-       "graph's, of plan bf16"},
+       "fp8: as bf16, with linear layers multiplied in 8 bits; those after it "
+       "(priced only) differ in their scales; default: the graph's, of plan "
+       "bf16"},
       {"grad-dtype", "TYPE", kBoth, choice<&Plan::gradDType>(),
        "sums of gradients: {} (priced only: both)"},
       {"grad-copy-bytes", "N", kStored | Field::kOnlyPriced,
@@ -284,7 +287,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"offload", "WHERE", kOnlyPriced, choice<&Plan::offload>(),
        "where optimizer state is kept: {}"},
       {"attention", "KIND", kOnlyPriced, choice<&Plan::attention>(),
-       "flash, or naive, which writes scores"},
+       "flash, naive, which writes scores, or flash2, as flash without a "
+       "device's newest instructions"},
       {"dropout", "", kOnlyPriced, Field::Flag{&Plan::dropout},
        "with dropout, as GPT-3 was trained"},
       {"eager", "", kOnlyPriced, Field::Flag{&Plan::eager},
@@ -299,6 +303,9 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "gradients and parameters travel beside no kernel"},
       {"overlap-tp", "", kPriced, Field::Flag{&Plan::overlapTp},
        "collectives of tp run beside matmuls"},
+      {"host-launch-us", "X", kStored | kOnlyPriced,
+       Field::Number{&Plan::hostLaunchMicros, 0},
+       "microseconds of the host for each kernel; default: the device's"},
       {"lr", "X", kCompiled, Field::Number{&Plan::lr, 0}, "learning rate"},
       {"lr-schedule", "NAME", kCompiled, choice<&Plan::lrSchedule>(),
        "after warm-up: {}"},

@@ -59,6 +59,9 @@ llvm::Error tessera::checkCompiled(const Plan &plan) {
       return expects(field.name, field.print(Plan()), field.print(plan));
   if (plan.scatter == Scatter::Round)
     return expects("zero2-reduce", "each or last", stringify(plan.scatter));
+  if (plan.precision > Precision::FP8)
+    return expects("precision", "f32, bf16, f16 or fp8",
+                   stringify(plan.precision));
   if (plan.recompute == Recompute::Matmuls)
     return expects("recompute", "none, selective, full or auto=BYTES",
                    stringify(plan.recompute));

@@ -24,6 +24,8 @@
 #include "tessera/Registration/Registration.h"
 #include "tessera/Schedule/ScheduleCsv.h"
 #include "tessera/Support/Errors.h"
+#include "tessera/Support/Frameworks.h"
+#include "tessera/Support/Spelling.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -59,6 +61,10 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--threads", "N",
      "with --search; default: the number of processors; the answer is\n"
      "the same"},
+    {"--framework", "NAME",
+     "set the fields below as a framework does, but those given:\n"
+     "megatron-core, megatron-2021, nemo, torchtitan, fsdp,\n"
+     "deepspeed, nanotron or tessera (docs/plan.md); default: none"},
     {"--capacity-factor", "X",
      "slots of each expert over an even distribution of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
@@ -166,6 +172,24 @@ llvm::Error readProgram(StringRef path, GivenPlan &given) {
   return llvm::Error::success();
 }
 
+/// Gives a plan the settings of --framework, but for the options given.
+llvm::Error readFramework(const ParsedOptions &parsed, GivenPlan &given) {
+  if (!parsed.has("--framework"))
+    return llvm::Error::success();
+  StringRef name = parsed.get("--framework");
+  std::optional<Framework> framework = parseName<Framework>(name);
+  if (!framework)
+    return llvm::createStringError("--framework expects one of " +
+                                   llvm::join(getNames<Framework>(), ", ") +
+                                   " but got '" + name + "'" +
+                                   didYouMean(name, getNames<Framework>()));
+  GivenPlan own;
+  if (llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, own))
+    return error;
+  applyFramework(*framework, own, given);
+  return llvm::Error::success();
+}
+
 /// What the options give, over what --layout or --from-program does.
 llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
   GivenPlan given;
@@ -184,6 +208,8 @@ llvm::Expected<Plan> readPlan(const ParsedOptions &parsed, int64_t defaultSeq) {
     return std::move(error);
   if (llvm::Error error = given.complete())
     return llvm::createStringError("--" + llvm::toString(std::move(error)));
+  if (llvm::Error error = readFramework(parsed, given))
+    return std::move(error);
   if (hasLayout(parsed) && !given.has("global-batch") &&
       !given.has("micro-batches"))
     return llvm::createStringError("expects --global-batch, the sequences of a "

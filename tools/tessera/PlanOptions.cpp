@@ -92,7 +92,9 @@ llvm::Expected<double> tessera::readNumber(const ParsedOptions &parsed,
 llvm::Expected<cost::PlanQuestion>
 tessera::readQuestion(const ParsedOptions &parsed, std::string model) {
   cost::PlanQuestion question;
+  question.framework = parsed.get("--framework").str();
   question.model = std::move(model);
+  question.framework = parsed.get("--framework").str();
   for (auto [name, field] : {std::pair("--tokens", &question.tokens),
                              std::pair("--price", &question.price)}) {
     auto number = readNumber(parsed, name);

@@ -40,7 +40,8 @@ struct Quantity {
 struct DeviceSpec {
   std::string name;
   /// Dense peak FLOP/s of the matrix units by operand type: "f32" (TF32 where
-  /// the device has it), "bf16" (also f16), "fp8".
+  /// the device has it), "bf16" (also f16), "f16" of devices without bf16,
+  /// "fp8", "mxfp8" and "fp4" (block scales applied by the units).
   std::vector<std::pair<std::string, Quantity>> peakFlops;
   Quantity memoryBytes;
   Quantity memoryBandwidth;

@@ -18,11 +18,11 @@
 namespace tessera::cost {
 
 /// What a data sheet says of a device, and the constants of the model: at most
-/// twelve. The field's name is the name in a cluster file.
+/// thirteen. The field's name is the name in a cluster file.
 struct DeviceModel {
-  // The data sheet. 8 bits have a peak of 0 where the device has no units for
-  // them.
-  double peakF32 = 0, peakBF16 = 0, peakFP8 = 0;
+  // The data sheet. 8 and 4 bits have a peak of 0 where the device has no units
+  // for them.
+  double peakF32 = 0, peakBF16 = 0, peakFP8 = 0, peakMXFP8 = 0, peakFP4 = 0;
   double memoryBytes = 0;
   double memoryBandwidth = 0;
   double multiprocessors = 0;
@@ -31,6 +31,8 @@ struct DeviceModel {
   double matmulRate = 0.8;
   /// The same for 8-bit operands, with their casts and scaling.
   double matmulRateFP8 = 0.7;
+  /// The same for 4-bit operands.
+  double matmulRateFP4 = 0.6;
   /// Steps of the contracted dimension that a tile of a matmul loses to fill
   /// and drain its pipeline, in elements.
   double matmulFill = 128;
@@ -41,6 +43,9 @@ struct DeviceModel {
   /// backward, at a head dimension of 128.
   double attentionRate = 0.5;
   double attentionBackwardRate = 0.4;
+  /// The same of kernels without the device's newest instructions
+  /// (AttentionKind::Flash2).
+  double portableRate = 0.35, portableBackwardRate = 0.3;
   /// Seconds that the device needs to start and drain a kernel.
   double kernelFloor = 3e-6;
   /// Seconds that the host needs to issue a kernel. Kernels are issued ahead:

@@ -22,6 +22,8 @@ namespace tessera::cost {
 struct PlanQuestion {
   /// The model's name, for the report.
   std::string model;
+  /// The framework whose settings the plan has; empty: none was asked for.
+  std::string framework;
   /// Tokens of the whole run; 0: none asked for.
   double tokens = 0;
   /// Dollars per device and hour; 0: none asked for.
@@ -41,7 +43,7 @@ struct Cause {
 /// The price of a plan: time of a step by cause, throughput, memory by stage,
 /// and how far these figures can be trusted.
 struct PlanReport {
-  std::string model, cluster, device;
+  std::string model, framework, cluster, device;
   /// Of the whole model.
   double parameters = 0;
   Plan plan;

@@ -12,6 +12,7 @@
 #ifndef TESSERA_COST_TRAININGWORK_H
 #define TESSERA_COST_TRAININGWORK_H
 
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Cost/Work.h"
 #include "tessera/Support/Plan.h"
 
@@ -30,11 +31,12 @@ void addDropout(LayerWork &layer);
 /// sum, quotient.
 void unfuseLoss(LayerWork &layer);
 
-/// Matmuls with parameters read 8-bit operands. An activation is cast,
-/// together with its transpose, by the norm or the nonlinear kernel that makes
-/// it, and so is a gradient; where it comes from elsewhere (attention, the
-/// residual stream), by a kernel of its own.
-void quantizeMatmuls(LayerWork &layer);
+/// Matmuls with parameters read operands of a format below 16 bits. An
+/// activation is cast, together with its transpose, by the norm or the
+/// nonlinear kernel that makes it, if the format can be fused, and so is a
+/// gradient; where it comes from elsewhere (attention, the residual stream), by
+/// a kernel of its own.
+void quantizeMatmuls(LayerWork &layer, const MatmulFormat &format);
 
 /// Turns the attention of a sequence's part into that of one of `ranks` parts:
 /// keys and values are gathered over the axis "cp", queries stay.

@@ -21,12 +21,12 @@
 namespace tessera::cost {
 
 /// Element type of a kernel's operands.
-enum class DType { F32, BF16, F16, FP8, I32, I8 };
+enum class DType { F32, BF16, F16, FP8, MXFP8, FP4, I32, I8 };
 
-/// "f32", "bf16", "f16", "fp8", "i32", "i8".
+/// "f32", "bf16", "f16", "fp8", "mxfp8", "fp4", "i32", "i8".
 const char *stringify(DType type);
-/// Bytes of an element.
-int64_t byteWidth(DType type);
+/// Bytes of an element, without scales.
+double byteWidth(DType type);
 
 /// When in a training step something runs. Recompute is forward work that is
 /// done again because its result was not kept.
@@ -92,8 +92,18 @@ struct OpWork {
   double parameterSum = 0;
   /// The backward of this op needs no tensor of the forward pass.
   bool linear = false;
-  /// Of an 8-bit matmul: the gradient of its result needs a cast of its own.
-  bool castGradient = false;
+  /// Of a matmul in 8 or 4 bits: bytes of an element of its operands, scales
+  /// included; 0: those of `dtype`.
+  double operandBytes = 0;
+  /// Of such a matmul: share of the layers of this kind that do it in 16 bits.
+  double wideShare = 0;
+  /// Of such a matmul: MatmulFormat::rate.
+  double rate = 1;
+  /// Of such a matmul: the gradient of its result needs a cast of its own,
+  /// which reads and writes so many bytes an element.
+  double castGradientRead = 0, castGradientWritten = 0;
+  /// Attention without the device's newest instructions.
+  bool portable = false;
   /// What follows takes care of its backward.
   bool forwardOnly = false;
   /// Part of attention between the projections: what selective recomputation

@@ -55,9 +55,31 @@ enum class Scatter {
   /// Once per step, with ZeRO-1's memory.
   Last,
 };
-/// Element type of parameters and activations. FP8 is BF16 with the matmuls of
-/// linear layers in 8 bits.
-enum class Precision { F32, BF16, F16, FP8 };
+/// Element type of parameters and activations. All after F16 are BF16 with the
+/// matmuls of linear layers in 8 or 4 bits; they differ in what shares a scale
+/// and when it is known (docs/cost.md).
+enum class Precision {
+  F32,
+  BF16,
+  F16,
+  /// One scale for each tensor, from the largest elements of earlier steps.
+  FP8,
+  /// One scale for each tensor, of its own largest element.
+  FP8Current,
+  /// One scale for each row.
+  FP8Row,
+  /// One scale for each 128 elements, 128 x 128 of parameters.
+  FP8Block,
+  /// One scale for each 32 elements, applied by the matrix units.
+  MXFP8,
+  /// 4 bits; one scale for each 16 elements and one for the tensor. The last
+  /// blocks stay in 16 bits.
+  NVFP4,
+};
+/// True if linear layers multiply in 8 or 4 bits.
+inline bool hasNarrowMatmuls(Precision precision) {
+  return precision >= Precision::FP8;
+}
 /// Element type of the sums of gradients.
 enum class GradDType {
   F32,
@@ -78,10 +100,13 @@ enum class OptimizerKind {
 enum class Offload { None, Host, NVMe };
 /// How attention is computed.
 enum class AttentionKind {
-  /// One kernel; scores are not written.
+  /// One kernel, written for the device; scores are not written.
   Flash,
   /// Matmuls, mask, softmax and dropout one by one, scores written.
   Naive,
+  /// One kernel without the instructions that are new since Ampere
+  /// (FlashAttention-2).
+  Flash2,
 };
 /// Course of the learning rate after warm-up.
 enum class LearningRateKind { Constant, Cosine };
@@ -239,6 +264,9 @@ struct Plan {
   bool overlap = true;
   /// Gathers and scatters of tp (with sp) run beside matmuls, in chunks.
   bool overlapTp = false;
+  /// Microseconds that the host needs to issue a kernel; 0: the device's
+  /// constant.
+  double hostLaunchMicros = 0;
 
   //===--------------------------------------------------------------------===//
   // Optimizer

@@ -32,7 +32,9 @@ TEST(Presets, all_are_valid_and_say_where_numbers_are_from) {
   std::map<std::string, ClusterSpec> all = presets();
   for (const char *name :
        {"a100-40-sxm-ib", "a100-80-sxm-ib", "h100-sxm-ib", "h200-sxm-ib",
-        "h800-sxm-ib", "b200-sxm-ib", "gb200-nvl72-ib"})
+        "h800-sxm-ib", "b200-sxm-ib", "gb200-nvl72-ib", "b300-sxm-ib",
+        "gb300-nvl72-ib", "v100-sxm-ib", "l40s-pcie-roce", "rtx4090-pcie-roce",
+        "mi300x-oam-roce"})
     EXPECT_TRUE(all.count(name)) << name;
   for (const auto &[name, spec] : all) {
     EXPECT_EQ(spec.name, name);

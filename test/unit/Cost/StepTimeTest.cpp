@@ -117,18 +117,77 @@ TEST(TrainingWork, norms_cast_what_they_write) {
   layer.add(norm);
   layer.add(weightMatmul(512, 256, 128));
   layer.add(norm);
-  quantizeMatmuls(layer);
+  quantizeMatmuls(layer, *getMatmulFormat(Precision::FP8));
   ASSERT_EQ(layer.ops.size(), 3u);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
-  EXPECT_FALSE(layer.ops[1].castGradient);
+  EXPECT_EQ(layer.ops[1].castGradientRead, 0);
+}
+
+/// The casts of a matmul's 512 x 128 operand, in bytes of an element.
+static std::pair<double, double> castBytes(Precision precision) {
+  LayerWork layer;
+  layer.add(weightMatmul(512, 256, 128));
+  quantizeMatmuls(layer, *getMatmulFormat(precision));
+  double elements = 512 * 128;
+  return {layer.ops[0].bytesRead / elements,
+          layer.ops[0].bytesWritten / elements};
+}
+
+TEST(TrainingWork, formats_differ_in_casts_and_scales) {
+  using Bytes = std::pair<double, double>;
+  EXPECT_EQ(castBytes(Precision::FP8), Bytes(2, 2));
+  // The largest element is found first.
+  EXPECT_EQ(castBytes(Precision::FP8Current), Bytes(4, 2));
+  // A byte for 32 elements, four for 128.
+  EXPECT_EQ(castBytes(Precision::MXFP8), Bytes(2, 2 + 2.0 / 32));
+  EXPECT_EQ(castBytes(Precision::FP8Block), Bytes(2, 2 + 8.0 / 128));
+  // A byte for 16 elements of half a byte, in seven of eight blocks.
+  EXPECT_EQ(castBytes(Precision::NVFP4), Bytes(3.5, 0.875 * 1.125));
+  EXPECT_FALSE(getMatmulFormat(Precision::BF16));
+}
+
+TEST(TrainingWork, some_blocks_of_nvfp4_stay_in_16_bits) {
+  DeviceModel device;
+  device.peakBF16 = 1e15;
+  device.peakFP4 = 4e15;
+  device.memoryBandwidth = 1e15;
+  device.multiprocessors = 1;
+  LayerWork layer;
+  layer.add(weightMatmul(8192, 8192, 8192));
+  quantizeMatmuls(layer, *getMatmulFormat(Precision::NVFP4));
+  const OpWork &op = layer.ops[1];
+  double narrow = matmulSeconds(device, op.matmul, DType::FP4);
+  double wide = matmulSeconds(device, op.matmul, DType::BF16);
+  EXPECT_GT(wide, 2 * narrow);
+  EXPECT_NEAR(kernelSeconds(device, op) - device.kernelFloor,
+              0.875 * narrow + 0.125 * wide, 1e-12);
+}
+
+TEST(MatmulFormat, a_device_needs_the_units) {
+  DeviceSpec hopper;
+  hopper.name = "H";
+  hopper.peakFlops = {{"bf16", {}}, {"fp8", {}}};
+  EXPECT_EQ(llvm::toString(checkPrecision(Precision::FP8Block, hopper)), "");
+  EXPECT_EQ(llvm::toString(checkPrecision(Precision::MXFP8, hopper)),
+            "precision: expects units of H, which are bf16, fp8, but got "
+            "mxfp8, whose units are mxfp8");
+  EXPECT_EQ(llvm::toString(checkPrecision(Precision::NVFP4, hopper)),
+            "precision: expects units of H, which are bf16, fp8, but got "
+            "nvfp4, whose units are fp4");
+  DeviceSpec volta;
+  volta.name = "V";
+  volta.peakFlops = {{"f16", {}}, {"f32", {}}};
+  EXPECT_EQ(llvm::toString(checkPrecision(Precision::F16, volta)), "");
+  EXPECT_NE(llvm::toString(checkPrecision(Precision::BF16, volta)), "");
 }
 
 TEST(TrainingWork, eight_bit_matmuls_are_cast) {
   LayerWork layer;
   layer.add(weightMatmul(512, 256, 128));
-  quantizeMatmuls(layer);
+  quantizeMatmuls(layer, *getMatmulFormat(Precision::FP8));
   ASSERT_EQ(layer.ops.size(), 2u);
-  EXPECT_TRUE(layer.ops[1].castGradient);
+  EXPECT_EQ(layer.ops[1].castGradientRead, 2);
+  EXPECT_EQ(layer.ops[1].castGradientWritten, 2);
   EXPECT_EQ(layer.ops[1].dtype, DType::FP8);
   EXPECT_EQ(layer.ops[1].bytesRead, 512 * 128 + 128 * 256);
   appendBackward(layer, Recompute::None, 4, false);

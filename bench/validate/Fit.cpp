@@ -1,0 +1,183 @@
+//===- Fit.cpp - Constants of devices from published runs -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gauss-Newton with derivatives by differences.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fit.h"
+#include "tessera/Cost/DeviceModel.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::validate;
+
+/// Priors: matmul rates and bandwidths from the best that micro-benchmarks
+/// reach, attention from the publications of its kernels, floors and host times
+/// from profiles. Spreads say how far a long run may be from them.
+const std::vector<FitParameter> &tessera::validate::fitParameters() {
+  static const std::vector<FitParameter> list = {
+      {"A100", "matmul_rate", 0.80, 0.06},
+      {"A100", "matmul_fill", 128, 0.3},
+      {"A100", "memory_rate", 0.80, 0.12},
+      {"A100", "attention_rate", 0.55, 0.15},
+      {"A100", "attention_backward_rate", 0.42, 0.2},
+      {"A100", "kernel_floor_s", 3e-6, 0.3},
+      {"A100", "host_launch_s", 8e-6, 0.3},
+      {"A100", "overlap_slowdown", 0.3, 0.5},
+      {"A100", "step_floor_s", 3e-3, 0.7},
+      {"A100", "levels.1.efficiency", 0.8, 0.15},
+      {"H", "matmul_rate", 0.76, 0.08},
+      {"H", "matmul_rate_fp8", 0.70, 0.1},
+      {"H", "matmul_fill", 128, 0.3},
+      {"H", "memory_rate", 0.78, 0.12},
+      {"H", "attention_rate", 0.58, 0.12},
+      {"H", "attention_backward_rate", 0.45, 0.15},
+      {"H", "portable_attention_rate", 0.36, 0.12},
+      {"H", "portable_attention_backward_rate", 0.30, 0.15},
+      {"H", "kernel_floor_s", 2.5e-6, 0.3},
+      {"H", "host_launch_s", 6e-6, 0.3},
+      {"H", "overlap_slowdown", 0.3, 0.5},
+      {"H", "step_floor_s", 3e-3, 0.7},
+  };
+  return list;
+}
+
+Fit::Fit(std::vector<FitRow> given, size_t numGroups, Evaluator &evaluator)
+    : rows(std::move(given)), groupWeights(numGroups, 0), evaluator(evaluator) {
+  for (const FitRow &row : rows) {
+    groupWeights[row.group] += row.weight;
+    Expected<ClusterSpec> spec = evaluator.cluster(row.row.cluster);
+    devices.push_back(spec ? spec->device.name : "");
+    if (!spec)
+      consumeError(spec.takeError());
+  }
+}
+
+bool Fit::dependsOn(size_t row, size_t parameter) const {
+  return StringRef(devices[row]).contains(fitParameters()[parameter].device);
+}
+
+FitValues Fit::current() {
+  FitValues values;
+  for (const FitParameter &parameter : fitParameters()) {
+    double value = parameter.prior;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!StringRef(devices[i]).contains(parameter.device))
+        continue;
+      if (Expected<double> known =
+              evaluator.constant(rows[i].row.cluster, parameter.name))
+        value = *known;
+      else
+        consumeError(known.takeError());
+      break;
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+void Fit::apply(const FitValues &values) {
+  for (auto [parameter, value] : zip_equal(fitParameters(), values))
+    evaluator.setConstant(parameter.device, parameter.name, value);
+}
+
+std::vector<double> Fit::residuals(const FitValues &values,
+                                   std::optional<size_t> left) {
+  apply(values);
+  std::vector<double> result(rows.size(), NAN);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].group == left)
+      continue;
+    Expected<Prediction> prediction = evaluator.predict(rows[i].row);
+    if (prediction)
+      result[i] = std::log(prediction->value / rows[i].row.measured);
+    else
+      consumeError(prediction.takeError());
+  }
+  return result;
+}
+
+/// Solves a x = b for a positive definite a (Cholesky), row-major.
+static std::vector<double> solve(std::vector<double> a, std::vector<double> b) {
+  size_t n = b.size();
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t j = 0; j < k; ++j)
+      a[k * n + k] -= a[k * n + j] * a[k * n + j];
+    a[k * n + k] = std::sqrt(a[k * n + k]);
+    for (size_t i = k + 1; i < n; ++i) {
+      for (size_t j = 0; j < k; ++j)
+        a[i * n + k] -= a[i * n + j] * a[k * n + j];
+      a[i * n + k] /= a[k * n + k];
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < i; ++j)
+      b[i] -= a[i * n + j] * b[j];
+    b[i] /= a[i * n + i];
+  }
+  for (size_t i = n; i-- > 0;) {
+    for (size_t j = i + 1; j < n; ++j)
+      b[i] -= a[j * n + i] * b[j];
+    b[i] /= a[i * n + i];
+  }
+  return b;
+}
+
+FitValues Fit::fit(const FitValues &start, std::optional<size_t> left,
+                   unsigned iterations) {
+  // The scale of a residual, and the least one that counts as such.
+  constexpr double kScale = 0.03, kLeast = 0.01, kStep = 0.02;
+  const std::vector<FitParameter> &parameters = fitParameters();
+  size_t n = parameters.size();
+  FitValues values = start;
+  for (unsigned iteration = 0; iteration < iterations; ++iteration) {
+    std::vector<double> base = residuals(values, left);
+    std::vector<std::vector<double>> slopes(n);
+    for (size_t p = 0; p < n; ++p) {
+      FitValues moved = values;
+      moved[p] *= std::exp(kStep);
+      apply(moved);
+      slopes[p].assign(rows.size(), 0);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        if (std::isnan(base[i]) || !dependsOn(i, p))
+          continue;
+        if (Expected<Prediction> prediction = evaluator.predict(rows[i].row))
+          slopes[p][i] =
+              (std::log(prediction->value / rows[i].row.measured) - base[i]) /
+              kStep;
+        else
+          consumeError(prediction.takeError());
+      }
+    }
+    std::vector<double> matrix(n * n, 0), right(n, 0);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (std::isnan(base[i]))
+        continue;
+      double weight = rows[i].weight / groupWeights[rows[i].group] /
+                      (kScale * std::max(std::fabs(base[i]), kLeast));
+      for (size_t p = 0; p < n; ++p) {
+        right[p] -= weight * slopes[p][i] * base[i];
+        for (size_t q = 0; q < n; ++q)
+          matrix[p * n + q] += weight * slopes[p][i] * slopes[q][i];
+      }
+    }
+    for (size_t p = 0; p < n; ++p) {
+      double precision = 1 / (parameters[p].spread * parameters[p].spread);
+      matrix[p * n + p] += precision;
+      right[p] -= precision * std::log(values[p] / parameters[p].prior);
+    }
+    std::vector<double> step = solve(std::move(matrix), std::move(right));
+    for (size_t p = 0; p < n; ++p) {
+      values[p] *= std::exp(std::clamp(step[p], -0.3, 0.3));
+      // Shares.
+      if (StringRef(parameters[p].name).contains("rate") ||
+          StringRef(parameters[p].name).contains("efficiency"))
+        values[p] = std::min(values[p], 1.0);
+    }
+  }
+  return values;
+}

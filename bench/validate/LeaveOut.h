@@ -1,0 +1,63 @@
+//===- LeaveOut.h - Scores of groups that were left out ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fits the constants on all groups but one, prices that one, and so on for
+// each: how good the model is on runs that it has not seen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_BENCH_VALIDATE_LEAVEOUT_H
+#define TESSERA_BENCH_VALIDATE_LEAVEOUT_H
+
+#include "Fit.h"
+#include "Scores.h"
+
+namespace tessera::validate {
+
+/// How a row differs from all rows that the constants were fitted on.
+struct Novelty {
+  bool device = false, framework = false, precision = false;
+};
+
+/// A row of a group, priced without the group.
+struct LeftOutRow {
+  PlanRow row;
+  Sample sample;
+  Novelty novelty;
+};
+
+/// The group of a row of a table: the table, or its part that differs in kind.
+std::string groupOf(const Table &table, const PlanRow &row);
+
+/// The rows of step and layer times that a table has, with weights: composed
+/// rows of one group count once.
+struct Group {
+  std::string name;
+  std::vector<PlanRow> rows;
+  std::vector<double> weights;
+};
+std::vector<Group> readGroups(llvm::ArrayRef<Table> tables,
+                              Evaluator &evaluator);
+
+/// Prices each group with the constants that are fitted without it; in the
+/// order of the groups. The evaluator keeps the constants of the fit on all,
+/// which `fitted` is given.
+std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
+                                                 Evaluator &evaluator,
+                                                 FitValues &fitted);
+
+/// The scores as a table of Markdown: time, median, bias, null model, regret of
+/// sweeps of four and more, whether device and framework are known without the
+/// group, and whether the goal holds (8 % of a known device and framework, 15 %
+/// otherwise, and less than the null model). `before` are errors of an earlier
+/// run by group, in percent.
+void printMarkdown(llvm::ArrayRef<Group> groups,
+                   llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
+                   const std::map<std::string, double> &before,
+                   llvm::raw_ostream &os);
+
+} // namespace tessera::validate
+
+#endif // TESSERA_BENCH_VALIDATE_LEAVEOUT_H

@@ -1,0 +1,167 @@
+//===- RowFrameworks.cpp - What frameworks fix where rows are silent ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowFrameworks.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::validate;
+
+/// Layers of each stage by cumulative weight: a stage ends with the layer by
+/// which it passes its share of all weight. `head` is the weight of what comes
+/// after the layers, in layers.
+static std::vector<double> splitByWeight(int64_t layers, double head,
+                                         int64_t stages) {
+  std::vector<double> counts(stages, 0);
+  double share = (double(layers) + head) / double(stages);
+  int64_t stage = 0;
+  for (int64_t layer = 1; layer <= layers; ++layer) {
+    ++counts[stage];
+    if (double(layer) > share * double(stage + 1) && stage + 1 < stages)
+      ++stage;
+  }
+  return counts;
+}
+
+/// Even parts; what is left over goes to the last stages.
+static std::vector<double> splitRestLast(int64_t layers, int64_t stages) {
+  int64_t least = layers / stages;
+  std::vector<double> counts(stages, double(least));
+  for (int64_t i = 0; i < layers % stages; ++i)
+    ++counts[stages - 1 - i];
+  return counts;
+}
+
+/// Nanotron's scaling benchmark: stages of equal FLOPs, the head among them;
+/// the first device is read.
+static void applyNanotron(PlanRow &row) {
+  Plan &l = row.plan;
+  const ModelConfig &m = row.model;
+  row.firstStage = true;
+  if (l.pp > 1 && m.hidden > 0) {
+    double layer = 4.0 * m.hidden * m.hidden + 3.0 * m.ffn * m.hidden;
+    l.stageLayers =
+        splitByWeight(m.layers, double(m.vocab) * m.hidden / layer, l.pp);
+  }
+}
+
+/// InternEvo: at the optimizer's step its gradients are flattened, copied to
+/// f32 and unscaled, beside the temporaries of an AdamW that is not fused; its
+/// own ZeRO-1 keeps four bytes per parameter more of that than FSDP does.
+static void applyInternEvo(PlanRow &row) {
+  Plan &l = row.plan;
+  l.gradDType = GradDType::BF16;
+  l.gradCopyBytes = l.zero == 3 ? 14 : 18;
+  if (l.pp > 1)
+    l.stageLayers = splitRestLast(row.model.layers, l.pp);
+}
+
+/// Megatron-DeepSpeed's bf16 optimizer adds 16-bit gradients up in f32 beside
+/// them, which are flattened into a copy to be reduced.
+static void applyDeepSpeed(const RowFields &f, PlanRow &row) {
+  if (!f.text("precision").contains("fp32 grad"))
+    return;
+  row.plan.gradDType = GradDType::Both;
+  row.plan.gradCopyBytes = 4;
+}
+
+/// torchtitan's notes say what is not compiled and what is pipelined. With
+/// stages ZeRO-3 gathers once per step and sums whole gradients, which is
+/// ZeRO-1's memory.
+static void applyTorchtitan(const RowFields &f, PlanRow &row) {
+  Plan &l = row.plan;
+  if (l.pp > 1 && l.zero == 3)
+    l.zero = 1;
+  StringRef note = f.text("note");
+  l.eager = note.contains("eager") && !note.contains("compile");
+  l.overlapTp = note.contains("AsyncTP");
+}
+
+/// Megatron-LM without a year is that of 2021 on the devices of its papers, and
+/// Megatron-Core on those that came later or in 8 bits.
+static bool isOldMegatron(const RowFields &f, const GivenPlan &own) {
+  StringRef gpu = f.text("gpu");
+  return (gpu.contains("A100") || gpu.contains("A800") ||
+          gpu.contains("V100")) &&
+         !hasNarrowMatmuls(own.plan.precision);
+}
+
+/// The preset of a framework as tables name it.
+static std::optional<Framework> findFramework(const RowFields &f,
+                                              const GivenPlan &own) {
+  StringRef name = f.text("framework");
+  struct Row {
+    StringRef word;
+    Framework framework;
+  };
+  // The first word that the name has decides.
+  static constexpr Row rows[] = {
+      {"NeMo", Framework::NeMo},
+      {"Megatron-Bridge", Framework::NeMo},
+      {"Megatron-Core", Framework::MegatronCore},
+      {"Megatron Core", Framework::MegatronCore},
+      {"MCore", Framework::MegatronCore},
+      {"Megatron-DeepSpeed", Framework::DeepSpeed},
+      {"zero-bubble", Framework::Megatron2021},
+      {"torchtitan", Framework::Torchtitan},
+      {"FSDP", Framework::FSDP},
+      {"nanotron", Framework::Nanotron},
+      {"Tessera", Framework::Tessera},
+      // Its kernels are those of Megatron-Core; what it keeps is its own.
+      {"InternEvo", Framework::MegatronCore}};
+  for (const Row &row : rows)
+    if (name.contains_insensitive(row.word))
+      return row.framework;
+  if (name.contains("Megatron"))
+    return isOldMegatron(f, own) ? Framework::Megatron2021
+                                 : Framework::MegatronCore;
+  return std::nullopt;
+}
+
+void tessera::validate::applyFrameworkModel(const RowFields &f,
+                                            ModelConfig &config) {
+  // Nanotron's scaling benchmark has Llama-like models of its own, which tie
+  // the head below 4e9 parameters.
+  if (f.text("framework") == "nanotron")
+    config.tiedHead = config.ffn < 10000;
+}
+
+void tessera::validate::applyFrameworkLayout(const RowFields &f,
+                                             const GivenPlan &own,
+                                             PlanRow &row) {
+  std::optional<Framework> framework = findFramework(f, own);
+  row.framework = framework ? stringify(*framework).str() : "other";
+  if (f.text("framework") == "InternEvo")
+    row.framework = "InternEvo";
+  GivenPlan given;
+  given.plan = row.plan;
+  for (const PlanField &field : getPlanFields())
+    if (own.has(field.name))
+      cantFail(given.set(field.name, field.print(own.plan)));
+  applyFramework(framework.value_or(Framework::MegatronCore), own, given);
+  row.plan = given.plan;
+  switch (framework.value_or(Framework::MegatronCore)) {
+  case Framework::DeepSpeed:
+    applyDeepSpeed(f, row);
+    break;
+  case Framework::Torchtitan:
+    applyTorchtitan(f, row);
+    break;
+  case Framework::Nanotron:
+    applyNanotron(row);
+    break;
+  default:
+    break;
+  }
+  if (f.text("framework") == "InternEvo")
+    applyInternEvo(row);
+  // Over tp Megatron pads the vocabulary to whole tiles on each device.
+  if (f.text("framework").contains("Megatron") || framework == Framework::NeMo)
+    if (row.plan.tp > 1)
+      row.model.vocab = alignTo(row.model.vocab, 128 * row.plan.tp);
+}

@@ -1,0 +1,285 @@
+//===- Observe.cpp - Constants from runs of a model -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The maximum of the posterior of a linear Gaussian model of logarithms
+// (Bishop 2006, section 3.3), iterated with derivatives by differences.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Cost/Observe.h"
+#include "tessera/Cost/DeviceModel.h"
+#include "tessera/Cost/TextTable.h"
+#include "tessera/Support/Errors.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::cost;
+
+namespace {
+
+/// A kind of work: the constants that its time goes by, and how far one
+/// framework is from another in it.
+struct Kind {
+  const char *name;
+  double spread;
+  /// Multiplies the time of the work.
+  void (*scale)(ClusterSpec &cluster, double factor);
+};
+
+} // namespace
+
+static void scaleConstants(ClusterSpec &cluster, ArrayRef<StringRef> names,
+                           double factor) {
+  for (auto &[name, quantity] : cluster.device.constants)
+    if (is_contained(names, StringRef(name)))
+      quantity.value *= factor;
+}
+
+static void scaleCompute(ClusterSpec &cluster, double factor) {
+  scaleConstants(cluster,
+                 {"matmul_rate", "matmul_rate_fp8", "matmul_rate_fp4",
+                  "attention_rate", "attention_backward_rate",
+                  "portable_attention_rate",
+                  "portable_attention_backward_rate"},
+                 1 / factor);
+}
+static void scaleMemory(ClusterSpec &cluster, double factor) {
+  scaleConstants(cluster, {"memory_rate"}, 1 / factor);
+}
+static void scaleLinks(ClusterSpec &cluster, double factor) {
+  for (LevelSpec &level : cluster.levels) {
+    level.efficiency.value /= factor;
+    level.latency.value *= factor;
+  }
+}
+static void scaleHost(ClusterSpec &cluster, double factor) {
+  scaleConstants(cluster, {"host_launch_s", "kernel_floor_s", "step_floor_s"},
+                 factor);
+}
+
+/// Spreads are those of frameworks of one device around its constants
+/// (docs/cost.md).
+static constexpr Kind kKinds[] = {{"matmuls and attention", 0.12, scaleCompute},
+                                  {"memory-bound kernels", 0.15, scaleMemory},
+                                  {"collectives", 0.20, scaleLinks},
+                                  {"host and kernel floors", 0.40, scaleHost}};
+static constexpr size_t kNumKinds = std::size(kKinds);
+using Factors = std::array<double, kNumKinds>;
+
+/// Deviation of the logarithm of one run's time from another like it, and of
+/// its memory.
+static constexpr double kNoise = 0.02, kMemorySpread = 0.08,
+                        kMemoryNoise = 0.03;
+/// What an observation may contradict a price by.
+static constexpr double kMost = 3;
+
+static ClusterSpec scaled(const ClusterSpec &cluster, const Factors &logs) {
+  ClusterSpec moved = cluster;
+  for (auto [kind, log] : zip_equal(kKinds, logs))
+    kind.scale(moved, std::exp(log));
+  return moved;
+}
+
+/// Solves a x = b by elimination; a is positive definite.
+static Factors solve(std::array<Factors, kNumKinds> a, Factors b) {
+  for (size_t k = 0; k < kNumKinds; ++k)
+    for (size_t i = k + 1; i < kNumKinds; ++i) {
+      double factor = a[i][k] / a[k][k];
+      for (size_t j = k; j < kNumKinds; ++j)
+        a[i][j] -= factor * a[k][j];
+      b[i] -= factor * b[k];
+    }
+  for (size_t i = kNumKinds; i-- > 0;) {
+    for (size_t j = i + 1; j < kNumKinds; ++j)
+      b[i] -= a[i][j] * b[j];
+    b[i] /= a[i][i];
+  }
+  return b;
+}
+
+namespace {
+
+/// The posterior's normal equations around some factors.
+struct Normal {
+  std::array<Factors, kNumKinds> matrix{};
+  Factors right{};
+};
+
+} // namespace
+
+static Expected<Normal> linearize(const ClusterSpec &cluster,
+                                  ArrayRef<const Observation *> used,
+                                  const Factors &logs,
+                                  const PriceFunction &price) {
+  constexpr double kStep = 0.01;
+  Normal normal;
+  for (size_t k = 0; k < kNumKinds; ++k) {
+    double precision = 1 / (kKinds[k].spread * kKinds[k].spread);
+    normal.matrix[k][k] = precision;
+    normal.right[k] = -precision * logs[k];
+  }
+  for (const Observation *observation : used) {
+    auto base = price(scaled(cluster, logs), observation->plan);
+    if (!base)
+      return base.takeError();
+    double residual = std::log(observation->seconds / base->seconds);
+    Factors slopes;
+    for (size_t k = 0; k < kNumKinds; ++k) {
+      Factors moved = logs;
+      moved[k] += kStep;
+      auto other = price(scaled(cluster, moved), observation->plan);
+      if (!other)
+        return other.takeError();
+      slopes[k] = std::log(other->seconds / base->seconds) / kStep;
+    }
+    for (size_t k = 0; k < kNumKinds; ++k) {
+      normal.right[k] += slopes[k] * residual / (kNoise * kNoise);
+      for (size_t j = 0; j < kNumKinds; ++j)
+        normal.matrix[k][j] += slopes[k] * slopes[j] / (kNoise * kNoise);
+    }
+  }
+  return normal;
+}
+
+static Error checkObservation(const Observation &observation,
+                              const ClusterSpec &cluster, StringRef model) {
+  auto fail = [&](StringRef what, StringRef expected, StringRef got) {
+    return createStringError(observation.where + ": " + what + ": expects '" +
+                             expected + "' but got '" + got + "'");
+  };
+  if (!observation.model.empty() && observation.model != model)
+    return fail("model", model, observation.model);
+  if (!observation.cluster.empty() && observation.cluster != cluster.name)
+    return fail("cluster", cluster.name, observation.cluster);
+  return Error::success();
+}
+
+static double medianError(std::vector<double> ratios) {
+  for (double &ratio : ratios)
+    ratio = std::fabs(ratio - 1);
+  std::sort(ratios.begin(), ratios.end());
+  return ratios.empty() ? 0 : ratios[ratios.size() / 2];
+}
+
+/// Predicted over measured, for all that are used.
+static Expected<std::vector<double>>
+ratiosOf(const ClusterSpec &cluster, ArrayRef<const Observation *> used,
+         const PriceFunction &price) {
+  std::vector<double> ratios;
+  for (const Observation *observation : used) {
+    auto priced = price(cluster, observation->plan);
+    if (!priced)
+      return prefixError(observation->where + ": ", priced.takeError());
+    ratios.push_back(priced->seconds / observation->seconds);
+  }
+  return ratios;
+}
+
+/// The observations that can be used; the fit is told of the others, and of the
+/// memory of all.
+static Expected<std::vector<const Observation *>>
+select(const ClusterSpec &cluster, ArrayRef<Observation> observations,
+       StringRef model, const PriceFunction &price, ObservedFit &fit) {
+  std::vector<const Observation *> used;
+  double memory = 0, count = 0;
+  for (const Observation &observation : observations) {
+    if (Error error = checkObservation(observation, cluster, model))
+      return std::move(error);
+    auto priced = price(cluster, observation.plan);
+    if (!priced)
+      return prefixError(observation.where + ": ", priced.takeError());
+    double capacity = cluster.device.memoryBytes.value;
+    if (observation.bytes > capacity)
+      return createStringError(
+          formatv("{0}: bytes: expects at most the {1:e3} of a device but got "
+                  "{2:e3}",
+                  observation.where, capacity, observation.bytes));
+    // A run that was seen is not refused for a margin.
+    if (priced->bytes > 1.25 * capacity)
+      return createStringError(formatv(
+          "{0}: layout: expects one that fits a device of {1:e3} bytes but "
+          "it needs {2:e3}",
+          observation.where, capacity, priced->bytes));
+    double ratio = observation.seconds / priced->seconds;
+    if (ratio > kMost || ratio < 1 / kMost) {
+      fit.unused.push_back(formatv(
+          "{0}: {1:f3} s where {2:f3} are predicted, more than a factor of "
+          "three: it needs another layout, batch, unit or device",
+          observation.where, observation.seconds, priced->seconds));
+      continue;
+    }
+    used.push_back(&observation);
+    if (observation.bytes > 0) {
+      memory += std::log(observation.bytes / priced->bytes);
+      ++count;
+    }
+  }
+  if (count > 0) {
+    double prior = 1 / (kMemorySpread * kMemorySpread),
+           each = 1 / (kMemoryNoise * kMemoryNoise);
+    fit.bytesFactor = std::exp(each * memory / (prior + each * count));
+  }
+  return used;
+}
+
+Expected<ObservedFit> tessera::cost::observe(ClusterSpec &cluster,
+                                             ArrayRef<Observation> observations,
+                                             StringRef model,
+                                             const PriceFunction &price) {
+  ObservedFit fit;
+  auto used = select(cluster, observations, model, price, fit);
+  if (!used)
+    return used.takeError();
+  fit.numUsed = used->size();
+  Factors logs{};
+  Normal normal;
+  for (int iteration = 0; iteration < 4; ++iteration) {
+    auto next = linearize(cluster, *used, logs, price);
+    if (!next)
+      return next.takeError();
+    normal = *next;
+    Factors step = solve(normal.matrix, normal.right);
+    for (size_t k = 0; k < kNumKinds; ++k)
+      logs[k] += step[k];
+  }
+  auto before = ratiosOf(cluster, *used, price);
+  if (!before)
+    return before.takeError();
+  cluster = scaled(cluster, logs);
+  auto after = ratiosOf(cluster, *used, price);
+  if (!after)
+    return after.takeError();
+  fit.errorBefore = medianError(std::move(*before));
+  fit.errorAfter = medianError(std::move(*after));
+  for (size_t k = 0; k < kNumKinds; ++k) {
+    Factors unit{};
+    unit[k] = 1;
+    fit.posteriors.push_back({kKinds[k].name, kKinds[k].spread,
+                              std::sqrt(solve(normal.matrix, unit)[k]),
+                              std::exp(logs[k])});
+  }
+  return fit;
+}
+
+void tessera::cost::print(const ObservedFit &fit, raw_ostream &os) {
+  TextTable table;
+  table.addRow({"work", "time, x", "spread before", "after"});
+  for (const Posterior &posterior : fit.posteriors)
+    table.addRow({posterior.kind, formatv("{0:f3}", posterior.factor),
+                  formatv("{0:f1} %", 100 * posterior.before),
+                  formatv("{0:f1} %", 100 * posterior.after)});
+  table.print(os);
+  os << formatv("runs used: {0}; median error {1:f1} % before, {2:f1} % after; "
+                "memory x {3:f3}\n",
+                fit.numUsed, 100 * fit.errorBefore, 100 * fit.errorAfter,
+                fit.bytesFactor);
+  for (const std::string &line : fit.unused)
+    os << "not used: " << line << "\n";
+}

@@ -1,0 +1,150 @@
+//===- Frameworks.cpp - How frameworks run a plan -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of settings. A framework's rows come one after the other; a later
+// row for the same field holds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Frameworks.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace tessera;
+
+namespace tessera {
+template <> ArrayRef<StringRef> getNames<Framework>() {
+  static constexpr StringRef names[] = {
+      "megatron-core", "megatron-2021", "nemo",     "torchtitan",
+      "fsdp",          "deepspeed",     "nanotron", "tessera"};
+  return names;
+}
+} // namespace tessera
+
+namespace {
+
+/// One setting, where it holds for all plans or for some.
+struct Setting {
+  StringRef field, value;
+  bool (*when)(const Plan &plan) = nullptr;
+};
+
+} // namespace
+
+static bool hasTensorAxis(const Plan &plan) { return plan.tp > 1; }
+static bool hasData(const Plan &plan) { return plan.dp * plan.cp > 1; }
+static bool shardsParameters(const Plan &plan) { return plan.zero == 3; }
+static bool hasStages(const Plan &plan) { return plan.pp > 1; }
+
+/// Transformer Engine's kernels, a fused loss, gradients in f32, sequence
+/// sharding wherever there is tp.
+static constexpr Setting kMegatronCore[] = {
+    {"attention", "flash"},       {"dropout", "false"},
+    {"eager", "false"},           {"fused-loss", "true"},
+    {"grad-dtype", "f32"},        {"overlap", "true"},
+    {"overlap-tp", "false"},      {"stage-layers", "even"},
+    {"sp", "true", hasTensorAxis}};
+static constexpr Setting kNeMo[] = {{"overlap-tp", "true", hasTensorAxis}};
+/// Narayanan et al. 2021, Korthikanti et al. 2022.
+static constexpr Setting kMegatron2021[] = {
+    {"attention", "naive"},  {"dropout", "true"},  {"fused-loss", "false"},
+    {"grad-dtype", "bf16"},  {"overlap", "false"}, {"overlap-tp", "false"},
+    {"stage-layers", "even"}};
+/// Stages send whole activations; the host needs 58 us for a kernel, so that
+/// layers take no less than 3 ms however small they are (vTrain's profiles).
+static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
+                                         {"scatter-transfers", "false"},
+                                         {"host-launch-us", "58"}};
+/// FSDP2 with mixed precision shards f32 parameters and casts them where it
+/// gathers them. With stages it gathers once per step, so that parameters are
+/// whole and in 16 bits. What it recomputes is its default.
+static constexpr Setting kTorchtitan[] = {
+    {"attention", "flash2"},
+    {"recompute", "matmuls"},
+    {"fused-loss", "false"},
+    {"grad-dtype", "f32"},
+    {"overlap", "true"},
+    {"stage-layers", "even"},
+    {"sp", "true", hasTensorAxis},
+    {"f32-parameters", "true", shardsParameters},
+    {"f32-parameters", "false", hasStages}};
+static constexpr Setting kFSDP[] = {
+    {"attention", "flash2"}, {"eager", "true"},   {"fused-loss", "false"},
+    {"grad-dtype", "bf16"},  {"overlap", "true"}, {"stage-layers", "even"}};
+/// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums.
+static constexpr Setting kNanotron[] = {
+    {"attention", "flash2"},      {"eager", "true"},
+    {"keep-gathered", "true"},    {"fused-loss", "false"},
+    {"grad-dtype", "f32"},        {"grad-copy-bytes", "2", hasData},
+    {"overlap", "true"},          {"stage-layers", "even"},
+    {"sp", "true", hasTensorAxis}};
+/// From the kernels that the compiler makes: attention and loss are one each.
+static constexpr Setting kTessera[] = {
+    {"attention", "flash"},  {"dropout", "false"},    {"eager", "false"},
+    {"fused-loss", "true"},  {"grad-dtype", "f32"},   {"overlap", "true"},
+    {"overlap-tp", "false"}, {"stage-layers", "time"}};
+
+static SmallVector<Setting> settingsOf(Framework framework) {
+  SmallVector<Setting> all;
+  auto add = [&](ArrayRef<Setting> rows) { append_range(all, rows); };
+  switch (framework) {
+  case Framework::MegatronCore:
+    add(kMegatronCore);
+    break;
+  case Framework::NeMo:
+    add(kMegatronCore);
+    add(kNeMo);
+    break;
+  case Framework::Megatron2021:
+    add(kMegatron2021);
+    break;
+  case Framework::DeepSpeed:
+    add(kMegatron2021);
+    add(kDeepSpeed);
+    break;
+  case Framework::Torchtitan:
+    add(kTorchtitan);
+    break;
+  case Framework::FSDP:
+    add(kFSDP);
+    break;
+  case Framework::Nanotron:
+    add(kNanotron);
+    break;
+  case Framework::Tessera:
+    add(kTessera);
+    break;
+  }
+  return all;
+}
+
+void tessera::applyFramework(Framework framework, const GivenPlan &own,
+                             GivenPlan &given) {
+  for (const Setting &setting : settingsOf(framework))
+    if (!own.has(setting.field) && (!setting.when || setting.when(given.plan)))
+      cantFail(given.set(setting.field, setting.value));
+}
+
+std::string tessera::describeSettings(const Plan &plan) {
+  static constexpr StringRef fields[] = {
+      "attention",    "dropout",        "eager",
+      "fused-loss",   "keep-gathered",  "grad-dtype",
+      "overlap",      "overlap-tp",     "grad-copy-bytes",
+      "sp",           "f32-parameters", "scatter-transfers",
+      "stage-layers", "host-launch-us"};
+  std::string text;
+  ListSeparator comma;
+  for (StringRef name : fields) {
+    const PlanField *field = findPlanField(name);
+    std::string value = field->print(plan);
+    if (value == "false" || value == "0")
+      continue;
+    text += StringRef(comma).str() + name.str();
+    if (value != "true")
+      text += " " + value;
+  }
+  return text;
+}
