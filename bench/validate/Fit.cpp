@@ -42,6 +42,21 @@ const std::vector<FitParameter> &tessera::validate::fitParameters() {
       {"H", "host_launch_s", 6e-6, 0.3},
       {"H", "overlap_slowdown", 0.3, 0.5},
       {"H", "step_floor_s", 3e-3, 0.7},
+      // At 500 of 700 W clocks are 0.85 of the others': power goes by the 2.5th
+      // power of the clock, beside 120 W that do not.
+      {"H100-96", "matmul_rate", 0.65, 0.08},
+      {"H100-96", "matmul_rate_fp8", 0.60, 0.1},
+      {"H100-96", "attention_rate", 0.50, 0.12},
+      {"H100-96", "attention_backward_rate", 0.38, 0.15},
+      {"H100-96", "portable_attention_rate", 0.31, 0.12},
+      {"H100-96", "portable_attention_backward_rate", 0.26, 0.15},
+      {"B200", "matmul_rate", 0.72, 0.08},
+      {"B200", "matmul_rate_fp8", 0.68, 0.1},
+      {"B200", "memory_rate", 0.70, 0.12},
+      {"B200", "attention_rate", 0.50, 0.15},
+      {"B200", "attention_backward_rate", 0.38, 0.2},
+      {"B200", "portable_attention_rate", 0.18, 0.2},
+      {"B200", "portable_attention_backward_rate", 0.14, 0.2},
   };
   return list;
 }

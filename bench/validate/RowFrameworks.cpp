@@ -50,11 +50,13 @@ static void applyNanotron(PlanRow &row) {
   }
 }
 
-/// InternEvo: at the optimizer's step its gradients are flattened, copied to
-/// f32 and unscaled, beside the temporaries of an AdamW that is not fused; its
-/// own ZeRO-1 keeps four bytes per parameter more of that than FSDP does.
+/// InternEvo runs op by op, with fused attention and loss. At the optimizer's
+/// step its gradients are flattened, copied to f32 and unscaled, beside the
+/// temporaries of an AdamW that is not fused; its own ZeRO-1 keeps four bytes
+/// per parameter more of that than FSDP does.
 static void applyInternEvo(PlanRow &row) {
   Plan &l = row.plan;
+  l.eager = true;
   l.gradDType = GradDType::BF16;
   l.gradCopyBytes = l.zero == 3 ? 14 : 18;
   if (l.pp > 1)

@@ -37,7 +37,9 @@ tessera::cost::getMatmulFormat(Precision precision) {
     // Sums of 128 elements are scaled outside of the matrix units.
     return MatmulFormat{DType::FP8, 1 + 4.0 / 128, 1, false, 0, 0.85};
   case Precision::MXFP8:
-    return MatmulFormat{DType::MXFP8, 1 + 1.0 / 32, 1, false, 0};
+    // Scales are loaded beside operands and laid out anew for each matmul
+    // (Megatron-Bridge's rows of both on B200 and GB200).
+    return MatmulFormat{DType::MXFP8, 1 + 1.0 / 32, 1, false, 0, 0.9};
   case Precision::NVFP4:
     return MatmulFormat{DType::FP4, 0.5 + 1.0 / 16, 2, false, 1.0 / 8};
   }

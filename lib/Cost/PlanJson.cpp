@@ -68,7 +68,10 @@ json::Object tessera::cost::toJson(const PlanReport &report) {
       {"model_flops_per_device", report.modelFlopsRate},
       {"bottleneck", report.bottleneck},
       {"bottleneck_share", report.bottleneckShare},
-      {"confidence", report.confidence},
+      {"step_interval", json::Object{{"share", 0.8},
+                                     {"low", report.stepInterval.low},
+                                     {"high", report.stepInterval.high}}},
+      {"fit_probability", report.fitProbability},
       {"caveats", json::Array(report.caveats)}};
   if (report.tokens > 0)
     result["budget"] = json::Object{{"tokens", report.tokens},

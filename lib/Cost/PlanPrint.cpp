@@ -28,6 +28,14 @@ std::string tessera::cost::secondsText(double seconds) {
   return formatv("{0:f1} us", seconds * 1e6);
 }
 
+std::string tessera::cost::intervalText(double seconds,
+                                        const Interval &interval) {
+  // Both ends in the unit of the middle.
+  double unit = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
+  return formatv("{0} (80 %: {1:f2} to {2:f2})", secondsText(seconds),
+                 unit * interval.low, unit * interval.high);
+}
+
 std::string tessera::cost::countText(double count) {
   if (count >= 1e9)
     return formatv("{0:f1}e9", count / 1e9);
@@ -189,7 +197,9 @@ void tessera::cost::print(const PlanReport &report, raw_ostream &os) {
   printMemory(report, os);
   printTime(report, os);
   printBudget(report, os);
-  os << "\nconfidence: " << report.confidence << "\n";
+  os << "\n"
+     << intervalText(report.stepSeconds, report.stepInterval) << "\n"
+     << formatv("fits: {0:f0} %\n", 100 * report.fitProbability);
   for (const std::string &caveat : report.caveats)
     os << "  " << caveat << "\n";
 }

@@ -95,6 +95,7 @@ static std::vector<Cause> listCauses(const StepTime &step,
       {"optimizer", step.optimizer,
        plan.offload == Offload::None ? "memory bandwidth" : "host link"});
   causes.push_back({"once per step", step.fixed, "fixed"});
+  causes.push_back({"slowest device", step.stragglers, "stragglers"});
   // What rounding leaves of a difference is no cause.
   erase_if(causes, [&](const Cause &cause) {
     return cause.seconds <= 1e-9 * step.total;
@@ -210,83 +211,10 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addThroughput(report, work, machine);
   addBinding(report);
   addBudget(report, question);
-  report.confidence = judgeConfidence(plan, cluster, report.caveats);
+  Novelty novelty =
+      noveltyOf(plan, cluster, question.framework, &report.caveats);
+  report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));
+  report.fitProbability = probabilityBelow(
+      report.peakMemory().total(), report.capacity, memoryDoubt(novelty));
   return report;
-}
-
-/// Adds a caveat for a number that is not known.
-static void addCaveat(std::vector<std::string> &caveats, const Twine &name,
-                      const Quantity &quantity) {
-  if (quantity.provenance == Provenance::Guess)
-    caveats.push_back((name + " is a guess").str());
-}
-
-/// Whether the price of a plan depends on a constant.
-static bool isUsed(StringRef constant, const Plan &plan) {
-  if (constant == "matmul_rate_fp8" || constant == "matmul_rate_fp4") {
-    bool isFour = unitsOf(plan.precision) == DType::FP4;
-    return hasNarrowMatmuls(plan.precision) &&
-           isFour == constant.ends_with("4");
-  }
-  if (constant.contains("attention"))
-    return plan.attention != AttentionKind::Naive &&
-           constant.starts_with("portable") ==
-               (plan.attention == AttentionKind::Flash2);
-  return true;
-}
-
-std::string tessera::cost::judgeConfidence(const Plan &plan,
-                                           const ClusterSpec &cluster,
-                                           std::vector<std::string> &caveats) {
-  size_t before = caveats.size();
-  const DeviceSpec &device = cluster.device;
-  for (const NamedConstant &constant : deviceConstants()) {
-    if (!isUsed(constant.name, plan))
-      continue;
-    const Quantity *quantity = device.findConstant(constant.name);
-    if (!quantity)
-      caveats.push_back("device constant " + std::string(constant.name) +
-                        " is not stated: a default is used");
-    else
-      addCaveat(caveats, "device constant " + Twine(constant.name), *quantity);
-  }
-  int64_t inside = 1;
-  for (const LevelSpec &level : cluster.levels) {
-    if (inside < plan.gpus()) {
-      addCaveat(caveats, "latency of level " + level.name, level.latency);
-      addCaveat(caveats, "bandwidth of level " + level.name, level.bandwidth);
-      addCaveat(caveats, "efficiency of level " + level.name, level.efficiency);
-    }
-    inside = level.devices;
-  }
-  size_t guesses = caveats.size() - before;
-
-  // What the published runs that the constants are fitted on do not have.
-  size_t uncovered = 0;
-  auto uncoveredIf = [&](bool condition, const char *what) {
-    if (!condition)
-      return;
-    caveats.push_back(std::string(what) + ": no measured run to compare with");
-    ++uncovered;
-  };
-  uncoveredIf(plan.ep > 1, "an expert axis");
-  static constexpr ScheduleKind kUnmeasured[] = {ScheduleKind::ZeroBubbleV,
-                                                 ScheduleKind::DualPipe,
-                                                 ScheduleKind::DualPipeV};
-  uncoveredIf(plan.pp > 1 && is_contained(kUnmeasured, plan.schedule),
-              stringify(plan.schedule).data());
-  uncoveredIf(plan.pp > 1 && !plan.scheduleFile.empty(),
-              "a schedule of a file");
-  uncoveredIf(plan.offload != Offload::None, "offload of optimizer state");
-  uncoveredIf(plan.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
-  uncoveredIf(plan.precision == Precision::F32,
-              "f32, whose peak is that of TF32");
-  uncoveredIf(plan.precision == Precision::FP8 && !device.findPeak("fp8"),
-              "fp8 on a device without units for it, at the peak of bf16");
-  uncoveredIf(plan.seq > 262144, "sequences of more than 262144 tokens");
-  uncoveredIf(plan.gpus() > 2240, "more than 2240 devices");
-  uncoveredIf(plan.cp > 2, "a context axis of more than 2");
-  if (uncovered >= 2 || guesses > 3)
-    return "low";
-  return uncovered || guesses ? "medium" : "high";
 }

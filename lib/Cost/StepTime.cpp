@@ -41,6 +41,17 @@ PricedModel tessera::cost::priceModel(const ModelWork &work,
   return model;
 }
 
+double tessera::cost::stragglerShare(int64_t devices) {
+  constexpr double kDeviation = 0.01, kPi = 3.14159265358979;
+  if (devices < 2)
+    return 0;
+  double root = std::sqrt(2 * std::log(double(devices)));
+  double largest =
+      root -
+      (std::log(std::log(double(devices))) + std::log(4 * kPi)) / (2 * root);
+  return kDeviation * largest;
+}
+
 double tessera::cost::optimizerBytes(const Plan &plan) {
   double grad = plan.gradDType == GradDType::BF16 ? 2 : 4;
   // Reads the gradient twice (norm, update); reads and writes its state; writes
@@ -473,6 +484,7 @@ double tessera::cost::leastStepSeconds(const PricedModel &model,
   double seconds = double(plan.microBatches) * longest +
                    machine.device.stepFloor +
                    leastGradientSeconds(parameters, plan, machine);
+  seconds *= 1 + stragglerShare(plan.gpus());
   // Sums in another order differ by rounding.
   return (1 - 1e-9) * seconds;
 }
@@ -570,7 +582,9 @@ StepTime StagedModel::price(const Plan &wanted, double pipelined) const {
   step.bubble = pipelined - working;
   step.fixed = machine->device.stepFloor;
   addStepTail(step, *model, runsOf(busiest), rank, wanted, *machine);
-  step.total = pipelined + step.gradComm + step.optimizer + step.fixed;
+  double seconds = pipelined + step.gradComm + step.optimizer + step.fixed;
+  step.stragglers = stragglerShare(plan.gpus()) * seconds;
+  step.total = seconds + step.stragglers;
   return step;
 }
 

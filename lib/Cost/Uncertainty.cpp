@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Uncertainty.h"
+#include "tessera/Cost/DeviceModel.h"
+#include "tessera/Cost/MatmulFormat.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -39,7 +41,7 @@ namespace {
 
 /// Widths by what is new, in logarithms: of what is not, and of each cause.
 struct Widths {
-  double known, device, framework, precision, sequence, size;
+  double known, device, framework, precision, sequence, size, feature;
 
   double of(const Novelty &novelty) const {
     double sum = known * known;
@@ -51,6 +53,7 @@ struct Widths {
     add(novelty.precision, precision);
     add(novelty.sequence, sequence);
     add(novelty.size, size);
+    sum += double(novelty.features) * feature * feature;
     return std::sqrt(sum);
   }
 };
@@ -58,8 +61,8 @@ struct Widths {
 } // namespace
 
 // What bench/validate_cost --leave-one-out prints of left-out rows.
-static constexpr Widths kTime = {0.10, 0.20, 0.18, 0.12, 0.15, 0.06};
-static constexpr Widths kMemory = {0.09, 0.03, 0.12, 0.05, 0.03, 0};
+static constexpr Widths kTime = {0.10, 0.20, 0.18, 0.12, 0.15, 0.06, 0.08};
+static constexpr Widths kMemory = {0.09, 0.03, 0.12, 0.05, 0.03, 0, 0.05};
 
 Doubt tessera::cost::timeDoubt(const Novelty &novelty) {
   return Doubt(kTime.of(novelty));
@@ -102,22 +105,102 @@ double tessera::cost::probabilityFaster(const Plan &a, double secondsA,
   return probabilityBelow(secondsA, secondsB, ratioDoubt(a, b));
 }
 
+/// Whether the price of a plan depends on a constant.
+static bool isUsed(StringRef constant, const Plan &plan) {
+  if (constant == "matmul_rate_fp8" || constant == "matmul_rate_fp4") {
+    bool isFour = unitsOf(plan.precision) == DType::FP4;
+    return hasNarrowMatmuls(plan.precision) &&
+           isFour == constant.ends_with("4");
+  }
+  if (constant.contains("attention"))
+    return plan.attention != AttentionKind::Naive &&
+           constant.starts_with("portable") ==
+               (plan.attention == AttentionKind::Flash2);
+  return true;
+}
+
+/// The numbers that a plan's price depends on and that are guesses.
+static std::vector<std::string> listGuesses(const Plan &plan,
+                                            const ClusterSpec &cluster) {
+  std::vector<std::string> guesses;
+  auto add = [&](const Twine &name, const Quantity &quantity) {
+    if (quantity.provenance == Provenance::Guess)
+      guesses.push_back((name + " is a guess").str());
+  };
+  for (const NamedConstant &constant : deviceConstants()) {
+    if (!isUsed(constant.name, plan))
+      continue;
+    if (const Quantity *quantity = cluster.device.findConstant(constant.name))
+      add("device constant " + Twine(constant.name), *quantity);
+    else
+      guesses.push_back("device constant " + std::string(constant.name) +
+                        " is not stated: a default is used");
+  }
+  int64_t inside = 1;
+  for (const LevelSpec &level : cluster.levels) {
+    if (inside < plan.gpus()) {
+      add("latency of level " + level.name, level.latency);
+      add("bandwidth of level " + level.name, level.bandwidth);
+      add("efficiency of level " + level.name, level.efficiency);
+    }
+    inside = level.devices;
+  }
+  return guesses;
+}
+
+/// What the published runs that the constants are fitted on do not have.
+static std::vector<std::string> listUncovered(const Plan &plan,
+                                              const ClusterSpec &cluster) {
+  std::vector<std::string> uncovered;
+  auto add = [&](bool condition, const char *what) {
+    if (condition)
+      uncovered.push_back(std::string(what) +
+                          ": no measured run to compare with");
+  };
+  add(plan.ep > 1, "an expert axis");
+  static constexpr ScheduleKind kUnmeasured[] = {ScheduleKind::ZeroBubbleV,
+                                                 ScheduleKind::DualPipe,
+                                                 ScheduleKind::DualPipeV};
+  add(plan.pp > 1 && is_contained(kUnmeasured, plan.schedule),
+      stringify(plan.schedule).data());
+  add(plan.pp > 1 && !plan.scheduleFile.empty(), "a schedule of a file");
+  add(plan.offload != Offload::None, "offload of optimizer state");
+  add(plan.optimizer == OptimizerKind::AdamW8Bit, "8-bit moments");
+  add(plan.precision == Precision::F32, "f32, whose peak is that of TF32");
+  add(plan.precision == Precision::FP8 && !cluster.device.findPeak("fp8"),
+      "fp8 on a device without units for it, at the peak of bf16");
+  add(plan.seq > 262144, "sequences of more than 262144 tokens");
+  add(plan.gpus() > 2240, "more than 2240 devices");
+  add(plan.cp > 2, "a context axis of more than 2");
+  return uncovered;
+}
+
 Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
-                                 StringRef framework) {
+                                 StringRef framework,
+                                 std::vector<std::string> *reasons) {
   // Presets with runs among those that the constants are fitted on.
   static constexpr StringRef fitted[] = {"megatron-2021", "nemo", "torchtitan",
                                          "fsdp", "deepspeed"};
+  std::vector<std::string> guesses = listGuesses(plan, cluster),
+                           uncovered = listUncovered(plan, cluster);
   Novelty novelty;
-  size_t guesses = count_if(cluster.device.constants, [](const auto &entry) {
-    return entry.second.provenance == Provenance::Guess;
-  });
-  novelty.device = guesses > 3;
+  // A few guesses are as many features that were not seen; with more of them,
+  // the device was not.
+  novelty.device = guesses.size() > 3;
+  novelty.features = uncovered.size() + (novelty.device ? 0 : guesses.size());
   novelty.framework = !is_contained(fitted, framework);
-  novelty.precision = plan.precision == Precision::F32 ||
-                      plan.precision == Precision::FP8Row ||
+  novelty.precision = plan.precision == Precision::FP8Row ||
                       plan.precision == Precision::FP8Block ||
                       plan.precision == Precision::NVFP4;
   novelty.sequence = plan.seq > 16384;
   novelty.size = plan.gpus() > 1024;
+  if (!reasons)
+    return novelty;
+  append_range(*reasons, guesses);
+  append_range(*reasons, uncovered);
+  if (novelty.framework)
+    reasons->push_back(
+        framework.empty() ? "it is not said which framework runs it"
+                          : ("no run of " + framework + " was measured").str());
   return novelty;
 }

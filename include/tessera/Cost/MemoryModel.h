@@ -125,10 +125,10 @@ public:
          schedule::PipelinePricer &pricer,
          const MemoryConstants &constants = {}) const;
 
-  /// A bound of the fullest stage's total, for every schedule, split into chunks
-  /// and scatter of a plan: the mean over the stages of their state and of one
-  /// micro-batch's activations. `zero` is the highest stage of ZeRO that the
-  /// plan may have.
+  /// A bound of the fullest stage's total, for every schedule, split into
+  /// chunks and scatter of a plan: the mean over the stages of their state and
+  /// of one micro-batch's activations. `zero` is the highest stage of ZeRO that
+  /// the plan may have.
   double leastBytes(llvm::ArrayRef<ModelWork::Run> layers, const Plan &plan,
                     int zero, const MemoryConstants &constants = {}) const;
 

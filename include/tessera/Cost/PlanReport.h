@@ -15,6 +15,7 @@
 
 #include "tessera/Cost/MemoryModel.h"
 #include "tessera/Cost/StepTime.h"
+#include "tessera/Cost/Uncertainty.h"
 
 namespace tessera::cost {
 
@@ -78,9 +79,12 @@ struct PlanReport {
 
   double tokens = 0, days = 0, deviceHours = 0, dollars = 0;
 
-  /// "high", "medium" or "low", and the reasons for less than high: constants
-  /// that are guesses, and what no measurement has covered.
-  std::string confidence;
+  /// Where four of five steps of runs like this one are, and the probability
+  /// that its memory fits a device (Uncertainty.h).
+  Interval stepInterval;
+  double fitProbability = 0;
+  /// What makes the report less sure: constants that are guesses, and what no
+  /// measurement has covered.
   std::vector<std::string> caveats;
 
   const MemoryBytes &peakMemory() const { return stages[fullest].bytes; }
@@ -99,9 +103,8 @@ llvm::Expected<PlanReport> makePlanReport(const ModelWork &work,
                                           const PlanQuestion &question,
                                           schedule::PipelinePricer &pricer);
 
-/// "high", ..., with the reasons appended to `caveats`.
-std::string judgeConfidence(const Plan &plan, const ClusterSpec &cluster,
-                            std::vector<std::string> &caveats);
+/// "7.97 s (80 %: 7.60 to 8.90)".
+std::string intervalText(double seconds, const Interval &interval);
 
 /// Tables that line up. Bytes are in GB of 1e9; totals also in GiB of 2^30.
 void print(const PlanReport &report, llvm::raw_ostream &os);

@@ -80,9 +80,19 @@ struct StepTime {
   double optimizer = 0;
   /// What belongs to no layer.
   double fixed = 0;
+  /// Waiting for the slowest of all devices.
+  double stragglers = 0;
   /// The stage that the times above are of.
   size_t busiest = 0;
 };
+
+/// The part of a step by which the slowest of `devices` takes longer than the
+/// mean: each step of a device has a normal distribution with a standard
+/// deviation of 1 % of its mean, and all wait for the last one once per step.
+/// The deviation gives the growth of published weak scaling from 8 to 2048
+/// devices beyond that of its collectives; the mean of the largest of n is the
+/// asymptotic form (Cramer 1946, section 28.6).
+double stragglerShare(int64_t devices);
 
 /// Bytes that the optimizer reads and writes for each parameter on its device.
 double optimizerBytes(const Plan &plan);

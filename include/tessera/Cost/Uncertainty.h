@@ -32,6 +32,8 @@ struct Novelty {
   bool sequence = false;
   /// More than 1,024 devices.
   bool size = false;
+  /// Others: single guesses, schedules and axes that no run had.
+  size_t features = 0;
 };
 
 /// A distribution of the logarithm of measured over predicted.
@@ -74,9 +76,10 @@ double probabilityFaster(const Plan &a, double secondsA, const Plan &b,
                          double secondsB);
 
 /// What is new of a plan on a cluster, run by a framework (its preset's name;
-/// empty: not said).
+/// empty: not said). `reasons`, if there is one, is given a line for each.
 Novelty noveltyOf(const Plan &plan, const ClusterSpec &cluster,
-                  llvm::StringRef framework);
+                  llvm::StringRef framework,
+                  std::vector<std::string> *reasons = nullptr);
 
 } // namespace tessera::cost
 

@@ -10,6 +10,7 @@
 #include "tessera/Cost/TextTable.h"
 #include "tessera/Cost/TrainingWork.h"
 #include "gtest/gtest.h"
+#include <cmath>
 
 using namespace tessera;
 using namespace tessera::cost;
@@ -192,38 +193,70 @@ TEST(PlanReport, errors) {
             "'nvlink', has 8");
 }
 
+/// Half the 80 % interval of a plan run by a framework with published runs.
+double doubtOf(const Plan &l, const ClusterSpec &c = cluster(),
+               std::vector<std::string> *caveats = nullptr) {
+  PlanQuestion question;
+  question.framework = "nemo";
+  PlanReport r = report(l, c, question);
+  EXPECT_LT(r.stepInterval.low, r.stepSeconds);
+  if (caveats)
+    *caveats = r.caveats;
+  return std::log(r.stepInterval.high / r.stepSeconds);
+}
+
 TEST(PlanReport, says_how_sure_it_is) {
-  EXPECT_EQ(report(plan()).confidence, "high");
+  std::vector<std::string> caveats;
+  double known = doubtOf(plan(), cluster(), &caveats);
+  EXPECT_TRUE(caveats.empty());
   ClusterSpec guessed = cluster();
   guessed.levels[1].efficiency.provenance = Provenance::Guess;
-  PlanReport r = report(plan(), guessed);
-  EXPECT_EQ(r.confidence, "medium");
-  EXPECT_EQ(r.caveats,
+  double less = doubtOf(plan(), guessed, &caveats);
+  EXPECT_GT(less, known);
+  EXPECT_EQ(caveats,
             (std::vector<std::string>{"efficiency of level ib is a guess"}));
   // A level that the plan does not reach is no caveat.
   Plan inside = plan();
   inside.pp = 1;
-  EXPECT_EQ(report(inside, guessed).confidence, "high");
+  EXPECT_EQ(doubtOf(inside, guessed), known);
   guessed.device.constants.clear();
-  EXPECT_EQ(report(plan(), guessed).confidence, "low");
+  EXPECT_GT(doubtOf(plan(), guessed), less);
   Plan beyond = plan();
   beyond.schedule = ScheduleKind::ZeroBubbleV;
-  EXPECT_EQ(report(beyond).confidence, "medium");
+  EXPECT_GT(doubtOf(beyond), known);
   // What no published run has: its precision, its length.
   Plan wide = plan();
   wide.precision = Precision::F32;
-  EXPECT_EQ(report(wide).confidence, "medium");
+  EXPECT_GT(doubtOf(wide), known);
   Plan narrow = plan();
   narrow.precision = Precision::FP8;
-  EXPECT_EQ(report(narrow).confidence, "medium");
+  EXPECT_GT(doubtOf(narrow), known);
   EXPECT_EQ(report(narrow).peakType, "bf16");
   ClusterSpec withUnits = cluster();
   withUnits.device.peakFlops.push_back({"fp8", measured(2000e12)});
-  EXPECT_EQ(report(narrow, withUnits).confidence, "high");
+  EXPECT_EQ(doubtOf(narrow, withUnits), known);
   EXPECT_EQ(report(narrow, withUnits).peakType, "fp8");
   Plan far = plan();
   far.seq = 100000000;
-  EXPECT_EQ(report(far).confidence, "medium");
+  EXPECT_GT(doubtOf(far), known);
+  // A framework that is not said, or has no run.
+  PlanReport unsaid = report(plan());
+  EXPECT_GT(unsaid.stepInterval.high, unsaid.stepSeconds * std::exp(known));
+  EXPECT_EQ(unsaid.caveats, (std::vector<std::string>{
+                                "it is not said which framework runs it"}));
+}
+
+TEST(PlanReport, probability_of_fitting) {
+  EXPECT_GT(report(plan()).fitProbability, 0.99);
+  ClusterSpec small = cluster();
+  small.device.memoryBytes.value = 3.5e9;
+  EXPECT_LT(report(plan(), small).fitProbability, 0.5);
+}
+
+TEST(PlanReport, intervals_have_the_unit_of_the_prediction) {
+  EXPECT_EQ(intervalText(7.97, {7.6, 8.9}), "7.97 s (80 %: 7.60 to 8.90)");
+  EXPECT_EQ(intervalText(0.95, {0.9, 1.1}),
+            "950.0 ms (80 %: 900.00 to 1100.00)");
 }
 
 std::string comparison(const Plan &a, const Plan &b) {

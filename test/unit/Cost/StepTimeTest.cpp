@@ -278,8 +278,17 @@ TEST(StepTime, causes_sum_to_the_total) {
   EXPECT_GT(s.optimizer, 0);
   EXPECT_NEAR(s.total,
               s.compute + s.memoryBound + s.hostBound + s.layerComm + s.bubble +
-                  s.gradComm + s.optimizer + s.fixed,
+                  s.gradComm + s.optimizer + s.fixed + s.stragglers,
               1e-12);
+}
+
+TEST(StepTime, the_slowest_of_more_devices_is_slower) {
+  EXPECT_EQ(stragglerShare(1), 0);
+  // The mean of the largest of 8, 128 and 2048 normal numbers (Tippett 1925);
+  // the asymptotic form is within a fifth of a deviation.
+  EXPECT_NEAR(stragglerShare(8), 0.0142, 0.002);
+  EXPECT_NEAR(stragglerShare(128), 0.0259, 0.002);
+  EXPECT_NEAR(stragglerShare(2048), 0.0345, 0.002);
 }
 
 TEST(StepTime, bubbles_follow_the_closed_forms) {

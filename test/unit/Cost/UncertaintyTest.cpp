@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Cost/Uncertainty.h"
+#include "tessera/Cost/DeviceModel.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -65,14 +66,20 @@ TEST(Uncertainty, plans_that_are_alike_are_compared_more_surely) {
 
 TEST(Uncertainty, guesses_and_frameworks_that_were_not_fitted_are_new) {
   ClusterSpec cluster;
+  for (const NamedConstant &constant : deviceConstants())
+    cluster.device.constants.push_back(
+        {constant.name, {1, Provenance::Measured, ""}});
   Plan plan;
   plan.precision = Precision::BF16;
   EXPECT_FALSE(noveltyOf(plan, cluster, "nemo").framework);
   EXPECT_TRUE(noveltyOf(plan, cluster, "tessera").framework);
   EXPECT_TRUE(noveltyOf(plan, cluster, "").framework);
   EXPECT_FALSE(noveltyOf(plan, cluster, "nemo").device);
-  for (const char *name : {"a", "b", "c", "d"})
-    cluster.device.constants.push_back({name, {1, Provenance::Guess, ""}});
+  auto &constants = cluster.device.constants;
+  constants[0].second.provenance = Provenance::Guess;
+  EXPECT_EQ(noveltyOf(plan, cluster, "nemo").features, 1u);
+  for (auto &[name, quantity] : constants)
+    quantity.provenance = Provenance::Guess;
   EXPECT_TRUE(noveltyOf(plan, cluster, "nemo").device);
   plan.seq = 65536;
   EXPECT_TRUE(noveltyOf(plan, cluster, "nemo").sequence);
