@@ -46,8 +46,9 @@ def Dist_Dialect : Dialect {
     /// On a local function: the function on global types that it computes.
     static constexpr ::llvm::StringLiteral kReferenceAttr = "dist.reference";
     /// Axes that each factor of an op (of its sharding rule, in order) has by
-    /// seeds of an earlier priority: an array of #dist.axes. Other factors may
-    /// not use them.
+    /// seeds of an earlier priority or by a method of context parallelism: an
+    /// array of #dist.axes. Other factors may not use them. Propagation keeps
+    /// what it finds.
     static constexpr ::llvm::StringLiteral kFactorsAttr = "dist.factors";
     /// On a function argument: the number of the result that takes its place. The
     /// argument's memory is the result's; it must not be read after the result
@@ -74,6 +75,10 @@ def Dist_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kNumberAttr = "dist.number";
     /// On a module: #dist.plan, how the program is to be trained.
     static constexpr ::llvm::StringLiteral kPlanAttr = "dist.plan";
+    /// On a module, from phase plan to the end of phase train: how attention
+    /// shares the devices along the sequence. A dictionary of `method`, a text
+    /// of ContextMethod.h, and #dist.axes of `seq`, `batch` and `heads`.
+    static constexpr ::llvm::StringLiteral kContextAttr = "dist.context";
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";

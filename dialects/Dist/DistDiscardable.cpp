@@ -201,6 +201,27 @@ static LogicalResult verifyFactors(const AttributePosition &position,
          << attr.getValue();
 }
 
+/// A method and axes.
+static LogicalResult verifyContext(const AttributePosition &position,
+                                   NamedAttribute attr) {
+  auto entries = dyn_cast<DictionaryAttr>(attr.getValue());
+  auto method = entries ? entries.getAs<StringAttr>("method") : StringAttr();
+  if (!method || !parseContextMethod(method.getValue()))
+    return position.op->emitError()
+           << "dist.context: expects a method of " << kContextMethods
+           << " but got " << attr.getValue();
+  for (StringRef name : {"seq", "batch", "heads"})
+    if (!entries.getAs<AxesAttr>(name))
+      return position.op->emitError()
+             << "dist.context: expects #dist.axes for " << name << " but got "
+             << attr.getValue();
+  if (entries.getAs<AxesAttr>("seq").getRefs().size() != 1)
+    return position.op->emitError()
+           << "dist.context: expects one axis for seq but got "
+           << entries.get("seq");
+  return success();
+}
+
 static LogicalResult verifyPlan(const AttributePosition &position,
                                 NamedAttribute attr) {
   if (isa<PlanAttr>(attr.getValue()))
@@ -270,6 +291,7 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kBubbleAttr, kOnFunction, verifyBubble},
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
+    {DistDialect::kContextAttr, kOnModule, verifyContext},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},
 };
 

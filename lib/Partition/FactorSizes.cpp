@@ -156,6 +156,10 @@ void FactorSizes::addOp(Operation *op) {
   for (const Factor &factor : rule.factors)
     add(factor.size);
   llvm::SmallBitVector fixed = getUnpaddable(op, rule);
+  if (auto pins = op->getAttrOfType<ArrayAttr>(dist::DistDialect::kFactorsAttr))
+    for (auto [i, axes] : llvm::enumerate(pins.getAsRange<dist::AxesAttr>()))
+      if (!fixed.test(i))
+        addAxes(first + i, axes.toAxes(mesh));
   auto tie = [&](Value value, const TensorFactors &tensor) {
     for (auto [dim, factors] : llvm::enumerate(tensor))
       if (!factors.empty() && !fixed.test(factors.front()) &&

@@ -45,6 +45,7 @@ static void buildTrain(OpPassManager &pm) {
   pm.addPass(createBuildTrainStepPass());
   pm.addPass(createSplitBatchPass());
   pm.addPass(createShardTrainingStatePass());
+  pm.addPass(createPinContextPass());
 }
 
 static void buildPropagate(OpPassManager &pm) {

@@ -55,6 +55,7 @@ private:
   void drain();
   void resolveConflicts();
   void pinFactors();
+  void keepGivenPins();
   void enqueue(unsigned op);
 
   SmallVector<View, 4> getViews(const PropagationProblem::Op &op) const;
@@ -136,6 +137,7 @@ PropagationSolution Propagator::run() {
     if (rounds.size() > 1)
       pinFactors();
   }
+  keepGivenPins();
   for (Sharding &sharding : solution.shardings) {
     sharding.replicated.clear();
     for (DimSharding &dim : sharding.dims) {
@@ -457,6 +459,21 @@ void Propagator::pinFactors() {
       agreed[i] = std::move(axes);
     else
       solution.pinned[i] = agreed[i];
+  }
+}
+
+/// Axes given beforehand stay on their factors; of those that earlier rounds
+/// gave, what they do not use.
+void Propagator::keepGivenPins() {
+  for (auto [op, pinned] : llvm::zip(problem.ops, solution.pinned)) {
+    if (op.pinned.empty())
+      continue;
+    AxisList given;
+    for (const AxisList &axes : op.pinned)
+      given.append(axes);
+    pinned.resize(op.pinned.size());
+    for (auto [axes, own] : llvm::zip_equal(pinned, op.pinned))
+      axes = own.empty() ? prefixWithout(axes, given) : own;
   }
 }
 

@@ -254,6 +254,9 @@ LogicalResult ProblemBuilder::addOperation(Operation *op,
   markExact(op, rule, operands, results);
   problem.addOp(problem.addRule(std::move(rule)), operands, results);
   operations.push_back(op);
+  if (auto pins = op->getAttrOfType<ArrayAttr>(dist::DistDialect::kFactorsAttr))
+    for (auto axes : pins.getAsRange<dist::AxesAttr>())
+      problem.ops.back().pinned.push_back(axes.toAxes(problem.mesh));
   return success();
 }
 

@@ -138,6 +138,17 @@ static bool parseRecompute(StringRef text, Plan &plan) {
   return true;
 }
 
+static std::string printContext(const Plan &plan) {
+  return plan.cpMethod.getName();
+}
+
+static bool parseContext(StringRef text, Plan &plan) {
+  std::optional<ContextMethod> method = parseContextMethod(text);
+  if (method)
+    plan.cpMethod = *method;
+  return method.has_value();
+}
+
 /// "*.gamma:decay=0;w?:lr=0.5".
 static std::string printGroups(const Plan &plan) {
   std::string text;
@@ -220,8 +231,14 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"tp", "N", kBoth | kDevices, size(&Plan::tp),
        "tensor axis: heads, MLP and vocabulary"},
       {"pp", "N", kBoth | kDevices, size(&Plan::pp), "pipeline stages"},
-      {"cp", "N", kOnlyPriced | kDevices, size(&Plan::cp),
+      {"cp", "N", kBoth | kDevices, size(&Plan::cp),
        "context axis: the sequence, in attention too"},
+      {"cp-method", "NAME", kBoth | kDevices,
+       Field::Text{kContextMethods, printContext, parseContext},
+       "how devices of cp share attention: all_gather (of keys and values), "
+       "ring (the same in chunks, beside the attention), all_to_all (heads; "
+       ":U, heads over U neighbours and queries over the rest), or auto, the "
+       "fastest"},
       {"ep", "N", kOnlyPriced | kDevices, size(&Plan::ep),
        "expert axis, a sub-axis of dp"},
       {"sp", "", kBoth | kDevices, Field::Flag{&Plan::sp},

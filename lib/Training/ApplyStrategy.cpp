@@ -11,6 +11,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/NN/NN.h"
 #include "mlir/IR/Remarks.h"
+#include "tessera/Partition/ContextChoice.h"
 #include "tessera/Training/FlatState.h"
 #include "tessera/Training/Passes.h"
 #include "tessera/Training/Strategy.h"
@@ -33,6 +34,9 @@ public:
       : strategy(strategy), mesh(mesh), symbol(symbol), isTrained(isTrained) {}
 
   void seedFunction(FunctionOpInterface func);
+  /// How attention is to share the sequence, for `dist-pin-context`; null where
+  /// one device has it all.
+  DictionaryAttr getContext() const;
   /// What the strategy asks for and the program has nothing for; empty if it
   /// has all.
   llvm::Error checkFound() const;
@@ -65,7 +69,7 @@ private:
   /// Query heads of a KV head: the largest "q_per_kv" of the function.
   int64_t headsPerGroup = 1;
   bool foundBatch = false, foundTensorParallel = false, foundSequence = false,
-       foundParameter = false;
+       foundParameter = false, foundTokens = false;
 };
 
 } // namespace
@@ -82,12 +86,18 @@ static bool isFree(const Sharding &sharding, const AxisRef &axis) {
 Sharding SeedWriter::seedInput(ArrayRef<StringRef> dims,
                                RankedTensorType type) {
   Sharding sharding = Sharding::replicatedOf(type.getRank());
-  for (auto [i, name] : llvm::enumerate(dims))
-    if (name == "batch") {
-      foundBatch = true;
-      if (strategy.dp && hasAxis("dp") && isFree(sharding, fullAxis("dp")))
-        sharding.dims[i].axes = {fullAxis("dp")};
-    }
+  auto seed = [&](unsigned dim, bool isUsed, StringRef axis) {
+    if (isUsed && hasAxis(axis) && isFree(sharding, fullAxis(axis)))
+      sharding.dims[dim].axes = {fullAxis(axis)};
+  };
+  for (auto [i, name] : llvm::enumerate(dims)) {
+    foundBatch |= name == "batch";
+    foundTokens |= name == "seq";
+    if (name == "batch")
+      seed(i, strategy.dp, "dp");
+    else if (name == "seq")
+      seed(i, strategy.cp, "cp");
+  }
   return sharding;
 }
 
@@ -132,7 +142,7 @@ Sharding SeedWriter::seedResidual(ArrayRef<StringRef> dims,
     if (name == "seq") {
       foundSequence = true;
       if (strategy.sp && hasAxis("tp") && isFree(sharding, fullAxis("tp"))) {
-        sharding.dims[i].axes = {fullAxis("tp")};
+        sharding.dims[i].axes.push_back(fullAxis("tp"));
         sharding.dims[i].priority = 1;
       }
     }
@@ -162,19 +172,23 @@ dist::ConstraintOp SeedWriter::constrainUses(Value parameter,
   return gathered;
 }
 
-/// Lets a parameter rest over dp as well. Where dp divides no dimension it gets
+/// Lets a parameter rest over the axes of state as well. Where they divide no
+/// dimension it gets
 /// another shape for it, unless it or its function is used elsewhere as it is.
 Sharding SeedWriter::restParameter(FunctionOpInterface func,
                                    BlockArgument parameter,
                                    const Sharding &inUse) {
   auto type = cast<RankedTensorType>(parameter.getType());
   Sharding rest = inUse;
-  if (shardEvenly(fullAxis("dp"), rest, type.getShape())) {
+  AxisList axes = getStateAxes(mesh, rest.dimAxes());
+  if (axes.empty())
+    return inUse;
+  if (shardEvenly(axes, rest, type.getShape())) {
     constrainUses(parameter, inUse);
     return rest;
   }
   std::optional<FlatState> layout =
-      FlatState::get(type.getShape(), inUse, fullAxis("dp"));
+      FlatState::get(type.getShape(), inUse, axes);
   if (!layout || llvm::any_of(parameter.getUsers(), handsOn) ||
       !SymbolTable::symbolKnownUseEmpty(func, func->getParentOp()))
     return inUse;
@@ -223,7 +237,7 @@ void SeedWriter::seedFunction(FunctionOpInterface func) {
         isParameter ? seedParameter(dims, type) : seedInput(dims, type);
     if (dist::getSharding(arg))
       continue;
-    if (isParameter && strategy.zero == 3 && !isTrained && hasAxis("dp"))
+    if (isParameter && strategy.zero == 3 && !isTrained)
       seed = restParameter(func, arg, seed);
     seeds.back() = toAttr(seed);
   }
@@ -253,11 +267,33 @@ llvm::Error SeedWriter::checkFound() const {
     return llvm::createStringError(
         "strategy 'sp' expects ops with a dimension \"seq\" in nn.dims but "
         "got none");
+  if (strategy.cp && !foundTokens)
+    return llvm::createStringError(
+        "strategy 'cp' expects an argument with a dimension \"seq\" in "
+        "nn.dims but got none");
   if (strategy.zero > 0 && !foundParameter)
     return llvm::createStringError(
         "strategy 'zero' expects an argument with nn.param and nn.dims but "
         "got none");
   return llvm::Error::success();
+}
+
+DictionaryAttr SeedWriter::getContext() const {
+  MLIRContext *context = symbol.getContext();
+  if (!strategy.cp || !hasAxis("cp"))
+    return {};
+  auto axes = [&](bool isUsed, StringRef name) {
+    AxisList list;
+    if (isUsed && hasAxis(name))
+      list.push_back(fullAxis(name));
+    return dist::AxesAttr::get(context, mesh, list);
+  };
+  Builder b(context);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("method", b.getStringAttr(strategy.context.getName())),
+       b.getNamedAttr("seq", axes(true, "cp")),
+       b.getNamedAttr("batch", axes(strategy.dp, "dp")),
+       b.getNamedAttr("heads", axes(strategy.tp, "tp"))});
 }
 
 /// The module's mesh, or a new one of these axes.
@@ -345,6 +381,8 @@ struct ApplyStrategyPass
         writer.seedFunction(func);
     if (llvm::Error error = writer.checkFound())
       return module.emitError(llvm::toString(std::move(error)));
+    if (DictionaryAttr context = writer.getContext())
+      module->setAttr(dist::DistDialect::kContextAttr, context);
     if (plan.pp && plain.sizes[*plain.stageAxis] == 1)
       remark::analysis(
           module.getLoc(),

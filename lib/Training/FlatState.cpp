@@ -52,9 +52,10 @@ void FlatState::splitDims(const Sharding &used,
 
 std::optional<FlatState> FlatState::get(ArrayRef<int64_t> shape,
                                         const Sharding &inUse,
-                                        const AxisRef &axis) {
+                                        ArrayRef<AxisRef> axes) {
   Sharding even = inUse;
-  if (overlapsAny(inUse.dimAxes(), axis) || shardEvenly(axis, even, shape))
+  if (axes.empty() || overlapsAny(inUse.dimAxes(), axes) ||
+      shardEvenly(axes, even, shape))
     return std::nullopt;
   FlatState layout;
   layout.logical.assign(shape.begin(), shape.end());
@@ -72,7 +73,7 @@ std::optional<FlatState> FlatState::get(ArrayRef<int64_t> shape,
   }
   std::optional<unsigned> best;
   auto padded = [&](int64_t size) {
-    return static_cast<int64_t>(llvm::alignTo(size, axis.size));
+    return static_cast<int64_t>(llvm::alignTo(size, numShards(axes)));
   };
   for (auto [i, size] : llvm::enumerate(layout.stored)) {
     if (kept[layout.storedGroups[i].front()])
@@ -90,7 +91,7 @@ std::optional<FlatState> FlatState::get(ArrayRef<int64_t> shape,
   layout.paddedSize = padded(layout.stored[*best]);
   layout.inUse.replicated = inUse.replicated;
   layout.sharding = layout.inUse;
-  layout.sharding.dims[*best].axes.push_back(axis);
+  layout.sharding.dims[*best].axes.append(axes.begin(), axes.end());
   layout.sharding.dims[*best].priority = kStatePriority;
   return layout;
 }

@@ -71,15 +71,12 @@ private:
 /// the model's dimensions are not padded for its state.
 dist::ShardingAttr StateSharder::getRest(BlockArgument argument,
                                          dist::ShardingAttr inUse) const {
-  std::optional<unsigned> dp = mesh.find("dp");
-  if (!inUse || !dp || mesh.sizes[*dp] == 1)
+  if (!inUse)
     return inUse;
   Sharding rest = inUse.toSharding(mesh);
-  AxisRef axis = mesh.fullAxis(*dp);
-  if (overlapsAny(rest.dimAxes(), axis))
-    return inUse;
+  AxisList axes = getStateAxes(mesh, rest.dimAxes());
   Sharding before = rest;
-  if (!shardEvenly(axis, rest, getShape(argument)))
+  if (axes.empty() || !shardEvenly(axes, rest, getShape(argument)))
     return inUse;
   for (auto [was, dim] : llvm::zip(before.dims, rest.dims))
     if (dim.axes != was.axes)

@@ -19,33 +19,46 @@ llvm::SmallVector<llvm::StringRef> tessera::getDimNames(mlir::Attribute dims) {
   return names;
 }
 
-/// Splits `axis` into sub-axes that the dimensions divide by, in order; false
-/// if something is left of it.
-static bool distribute(const AxisRef &axis, Sharding &sharding,
+AxisList tessera::getStateAxes(const Mesh &mesh,
+                               llvm::ArrayRef<AxisRef> used) {
+  AxisList axes;
+  for (llvm::StringRef name : {"dp", "cp"})
+    if (std::optional<unsigned> axis = mesh.find(name))
+      if (AxisRef full = mesh.fullAxis(*axis);
+          full.size > 1 && !overlapsAny(used, full))
+        axes.push_back(full);
+  return axes;
+}
+
+/// Adds sub-axes to the dimensions that divide by them; false, and nothing is
+/// added, if that leaves some of the axes.
+static bool distribute(llvm::ArrayRef<AxisRef> axes, Sharding &sharding,
                        llvm::ArrayRef<int64_t> shape) {
   Sharding sharded = sharding;
-  int64_t left = axis.size, done = axis.preSize;
-  for (auto [size, dim] : llvm::zip_equal(shape, sharded.dims)) {
-    int64_t shards = numShards(dim.axes);
-    int64_t factor = size % shards ? 1 : std::gcd(size / shards, left);
-    if (factor == 1)
-      continue;
-    dim.axes.push_back({axis.axis, done, factor});
-    done *= factor;
-    left /= factor;
+  for (const AxisRef &axis : axes) {
+    int64_t left = axis.size, done = axis.preSize;
+    for (auto [size, dim] : llvm::zip_equal(shape, sharded.dims)) {
+      int64_t shards = numShards(dim.axes);
+      int64_t factor = size % shards ? 1 : std::gcd(size / shards, left);
+      if (factor == 1)
+        continue;
+      dim.axes.push_back({axis.axis, done, factor});
+      done *= factor;
+      left /= factor;
+    }
+    if (left != 1)
+      return false;
   }
-  if (left != 1)
-    return false;
   sharding = std::move(sharded);
   return true;
 }
 
-bool tessera::shardEvenly(const AxisRef &axis, Sharding &sharding,
+bool tessera::shardEvenly(llvm::ArrayRef<AxisRef> axes, Sharding &sharding,
                           llvm::ArrayRef<int64_t> shape) {
   for (auto [size, dim] : llvm::zip_equal(shape, sharding.dims))
-    if (size % (numShards(dim.axes) * axis.size) == 0) {
-      dim.axes.push_back(axis);
+    if (size % (numShards(dim.axes) * numShards(axes)) == 0) {
+      dim.axes.append(axes.begin(), axes.end());
       return true;
     }
-  return distribute(axis, sharding, shape);
+  return distribute(axes, sharding, shape);
 }

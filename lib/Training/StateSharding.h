@@ -20,10 +20,15 @@ constexpr int64_t kStatePriority = 2;
 /// The names in an `nn.dims` attribute; empty without one.
 llvm::SmallVector<llvm::StringRef> getDimNames(mlir::Attribute dims);
 
-/// Adds `axis` to the first dimension of `sharding` that then divides; else
-/// sub-axes of it to several dimensions that divide by them. False, and nothing
-/// is added, if that leaves some of it.
-bool shardEvenly(const AxisRef &axis, Sharding &sharding,
+/// The axes that ZeRO shards state over, beside those of its parameter: dp and
+/// cp, as far as they are in the mesh, have more than one device and are not in
+/// `used`.
+AxisList getStateAxes(const Mesh &mesh, llvm::ArrayRef<AxisRef> used);
+
+/// Adds `axes` to the first dimension of `sharding` that then divides; else
+/// sub-axes of them to several dimensions that divide by them. False, and
+/// nothing is added, if that leaves some of them.
+bool shardEvenly(llvm::ArrayRef<AxisRef> axes, Sharding &sharding,
                  llvm::ArrayRef<int64_t> shape);
 
 } // namespace tessera

@@ -8,7 +8,6 @@
 #include "tessera/Training/Strategy.h"
 #include "tessera/Interfaces/Limits.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include <tuple>
 
 using namespace tessera;
@@ -56,6 +55,20 @@ Expected<Mesh> tessera::parseMesh(StringRef text) {
   return mesh;
 }
 
+/// Reads `cp` or `cp=METHOD`.
+static Error parseContext(StringRef part, Strategy &strategy) {
+  strategy.cp = true;
+  if (!part.consume_front("cp="))
+    return Error::success();
+  std::optional<ContextMethod> method = parseContextMethod(part);
+  if (!method)
+    return createStringError("expects " + kContextMethods +
+                             " after cp= in a strategy but got " +
+                             quoted(part));
+  strategy.context = *method;
+  return Error::success();
+}
+
 Expected<Strategy> tessera::parseStrategy(StringRef text) {
   Strategy strategy;
   if (text.empty() || text == "auto" || text == "none")
@@ -72,7 +85,10 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.pp = true;
     else if (part == "dp")
       strategy.dp = true;
-    else if (part == "tp")
+    else if (name == "cp") {
+      if (llvm::Error error = parseContext(part, strategy))
+        return std::move(error);
+    } else if (part == "tp")
       strategy.tp = true;
     else if (part == "sp")
       strategy.sp = true;
@@ -81,7 +97,8 @@ Expected<Strategy> tessera::parseStrategy(StringRef text) {
       strategy.zero = part[5] - '0';
     else
       return createStringError(
-          "expects pp, dp, tp, sp or zero=0 to zero=3 in a strategy but got " +
+          "expects pp, dp, cp, tp, sp or zero=0 to zero=3 in a strategy but "
+          "got " +
           quoted(part));
   }
   return strategy;
@@ -103,6 +120,8 @@ std::string tessera::print(const Strategy &strategy) {
   };
   add(strategy.pp, "pp");
   add(strategy.dp, "dp");
+  bool isAuto = strategy.context == ContextMethod();
+  add(strategy.cp, "cp" + (isAuto ? "" : "=" + strategy.context.getName()));
   add(strategy.tp, "tp");
   add(strategy.sp, "sp");
   add(strategy.zero > 0, "zero=" + std::to_string(strategy.zero));
@@ -115,9 +134,11 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
   const std::tuple<std::string, bool, StringRef> needs[] = {
       {"pp", strategy.pp, "pp"},
       {"dp", strategy.dp, "dp"},
+      {"cp", strategy.cp, "cp"},
       {"tp", strategy.tp, "tp"},
       {"sp", strategy.sp, "tp"},
-      {"zero=" + std::to_string(strategy.zero), strategy.zero > 0, "dp"}};
+      {"zero=" + std::to_string(strategy.zero),
+       strategy.zero > 0 && !strategy.cp, "dp"}};
   for (const auto &[part, isUsed, axis] : needs)
     if (isUsed && !mesh.find(axis))
       return createStringError("strategy " + quoted(part) +
@@ -127,27 +148,21 @@ Error tessera::checkStrategy(const Strategy &strategy, const Mesh &mesh) {
     bool used =
         (mesh.names[i] == "pp" && strategy.pp) ||
         (mesh.names[i] == "dp" && (strategy.dp || strategy.zero == 3)) ||
+        (mesh.names[i] == "cp" && strategy.cp) ||
         (mesh.names[i] == "tp" && (strategy.tp || strategy.sp));
     if (!used && mesh.sizes[i] > 1)
       return createStringError(
           "expects a strategy that uses every axis but got none for " +
           quoted(mesh.names[i]) + " of mesh " + quoted(print(mesh)));
   }
+  if (strategy.cp && strategy.sp && !strategy.tp)
+    return createStringError("strategy 'sp' beside 'cp' expects 'tp' too but "
+                             "got " +
+                             quoted(print(strategy)));
+  int64_t shared = strategy.context.headDevices;
+  if (strategy.cp && shared && mesh.sizes[*mesh.find("cp")] % shared != 0)
+    return createStringError(
+        "strategy " + quoted("cp=" + strategy.context.getName()) +
+        " expects a divisor of axis 'cp' but got mesh " + quoted(print(mesh)));
   return Error::success();
-}
-
-std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,
-                                                int64_t perGroup) {
-  std::pair<int64_t, int64_t> best{size, 1};
-  auto rank = [&](int64_t g) {
-    int64_t heads =
-        llvm::divideCeil(groups, g) * llvm::divideCeil(perGroup, size / g);
-    return std::make_pair(heads, groups % g == 0 ? 0 : 1);
-  };
-  if (perGroup == 1)
-    return best;
-  for (int64_t g = size - 1; g >= 1; --g)
-    if (size % g == 0 && rank(g) < rank(best.first))
-      best = {g, size / g};
-  return best;
 }

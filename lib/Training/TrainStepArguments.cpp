@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MicroBatchAttributes.h"
+#include "StateSharding.h"
 #include "TrainStepBuilder.h"
 #include "tessera/Support/Spelling.h"
 #include "llvm/Support/GlobPattern.h"
@@ -98,7 +99,7 @@ void TrainStepBuilder::addState(StringRef name, RankedTensorType type,
   addArgument(type, attributes, loc);
 }
 
-/// Parameters that have seeds and do not divide by dp.
+/// Parameters that have seeds and do not divide by the axes of state.
 void TrainStepBuilder::findLayouts() {
   auto module = forward->getParentOfType<ModuleOp>();
   auto meshes = module.getOps<dist::MeshOp>();
@@ -106,13 +107,12 @@ void TrainStepBuilder::findLayouts() {
     return;
   mesh = (*meshes.begin()).getMesh().toMesh();
   meshSymbol = FlatSymbolRefAttr::get((*meshes.begin()).getSymNameAttr());
-  std::optional<unsigned> dp = mesh.find("dp");
-  if (!dp || mesh.sizes[*dp] == 1)
-    return;
   for (TrainedParameter &parameter : parameters)
-    if (dist::ShardingAttr seed = dist::getSharding(parameter.forward))
-      parameter.flat = FlatState::get(
-          parameter.type.getShape(), seed.toSharding(mesh), mesh.fullAxis(*dp));
+    if (dist::ShardingAttr seed = dist::getSharding(parameter.forward)) {
+      Sharding inUse = seed.toSharding(mesh);
+      parameter.flat = FlatState::get(parameter.type.getShape(), inUse,
+                                      getStateAxes(mesh, inUse.dimAxes()));
+    }
 }
 
 /// One that rests apart from its own shape has no names of dimensions.

@@ -29,9 +29,11 @@ Strategy tessera::getStrategy(const Plan &plan) {
   Strategy strategy;
   strategy.pp = plan.pp > 1;
   strategy.dp = plan.dp > 1;
+  strategy.cp = plan.cp > 1;
+  strategy.context = plan.cpMethod;
   strategy.tp = plan.tp > 1;
   strategy.sp = plan.sp && plan.tp > 1;
-  strategy.zero = plan.dp > 1 ? plan.zero : 0;
+  strategy.zero = plan.dp * plan.cp > 1 ? plan.zero : 0;
   return strategy;
 }
 
@@ -43,6 +45,8 @@ void tessera::setLayout(Plan &plan, const Strategy &strategy,
   };
   plan.pp = strategy.pp ? size("pp") : 1;
   plan.dp = strategy.dp ? size("dp") : 1;
+  plan.cp = strategy.cp ? size("cp") : 1;
+  plan.cpMethod = strategy.context;
   plan.tp = strategy.tp ? size("tp") : 1;
   plan.sp = strategy.tp && strategy.sp;
   plan.zero = strategy.zero;

@@ -82,8 +82,8 @@ func.func @vector(%x: tensor<6xf32>, %w: tensor<6xf32> {nn.param = "w"}) -> (ten
 }
 // -----
 // What has a price only.
-// expected-error @+1 {{cp: expects 1 to be compiled but got 2}}
-module attributes {dist.plan = #dist.plan<cp = 2>} {}
+// expected-error @+1 {{ep: expects 1 to be compiled but got 2}}
+module attributes {dist.plan = #dist.plan<ep = 2>} {}
 // -----
 // expected-error @+1 {{optimizer: expects adamw or sgd to be compiled but got adamw-8bit}}
 module attributes {dist.plan = #dist.plan<optimizer = "adamw-8bit">} {}

@@ -41,8 +41,8 @@ constexpr OptionSpec kOwnOptions[] = {
      "the devices, as dp=2,tp=2; default: the program's own\n"
      "dist.mesh, or one device"},
     {"--strategy", "LIST",
-     "what to shard, as dp,tp,sp,zero=3; default: the\n"
-     "program's own shardings"},
+     "what to shard, as dp,cp,tp,sp,zero=3, with\n"
+     "cp=METHOD as of --cp-method; default: the program's own shardings"},
     {"--plan", "FILE",
      "mesh, strategy and training as a plan says, in JSON as\n"
      "tessera plan --json writes it"},

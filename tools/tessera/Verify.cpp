@@ -36,7 +36,7 @@ constexpr OptionSpec kOwnOptions[] = {
     {"--mesh", "AXES",
      "partition for this mesh, as dp=2,tp=4; default: the\n"
      "program's own dist.mesh and shardings"},
-    {"--strategy", "LIST", "of pp, dp, tp, sp, zero=N; default: as seeded"},
+    {"--strategy", "LIST", "of pp, dp, cp, tp, sp, zero=N; default: as seeded"},
     {"--plan", "FILE",
      "mesh, strategy and training as a plan says, in JSON as\n"
      "tessera plan --json writes it"},

@@ -10,6 +10,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PinContextPass : Pass<"dist-pin-context", "::mlir::ModuleOp"> {
+  let summary = "chooses by which method devices along the sequence attend";
+  let description = [{
+    On a module with `dist.context`, which `dist-apply-strategy` writes for `cp`,
+    each attention and its backward get `dist.factors` for the method that it
+    names, or, for `auto`, for the fastest one: the axis goes to the queries
+    (all_gather), or to the groups and heads (all_to_all). The axes of heads
+    that tensor parallelism has are before it. A remark `ContextMethod` has the
+    time and the bytes of every method. `dist.context` is gone then.
+
+    ```mlir
+    module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+      dist.mesh @mesh ["cp"=2]
+      func.func @f(...) { ... %o = nn.attention causal scale 0.25 %q, %k, %v : tensor<2x32x2x2x16xf32>, ... }
+    ```
+    becomes
+    ```mlir
+      %o = nn.attention causal scale 0.25 %q, %k, %v {dist.factors = [
+          #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"cp"}>, #dist.axes<{}>, ...]}
+    ```
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def DecomposeReductionsPass : Pass<"dist-decompose", "::mlir::ModuleOp"> {
   let summary = "rewrites ops whose own reduction is sharded or padded";
   let description = [{

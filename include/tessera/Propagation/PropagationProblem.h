@@ -73,6 +73,9 @@ struct PropagationProblem {
     /// Tensors, parallel to the rule's; kNone where there is none.
     llvm::SmallVector<unsigned, 4> operands;
     llvm::SmallVector<unsigned, 1> results;
+    /// Axes that factors are given beforehand, whatever the tensors have: one
+    /// list a factor, or none at all. The solution keeps them.
+    llvm::SmallVector<AxisList, 8> pinned;
   };
 
   Mesh mesh;
@@ -129,9 +132,10 @@ struct PropagationSolution {
   std::vector<Sharding> shardings;
   /// The steps of each tensor, in the order in which they were taken.
   std::vector<llvm::SmallVector<PropagationStep, 2>> steps;
-  /// For each op at which seeds of a later priority want what earlier ones
-  /// have: the axes that the earlier ones gave its factors. The op is to run
-  /// with these, whatever it costs. No entries for other ops.
+  /// For each op that has axes beforehand, or at which seeds of a later
+  /// priority want what earlier ones have: the axes that its factors had
+  /// beforehand and those that the earlier ones gave them. The op is to run with
+  /// these, whatever it costs. No entries for other ops.
   std::vector<FactorAxes> pinned;
   /// How often an op was looked at; a measure of time.
   int64_t numVisits = 0;

@@ -14,6 +14,7 @@
 #ifndef TESSERA_SUPPORT_PLAN_H
 #define TESSERA_SUPPORT_PLAN_H
 
+#include "tessera/Support/ContextMethod.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
@@ -185,6 +186,8 @@ struct Plan {
   // Devices
   //===--------------------------------------------------------------------===//
   int64_t dp = 1, tp = 1, pp = 1, cp = 1;
+  /// How the devices of cp share attention.
+  ContextMethod cpMethod;
   /// Expert axis, a sub-axis of dp: it does not multiply.
   int64_t ep = 1;
   /// Sequence sharding of the residual stream over tp.

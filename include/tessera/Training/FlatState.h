@@ -40,7 +40,7 @@ getFlatIndices(mlir::FunctionOpInterface func, unsigned number);
 class FlatState {
 public:
   /// The layout of a parameter of `shape` that is sharded as `inUse` and stored
-  /// sharded over `axis` as well. None if the axis divides its dimensions, or
+  /// sharded over `axes` as well. None if they divide its dimensions, or one
   /// is in use, or tensor parallelism leaves no dimension to merge.
   ///
   /// A dimension of d elements that is split in p shards becomes p x d/p, the p
@@ -49,7 +49,7 @@ public:
   /// neighbours, of which the one with the least padding is sharded.
   static std::optional<FlatState> get(llvm::ArrayRef<int64_t> shape,
                                       const Sharding &inUse,
-                                      const AxisRef &axis);
+                                      llvm::ArrayRef<AxisRef> axes);
 
   /// With padding.
   mlir::RankedTensorType getType(mlir::Type element) const;

@@ -17,14 +17,16 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     shardings by the names in `nn.dims`:
 
     * `dp`: "batch" over axis dp.
+    * `cp`: "seq" over axis cp. `dist.context` on the module says by which method
+      attention shares it; `dist-pin-context` reads it.
     * `tp`: of parameters, "ffn" and "vocab" over axis tp, and "kv_heads" and
       "q_per_kv" as `splitHeads` shares it between them.
-    * `sp`: "seq" of the residual stream over tp, as seeds of priority 1: the
+    * `sp`: "seq" of the residual stream over tp, after cp, as seeds of priority 1: the
       weights decide first how a block is sharded.
-    * `zero=3`: parameters are stored sharded over dp as well, on the first
+    * `zero=3`: parameters are stored sharded over dp and cp as well, on the first
       dimension that divides or else in another shape (`FlatState.h`), which is
       what their arguments then have; before the first op that uses one is a
-      `dist.constraint` without dp. `zero=1` and `zero=2` are about
+      `dist.constraint` without them. `zero=1` and `zero=2` are about
       training state and seed nothing here; with a `dist.plan` on the module
       `dist-shard-training-state` does all of `zero` later.
 
@@ -43,7 +45,7 @@ def ApplyStrategyPass : Pass<"dist-apply-strategy", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "axes and sizes, major to minor: dp=2,tp=4">,
     Option<"strategy", "strategy", "std::string", "\"auto\"",
-           "list of pp, dp, tp, sp, zero=N; or auto">,
+           "list of pp, dp, cp[=METHOD], tp, sp, zero=N; or auto">,
   ];
 }
 
@@ -74,7 +76,7 @@ def PlanTrainingPass : Pass<"dist-plan-training", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "axes and sizes; default: the program's">,
     Option<"strategy", "strategy", "std::string", "\"\"",
-           "list of pp, dp, tp, sp, zero=N">,
+           "list of pp, dp, cp[=METHOD], tp, sp, zero=N">,
   ];
 }
 
@@ -141,7 +143,7 @@ def ShardTrainingStatePass
   let description = [{
     Of a training step (arguments with `nn.state`) on a module with a mesh and
     `dist.plan`. State is sharded as the parameter that it belongs to (`nn.of`)
-    and, from zero=1 on, over the axis dp too, on the first dimension that then
+    and, from zero=1 on, over the axes dp and cp too, on the first dimension that then
     divides; what does not divide has got its sharding when the step was built
     (`FlatState.h`). With zero=3 parameters are stored so as well; the first use
     of each in a micro-batch gathers it, through a `dist.constraint`, and a

@@ -12,11 +12,11 @@
 #define TESSERA_TRAINING_STRATEGY_H
 
 #include "tessera/Interfaces/Axes.h"
+#include "tessera/Support/ContextMethod.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
-#include <utility>
 
 namespace tessera {
 
@@ -28,7 +28,7 @@ llvm::Expected<Mesh> parseMesh(llvm::StringRef text);
 /// "dp=2,tp=4".
 std::string print(const Mesh &mesh);
 
-/// What is sharded over the axes `dp` and `tp`. All off: the seeds of the
+/// What is sharded over the axes `pp`, `dp`, `cp` and `tp`. All off: the seeds of the
 /// program are used as they are.
 struct Strategy {
   /// The layers over pp, in stages of a pipeline.
@@ -39,17 +39,22 @@ struct Strategy {
   bool tp = false;
   /// The residual stream's sequence over tp.
   bool sp = false;
-  /// 1: optimizer state, 2: gradients too, 3: parameters too, over dp.
+  /// 1: optimizer state, 2: gradients too, 3: parameters too, over dp and
+  /// cp.
   int zero = 0;
+  /// The sequence over cp, in attention too, by a method.
+  bool cp = false;
+  ContextMethod context;
 
-  bool isNone() const { return !pp && !dp && !tp && !sp && zero == 0; }
+  bool isNone() const { return !pp && !dp && !tp && !sp && zero == 0 && !cp; }
   bool operator==(const Strategy &o) const {
     return pp == o.pp && dp == o.dp && tp == o.tp && sp == o.sp &&
-           zero == o.zero;
+           zero == o.zero && cp == o.cp && context == o.context;
   }
 };
 
-/// Parses a list of `pp`, `dp`, `tp`, `sp`, `zero=0` to `zero=3`; `auto`,
+/// Parses a list of `pp`, `dp`, `cp` (or `cp=METHOD`, ContextMethod.h), `tp`,
+/// `sp`, `zero=0` to `zero=3`; `auto`,
 /// `none` or the empty text stand for no strategy. Anything else is an error.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text);
 
@@ -59,15 +64,6 @@ std::string print(const Strategy &strategy);
 /// An error if a strategy cannot be used on a mesh: it needs an axis that is
 /// not there, or leaves one idle.
 llvm::Error checkStrategy(const Strategy &strategy, const Mesh &mesh);
-
-/// How `size` devices share attention heads that come in `groups` (KV heads) of
-/// `perGroup` query heads: the devices that share the groups and those that
-/// share the heads of a group, of product `size`. Of all ways that with the
-/// fewest heads on a device; of those, one that splits the groups without
-/// padding; of those, the one with the most parts of the groups. Groups of one
-/// head are not split.
-std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
-                                       int64_t perGroup);
 
 } // namespace tessera
 

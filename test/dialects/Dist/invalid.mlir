@@ -38,6 +38,16 @@ dist.mesh @mesh ["x"=4] {dist.links = [array<f64: 0.0, 1.0, 1.0, 1.0>]}
 // expected-error @+1 {{dist.links: expects to be on a dist.mesh}}
 func.func @f() attributes {dist.links = []} { return }
 // -----
+// Context parallelism.
+// expected-error @+1 {{dist.context: expects a method of auto, all_gather, ring, all_to_all or all_to_all:U but got {method = "gather"}}}
+module attributes {dist.context = {method = "gather"}} {}
+// -----
+// expected-error @+1 {{dist.context: expects #dist.axes for batch but got}}
+module attributes {dist.context = {method = "ring", seq = #dist.axes<{"x"}>}} {}
+// -----
+// expected-error @+1 {{dist.context: expects one axis for seq but got #dist.axes<{}>}}
+module attributes {dist.context = {method = "ring", seq = #dist.axes<{}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {}
+// -----
 // Budgets.
 // expected-error @+1 {{dist.budget: expects a dictionary on a function but got 3}}
 func.func @f() attributes {dist.budget = 3} { return }

@@ -129,3 +129,37 @@ TEST(ReshardCost, partial_is_the_result_without_the_factor) {
   EXPECT_TRUE(part.unreduced.empty());
   EXPECT_EQ(part.dims[0].axes, AxisList{m.x});
 }
+
+// As in the gradients of attention: the axis shards the queries, I, which the
+// second result lacks and has on K. It is partial then, and scattered; no device
+// repeats the work.
+TEST(ReshardCost, each_result_forbids_only_factors_that_it_has) {
+  Matmul m(16, 16, 16);
+  m.rule.factors[kI].kind = FactorKind::Reduction;
+  m.rule.results.push_back({{kK}, {kJ}});
+  m.lhs.dims[0].axes = m.result.dims[0].axes = {m.x};
+  Sharding keys = Sharding::replicatedOf(2);
+  keys.dims[0].axes = {m.x};
+  ReshardPlanner planner(m.mesh, m.links);
+  FactorChoice choice = chooseFactors(
+      planner, m.rule, {{&m.lhs, m.lhsShape, 4}, {&m.rhs, m.rhsShape, 4}},
+      {{&m.result, m.resultShape, 4}, {&keys, m.resultShape, 4}});
+  EXPECT_EQ(choice.axes[kI], AxisList{m.x});
+  EXPECT_TRUE(choice.axes[kK].empty());
+  // One reduce-scatter of the second result.
+  EXPECT_EQ(choice.cost.bytes, 3 * 16 * 16 * 4 / 4);
+}
+
+// A pinned factor gets its axis though operand and result have it elsewhere.
+TEST(ReshardCost, pinned_factors_move_operands_and_results) {
+  Matmul m(16, 16, 16);
+  m.lhs.dims[0].axes = m.result.dims[0].axes = {m.x};
+  ReshardPlanner planner(m.mesh, m.links);
+  FactorAxes pinned(3);
+  pinned[kJ] = {m.x};
+  FactorChoice choice = chooseFactors(
+      planner, m.rule, {{&m.lhs, m.lhsShape, 4}, {&m.rhs, m.rhsShape, 4}},
+      {{&m.result, m.resultShape, 4}}, pinned);
+  EXPECT_TRUE(choice.axes[kI].empty());
+  EXPECT_EQ(choice.axes[kJ], AxisList{m.x});
+}

@@ -264,6 +264,23 @@ TEST(Propagation, earlier_priority_pins_factors) {
   EXPECT_EQ(printPinned(p, 1), "");
 }
 
+TEST(Propagation, axes_given_beforehand_stay) {
+  // x is on the rows of operand and result; the op runs with x on k all the
+  // same, also after a later round.
+  TestProblem p("x=4,y=2");
+  unsigned h = p.tensor("8x16", "[{x}, {}]"), w = p.tensor("16x8", "[{}, {y}]");
+  unsigned r = p.tensor("8x8", "[{x, y}p1, {}]"), z = p.tensor("8x8");
+  p.op("ik,kj->ij", {h, w}, {z});
+  p.op("ij->ij", {z}, {r});
+  AxisList x{p.problem.mesh.fullAxis(0)};
+  p.problem.ops[0].pinned = {{}, x, {}};
+  EXPECT_EQ(p.solve(), "[{x}, {}] [{}, {y}] [{x, y}, {}] [{x}, {y}]");
+  EXPECT_EQ(printPinned(p, 0), "{}{x}{}");
+  p.problem.ops[0].pinned.pop_back();
+  EXPECT_EQ(llvm::toString(p.problem.check()),
+            "op 0: expects axes for 3 factors but got 2");
+}
+
 TEST(Propagation, one_priority_pins_nothing) {
   TestProblem p("x=4");
   unsigned h = p.tensor("8x16", "[{x}, {}]"), w = p.tensor("16x8", "[{x}, {}]");

@@ -7,6 +7,7 @@
 
 #include "tessera/Training/FlatState.h"
 #include "dialects/NN/NN.h"
+#include "lib/Training/StateSharding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,7 +31,7 @@ struct FlatStateTest : ::testing::Test {
     if (dim >= 0)
       inUse.dims[dim].axes.push_back(mesh.fullAxis(1));
     std::optional<FlatState> layout =
-        FlatState::get(shape, inUse, mesh.fullAxis(0));
+        FlatState::get(shape, inUse, AxisList{mesh.fullAxis(0)});
     if (!layout)
       return "even";
     EXPECT_EQ(layout->getLogicalShape(), shape);
@@ -92,7 +93,7 @@ TEST_F(FlatStateTest, tiles_of_two_dimensions) {
   inUse.dims[1].axes.push_back({1, 1, 2});
   inUse.dims[2].axes.push_back({1, 2, 2});
   std::optional<FlatState> layout =
-      FlatState::get({32, 4, 10}, inUse, mesh.fullAxis(0));
+      FlatState::get({32, 4, 10}, inUse, AxisList{mesh.fullAxis(0)});
   ASSERT_TRUE(layout);
   EXPECT_EQ(print(*layout),
             "2x2x320 -> 2x2x321 [{\"tp\":(1)2}, {\"tp\":(2)2}, {\"dp\"}p2] "
@@ -113,7 +114,7 @@ TEST_F(FlatStateTest, places_of_elements) {
   Sharding inUse = Sharding::replicatedOf(2);
   inUse.dims[1].axes.push_back(mesh.fullAxis(1));
   std::optional<FlatState> layout =
-      FlatState::get({3, 4}, inUse, mesh.fullAxis(0));
+      FlatState::get({3, 4}, inUse, AxisList{mesh.fullAxis(0)});
   ASSERT_TRUE(layout);
   OpBuilder builder(&context);
   Type rest = layout->getType(builder.getF32Type());
@@ -126,13 +127,39 @@ TEST_F(FlatStateTest, places_of_elements) {
   EXPECT_FALSE(getFlatIndices(*func, 1));
 }
 
+// Both axes on one dimension that they divide together, else on several, else
+// on a merged one.
+TEST_F(FlatStateTest, state_over_two_axes) {
+  Mesh both;
+  both.names = {"cp", "dp", "tp"};
+  both.sizes = {2, 3, 1};
+  Sharding inUse = Sharding::replicatedOf(2);
+  AxisList axes = getStateAxes(both, inUse.dimAxes());
+  EXPECT_EQ(axes, (AxisList{both.fullAxis(1), both.fullAxis(0)}));
+  EXPECT_EQ(getStateAxes(both, both.fullAxis(1)), AxisList{both.fullAxis(0)});
+  auto shard = [&](ArrayRef<int64_t> shape) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    Sharding rest = inUse;
+    if (shardEvenly(axes, rest, shape))
+      rest.print(os, both);
+    else
+      FlatState::get(shape, inUse, axes)->getSharding().print(os, both);
+    return text;
+  };
+  EXPECT_EQ(shard({4, 12}), R"([{}, {"dp", "cp"}])");
+  EXPECT_EQ(shard({4, 9}), R"([{"cp"}, {"dp"}])");
+  EXPECT_EQ(shard({5, 7}), R"([{"dp", "cp"}p2])");
+}
+
 TEST_F(FlatStateTest, no_more_is_padded_than_shards) {
   // A device has its share of all elements, rounded up.
   for (int64_t a = 1; a < 12; ++a)
     for (int64_t b = 2; b < 12; b += 2) {
       Sharding inUse = Sharding::replicatedOf(2);
       inUse.dims[1].axes.push_back(mesh.fullAxis(1));
-      if (auto layout = FlatState::get({a, b}, inUse, mesh.fullAxis(0))) {
+      if (auto layout =
+              FlatState::get({a, b}, inUse, AxisList{mesh.fullAxis(0)})) {
         RankedTensorType type = layout->getType(Float32Type::get(&context));
         EXPECT_EQ(type.getNumElements() / 6, (a * b + 5) / 6);
       }
@@ -141,7 +168,7 @@ TEST_F(FlatStateTest, no_more_is_padded_than_shards) {
     for (int64_t b = 1; b < 12; ++b) {
       Sharding inUse = Sharding::replicatedOf(2);
       std::optional<FlatState> layout =
-          FlatState::get({a, b}, inUse, mesh.fullAxis(0));
+          FlatState::get({a, b}, inUse, AxisList{mesh.fullAxis(0)});
       ASSERT_EQ(!layout, a * b % 3 == 0) << a << "x" << b;
       if (!layout)
         continue;

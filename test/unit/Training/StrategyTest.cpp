@@ -64,12 +64,24 @@ TEST(Strategy, strategy) {
     EXPECT_TRUE(llvm::cantFail(parseStrategy(text)).isNone());
 }
 
+TEST(Strategy, context) {
+  for (llvm::StringRef text :
+       {"dp,cp,tp", "cp=ring", "cp=all_to_all:2,tp,sp,zero=1"})
+    EXPECT_EQ(print(llvm::cantFail(parseStrategy(text))), text);
+  EXPECT_EQ(print(llvm::cantFail(parseStrategy("cp=auto"))), "cp");
+  EXPECT_EQ(strategyError("cp=rings"),
+            "expects auto, all_gather, ring, all_to_all or all_to_all:U after "
+            "cp= in a strategy but got 'rings'");
+  EXPECT_EQ(strategyError("cp,cp=ring"),
+            "expects each item of a strategy once but got 'cp' twice");
+}
+
 TEST(Strategy, strategy_errors) {
   EXPECT_EQ(strategyError("dp,ep"),
-            "expects pp, dp, tp, sp or zero=0 to zero=3 in "
+            "expects pp, dp, cp, tp, sp or zero=0 to zero=3 in "
             "a strategy but got 'ep'");
   EXPECT_EQ(strategyError("zero=4"),
-            "expects pp, dp, tp, sp or zero=0 to zero=3 "
+            "expects pp, dp, cp, tp, sp or zero=0 to zero=3 "
             "in a strategy but got 'zero=4'");
   EXPECT_EQ(strategyError("dp,dp"),
             "expects each item of a strategy once but got 'dp' twice");
@@ -87,23 +99,17 @@ TEST(Strategy, strategy_must_match_the_mesh) {
             "expects a strategy that uses every axis but got none for 'tp' of "
             "mesh 'dp=2,tp=2'");
   EXPECT_EQ(mismatch("dp", "dp=2,tp=1"), "");
+  EXPECT_EQ(mismatch("dp,cp", "dp=2"),
+            "strategy 'cp' expects an axis 'cp' but got mesh 'dp=2'");
+  EXPECT_EQ(mismatch("dp", "dp=2,cp=2"),
+            "expects a strategy that uses every axis but got none for 'cp' of "
+            "mesh 'dp=2,cp=2'");
+  EXPECT_EQ(mismatch("cp=all_to_all:3", "cp=4"),
+            "strategy 'cp=all_to_all:3' expects a divisor of axis 'cp' but got "
+            "mesh 'cp=4'");
+  EXPECT_EQ(mismatch("cp,sp", "cp=2,tp=2"),
+            "strategy 'sp' beside 'cp' expects 'tp' too but got 'cp,sp'");
   EXPECT_EQ(mismatch("auto", "a=2,b=2"), "");
-}
-
-TEST(Strategy, heads_over_devices) {
-  using Parts = std::pair<int64_t, int64_t>;
-  // Enough KV heads: they alone are sharded, padded where they do not divide.
-  EXPECT_EQ(splitHeads(2, 8, 4), Parts(2, 1));
-  EXPECT_EQ(splitHeads(8, 8, 16), Parts(8, 1));
-  EXPECT_EQ(splitHeads(8, 12, 1), Parts(8, 1));
-  // Groups of one head are never split.
-  EXPECT_EQ(splitHeads(8, 4, 1), Parts(8, 1));
-  // More devices than KV heads.
-  EXPECT_EQ(splitHeads(16, 8, 16), Parts(8, 2));
-  EXPECT_EQ(splitHeads(6, 2, 2), Parts(2, 3));
-  EXPECT_EQ(splitHeads(8, 2, 2), Parts(2, 4));
-  // Splitting 8 groups by 6 would leave 2 of 8 heads on a device.
-  EXPECT_EQ(splitHeads(6, 8, 8), Parts(2, 3));
 }
 
 } // namespace

@@ -58,6 +58,11 @@ TEST(TrainingPlan, mesh_and_strategy) {
   Plan again;
   setLayout(again, getStrategy(plan), *mesh);
   EXPECT_EQ(again, plan);
+  plan = parse("cp=4,cp-method=all_to_all:2");
+  EXPECT_EQ(print(getStrategy(plan)), "cp=all_to_all:2");
+  Plan shared;
+  setLayout(shared, getStrategy(plan), *getMesh(plan));
+  EXPECT_EQ(shared, plan);
   // What has no axis has no effect.
   EXPECT_EQ(print(getStrategy(parse("tp=2,zero=2"))), "tp");
   EXPECT_EQ(print(getStrategy(parse("sp=true"))), "none");
@@ -72,7 +77,8 @@ TEST(TrainingPlan, what_is_not_compiled) {
                   "precision=fp8,zero2-reduce=last,schedule=zb-h1"),
             "");
   EXPECT_EQ(error("pp=4,schedule=interleaved,vpp=2"), "");
-  EXPECT_EQ(error("cp=2"), "cp: expects 1 to be compiled but got 2");
+  EXPECT_EQ(error("cp=2,cp-method=all_gather"), "");
+  EXPECT_EQ(error("ep=2,dp=2"), "ep: expects 1 to be compiled but got 2");
   EXPECT_EQ(error("offload=host"),
             "offload: expects none to be compiled but got host");
   EXPECT_EQ(error("zero2-reduce=round"),

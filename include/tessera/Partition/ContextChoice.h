@@ -1,0 +1,100 @@
+//===- ContextChoice.h - Which devices attend for what ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Context parallelism in plain C++: n devices, each of which has a shard of the
+// sequence, share one attention by one of the methods of ContextMethod.h. All
+// methods differ only in the factors of attention that get the axis:
+//
+//     all_gather, ring   query: (n)
+//     all_to_all:U       query: (n / U)   head: (r)   group: (g)   r g = U
+//
+// in this order, major to minor, with (g, r) = splitHeads(U, groups, heads). The
+// groups get the minor part: keys and values, which have no heads, are then
+// exchanged over it and gathered over the rest, which moves the fewest bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PARTITION_CONTEXTCHOICE_H
+#define TESSERA_PARTITION_CONTEXTCHOICE_H
+
+#include "tessera/Cluster/MeshLinks.h"
+#include "tessera/Support/ContextMethod.h"
+#include "llvm/Support/Error.h"
+#include <utility>
+
+namespace tessera {
+
+/// How `size` devices share attention heads that come in `groups` (KV heads) of
+/// `perGroup` query heads: the devices that share the groups and those that
+/// share the heads of a group, of product `size`. Of all ways that with the
+/// fewest heads on a device; of those, one that splits the groups without
+/// padding; of those, the one with the most parts of the groups. Groups of one
+/// head are not split.
+std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
+                                       int64_t perGroup);
+
+/// The pairs of a query and a key that it sees, of the queries from position
+/// `first` on; all `keys` without `causal`.
+double countPairs(int64_t first, int64_t queries, int64_t keys, bool causal);
+
+/// One attention and the devices that share it.
+struct ContextProblem {
+  Mesh mesh;
+  MeshLinks links;
+  /// The axis that the sequence is sharded over.
+  AxisRef axis;
+  /// Sequences of a device, queries and keys of a whole sequence.
+  int64_t batch = 1, queries = 1, keys = 1;
+  /// KV heads, and query heads of each, on a device before the axis shares
+  /// them; elements of a head of queries and keys, and of values.
+  int64_t groups = 1, heads = 1, dim = 1, valueDim = 1;
+  int64_t elementBytes = 4;
+  bool causal = false;
+  /// There is a backward, and it gathers keys and values again.
+  bool hasBackward = false, gathersAgain = false;
+
+  /// An error if this is no problem.
+  llvm::Error check() const;
+};
+
+/// The axes that attention's factors have of the problem's axis.
+struct ContextAxes {
+  AxisList query, head, group;
+};
+
+/// What one method takes.
+struct ContextCost {
+  ContextMethod method;
+  /// Bytes that a device receives.
+  int64_t forwardBytes = 0, backwardBytes = 0;
+  /// Of collectives and of the attention of the busiest device, both ways.
+  double seconds = 0;
+};
+
+/// The costs of all methods, in one order, and the number of the one that is
+/// chosen.
+struct ContextChoice {
+  llvm::SmallVector<ContextCost, 4> costs;
+  unsigned chosen = 0;
+
+  const ContextCost &get() const { return costs[chosen]; }
+};
+
+/// The cost of one method, which is not `auto`.
+ContextCost getContextCost(const ContextProblem &problem,
+                           const ContextMethod &method);
+
+/// The method `wanted`, or the fastest one for `auto`, the first of equal ones.
+/// An error if more devices than there are query heads would share heads.
+llvm::Expected<ContextChoice> chooseContext(const ContextProblem &problem,
+                                            const ContextMethod &wanted);
+
+/// The axes of attention's factors under a method.
+ContextAxes getContextAxes(const ContextProblem &problem,
+                           const ContextMethod &method);
+
+} // namespace tessera
+
+#endif // TESSERA_PARTITION_CONTEXTCHOICE_H

@@ -1,0 +1,239 @@
+//===- ContextChoice.cpp - Which devices attend for what ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes are those of the collectives that the partitioner will insert; times
+// are those of CollectiveTime.h, and of matmuls at the rate of WorkTime.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Partition/ContextChoice.h"
+#include "tessera/Cluster/CollectiveTime.h"
+#include "tessera/Interfaces/WorkTime.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+
+std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,
+                                                int64_t perGroup) {
+  std::pair<int64_t, int64_t> best{size, 1};
+  auto rank = [&](int64_t g) {
+    int64_t heads =
+        llvm::divideCeil(groups, g) * llvm::divideCeil(perGroup, size / g);
+    return std::make_pair(heads, groups % g == 0 ? 0 : 1);
+  };
+  if (perGroup == 1)
+    return best;
+  for (int64_t g = size - 1; g >= 1; --g)
+    if (size % g == 0 && rank(g) < rank(best.first))
+      best = {g, size / g};
+  return best;
+}
+
+double tessera::countPairs(int64_t first, int64_t queries, int64_t keys,
+                           bool causal) {
+  if (!causal)
+    return double(queries) * double(keys);
+  // The query at position p sees p + 1 keys; the last ones see all.
+  int64_t growing = std::clamp<int64_t>(keys - first, 0, queries);
+  return double(growing) * double(first) +
+         double(growing) * double(growing + 1) / 2 +
+         double(queries - growing) * double(keys);
+}
+
+Error ContextProblem::check() const {
+  for (auto [name, size] :
+       {std::pair("batch", batch), std::pair("queries", queries),
+        std::pair("keys", keys), std::pair("groups", groups),
+        std::pair("heads", heads), std::pair("dim", dim),
+        std::pair("valueDim", valueDim), std::pair("elementBytes", elementBytes),
+        std::pair("devices", axis.size)})
+    if (size < 1)
+      return createStringError(
+          llvm::formatv("expects {0} of at least 1 but got {1}", name, size));
+  return Error::success();
+}
+
+namespace {
+
+/// A problem under one method: sizes on a device, and the collectives.
+class Costing {
+public:
+  Costing(const ContextProblem &problem, const ContextMethod &method);
+  ContextCost run();
+
+private:
+  double timeOf(CollectiveKind kind, double bytes, const AxisList &axes) const {
+    return getCollectiveTime(problem.links, problem.mesh, kind, bytes, axes);
+  }
+  double exchange(double bytes) const;
+  double moveKeys(CollectiveKind gather) const;
+  double attend(double matmuls) const;
+
+  const ContextProblem &problem;
+  ContextMethod method;
+  ContextAxes axes;
+  /// Devices that share queries, groups and heads of a group.
+  int64_t outer, g, r;
+  /// Bytes of keys, of values, of queries and of the result of a device's
+  /// tokens.
+  double k, v, q, o;
+};
+
+} // namespace
+
+/// Devices that share heads.
+static int64_t getHeadDevices(const ContextProblem &problem,
+                              const ContextMethod &method) {
+  if (method.kind != ContextMethod::AllToAll)
+    return 1;
+  return method.headDevices ? method.headDevices : problem.axis.size;
+}
+
+ContextAxes tessera::getContextAxes(const ContextProblem &problem,
+                                    const ContextMethod &method) {
+  int64_t shared = getHeadDevices(problem, method);
+  auto [g, r] = splitHeads(shared, problem.groups, problem.heads);
+  ContextAxes axes;
+  int64_t before = problem.axis.preSize;
+  auto take = [&](AxisList &list, int64_t size) {
+    if (size > 1)
+      list.push_back({problem.axis.axis, before, size});
+    before *= size;
+  };
+  take(axes.query, problem.axis.size / shared);
+  take(axes.head, r);
+  take(axes.group, g);
+  return axes;
+}
+
+Costing::Costing(const ContextProblem &problem, const ContextMethod &method)
+    : problem(problem), method(method), axes(getContextAxes(problem, method)),
+      outer(numShards(axes.query)), g(numShards(axes.group)),
+      r(numShards(axes.head)) {
+  int64_t tokens = problem.batch;
+  double elements =
+      double(problem.elementBytes) * double(llvm::alignTo(problem.groups, g));
+  double heads = double(llvm::alignTo(problem.heads, r));
+  auto shard = [&](int64_t length) {
+    return double(tokens) *
+           double(llvm::divideCeil(length, problem.axis.size)) * elements;
+  };
+  k = shard(problem.keys) * double(problem.dim);
+  v = shard(problem.keys) * double(problem.valueDim);
+  q = shard(problem.queries) * double(problem.dim) * heads;
+  o = shard(problem.queries) * double(problem.valueDim) * heads;
+}
+
+/// Seconds of the all-to-alls of a tensor that has groups and heads.
+double Costing::exchange(double bytes) const {
+  return timeOf(CollectiveKind::AllToAll, bytes, axes.group) +
+         timeOf(CollectiveKind::AllToAll, bytes, axes.head);
+}
+
+/// Seconds until each device has its keys and values of all tokens, or, with
+/// ReduceScatter, until their gradients are back.
+double Costing::moveKeys(CollectiveKind gather) const {
+  AxisList gathered = axes.query;
+  gathered.append(axes.head);
+  double devices = gather == CollectiveKind::AllGather
+                       ? 1
+                       : static_cast<double>(numShards(gathered));
+  double seconds = 0;
+  for (double bytes : {k, v})
+    seconds += timeOf(CollectiveKind::AllToAll, bytes, axes.group) +
+               timeOf(gather, bytes * devices, gathered);
+  return seconds;
+}
+
+/// Seconds of the attention of the busiest device, the one with the last
+/// queries.
+double Costing::attend(double matmuls) const {
+  int64_t own = llvm::divideCeil(problem.queries, outer);
+  double pairs =
+      countPairs(own * (outer - 1), own, own * outer * problem.keys /
+                                             problem.queries, problem.causal) *
+      double(problem.batch) * double(llvm::divideCeil(problem.groups, g)) *
+      double(llvm::divideCeil(problem.heads, r));
+  double width = double(problem.dim + problem.valueDim) / 2;
+  return matmuls * 2 * pairs * width /
+         (kGpuRates.matmulFlops * kGpuRates.bytesPerSecond);
+}
+
+ContextCost Costing::run() {
+  ContextCost cost;
+  cost.method = method;
+  // What a device receives of keys and values, and of queries and results.
+  double n = double(problem.axis.size);
+  double keys = (n - 1) * (k + v) / double(g);
+  double others =
+      (q + o) * (double(g - 1) / double(g) + double(r - 1) / double(r));
+  bool again = problem.gathersAgain && method.kind == ContextMethod::AllGather;
+  cost.forwardBytes = std::llround(keys + others);
+  cost.seconds =
+      moveKeys(CollectiveKind::AllGather) + exchange(q) + exchange(o) + attend(2);
+  if (!problem.hasBackward)
+    return cost;
+  cost.backwardBytes = std::llround((again ? 2 : 1) * keys + others);
+  cost.seconds += moveKeys(CollectiveKind::ReduceScatter) + exchange(q) +
+                  exchange(o) + attend(5);
+  if (again)
+    cost.seconds += moveKeys(CollectiveKind::AllGather);
+  return cost;
+}
+
+ContextCost tessera::getContextCost(const ContextProblem &problem,
+                                    const ContextMethod &method) {
+  return Costing(problem, method).run();
+}
+
+/// The methods that `auto` compares.
+static llvm::SmallVector<ContextMethod, 4>
+getMethods(const ContextProblem &problem) {
+  llvm::SmallVector<ContextMethod, 4> methods{{ContextMethod::AllGather, 0}};
+  if (problem.axis.size <= problem.groups * problem.heads)
+    methods.push_back({ContextMethod::AllToAll, 0});
+  return methods;
+}
+
+Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
+                                               const ContextMethod &wanted) {
+  if (wanted.kind == ContextMethod::Ring)
+    return createStringError("strategy 'cp=ring' expects all_gather, "
+                             "all_to_all or auto: rings cannot be compiled");
+  int64_t shared = getHeadDevices(problem, wanted);
+  int64_t heads = problem.groups * problem.heads;
+  if (shared > 1 && shared > heads)
+    return createStringError(
+        llvm::formatv("strategy 'cp={0}' expects at most the {1} query heads "
+                      "of a device but got {2} devices that share them",
+                      wanted.getName(), heads, shared));
+  ContextChoice choice;
+  for (const ContextMethod &method : getMethods(problem))
+    choice.costs.push_back(getContextCost(problem, method));
+  auto isWanted = [&](const ContextCost &cost) {
+    return cost.method.kind == wanted.kind &&
+           getHeadDevices(problem, cost.method) == shared;
+  };
+  if (wanted.kind == ContextMethod::Auto) {
+    choice.chosen =
+        llvm::min_element(choice.costs, [](auto &a, auto &b) {
+          return a.seconds < b.seconds;
+        }) -
+        choice.costs.begin();
+    return choice;
+  }
+  auto *found = llvm::find_if(choice.costs, isWanted);
+  choice.chosen = found - choice.costs.begin();
+  if (found == choice.costs.end())
+    choice.costs.push_back(getContextCost(problem, wanted));
+  return choice;
+}

@@ -1,0 +1,40 @@
+//===- ContextMethod.cpp - How devices share attention --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/ContextMethod.h"
+
+using namespace tessera;
+using llvm::StringRef;
+
+const llvm::StringLiteral tessera::kContextMethods =
+    "auto, all_gather, ring, all_to_all or all_to_all:U";
+
+static constexpr llvm::StringLiteral kNames[] = {"auto", "all_gather", "ring",
+                                                 "all_to_all"};
+
+std::string ContextMethod::getName() const {
+  std::string text = kNames[kind].str();
+  if (headDevices)
+    text += ":" + std::to_string(headDevices);
+  return text;
+}
+
+std::optional<ContextMethod> tessera::parseContextMethod(StringRef text) {
+  auto [name, number] = text.split(':');
+  for (int kind = ContextMethod::Auto; kind <= ContextMethod::AllToAll; ++kind) {
+    if (name != kNames[kind])
+      continue;
+    ContextMethod method{static_cast<ContextMethod::Kind>(kind), 0};
+    if (text == name)
+      return method;
+    if (kind != ContextMethod::AllToAll ||
+        number.getAsInteger(10, method.headDevices) || method.headDevices < 1)
+      return std::nullopt;
+    return method;
+  }
+  return std::nullopt;
+}

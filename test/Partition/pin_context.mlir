@@ -1,0 +1,72 @@
+// RUN: split-file %s %t
+// RUN: tessera-opt %t/gather.mlir --dist-pin-context | FileCheck %s --check-prefix=GATHER
+// RUN: tessera-opt %t/heads.mlir --dist-pin-context | FileCheck %s --check-prefix=HEADS
+// RUN: tessera-opt %t/auto.mlir --dist-pin-context --remarks-filter='partition.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=AUTO
+// RUN: not tessera-opt %t/many.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not tessera-opt %t/none.mlir --dist-pin-context 2>&1 | FileCheck %s --check-prefix=NONE
+
+// Queries have the axis; nothing else is said.
+//--- gather.mlir
+// GATHER-NOT: dist.context
+// GATHER: nn.attention causal
+// GATHER-SAME: dist.factors = [#dist.axes<{}>, #dist.axes<{"cp"}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>, #dist.axes<{}>]
+module attributes {dist.context = {method = "all_gather", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+  dist.mesh @mesh ["cp"=4]
+  func.func @f(%q: tensor<2x32x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tensor<2x32x2x2x16xf32> {
+    %0 = nn.attention causal scale 0.25 %q, %k, %k : tensor<2x32x2x2x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32> -> tensor<2x32x2x2x16xf32>
+    return %0 : tensor<2x32x2x2x16xf32>
+  }
+}
+
+// The axis of heads comes first: of two groups of four heads on two devices one
+// is left, whose four heads the other four devices share. The backward runs as
+// its forward does.
+//--- heads.mlir
+// HEADS: nn.attention scale
+// HEADS-SAME: dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"tp"}>, #dist.axes<{"cp"}>,
+// HEADS: nn.attention_backward scale
+// HEADS-SAME: dist.factors = [#dist.axes<{}>, #dist.axes<{}>, #dist.axes<{"tp"}>, #dist.axes<{"cp"}>,
+module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{"tp"}>}} {
+  dist.mesh @mesh ["cp"=4, "tp"=2]
+  func.func @f(%q: tensor<2x32x2x4x16xf32>, %k: tensor<2x32x2x16xf32>, %g: tensor<2x32x2x4x16xf32>) -> (tensor<2x32x2x4x16xf32>, tensor<2x32x2x16xf32>) {
+    %0, %l = nn.attention scale 0.25 %q, %k, %k : tensor<2x32x2x4x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32> -> tensor<2x32x2x4x16xf32> stats tensor<2x32x2x4xf32>
+    %dq, %dk, %dv = nn.attention_backward scale 0.25 %g, %q, %k, %k, %0, %l : tensor<2x32x2x4x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x4x16xf32>, tensor<2x32x2x4xf32>
+    return %dq, %dk : tensor<2x32x2x4x16xf32>, tensor<2x32x2x16xf32>
+  }
+}
+
+// One group of many heads: its keys and values are small.
+//--- auto.mlir
+// AUTO: ContextMethod
+// AUTO-SAME: nn.attention runs by all_gather
+// AUTO-SAME: bytes of all_gather=4194304
+// AUTO-SAME: bytes of all_to_all=20971520
+// AUTO-SAME: us of all_gather={{[0-9.]+}}
+// AUTO-SAME: us of all_to_all={{[0-9.]+}}
+// AUTO: dist.factors = [#dist.axes<{}>, #dist.axes<{"cp"}>, #dist.axes<{}>,
+module attributes {dist.context = {method = "auto", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+  dist.mesh @mesh ["cp"=2]
+  func.func @f(%q: tensor<1x8192x1x8x128xf32>, %k: tensor<1x8192x1x128xf32>) -> tensor<1x8192x1x8x128xf32> {
+    %0 = nn.attention scale 0.25 %q, %k, %k : tensor<1x8192x1x8x128xf32>, tensor<1x8192x1x128xf32>, tensor<1x8192x1x128xf32> -> tensor<1x8192x1x8x128xf32>
+    return %0 : tensor<1x8192x1x8x128xf32>
+  }
+}
+
+//--- many.mlir
+// MANY: error: 'nn.attention' op strategy 'cp=all_to_all' expects at most the 4 query heads of a device but got 8 devices that share them
+module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+  dist.mesh @mesh ["cp"=8]
+  func.func @f(%q: tensor<2x32x2x2x16xf32>, %k: tensor<2x32x2x16xf32>) -> tensor<2x32x2x2x16xf32> {
+    %0 = nn.attention scale 0.25 %q, %k, %k : tensor<2x32x2x2x16xf32>, tensor<2x32x2x16xf32>, tensor<2x32x2x16xf32> -> tensor<2x32x2x2x16xf32>
+    return %0 : tensor<2x32x2x2x16xf32>
+  }
+}
+
+//--- none.mlir
+// NONE: error: strategy 'cp=all_to_all' expects a program with attention but got one without
+module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
+  dist.mesh @mesh ["cp"=8]
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
