@@ -20,7 +20,8 @@ import peer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
-MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3"]
+MODELS = ["tiny-gpt2", "tiny-llama", "tiny-qwen2", "tiny-qwen3", "tiny-mistral", "tiny-phi3",
+          "tiny-gemma3"]
 
 BATCH, SEQ = 2, 24
 # A step that puts the gradients in the difference of the parameters, exactly: they
@@ -89,6 +90,7 @@ def gpt2_state(weights, config):
 
 def decoder_state(weights, config):
     """Of the families with rotary positions."""
+    import torch
     d = config["hidden_size"]
     head = config.get("head_dim") or d // config["num_attention_heads"]
     q, kv = head * config["num_attention_heads"], head * config["num_key_value_heads"]
@@ -99,10 +101,12 @@ def decoder_state(weights, config):
              "lm_head.weight": weights("wte" if tied else "lm_head")}
     for i in range(config["num_hidden_layers"]):
         ours, theirs = f"blocks.{i}", f"model.layers.{i}"
-        state.update({
-            f"{theirs}.input_layernorm.weight": weights(f"{ours}.ln1.gamma"),
-            f"{theirs}.post_attention_layernorm.weight": weights(f"{ours}.ln2.gamma"),
-        })
+        norms = {"input_layernorm": "ln1", "post_attention_layernorm": "ln2"}
+        if weights(f"{ours}.ln1_post.gamma") is not None:
+            norms = {"input_layernorm": "ln1", "post_attention_layernorm": "ln1_post",
+                     "pre_feedforward_layernorm": "ln2", "post_feedforward_layernorm": "ln2_post"}
+        for their_norm, our_norm in norms.items():
+            state[f"{theirs}.{their_norm}.weight"] = weights(f"{ours}.{our_norm}.gamma")
         for name, width in (("q", q), ("k", kv), ("v", kv)):
             state[f"{theirs}.self_attn.{name}_proj.weight"] = weights.linear(
                 f"{ours}.attn.w{name}", width)
@@ -117,6 +121,12 @@ def decoder_state(weights, config):
         for name, width in (("gate", ffn), ("up", ffn), ("down", d)):
             state[f"{theirs}.mlp.{name}_proj.weight"] = weights.linear(
                 f"{ours}.mlp.w_{name}", width)
+        if config["model_type"] == "phi3":  # what is multiplied alike is one matrix
+            for whole, parts in (("self_attn.qkv_proj", ("self_attn.q_proj", "self_attn.k_proj",
+                                                         "self_attn.v_proj")),
+                                 ("mlp.gate_up_proj", ("mlp.gate_proj", "mlp.up_proj"))):
+                state[f"{theirs}.{whole}.weight"] = torch.cat(
+                    [state.pop(f"{theirs}.{part}.weight") for part in parts])
     return state
 
 

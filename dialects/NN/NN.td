@@ -108,17 +108,20 @@ def NN_InitAttr : AttrDef<NN_Dialect, "Init"> {
 
 def NN_RopeScalingAttr : AttrDef<NN_Dialect, "RopeScaling"> {
   let mnemonic = "rope_scaling";
-  let summary = "Llama 3's stretching of rotary frequencies";
+  let summary = "stretching of rotary frequencies";
   let description = [{
-    Wavelengths above `original_context / low_freq_factor` are divided by
+    `#nn.rope_scaling<factor = 8.0>` divides every frequency by `factor` (linear
+    scaling, Chen et al. 2023). With the other three numbers it is Llama 3's:
+    wavelengths above `original_context / low_freq_factor` are divided by
     `factor`, those below `original_context / high_freq_factor` are kept, those
-    between are interpolated.
+    between are interpolated. There are all three or none.
   }];
   let parameters = (ins "::mlir::FloatAttr":$factor,
-                        "::mlir::FloatAttr":$low_freq_factor,
-                        "::mlir::FloatAttr":$high_freq_factor,
-                        "int64_t":$original_context);
+                        OptionalParameter<"::mlir::FloatAttr">:$low_freq_factor,
+                        OptionalParameter<"::mlir::FloatAttr">:$high_freq_factor,
+                        OptionalParameter<"int64_t">:$original_context);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def NN_GeluKind : I32EnumAttr<"GeluKind", "formula of gelu", [
@@ -247,7 +250,8 @@ def NN_AttentionOp : NN_Op<"attention",
     q is [batch, query, group, head of the group, dim], k [batch, key, group,
     dim], v [batch, key, group, value dim]; the result is shaped like q with the
     value dim. Multi-head attention has groups of one head. With `causal` a
-    query sees the keys at its own position and before it. `q_offset` and
+    query sees the keys at its own position and before it, with `window` W the
+    last W of these: position p sees p - W + 1 to p. `q_offset` and
     `k_offset` are the positions of the first query and key (0 without them);
     keys at positions from `key_size` on are padding. A query that sees no key
     gives 0. Softmax is in f32 at least.
@@ -256,7 +260,8 @@ def NN_AttentionOp : NN_Op<"attention",
     infinity for a query that sees no key.
     (C1) ranks are 5, 4, 4, 5; (C2) batch, group and dim sizes agree; (C3) k and
     v have one key size; (C4) all have one element type; (C5) there is no stat or
-    one: of the result's shape without the last dimension, f32 (f64 for f64).
+    one: of the result's shape without the last dimension, f32 (f64 for f64);
+    (C6) a window is at least 1 and comes with `causal`.
 
     ```mlir
     %o = nn.attention causal scale 0.125 %q, %k, %v
@@ -266,12 +271,12 @@ def NN_AttentionOp : NN_Op<"attention",
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
-                       UnitAttr:$causal, F64Attr:$scale,
-                       OptionalAttr<I64Attr>:$key_size);
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs NN_FloatTensor:$result,
                        Variadic<NN_FloatTensor>:$stats);
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
     (`q_offset` $q_offset^)? (`k_offset` $k_offset^)? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
@@ -335,25 +340,32 @@ def NN_RopeOp : NN_Op<"rope", ["setPositionOffset", "commutesWithReduction"],
     [AllTypesMatch<["x", "result"]>, NN_Differentiable]> {
   let summary = "rotary position embedding";
   let description = [{
-    Rotates pairs (i, i + n/2) of the last dimension, of size n, by the angle
-    position * theta^(-2i/n), i < n/2; positions count along `dim` from `offset`
-    (0 without it). `inverse` rotates back: it is the gradient of the op.
-    (C1) dim is a dimension other than the last; (C2) the last dimension is even
-    and (C3) at most 2^20: the frequencies are a constant of the program.
+    Rotates pairs (i, i + n/2) of the first n elements of the last dimension by
+    the angle position * theta^(-2i/n), i < n/2; positions count along `dim` from
+    `offset` (0 without it). n is `width`, without it all elements; those after
+    it stay as they are. `inverse` rotates back: it is the gradient of the op.
+    (C1) dim is a dimension other than the last; (C2) n is even and (C3) at most
+    2^20: the frequencies are a constant of the program; (C4) a width is at least
+    2 and no more than the last dimension.
 
     ```mlir
     %y = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x4x64xf32>
+    %z = nn.rope %x dim 1 theta 1.0e4 width 48 : tensor<2x8x4x64xf32>
     ```
   }];
   let arguments = (ins NN_FloatTensor:$x, Optional<Index>:$offset, I64Attr:$dim,
                        F64Attr:$theta, OptionalAttr<NN_RopeScalingAttr>:$scaling,
-                       UnitAttr:$inverse);
+                       OptionalAttr<I64Attr>:$width, UnitAttr:$inverse);
   let results = (outs NN_FloatTensor:$result);
   let assemblyFormat = [{
-    (`inverse` $inverse^)? $x `dim` $dim `theta` $theta (`scaling` $scaling^)? (`offset` $offset^)?
-    attr-dict `:` type($x)
+    (`inverse` $inverse^)? $x `dim` $dim `theta` $theta (`scaling` $scaling^)?
+    (`width` $width^)? (`offset` $offset^)? attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of the last dimension that are rotated.
+    int64_t getRotatedWidth();
+  }];
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding",

@@ -81,7 +81,7 @@ struct AttentionCost
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<AttentionOp>(op);
     return getAttentionCost(attention.getQ(), attention.getK(),
-                            attention.getCausal(), 2);
+                            attention.getCausal(), attention.getWindow(), 2);
   }
 };
 
@@ -91,7 +91,7 @@ struct AttentionBackwardCost
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<AttentionBackwardOp>(op);
     return getAttentionCost(attention.getQ(), attention.getK(),
-                            attention.getCausal(), 5);
+                            attention.getCausal(), attention.getWindow(), 5);
   }
 };
 

@@ -166,6 +166,13 @@ static Value hide(TensorBuilder &b, Op op, Value scores, double value) {
   if (op.getCausal())
     add(arith::CmpIPredicate::sgt, b.positions(scores, KeyDim, op.getKOffset()),
         b.positions(scores, QueryDim, op.getQOffset()));
+  if (op.getWindow()) {
+    Value queries = b.positions(scores, QueryDim, op.getQOffset());
+    Value before = b.make<arith::SubIOp>(
+        queries, b.splat(queries, static_cast<double>(*op.getWindow())));
+    add(arith::CmpIPredicate::sle,
+        b.positions(scores, KeyDim, op.getKOffset()), before);
+  }
   if (op.getKeySize()) {
     Value positions = b.positions(scores, KeyDim, op.getKOffset());
     add(arith::CmpIPredicate::sge, positions,

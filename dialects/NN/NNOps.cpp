@@ -218,8 +218,19 @@ LogicalResult tessera::nn::verifyAttention(Operation *op, Value query,
   return success();
 }
 
+LogicalResult tessera::nn::verifyWindow(Operation *op, bool causal,
+                                        std::optional<int64_t> window) {
+  if (window && *window < 1)
+    return op->emitOpError("(C6) expects a window of at least 1 but got ")
+           << *window;
+  if (window && !causal)
+    return op->emitOpError("(C6) expects 'causal' with a window");
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())))
+  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getResult())) ||
+      failed(verifyWindow(*this, getCausal(), getWindow())))
     return failure();
   return verifyStats(*this, "(C5)", getStats(), 1, typeOf(getResult()));
 }
@@ -228,12 +239,33 @@ LogicalResult RopeOp::verify() {
   RankedTensorType type = typeOf(getX());
   if (failed(verifyDim(*this, getDim(), type.getRank() - 1)))
     return failure();
-  if (type.getShape().back() % 2 != 0)
-    return emitOpError("(C2) expects an even last dimension but got ")
-           << type.getShape().back();
-  if (type.getShape().back() > kMaxRotatedWidth)
-    return emitOpError("(C3) expects a last dimension of at most ")
-           << kMaxRotatedWidth << " but got " << type.getShape().back();
+  int64_t width = getRotatedWidth();
+  if (getWidth() && (width < 2 || width > type.getShape().back()))
+    return emitOpError("(C4) expects a width from 2 to ")
+           << type.getShape().back() << " but got " << width;
+  if (width % 2 != 0)
+    return emitOpError("(C2) expects an even number of rotated elements but "
+                       "got ")
+           << width;
+  if (width > kMaxRotatedWidth)
+    return emitOpError("(C3) expects rotated elements of at most ")
+           << kMaxRotatedWidth << " but got " << width;
+  return success();
+}
+
+int64_t RopeOp::getRotatedWidth() {
+  return getWidth() ? static_cast<int64_t>(*getWidth())
+                    : getX().getType().getShape().back();
+}
+
+LogicalResult
+RopeScalingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                        FloatAttr, FloatAttr lowFreqFactor,
+                        FloatAttr highFreqFactor, int64_t originalContext) {
+  bool hasContext = originalContext != 0;
+  if (bool(lowFreqFactor) != hasContext || bool(highFreqFactor) != hasContext)
+    return emitError() << "expects all of low_freq_factor, high_freq_factor and "
+                          "original_context, or none";
   return success();
 }
 

@@ -38,8 +38,8 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
     delta = sum over the dim of grad * result: dv = p^T grad,
     ds = scale p (grad.v - delta), dq = ds k, dk = ds^T q. Sums are in f32 at
     least.
-    (C1) the operands and the result are those of `nn.attention` (C1 to C4);
-    (C2) logsumexp is its stat (C5).
+    (C1) the operands, the result and the window are those of `nn.attention`
+    (C1 to C4, C6); (C2) logsumexp is its stat (C5).
 
     ```mlir
     %dq, %dk, %dv = nn.attention_backward causal scale 0.125
@@ -52,13 +52,13 @@ def NN_AttentionBackwardOp : NN_Op<"attention_backward",
                        NN_FloatTensor:$k, NN_FloatTensor:$v,
                        NN_FloatTensor:$out, NN_FloatTensor:$logsumexp,
                        Optional<Index>:$q_offset, Optional<Index>:$k_offset,
-                       UnitAttr:$causal, F64Attr:$scale,
-                       OptionalAttr<I64Attr>:$key_size);
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs NN_FloatTensor:$dq, NN_FloatTensor:$dk,
                       NN_FloatTensor:$dv);
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $grad `,` $q `,` $k
-    `,` $v `,` $out `,` $logsumexp (`q_offset` $q_offset^)?
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp (`q_offset` $q_offset^)?
     (`k_offset` $k_offset^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
     `,` type($out) `,` type($logsumexp)
   }];

@@ -15,7 +15,8 @@ using namespace tessera::nn;
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionBackwardOp::verify() {
-  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())))
+  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getOut())) ||
+      failed(verifyWindow(*this, getCausal(), getWindow())))
     return failure();
   return verifyStat(*this, "(C2)", getLogsumexp(), typeOf(getOut()));
 }

@@ -47,6 +47,10 @@ mlir::LogicalResult verifyAttention(mlir::Operation *op, mlir::Value query,
                                     mlir::Value key, mlir::Value value,
                                     mlir::Value out);
 
+/// Checks the window of attention (label C6).
+mlir::LogicalResult verifyWindow(mlir::Operation *op, bool causal,
+                                 std::optional<int64_t> window);
+
 } // namespace tessera::nn
 
 #endif // TESSERA_DIALECTS_NN_VERIFIERS_H

@@ -309,6 +309,7 @@ template <typename Op> static Arguments attentionArguments(Op op) {
   desc.causal = op.getCausal();
   desc.scale_bits = llvm::bit_cast<int64_t>(op.getScale().convertToDouble());
   desc.key_size = op.getKeySize().value_or(0);
+  desc.window = op.getWindow().value_or(0);
   Arguments arguments{descriptor(desc)};
   for (int64_t offset : op.getOffsets())
     arguments.push_back(address(offset));

@@ -224,7 +224,8 @@ def RT_CallScaledMatmulOp : RT_CallOp<"call_scaled_matmul"> {
 }
 
 /// Attributes of a call of attention.
-defvar RT_AttentionArguments = (ins UnitAttr:$causal, F64Attr:$scale,
+defvar RT_AttentionArguments = (ins UnitAttr:$causal,
+    OptionalAttr<I64Attr>:$window, F64Attr:$scale,
     OptionalAttr<I64Attr>:$key_size, TypeAttr:$element,
     DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$offsets,
     Variadic<Index>:$position_offsets);
@@ -244,8 +245,8 @@ def RT_CallAttentionOp : RT_CallOp<"call_attention"> {
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $element $sizes
-    `at` $offsets (`offsets` $position_offsets^)? attr-dict
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    $element $sizes `at` $offsets (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -264,8 +265,8 @@ def RT_CallAttentionBackwardOp : RT_CallOp<"call_attention_backward"> {
   }];
   let arguments = RT_AttentionArguments;
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $element $sizes
-    `at` $offsets (`offsets` $position_offsets^)? attr-dict
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    $element $sizes `at` $offsets (`offsets` $position_offsets^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -35,7 +35,8 @@ struct Attention : CostOpInterface::ExternalModel<Attention<Op, matmuls>, Op> {
   OpCost getOpCost(Operation *op) const {
     auto attention = cast<Op>(op);
     return getAttentionCost(attention.getQ(), attention.getK(),
-                            attention.getCausal(), matmuls);
+                            attention.getCausal(), attention.getWindow(),
+                            matmuls);
   }
 };
 

@@ -116,7 +116,7 @@ def RT_ScaledMatmulOp : RT_Op<"scaled_matmul", [Pure,
 def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   let summary = "attention in the form of a library call";
   let description = [{
-    As `nn.attention`. `offsets` are the positions of the first query and the
+    As `nn.attention`, with its mask. `offsets` are the positions of the first query and the
     first key; keys at positions from `keys` on are padding. The stat, where
     there is one, is the logsumexp of each query.
     (C1) element type f32 or bf16, one for all, the stat f32; (C2) the shapes of
@@ -132,12 +132,12 @@ def RT_AttentionOp : RT_Op<"attention", [Pure]> {
   }];
   let arguments = (ins RT_Tensor:$q, RT_Tensor:$k, RT_Tensor:$v,
                        Variadic<Index>:$position_offsets,
-                       UnitAttr:$causal, F64Attr:$scale,
-                       OptionalAttr<I64Attr>:$key_size);
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$result, Variadic<RT_Tensor>:$stats);
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $q `,` $k `,` $v
-    (`offsets` $position_offsets^)? attr-dict `:`
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    $q `,` $k `,` $v (`offsets` $position_offsets^)? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `->` type($result)
     (`stats` type($stats)^)?
   }];
@@ -163,12 +163,12 @@ def RT_AttentionBackwardOp : RT_Op<"attention_backward", [Pure,
   let arguments = (ins RT_Tensor:$grad, RT_Tensor:$q, RT_Tensor:$k,
                        RT_Tensor:$v, RT_Tensor:$out, RT_Tensor:$logsumexp,
                        Variadic<Index>:$position_offsets,
-                       UnitAttr:$causal, F64Attr:$scale,
-                       OptionalAttr<I64Attr>:$key_size);
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale, OptionalAttr<I64Attr>:$key_size);
   let results = (outs RT_Tensor:$dq, RT_Tensor:$dk, RT_Tensor:$dv);
   let assemblyFormat = [{
-    (`causal` $causal^)? `scale` $scale (`keys` $key_size^)? $grad `,` $q `,` $k
-    `,` $v `,` $out `,` $logsumexp (`offsets` $position_offsets^)? attr-dict `:`
+    (`causal` $causal^)? (`window` $window^)? `scale` $scale (`keys` $key_size^)?
+    $grad `,` $q `,` $k `,` $v `,` $out `,` $logsumexp (`offsets` $position_offsets^)? attr-dict `:`
     type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($logsumexp)
   }];
   let hasVerifier = 1;

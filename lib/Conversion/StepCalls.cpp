@@ -92,8 +92,9 @@ template <typename Call, typename Op> void StepLowering::lowerAttention(Op op) {
       offsets.push_back(offsetOf(value));
   for (Value value : op->getResults())
     offsets.push_back(offsetOf(value));
-  Call::create(b, op.getCausal(), op.getScale(), op.getKeySizeAttr(),
-               op.getQ().getType().getElementType(), sizes, offsets, positions);
+  Call::create(b, op.getCausal(), op.getWindowAttr(), op.getScale(),
+               op.getKeySizeAttr(), op.getQ().getType().getElementType(), sizes,
+               offsets, positions);
 }
 template void
     StepLowering::lowerAttention<rt::CallAttentionOp>(rt::AttentionOp);

@@ -14,6 +14,7 @@
 
 using namespace tessera;
 using llvm::ArrayRef;
+using llvm::SmallVector;
 using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
@@ -58,19 +59,29 @@ bool ConfigReader::isNull(StringRef key) const {
   return value && value->getAsNull();
 }
 
-int64_t ConfigReader::size(StringRef key, std::optional<int64_t> byDefault,
-                           int64_t limit) {
-  const json::Value *value = get(key, "a positive integer", !byDefault);
+int64_t ConfigReader::integer(StringRef key, std::optional<int64_t> byDefault,
+                              int64_t least, int64_t limit,
+                              StringRef expected) {
+  const json::Value *value = get(key, expected, !byDefault);
   if (!value)
     return byDefault.value_or(1);
   std::optional<int64_t> number = value->getAsInteger();
-  if (number && *number >= 1 && *number <= limit)
+  if (number && *number >= least && *number <= limit)
     return *number;
   if (number && *number > limit)
     wrong(key, ("an integer of at most " + Twine(limit)).str(), *value);
   else
-    wrong(key, "a positive integer", *value);
+    wrong(key, expected, *value);
   return 1;
+}
+
+int64_t ConfigReader::size(StringRef key, std::optional<int64_t> byDefault,
+                           int64_t limit) {
+  return integer(key, byDefault, 1, limit, "a positive integer");
+}
+
+int64_t ConfigReader::count(StringRef key, int64_t byDefault) {
+  return integer(key, byDefault, 0, kMaxSize, "an integer of at least 0");
 }
 
 double ConfigReader::positive(StringRef key, std::optional<double> byDefault) {
@@ -94,25 +105,60 @@ bool ConfigReader::boolean(StringRef key, bool byDefault) {
   return byDefault;
 }
 
+/// "\"a\", \"b\" or \"c\"".
+static std::string listChoices(ArrayRef<StringRef> choices) {
+  std::string text;
+  for (auto [index, choice] : llvm::enumerate(choices)) {
+    if (index > 0)
+      text += index + 1 == choices.size() ? " or " : ", ";
+    text += ("\"" + choice + "\"").str();
+  }
+  return text;
+}
+
+/// The index of a string among the choices.
+static std::optional<size_t> findChoice(const json::Value &value,
+                                        ArrayRef<StringRef> choices) {
+  std::optional<StringRef> text = value.getAsString();
+  const StringRef *found =
+      text ? llvm::find(choices, *text) : choices.end();
+  if (found == choices.end())
+    return std::nullopt;
+  return found - choices.begin();
+}
+
 size_t ConfigReader::choice(StringRef key, ArrayRef<StringRef> choices,
                             std::optional<size_t> byDefault, bool areNames) {
-  std::string expected;
-  for (auto [index, text] : llvm::enumerate(choices)) {
-    if (index > 0)
-      expected += index + 1 == choices.size() ? " or " : ", ";
-    expected += ("\"" + text + "\"").str();
-  }
+  std::string expected = listChoices(choices);
   const json::Value *value = get(key, expected, !byDefault);
   if (!value)
     return byDefault.value_or(0);
+  if (std::optional<size_t> found = findChoice(*value, choices))
+    return *found;
   std::optional<StringRef> text = value->getAsString();
-  if (text)
-    if (const StringRef *found = llvm::find(choices, *text);
-        found != choices.end())
-      return found - choices.begin();
   fail(key, "expects " + expected + " but got " + printShort(*value) +
                 (text && areNames ? didYouMean(*text, choices) : ""));
   return 0;
+}
+
+SmallVector<size_t> ConfigReader::list(StringRef key,
+                                       ArrayRef<StringRef> choices,
+                                       int64_t length) {
+  const json::Value *value = find(key);
+  if (!value)
+    return {};
+  const json::Array *array = value->getAsArray();
+  SmallVector<size_t> indices;
+  for (size_t i = 0; array && i < array->size(); ++i)
+    if (std::optional<size_t> found = findChoice((*array)[i], choices))
+      indices.push_back(*found);
+  if (array && static_cast<int64_t>(array->size()) == length &&
+      indices.size() == array->size())
+    return indices;
+  wrong(key,
+        "a list of " + std::to_string(length) + " of " + listChoices(choices),
+        *value);
+  return {};
 }
 
 std::optional<ConfigReader> ConfigReader::nested(StringRef key) {

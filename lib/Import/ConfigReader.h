@@ -62,6 +62,9 @@ public:
                std::optional<int64_t> byDefault = std::nullopt,
                int64_t limit = kMaxSize);
 
+  /// An integer of 0 or more.
+  int64_t count(llvm::StringRef key, int64_t byDefault);
+
   /// A finite number above 0; required without a default.
   double positive(llvm::StringRef key,
                   std::optional<double> byDefault = std::nullopt);
@@ -73,6 +76,12 @@ public:
   size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
                 std::optional<size_t> byDefault = std::nullopt,
                 bool areNames = false);
+
+  /// A list of `length` strings, each of the choices, by their indices; empty
+  /// when it is absent.
+  llvm::SmallVector<size_t> list(llvm::StringRef key,
+                                 llvm::ArrayRef<llvm::StringRef> choices,
+                                 int64_t length);
 
   /// A reader of a nested object; none when it is absent.
   std::optional<ConfigReader> nested(llvm::StringRef key);
@@ -89,6 +98,10 @@ public:
                  const llvm::Twine &where);
 
 private:
+  /// An integer from `least` to `limit`.
+  int64_t integer(llvm::StringRef key, std::optional<int64_t> byDefault,
+                  int64_t least, int64_t limit, llvm::StringRef expected);
+
   const llvm::json::Value *get(llvm::StringRef key, llvm::StringRef expected,
                                bool required);
 

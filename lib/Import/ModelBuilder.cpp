@@ -160,6 +160,14 @@ private:
     locate("wte");
     Value x = nn::EmbeddingOp::create(builder, residualType(), parameter("wte"),
                                       tokens, Value());
+    if (config.scaledEmbeddings) {
+      auto type = cast<RankedTensorType>(x.getType());
+      Attribute root = builder.getFloatAttr(element, std::sqrt(config.hidden));
+      x = arith::MulFOp::create(
+          builder, x,
+          arith::ConstantOp::create(
+              builder, cast<TypedAttr>(DenseElementsAttr::get(type, root))));
+    }
     if (Value table = parameter("wpe")) {
       locate("wpe");
       Value positions = nn::IotaOp::create(
@@ -176,13 +184,20 @@ private:
   Value block(int64_t index, Value x) {
     prefix = "blocks." + std::to_string(index) + ".";
     Value attended = attention(index, norm("ln1", x));
+    if (config.postNorms)
+      attended = norm("ln1_post", attended);
     x = onResidualStream(arith::AddFOp::create(builder, x, attended));
     Value transformed = mlp(norm("ln2", x));
+    if (config.postNorms)
+      transformed = norm("ln2_post", transformed);
     return onResidualStream(arith::AddFOp::create(builder, x, transformed));
   }
 
   Value attention(int64_t index, Value x) {
     locate("attn");
+    IntegerAttr window;
+    if (std::optional<int64_t> size = config.windowOf(index))
+      window = builder.getI64IntegerAttr(*size);
     Value q = linear("bsd,dgrk->bsgrk", x, "attn.wq", "attn.bq");
     Value k = linear("bsd,dgk->bsgk", x, "attn.wk", "attn.bk");
     Value v = linear("bsd,dgk->bsgk", x, "attn.wv", "attn.bv");
@@ -191,16 +206,17 @@ private:
       k = norm("attn.k_norm", k);
     }
     if (!config.positionTable) {
-      q = rope(q);
-      k = rope(k);
+      const RotaryEmbedding &embedding =
+          window && config.windowRope ? *config.windowRope : config.rope;
+      q = rope(q, embedding);
+      k = rope(k, embedding);
     }
-    double scale =
-        config.scaleAttention ? 1.0 / std::sqrt(double(config.headDim)) : 1.0;
+    double scale = config.attentionScale();
     if (config.scaleByInverseLayer)
       scale /= double(index + 1);
     auto mixed = nn::AttentionOp::create(
         builder, q.getType(), q, k, v, /*q_offset=*/Value(),
-        /*k_offset=*/Value(), /*causal=*/builder.getUnitAttr(),
+        /*k_offset=*/Value(), /*causal=*/builder.getUnitAttr(), window,
         builder.getF64FloatAttr(scale), /*key_size=*/IntegerAttr());
     return linear("bsgrk,grkd->bsd", mixed.getResult(), "attn.wo", "attn.bo");
   }
@@ -257,6 +273,12 @@ private:
     locate(name);
     FloatAttr eps = builder.getF64FloatAttr(config.normEps);
     Value gamma = parameter((name + ".gamma").str());
+    if (config.norm == NormKind::RMSPlusOne) {
+      auto one = DenseElementsAttr::get(cast<RankedTensorType>(gamma.getType()),
+                                        builder.getFloatAttr(element, 1.0));
+      gamma = arith::AddFOp::create(builder, gamma,
+                                    arith::ConstantOp::create(builder, one));
+    }
     if (Value beta = parameter((name + ".beta").str()))
       return nn::LayerNormOp::create(builder, x.getType(), x, gamma, beta, eps)
           .getResult();
@@ -265,17 +287,25 @@ private:
   }
 
   /// Turns by the position in the sequence, dimension 1.
-  Value rope(Value x) {
+  Value rope(Value x, const RotaryEmbedding &embedding) {
     nn::RopeScalingAttr scaling;
-    if (const std::optional<RopeScaling> &s = config.rope.scaling)
-      scaling = nn::RopeScalingAttr::get(
-          builder.getContext(), builder.getF64FloatAttr(s->factor),
-          builder.getF64FloatAttr(s->lowFreqFactor),
-          builder.getF64FloatAttr(s->highFreqFactor), s->originalContext);
+    if (const std::optional<RopeScaling> &s = embedding.scaling) {
+      FloatAttr low, high;
+      if (s->originalContext) {
+        low = builder.getF64FloatAttr(s->lowFreqFactor);
+        high = builder.getF64FloatAttr(s->highFreqFactor);
+      }
+      scaling = nn::RopeScalingAttr::get(builder.getContext(),
+                                         builder.getF64FloatAttr(s->factor),
+                                         low, high, s->originalContext);
+    }
+    IntegerAttr width;
+    if (config.rotaryWidth != 0)
+      width = builder.getI64IntegerAttr(config.rotaryWidth);
     return nn::RopeOp::create(builder, x.getType(), x, /*offset=*/Value(),
                               builder.getI64IntegerAttr(1),
-                              builder.getF64FloatAttr(config.rope.theta),
-                              scaling);
+                              builder.getF64FloatAttr(embedding.theta), scaling,
+                              width, /*inverse=*/UnitAttr());
   }
 
   /// A matmul with a weight, plus the bias if the model has one.

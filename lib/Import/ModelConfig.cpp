@@ -35,6 +35,9 @@ namespace {
 /// Upper limit of the number of layers, as of a size.
 constexpr int64_t kMaxLayers = 10000;
 
+/// Values of "layer_types": all keys, or those of a window.
+constexpr StringRef kLayerTypes[] = {"full_attention", "sliding_attention"};
+
 constexpr StringRef kRopeRead[] = {"factor",
                                    "high_freq_factor",
                                    "low_freq_factor",
@@ -55,28 +58,118 @@ std::string modelName(StringRef fileName) {
   return stem.empty() ? "model" : stem.str();
 }
 
+/// How many elements of a head turn, of top-level keys (older files) or of
+/// "rope_parameters".
+void readRotaryWidth(ConfigReader &reader, ModelConfig &config) {
+  constexpr StringRef key = "partial_rotary_factor";
+  const json::Value *value = reader.find(key);
+  if (!value)
+    return;
+  double factor = reader.positive(key);
+  auto width = static_cast<int64_t>(factor * double(config.headDim));
+  if (factor > 1.0 || width < 2 || width % 2 != 0)
+    reader.fail(key, "expects at most 1, and an even number of a head's " +
+                         Twine(config.headDim) + " elements, but got " +
+                         printShort(*value));
+  config.rotaryWidth = width < config.headDim ? width : 0;
+}
+
 /// Reads one of "rope_scaling" and "rope_parameters" (newer files: rope_theta
 /// is in it). A rope_type of "default" is no scaling.
-void readRope(ConfigReader &rope, RotaryEmbedding &embedding) {
-  rope.checkKeys({kRopeRead}, {}, "of llama3 rotary embeddings");
-  embedding.theta = rope.positive("rope_theta", embedding.theta);
+void readRope(const ModelFamily &family, ConfigReader &rope,
+              ModelConfig &config, RotaryEmbedding &embedding) {
   // Older files say "type".
   StringRef typeKey = rope.find("type") ? "type" : "rope_type";
   if (rope.find("rope_type"))
     typeKey = "rope_type";
-  if (rope.choice(typeKey, {"llama3", "default"}) == 1)
+  size_t type = rope.choice(typeKey, {"default", "linear", "llama3"});
+  constexpr StringRef partialKey[] = {"partial_rotary_factor"};
+  ArrayRef<StringRef> partial;
+  if (family.has(partialKey[0]))
+    partial = partialKey;
+  rope.checkKeys({kRopeRead, partial}, {}, "of rotary embeddings");
+  embedding.theta = rope.positive("rope_theta", embedding.theta);
+  readRotaryWidth(rope, config);
+  if (type == 0)
     return;
   RopeScaling scaling;
   scaling.factor = rope.positive("factor");
-  scaling.lowFreqFactor = rope.positive("low_freq_factor");
-  scaling.highFreqFactor = rope.positive("high_freq_factor");
-  scaling.originalContext = rope.size("original_max_position_embeddings");
-  if (scaling.highFreqFactor <= scaling.lowFreqFactor)
-    rope.fail("high_freq_factor",
-              "expects more than low_freq_factor = " +
-                  printShort(json::Value(scaling.lowFreqFactor)) + " but got " +
-                  printShort(json::Value(scaling.highFreqFactor)));
+  if (type == 2) {
+    scaling.lowFreqFactor = rope.positive("low_freq_factor");
+    scaling.highFreqFactor = rope.positive("high_freq_factor");
+    scaling.originalContext = rope.size("original_max_position_embeddings");
+    if (scaling.highFreqFactor <= scaling.lowFreqFactor)
+      rope.fail("high_freq_factor",
+                "expects more than low_freq_factor = " +
+                    printShort(json::Value(scaling.lowFreqFactor)) +
+                    " but got " +
+                    printShort(json::Value(scaling.highFreqFactor)));
+  }
   embedding.scaling = scaling;
+}
+
+/// Rotary embeddings of all layers. Where window layers have others, newer files
+/// have both in "rope_parameters", by the type of layer.
+void readRopes(const ModelFamily &family, ConfigReader &reader,
+               ModelConfig &config) {
+  config.rope.theta = reader.positive("rope_theta", config.rope.theta);
+  readRotaryWidth(reader, config);
+  if (std::optional<ConfigReader> rope = reader.nested("rope_scaling"))
+    readRope(family, *rope, config, config.rope);
+  std::optional<ConfigReader> ropes = reader.nested("rope_parameters");
+  if (!config.windowRope) {
+    if (ropes)
+      readRope(family, *ropes, config, config.rope);
+    return;
+  }
+  config.windowRope->theta =
+      reader.positive("rope_local_base_freq", config.windowRope->theta);
+  if (!ropes)
+    return;
+  ropes->checkKeys({kLayerTypes}, {}, "of rotary embeddings by layer_types");
+  RotaryEmbedding *embeddings[] = {&config.rope, &*config.windowRope};
+  for (auto [type, embedding] : llvm::zip(kLayerTypes, embeddings))
+    if (std::optional<ConfigReader> rope = ropes->nested(type))
+      readRope(family, *rope, config, *embedding);
+}
+
+/// Which layers have a window, by the keys that the family has.
+std::vector<bool> readWindowLayers(const ModelFamily &family,
+                                   ConfigReader &reader, int64_t layers) {
+  std::vector<bool> windows;
+  for (size_t type : reader.list("layer_types", kLayerTypes, layers))
+    windows.push_back(type == 1);
+  if (!windows.empty())
+    return windows;
+  // All but every so-manyth, all from one on, or all.
+  int64_t pattern = 0, first = 0;
+  if (family.has("sliding_window_pattern"))
+    pattern = reader.size("sliding_window_pattern", 6);
+  if (family.has("max_window_layers"))
+    first = reader.count("max_window_layers", 28);
+  for (int64_t i = 0; i < layers; ++i)
+    windows.push_back(i >= first && (pattern == 0 || (i + 1) % pattern != 0));
+  return windows;
+}
+
+void readWindow(const ModelFamily &family, ConfigReader &reader,
+                ModelConfig &config) {
+  constexpr StringRef key = "sliding_window";
+  if (reader.isNull(key) || !family.has(key))
+    config.window.reset();
+  if (reader.find(key))
+    config.window = reader.size(key);
+  if (!reader.boolean("use_sliding_window", !family.has("use_sliding_window")))
+    config.window.reset();
+  std::vector<bool> layers = readWindowLayers(family, reader, config.layers);
+  bool isAsked = reader.find("layer_types") || config.windowRope;
+  if (!config.window && isAsked && llvm::is_contained(layers, true))
+    reader.fail(key, "expects a window for layers of sliding_attention but got "
+                     "none");
+  if (!llvm::is_contained(layers, true))
+    config.window.reset();
+  if (config.window && llvm::is_contained(layers, false))
+    config.windowLayers = layers;
 }
 
 /// Numbers and widths of heads. A default of 0 follows from the other sizes, as
@@ -103,7 +196,8 @@ void readHeads(ConfigReader &reader, ModelConfig &config) {
 
 } // namespace
 
-void tessera::readGPT2(ConfigReader &reader, ModelConfig &config) {
+void tessera::readGPT2(const ModelFamily &, ConfigReader &reader,
+                       ModelConfig &config) {
   config.vocab = reader.size("vocab_size");
   config.maxPositions = reader.size("n_positions");
   config.hidden = reader.size("n_embd");
@@ -123,13 +217,14 @@ void tessera::readGPT2(ConfigReader &reader, ModelConfig &config) {
   config.activation =
       activation == 1 ? Activation::GeluErf : Activation::GeluTanh;
   config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
-  config.scaleAttention =
-      reader.boolean("scale_attn_weights", config.scaleAttention);
+  if (!reader.boolean("scale_attn_weights", true))
+    config.scoreDivisor = 1.0;
   config.scaleByInverseLayer = reader.boolean("scale_attn_by_inverse_layer_idx",
                                               config.scaleByInverseLayer);
 }
 
-void tessera::readDecoder(ConfigReader &reader, ModelConfig &config) {
+void tessera::readDecoder(const ModelFamily &family, ConfigReader &reader,
+                          ModelConfig &config) {
   config.vocab = reader.size("vocab_size");
   config.hidden = reader.size("hidden_size");
   config.ffn = reader.size("intermediate_size");
@@ -140,15 +235,17 @@ void tessera::readDecoder(ConfigReader &reader, ModelConfig &config) {
   config.normEps = reader.positive("rms_norm_eps", config.normEps);
   config.initializerRange =
       reader.positive("initializer_range", config.initializerRange);
+  // Each family has one activation, under several names.
   reader.choice("hidden_act", {"silu", "swish"}, 0);
+  reader.choice("hidden_activation", {"gelu_pytorch_tanh", "gelu_new"}, 0);
   config.tiedHead = reader.boolean("tie_word_embeddings", config.tiedHead);
   config.qkvBias = reader.boolean("attention_bias", config.qkvBias);
   config.outputBias = reader.boolean("attention_bias", config.outputBias);
   config.mlpBias = reader.boolean("mlp_bias", config.mlpBias);
-  config.rope.theta = reader.positive("rope_theta", config.rope.theta);
-  for (StringRef key : {"rope_scaling", "rope_parameters"})
-    if (std::optional<ConfigReader> rope = reader.nested(key))
-      readRope(*rope, config.rope);
+  config.scoreDivisor =
+      reader.positive("query_pre_attn_scalar", config.scoreDivisor);
+  readRopes(family, reader, config);
+  readWindow(family, reader, config);
 }
 
 bool RopeScaling::operator==(const RopeScaling &other) const {
@@ -165,12 +262,24 @@ bool ModelConfig::operator==(const ModelConfig &other) const {
   auto fields = [](const ModelConfig &c) {
     return std::tie(c.name, c.family, c.vocab, c.hidden, c.layers, c.heads,
                     c.kvHeads, c.headDim, c.ffn, c.maxPositions,
-                    c.positionTable, c.rope, c.norm, c.normEps,
+                    c.positionTable, c.rope, c.windowRope, c.rotaryWidth,
+                    c.window, c.windowLayers, c.norm, c.normEps,
                     c.initializerRange, c.scaledResidualInit, c.activation,
                     c.gatedMlp, c.tiedHead, c.qkvBias, c.outputBias, c.mlpBias,
-                    c.headNorms, c.scaleAttention, c.scaleByInverseLayer);
+                    c.headNorms, c.postNorms, c.scaledEmbeddings,
+                    c.scoreDivisor, c.scaleByInverseLayer);
   };
   return fields(*this) == fields(other);
+}
+
+double ModelConfig::attentionScale() const {
+  return 1.0 / std::sqrt(scoreDivisor > 0 ? scoreDivisor : double(headDim));
+}
+
+std::optional<int64_t> ModelConfig::windowOf(int64_t layer) const {
+  if (windowLayers.empty() || windowLayers[layer % windowLayers.size()])
+    return window;
+  return std::nullopt;
 }
 
 llvm::Expected<ModelConfig>
@@ -202,7 +311,7 @@ tessera::parseModelConfig(StringRef text, StringRef fileName,
       {family.off, kMustBeOff}, "of model_type " + family.type);
   ModelConfig config = family.makeDefaults();
   config.name = modelName(fileName);
-  family.read(reader, config);
+  family.read(family, reader, config);
   if (error)
     return std::move(error);
   for (StringRef key : ignoredKeys)

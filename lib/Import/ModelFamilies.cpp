@@ -127,19 +127,41 @@ constexpr StringRef kDecoderRead[] = {"head_dim",
                                       "tie_word_embeddings",
                                       "vocab_size"};
 
+constexpr StringRef kLlamaRead[] = {"attention_bias", "hidden_act", "mlp_bias"};
 /// pretraining_tp splits matmuls and changes no value.
 constexpr StringRef kLlamaIgnored[] = {"attention_dropout", "is_llama_config",
                                        "pretraining_tp"};
 
-constexpr StringRef kLlamaRead[] = {"attention_bias", "hidden_act", "mlp_bias"};
+constexpr StringRef kQwen2Read[] = {"hidden_act", "layer_types",
+                                    "max_window_layers", "sliding_window",
+                                    "use_sliding_window"};
+constexpr StringRef kQwen3Read[] = {"attention_bias",    "hidden_act",
+                                    "layer_types",       "max_window_layers",
+                                    "sliding_window",    "use_sliding_window"};
+constexpr StringRef kQwenOff[] = {"use_mrope"};
 
-constexpr StringRef kQwen2Read[] = {"hidden_act"};
+constexpr StringRef kMistralRead[] = {"hidden_act", "sliding_window"};
 
-constexpr StringRef kQwen3Read[] = {"attention_bias", "hidden_act"};
+/// Where positions are not stretched, their original number is of no matter.
+constexpr StringRef kPhi3Read[] = {"hidden_act", "partial_rotary_factor",
+                                   "sliding_window"};
+constexpr StringRef kPhi3Ignored[] = {"attention_dropout", "embd_pdrop",
+                                      "original_max_position_embeddings",
+                                      "resid_pdrop"};
+constexpr StringRef kPhi3Off[] = {"attention_bias"};
 
-/// No window: the sizes have no influence.
-constexpr StringRef kQwenIgnored[] = {"attention_dropout", "max_window_layers", "sliding_window"};
-constexpr StringRef kQwenOff[] = {"use_mrope", "use_sliding_window"};
+constexpr StringRef kGemma3Read[] = {
+    "attention_bias",       "hidden_activation",     "layer_types",
+    "query_pre_attn_scalar", "rope_local_base_freq", "sliding_window",
+    "sliding_window_pattern"};
+/// Layers are what layer_types says where a file has both.
+constexpr StringRef kGemma3Ignored[] = {
+    "_sliding_window_pattern", "attention_dropout", "cache_implementation"};
+constexpr StringRef kGemma3Off[] = {"attn_logit_softcapping",
+                                    "final_logit_softcapping",
+                                    "use_bidirectional_attention"};
+
+constexpr StringRef kDropoutIgnored[] = {"attention_dropout"};
 
 ModelConfig makeGPT2() {
   ModelConfig config;
@@ -169,16 +191,51 @@ ModelConfig makeQwen2() {
   config.maxPositions = 32768;
   config.kvHeads = 32;
   config.qkvBias = true;
+  config.window = 4096;
   return config;
 }
 
 ModelConfig makeQwen3() {
-  ModelConfig config = makeLlama();
+  ModelConfig config = makeQwen2();
   config.family = "qwen3";
-  config.maxPositions = 32768;
-  config.kvHeads = 32;
   config.headDim = 128;
+  config.qkvBias = false;
   config.headNorms = true;
+  return config;
+}
+
+ModelConfig makeMistral() {
+  ModelConfig config = makeLlama();
+  config.family = "mistral";
+  config.maxPositions = 131072;
+  config.kvHeads = 8;
+  config.window = 4096;
+  return config;
+}
+
+ModelConfig makePhi3() {
+  ModelConfig config = makeLlama();
+  config.family = "phi3";
+  config.maxPositions = 4096;
+  config.normEps = 1e-5;
+  return config;
+}
+
+ModelConfig makeGemma3() {
+  ModelConfig config = makeLlama();
+  config.family = "gemma3_text";
+  config.maxPositions = 131072;
+  config.kvHeads = 4;
+  config.headDim = 256;
+  config.rope.theta = 1e6;
+  config.windowRope = RotaryEmbedding();
+  config.window = 4096;
+  config.norm = NormKind::RMSPlusOne;
+  config.activation = Activation::GeluTanh;
+  config.tiedHead = true;
+  config.headNorms = config.postNorms = true;
+  config.scaledEmbeddings = true;
+  config.scoreDivisor = 256;
   return config;
 }
 
@@ -186,13 +243,23 @@ constexpr ModelFamily kFamilies[] = {
     {"gpt2", kGPT2Read, {}, kGPT2Ignored, {}, makeGPT2, readGPT2},
     {"llama", kDecoderRead, kLlamaRead, kLlamaIgnored, {}, makeLlama,
      readDecoder},
-    {"qwen2", kDecoderRead, kQwen2Read, kQwenIgnored, kQwenOff, makeQwen2,
+    {"qwen2", kDecoderRead, kQwen2Read, kDropoutIgnored, kQwenOff, makeQwen2,
      readDecoder},
-    {"qwen3", kDecoderRead, kQwen3Read, kQwenIgnored, kQwenOff, makeQwen3,
+    {"qwen3", kDecoderRead, kQwen3Read, kDropoutIgnored, kQwenOff, makeQwen3,
      readDecoder},
+    {"mistral", kDecoderRead, kMistralRead, kDropoutIgnored, {}, makeMistral,
+     readDecoder},
+    {"phi3", kDecoderRead, kPhi3Read, kPhi3Ignored, kPhi3Off, makePhi3,
+     readDecoder},
+    {"gemma3_text", kDecoderRead, kGemma3Read, kGemma3Ignored, kGemma3Off,
+     makeGemma3, readDecoder},
 };
 
 } // namespace
+
+bool ModelFamily::has(StringRef key) const {
+  return llvm::is_contained(ownKeys, key);
+}
 
 ArrayRef<ModelFamily> tessera::getModelFamilies() { return kFamilies; }
 

@@ -29,7 +29,11 @@ struct ModelFamily {
   /// Values without a key.
   ModelConfig (*makeDefaults)();
   /// Reads the file into a config that has the defaults.
-  void (*read)(ConfigReader &reader, ModelConfig &config);
+  void (*read)(const ModelFamily &family, ConfigReader &reader,
+               ModelConfig &config);
+
+  /// Whether this is one of its own keys.
+  bool has(llvm::StringRef key) const;
 };
 
 /// All of them, in the order in which messages name them.
@@ -39,8 +43,10 @@ llvm::ArrayRef<ModelFamily> getModelFamilies();
 llvm::ArrayRef<llvm::StringRef> getCommonIgnoredKeys();
 
 /// Readers of the two kinds of files: "n_embd" and "hidden_size".
-void readGPT2(ConfigReader &reader, ModelConfig &config);
-void readDecoder(ConfigReader &reader, ModelConfig &config);
+void readGPT2(const ModelFamily &family, ConfigReader &reader,
+              ModelConfig &config);
+void readDecoder(const ModelFamily &family, ConfigReader &reader,
+                 ModelConfig &config);
 
 } // namespace tessera
 

@@ -46,8 +46,12 @@ public:
       prefix = "blocks." + std::to_string(i) + ".";
       norm("ln1");
       attention();
+      if (config.postNorms)
+        norm("ln1_post");
       norm("ln2");
       mlp();
+      if (config.postNorms)
+        norm("ln2_post");
     }
     prefix.clear();
     norm("ln_f");
@@ -95,7 +99,10 @@ private:
 
   void norm(StringRef name) { norm(name, embed); }
   void norm(StringRef name, Dim width) {
-    add((name + ".gamma").str(), {width}, ParameterInit::Ones, 0.0);
+    add((name + ".gamma").str(), {width},
+        config.norm == NormKind::RMSPlusOne ? ParameterInit::Zeros
+                                            : ParameterInit::Ones,
+        0.0);
     if (config.norm == NormKind::Layer)
       add((name + ".beta").str(), {width}, ParameterInit::Zeros, 0.0);
   }

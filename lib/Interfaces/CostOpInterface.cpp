@@ -46,7 +46,17 @@ OpCost tessera::getElementwiseCost(Operation *op, double flopsEach,
   return cost;
 }
 
+double tessera::countAttentionPairs(int64_t queries, int64_t keys, bool causal,
+                                    std::optional<int64_t> window) {
+  if (!causal)
+    return double(queries) * double(keys);
+  double width = std::min(window.value_or(keys), keys);
+  double beginning = queries == keys ? width * width / 2 : 0;
+  return width * double(queries) - beginning;
+}
+
 OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
+                                 std::optional<int64_t> window,
                                  double matmuls) {
   ArrayRef<int64_t> query = cast<RankedTensorType>(q.getType()).getShape();
   ArrayRef<int64_t> key = cast<RankedTensorType>(k.getType()).getShape();
@@ -56,9 +66,8 @@ OpCost tessera::getAttentionCost(Value q, Value k, bool causal,
   cost.m = query[1];
   cost.n = key[1];
   cost.k = query[4];
-  double share = causal && cost.m == cost.n ? 0.5 : 1.0;
-  cost.flops =
-      matmuls * 2.0 * cost.batch * double(cost.m) * cost.n * cost.k * share;
+  cost.flops = matmuls * 2.0 * cost.batch * cost.k *
+               countAttentionPairs(cost.m, cost.n, causal, window);
   return cost;
 }
 

@@ -145,6 +145,9 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
                                     : std::numeric_limits<int64_t>::max();
   double scale = op.getScale().convertToDouble();
   bool causal = op.getCausal();
+  // Before the first key of this distance, or of all, no key is hidden.
+  int64_t window = op.getWindow() ? static_cast<int64_t>(*op.getWindow())
+                                  : std::numeric_limits<int64_t>::max();
   Tensor result = e.makeResult();
   std::vector<double> weights(keys), sums(valueDim), logSums;
   for (int64_t b = 0; b < batch; ++b)
@@ -158,8 +161,9 @@ static LogicalResult evaluateAttention(nn::AttentionOp op, Evaluation &e) {
               result.data() + row * valueDim, keys, groups * dim, dim,
               groups * valueDim, valueDim, scale, weights, sums,
               [&](int64_t t) {
+                int64_t distance = qOffset + s - (kOffset + t);
                 return kOffset + t >= keySize ||
-                       (causal && kOffset + t > qOffset + s);
+                       (causal && (distance < 0 || distance >= window));
               }));
         }
   return yieldWithStats(e, std::move(result), {logSums});
@@ -267,6 +271,11 @@ static std::vector<double> ropeFrequencies(nn::RopeOp op, int64_t size) {
   if (!scaling)
     return frequencies;
   double factor = scaling->getFactor().getValueAsDouble();
+  if (!scaling->getOriginalContext()) {
+    for (double &frequency : frequencies)
+      frequency /= factor;
+    return frequencies;
+  }
   double low = scaling->getLowFreqFactor().getValueAsDouble();
   double high = scaling->getHighFreqFactor().getValueAsDouble();
   double context = scaling->getOriginalContext();
@@ -284,8 +293,8 @@ static std::vector<double> ropeFrequencies(nn::RopeOp op, int64_t size) {
 
 static LogicalResult evaluateRope(nn::RopeOp op, Evaluation &e) {
   Tensor x = e.operand(0);
-  int64_t size = x.getShape().back(), half = size / 2;
-  std::vector<double> frequencies = ropeFrequencies(op, size);
+  int64_t size = x.getShape().back(), half = op.getRotatedWidth() / 2;
+  std::vector<double> frequencies = ropeFrequencies(op, 2 * half);
   int64_t offset = e.getIndex(op.getOffset()), dim = op.getDim();
   int64_t length = x.getShape()[dim];
   if (x.getNumElements() == 0)

@@ -50,6 +50,11 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
       end = std::min(end, qOffset + s + 1 - kOffset);
     return end;
   };
+  auto firstVisible = [&](int64_t s) {
+    int64_t window = op.getWindow().value_or(0);
+    return window ? std::max<int64_t>(qOffset + s + 1 - window - kOffset, 0)
+                  : 0;
+  };
   double scale = op.getScale().convertToDouble();
   Tensor dq = e.makeResult(0), dk = e.makeResult(1), dv = e.makeResult(2);
   for (int64_t row = 0, n = logSums.getNumElements(); row < n; ++row) {
@@ -58,7 +63,7 @@ static LogicalResult evaluateAttentionBackward(nn::AttentionBackwardOp op,
     const Cell *query = q.data() + row * dim;
     const Cell *rowGrad = grad.data() + row * valueDim;
     double delta = dot(rowGrad, out.data() + row * valueDim, valueDim);
-    for (int64_t t = 0, end = visible(s); t < end; ++t) {
+    for (int64_t t = firstVisible(s), end = visible(s); t < end; ++t) {
       int64_t key = (b * keys + t) * groups + g;
       double score = scale * dot(query, k.data() + key * dim, dim);
       double p = std::exp(score - logSums[row].f);

@@ -86,6 +86,15 @@ template <typename Op> struct Scores {
             b, seen,
             arith::CmpIOp::create(b, arith::CmpIPredicate::sle, key,
                                   b.position(3, op.getQOffset())));
+      if (op.getWindow()) {
+        // A key is seen if the query is before the end of its window.
+        Value end =
+            arith::AddIOp::create(b, key, b.index(*op.getWindow()));
+        seen = arith::AndIOp::create(
+            b, seen,
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
+                                  b.position(3, op.getQOffset())));
+      }
       Value scaled = arith::MulFOp::create(
           b, values[0], b.constant(wide, op.getScale().convertToDouble()));
       return arith::SelectOp::create(b, seen, scaled, hidden());
@@ -133,8 +142,8 @@ struct ConvertAttention : OpRewritePattern<nn::AttentionOp> {
         b, RankedTensorType::get(type.getShape(), library),
         op.getStats().getTypes(), b.castTensor(op.getQ(), library),
         b.castTensor(op.getK(), library), b.castTensor(op.getV(), library),
-        getPositions(b, op), op.getCausalAttr(), op.getScaleAttr(),
-        op.getKeySizeAttr());
+        getPositions(b, op), op.getCausalAttr(), op.getWindowAttr(),
+        op.getScaleAttr(), op.getKeySizeAttr());
     SmallVector<Value> results(call->getResults());
     results[0] = b.castTensor(results[0], element);
     rewriter.replaceOp(op, results);
@@ -196,7 +205,7 @@ struct ConvertAttentionBackward : OpRewritePattern<nn::AttentionBackwardOp> {
         b, operands[1].getType(), operands[2].getType(), operands[3].getType(),
         operands[0], operands[1], operands[2], operands[3], operands[4],
         op.getLogsumexp(), getPositions(b, op), op.getCausalAttr(),
-        op.getScaleAttr(), op.getKeySizeAttr());
+        op.getWindowAttr(), op.getScaleAttr(), op.getKeySizeAttr());
     SmallVector<Value> results;
     for (Value value : call->getResults())
       results.push_back(b.castTensor(value, element));

@@ -132,7 +132,10 @@ SmallVector<double> ropeFrequencies(nn::RopeOp op, int64_t half) {
   double theta = op.getTheta().convertToDouble();
   for (int64_t i = 0; i < half; ++i) {
     double frequency = std::pow(theta, -double(i) / double(half));
-    if (auto scaling = op.getScalingAttr()) {
+    auto scaling = op.getScalingAttr();
+    if (scaling && !scaling.getOriginalContext()) {
+      frequency /= scaling.getFactor().getValueAsDouble();
+    } else if (scaling) {
       double factor = scaling.getFactor().getValueAsDouble();
       double low = scaling.getLowFreqFactor().getValueAsDouble();
       double high = scaling.getHighFreqFactor().getValueAsDouble();
@@ -154,8 +157,12 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
     GenericBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getX().getType());
     unsigned rank = type.getRank();
-    int64_t half = type.getShape().back() / 2;
+    int64_t half = op.getRotatedWidth() / 2;
     SmallVector<Value> table = makeTable(b, op, half);
+    if (2 * half < type.getShape().back()) {
+      rewriter.replaceOp(op, rotateFirst(b, op, table));
+      return success();
+    }
 
     // x as [..., 2, half]; loops are its dimensions.
     SmallVector<int64_t> shape(type.getShape().drop_back());
@@ -178,17 +185,59 @@ struct ConvertRope : OpRewritePattern<nn::RopeOp> {
         [&](ValueRange v) {
           Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                               b.loop(rank - 1), b.index(0));
-          Value minus = arith::NegFOp::create(b, v[3]);
-          Value sine = op.getInverse()
-                           ? arith::SelectOp::create(b, first, v[3], minus)
-                           : arith::SelectOp::create(b, first, minus, v[3]);
-          Value rotated = arith::AddFOp::create(
-              b, arith::MulFOp::create(b, b.widen(v[0]), v[2]),
-              arith::MulFOp::create(b, b.widen(v[1]), sine));
-          return b.cast(rotated, type.getElementType());
+          return rotate(b, op, first, v[0], v[1], v[2], v[3]);
         });
     rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, type, y, groups);
     return success();
+  }
+
+  /// x cos + y sin, with -sin for the first of a pair, or for the second where
+  /// the op is inverse.
+  static Value rotate(GenericBuilder &b, nn::RopeOp op, Value isFirst, Value x,
+                      Value y, Value cosine, Value sine) {
+    Value minus = arith::NegFOp::create(b, sine);
+    sine = op.getInverse() ? arith::SelectOp::create(b, isFirst, sine, minus)
+                           : arith::SelectOp::create(b, isFirst, minus, sine);
+    Value rotated = arith::AddFOp::create(
+        b, arith::MulFOp::create(b, b.widen(x), cosine),
+        arith::MulFOp::create(b, b.widen(y), sine));
+    return b.cast(rotated, op.getX().getType().getElementType());
+  }
+
+  /// Only the first elements of the last dimension are rotated: the other of a
+  /// pair, and the angle, are read where they are.
+  static Value rotateFirst(GenericBuilder &b, nn::RopeOp op, ValueRange table) {
+    RankedTensorType type = op.getX().getType();
+    unsigned rank = type.getRank();
+    int64_t half = op.getRotatedWidth() / 2;
+    return b.map(
+        type.getShape(), type.getElementType(), {{op.getX(), b.identity(rank)}},
+        [&](ValueRange v) -> Value {
+          auto isBelow = [&](int64_t end) {
+            return arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                         b.loop(rank - 1), b.index(end));
+          };
+          Value last = b.loop(rank - 1), isFirst = isBelow(half),
+                isRotated = isBelow(2 * half);
+          Value before = arith::SubIOp::create(b, last, b.index(half));
+          Value after = arith::AddIOp::create(b, last, b.index(half));
+          Value other = arith::SelectOp::create(b, isFirst, after, before);
+          Value pair = arith::SelectOp::create(b, isFirst, last, before);
+          // Of what stays no pair is read.
+          other = arith::SelectOp::create(b, isRotated, other, b.index(0));
+          pair = arith::SelectOp::create(b, isRotated, pair, b.index(0));
+          SmallVector<Value> position;
+          for (unsigned i = 0; i + 1 < rank; ++i)
+            position.push_back(b.loop(i));
+          SmallVector<Value> angle{position[op.getDim()], pair};
+          position.push_back(other);
+          Value rotated =
+              rotate(b, op, isFirst, v[0],
+                     tensor::ExtractOp::create(b, op.getX(), position),
+                     tensor::ExtractOp::create(b, table[0], angle),
+                     tensor::ExtractOp::create(b, table[1], angle));
+          return arith::SelectOp::create(b, isRotated, rotated, v[0]);
+        });
   }
 
   /// Cosines and sines of [position, frequency]. The angle is brought into one

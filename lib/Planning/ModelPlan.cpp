@@ -40,8 +40,14 @@ double tessera::modelFlopsPerToken(const ModelConfig &config, int64_t seq) {
     parameters -= double(config.maxPositions) * config.hidden;
   if (!config.tiedHead)
     parameters -= double(config.vocab) * config.hidden;
-  return 6 * parameters +
-         12.0 * config.layers * config.heads * config.headDim * double(seq);
+  double keys = 0;
+  for (int64_t i = 0; i < config.layers; ++i) {
+    double window = std::min(config.windowOf(i).value_or(seq), seq);
+    // A causal mask leaves half of seq keys; seq is counted. So a window counts
+    // twice the keys that it leaves.
+    keys += 2 * window - window * window / double(seq);
+  }
+  return 6 * parameters + 12.0 * keys * config.heads * config.headDim;
 }
 
 WorkReader::WorkReader(bool scales) : scales(scales) {
@@ -303,17 +309,52 @@ llvm::Expected<double> WorkReader::readKernelBytes(const ModelConfig &config,
   return bytes;
 }
 
+/// Adds to the operations of `sum` those of a layer of the same ops, of another
+/// mask, `share` times.
+static void addShare(LayerWork &sum, const LayerWork &layer, double share) {
+  for (auto [to, from] : llvm::zip_equal(sum.ops, layer.ops))
+    to.flops += share * (from.flops - to.flops);
+}
+
+llvm::Expected<WorkReader::Layers>
+WorkReader::readMeanForward(const ModelConfig &config, const Plan &plan) {
+  int64_t windows = 0;
+  for (int64_t i = 0; i < config.layers; ++i)
+    windows += config.windowOf(i).has_value();
+  ModelConfig windowed = config, full = config;
+  windowed.windowLayers.clear();
+  full.windowLayers.clear();
+  full.window.reset();
+  auto read = [&](const ModelConfig &one) {
+    return readForward(one, LayerShape(one, plan));
+  };
+  llvm::Expected<const Layers *> layers = read(windows > 0 ? windowed : full);
+  if (!layers)
+    return layers.takeError();
+  Layers mean = **layers;
+  if (windows == 0 || windows == config.layers)
+    return mean;
+  llvm::Expected<const Layers *> others = read(full);
+  if (!others)
+    return others.takeError();
+  double share = double(config.layers - windows) / double(config.layers);
+  for (auto [layer, other] : llvm::zip_equal(mean, **others))
+    addShare(layer, other, share);
+  return mean;
+}
+
 llvm::Expected<ModelWork> WorkReader::readLayers(const ModelConfig &config,
                                                  const Plan &plan) {
-  llvm::Expected<const Layers *> layers =
-      readForward(config, LayerShape(config, plan));
+  llvm::Expected<Layers> layers = readMeanForward(config, plan);
   if (!layers)
     return layers.takeError();
   ModelWork work;
-  work.kinds = **layers;
+  work.kinds = std::move(*layers);
   for (auto [index, layer] : llvm::enumerate(work.kinds)) {
     bool block = layer.name == "block";
     work.layers.push_back({index, block ? double(config.layers) : 1});
+    // One block stands for all, whatever its number and, where some have a
+    // window, for their mean.
     for (CommWork &comm : layer.comms)
       if (comm.parameter) {
         comm.axes = {"dp", "cp"};

@@ -121,15 +121,18 @@ Status CudaTarget::noteStep() {
 }
 
 /// Operations of an attention call: two matmuls of its scores forward, five
-/// backward; half of them with a causal mask over keys and queries in step.
+/// backward; half of them with a causal mask over keys and queries in step. A
+/// window leaves its width to all queries but the first.
 static double flopsOf(const AttentionUse &use) {
   const tessera_rt_attention_desc &d = use.desc;
-  double scores = double(d.batch) * double(d.groups * d.per_group) *
-                  double(d.q_len) * double(d.kv_len);
+  double heads = double(d.batch) * double(d.groups * d.per_group);
+  double scores = double(d.q_len) * double(d.kv_len) * (d.causal ? 0.5 : 1);
+  if (d.window > 0 && d.window < d.kv_len)
+    scores = double(d.window) * (double(d.q_len) - double(d.window) / 2);
   double widths = use.isBackward
                       ? 3.0 * double(d.head_dim) + 2.0 * double(d.v_head_dim)
                       : double(d.head_dim + d.v_head_dim);
-  return 2 * scores * widths * (d.causal ? 0.5 : 1);
+  return 2 * heads * scores * widths;
 }
 
 double CudaTarget::timeAtPeak(bool tf32) const {

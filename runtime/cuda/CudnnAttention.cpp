@@ -156,6 +156,10 @@ private:
       options.set_causal_mask(true);
     else
       options.set_causal_mask_bottom_right(true);
+    // The keys of a band are those from its left bound before the diagonal on,
+    // that one not included.
+    if (p.desc.window > 0 && p.desc.window < p.keys())
+      options.set_diagonal_band_left_bound(int(p.desc.window));
   }
 
   /// [B, heads, length, dim] in memory as [B, length, heads, dim].

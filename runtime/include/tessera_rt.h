@@ -226,7 +226,7 @@ int32_t tessera_rt_scaled_matmul(tessera_rt_context *ctx,
                                  const float *scale_a, const float *scale_b,
                                  void *c);
 
-/// Describes an attention call; a constant array of 11 64-bit integers is a
+/// Describes an attention call; a constant array of 12 64-bit integers is a
 /// descriptor.
 typedef struct tessera_rt_attention_desc {
   int64_t dtype;      ///< [0] of q, k, v and out: F32 or BF16.
@@ -241,13 +241,16 @@ typedef struct tessera_rt_attention_desc {
   int64_t scale_bits; ///< [9] bits of the double that scores are scaled by.
   int64_t key_size; ///< [10] keys at positions from here on are padding, which
                     ///< no query sees; 0: there is none.
+  int64_t window;   ///< [11] keys that a query sees at most, of causal ones the
+                    ///< last; 0: all.
 } tessera_rt_attention_desc;
 
 /// out[b,s,g,r,:] =
 ///     sum over t of softmax_t(scale * q[b,s,g,r,:] . k[b,t,g,:]) v[b,t,g,:]
 /// with q [B,S,G,R,K], k [B,T,G,K], v [B,T,G,Kv], out [B,S,G,R,Kv], contiguous.
-/// Causal: key t is visible to query s when k_offset + t <= q_offset + s; the
-/// offsets are the global positions of row 0. A query that sees no key gives 0.
+/// Causal: key t is visible to query s when k_offset + t <= q_offset + s, and
+/// with a window when k_offset + t > q_offset + s - window too; the offsets are
+/// the global positions of row 0. A query that sees no key gives 0.
 /// `logsumexp` [B,S,G,R], f32, may be null; otherwise it gets the logarithm of
 /// each query's sum of exponentials, -infinity where it sees no key.
 int32_t tessera_rt_attention(tessera_rt_context *ctx,

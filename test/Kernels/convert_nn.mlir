@@ -61,9 +61,9 @@ func.func @linalg(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>, %v: tensor<2x2xf32>,
 }
 
 // CHECK-LABEL: func.func @attention
-// CHECK: rt.attention causal scale 5.000000e-01 %arg0, %arg1, %arg1 offsets %arg2, %c0
+// CHECK: rt.attention causal window 3 scale 5.000000e-01 %arg0, %arg1, %arg1 offsets %arg2, %c0
 func.func @attention(%q: tensor<1x4x2x1x4xf32>, %k: tensor<1x8x2x4xf32>, %o: index) -> tensor<1x4x2x1x4xf32> {
-  %0 = nn.attention causal scale 0.5 %q, %k, %k q_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
+  %0 = nn.attention causal window 3 scale 0.5 %q, %k, %k q_offset %o : tensor<1x4x2x1x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32> -> tensor<1x4x2x1x4xf32>
   return %0 : tensor<1x4x2x1x4xf32>
 }
 
@@ -111,6 +111,17 @@ func.func @embedding(%t: tensor<16x4xf32>, %i: tensor<3xi32>, %o: index) -> tens
 func.func @rope(%x: tensor<8x2x4xf32>) -> tensor<8x2x4xf32> {
   %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<8x2x4xf32>
   return %0 : tensor<8x2x4xf32>
+}
+
+// The others stay; no pair of theirs is read.
+// CHECK-LABEL: func.func @rope_of_the_first_elements
+// CHECK: arith.cmpi ult, %{{.*}}, %c2
+// CHECK: arith.cmpi ult, %[[LAST:.*]], %c4
+// CHECK: tensor.extract %arg0
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+func.func @rope_of_the_first_elements(%x: tensor<8x2x7xf32>) -> tensor<8x2x7xf32> {
+  %0 = nn.rope %x dim 0 theta 1.0e4 width 4 : tensor<8x2x7xf32>
+  return %0 : tensor<8x2x7xf32>
 }
 
 // -----

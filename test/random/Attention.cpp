@@ -14,12 +14,14 @@ using namespace tessera::test;
 /// A query's scores of the keys that it sees.
 static std::vector<Number> getScores(const Data &q, const Data &k,
                                      const Shape &query, bool causal,
-                                     Number scale, Elem elem) {
+                                     int64_t window, Number scale, Elem elem) {
   std::vector<Number> scores;
   int64_t numKeys = k.type.shape[1], dim = q.type.shape[4];
   for (int64_t key = 0; key < numKeys; ++key) {
     if (causal && key > query[1])
       break;
+    if (window && key <= query[1] - window)
+      continue;
     std::vector<Number> products;
     for (int64_t d = 0; d < dim; ++d)
       products.push_back(
@@ -59,11 +61,14 @@ static bool addAttention(Generator &g) {
   Type v = k, result = q;
   v.shape[3] = result.shape[4] = g.drawSize();
   bool causal = g.random.oneIn(2);
+  int64_t window = causal && g.random.oneIn(2) ? g.random.between(1, 5) : 0;
+  std::string mask = causal ? "causal " : "";
+  if (window)
+    mask += "window " + std::to_string(window) + " ";
   int64_t quarters = g.random.between(1, 4);
   Number scale = makeFloat(quarters * 0.25L);
   static const char *texts[] = {"2.5e-1", "5.0e-1", "7.5e-1", "1.0"};
-  g.add(std::string("nn.attention ") + (causal ? "causal " : "") + "scale " +
-            texts[quarters - 1] + " $0, $1, $2$A : " + q.print() + ", " +
+  g.add("nn.attention " + mask + "scale " + texts[quarters - 1] + " $0, $1, $2$A : " + q.print() + ", " +
             k.print() + ", " + v.print() + " -> " + result.print(),
         {value, g.get(k), g.get(v)}, result,
         [=](const Inputs &inputs, std::vector<Data> &made) {
@@ -71,7 +76,11 @@ static bool addAttention(Generator &g) {
           queries.back() = 1;
           forEachIndex(queries, [&](const Shape &query) {
             std::vector<Number> scores =
-                getScores(*inputs[0], *inputs[1], query, causal, scale, q.elem);
+                getScores(*inputs[0], *inputs[1], query, causal, window, scale,
+                          q.elem);
+            // Scores are of the keys from this one on.
+            int64_t firstKey =
+                window ? std::max<int64_t>(query[1] + 1 - window, 0) : 0;
             bool plain = areFinite(scores);
             Number total = makeFloat(1);
             std::vector<Number> powers;
@@ -88,8 +97,9 @@ static bool addAttention(Generator &g) {
                 const Number &x =
                     inputs[2]->at({query[0], key, query[2], position[4]});
                 isFinite &= isFiniteNumber(x);
-                if (key < static_cast<int64_t>(powers.size()))
-                  products.push_back(multiply(powers[key], x, q.elem));
+                int64_t seen = key - firstKey;
+                if (seen >= 0 && seen < static_cast<int64_t>(powers.size()))
+                  products.push_back(multiply(powers[seen], x, q.elem));
               }
               // Divided at the end: before it the sum may be infinite.
               made[0].at(position) =
@@ -106,23 +116,32 @@ static bool addAttention(Generator &g) {
 static bool addRope(Generator &g) {
   int value = g.pickTensor([](const Type &type) {
     return isFloat(type.elem) && type.rank() >= 2 && type.rank() <= 5 &&
-           type.shape.back() % 2 == 0;
+           type.shape.back() >= 2;
   });
   if (value < 0)
     return false;
   Type type = g.typeOf(value);
+  int64_t width = type.shape.back();
+  if (width % 2 != 0 || g.random.oneIn(3))
+    width = 2 * g.random.between(1, width / 2);
   size_t dim = g.random.below(type.shape.size() - 1), last = type.rank() - 1;
   bool inverse = g.random.oneIn(4);
   g.add(std::string("nn.rope ") + (inverse ? "inverse " : "") + "$0 dim " +
-            std::to_string(dim) + " theta 1.0e2$A : " + type.print(),
+            std::to_string(dim) + " theta 1.0e2 " +
+            (width < type.shape.back() ? "width " + std::to_string(width) : "") +
+            "$A : " + type.print(),
         {value}, type, [=](const Inputs &inputs, std::vector<Data> &made) {
-          int64_t half = type.shape.back() / 2;
+          int64_t half = width / 2;
           forEachIndex(type.shape, [&](const Shape &index) {
+            if (index[last] >= width) {
+              made[0].at(index) = inputs[0]->at(index);
+              return;
+            }
             bool isFirst = index[last] < half;
             Shape other = index;
             other[last] += isFirst ? half : -half;
             long double exponent =
-                -2.0L * (index[last] % half) / type.shape.back();
+                -2.0L * (index[last] % half) / width;
             long double angle = index[dim] * powl(100, exponent);
             // Of the angle the relative error is that of one rounding or so.
             auto factor = [&](long double x) {

@@ -26,16 +26,19 @@ struct AttentionCase {
   int64_t qOffset, kOffset;
   /// 0: no key is padding.
   int64_t keySize = 0;
+  /// 0: every key before the query is seen.
+  int64_t window = 0;
 
   int64_t rows() const { return b * s * g * r; }
   double scale() const { return 1 / std::sqrt(double(k)); }
 
   std::string name() const {
     return format("B%lld S%lld T%lld G%lld R%lld K%lld Kv%lld causal %d "
-                  "offsets %lld %lld keys %lld",
+                  "offsets %lld %lld keys %lld window %lld",
                   (long long)b, (long long)s, (long long)t, (long long)g,
                   (long long)r, (long long)k, (long long)kv, causal,
-                  (long long)qOffset, (long long)kOffset, (long long)keySize);
+                  (long long)qOffset, (long long)kOffset, (long long)keySize,
+                  (long long)window);
   }
 
   tessera_rt_attention_desc desc(bool bf16) const {
@@ -52,6 +55,7 @@ struct AttentionCase {
     double factor = scale();
     memcpy(&d.scale_bits, &factor, 8);
     d.key_size = keySize;
+    d.window = window;
     return d;
   }
 };
@@ -75,6 +79,16 @@ inline const AttentionCase attentionCases[] = {
     {1, 24, 24, 2, 1, 16, 16, false, 0, 0, 17},
     {2, 40, 24, 1, 2, 16, 8, true, 8, 24, 41},
     {1, 8, 24, 1, 1, 16, 16, false, 0, 48, 40},
+    // A window: of one key, within a block, over blocks, wider than all.
+    {2, 17, 17, 1, 2, 16, 16, true, 0, 0, 0, 1},
+    {1, 300, 300, 2, 1, 64, 64, true, 0, 0, 0, 40},
+    {1, 700, 700, 1, 2, 32, 40, true, 0, 0, 0, 300},
+    {1, 70, 70, 1, 3, 24, 24, true, 0, 0, 0, 1000},
+    // Elsewhere: keys before the first window, padding within the last.
+    {1, 64, 600, 1, 2, 32, 32, true, 500, 0, 540, 70},
+    {1, 64, 64, 2, 1, 32, 32, true, 64, 0, 0, 16},
+    // No query's window has a key here.
+    {1, 20, 20, 2, 1, 16, 16, true, 100, 0, 0, 64},
 };
 
 /// An operand in f32 and, for bf16, rounded to it.
@@ -125,6 +139,7 @@ inline std::vector<double> attentionWeights(const AttentionCase &c,
   double best = -HUGE_VAL, sum = 0;
   for (int64_t t = 0; t < c.t; ++t) {
     if ((c.causal && c.kOffset + t > c.qOffset + at.s) ||
+        (c.window && c.kOffset + t <= c.qOffset + at.s - c.window) ||
         (c.keySize && c.kOffset + t >= c.keySize))
       continue;
     const float *key = k + ((at.b * c.t + t) * c.g + at.g) * c.k;

@@ -44,15 +44,16 @@ constexpr CommandSpec kCommand = {
     "model",
     "CONFIG.json [options]",
     "Builds the forward graph of a model from its Hugging Face config.json.",
-    "CONFIG.json is read as it is published; model_type is gpt2, llama, qwen2 "
-    "or\n"
-    "qwen3. The graph is MLIR: a function @forward on tensors of static "
-    "global\n"
-    "shape, of the dialects nn and arith. Its arguments are tokens (i32 "
-    "[batch, seq]),\n"
-    "with --train also labels (the same; -100 does not count), then every\n"
-    "parameter under its lasting name, such as blocks.3.attn.wq. It says\n"
-    "nothing of devices: tessera compile does that. Dropout is left out.",
+    "CONFIG.json is read as it is published; model_type is gpt2, llama, "
+    "qwen2,\n"
+    "qwen3, mistral, phi3 or gemma3_text. The graph is MLIR: a function "
+    "@forward\n"
+    "on tensors of static global shape, of the dialects nn and arith. Its\n"
+    "arguments are tokens (i32 [batch, seq]), with --train also labels (the\n"
+    "same; -100 does not count), then every parameter under its lasting name,\n"
+    "such as blocks.3.attn.wq. It says nothing of devices: tessera compile "
+    "does\n"
+    "that. Dropout is left out.",
     kOptions,
     "  tessera model share/models/gpt2.json --batch 4 --seq 256 -o gpt2.mlir\n"
     "  tessera model share/models/llama3-8b.json --seq 4096 --dtype bf16 "

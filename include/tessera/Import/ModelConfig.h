@@ -28,12 +28,15 @@ namespace tessera {
 /// What is between the two halves of an MLP.
 enum class Activation { GeluErf, GeluTanh, Silu };
 
-/// How a norm is computed; only layer norms have a beta.
-enum class NormKind { Layer, RMS };
+/// How a norm is computed; only layer norms have a beta. RMSPlusOne multiplies
+/// by 1 + gamma.
+enum class NormKind { Layer, RMS, RMSPlusOne };
 
-/// Llama 3's stretching of rotary frequencies: see #nn.rope_scaling.
+/// Stretching of rotary frequencies, by Llama 3's rule or, without an original
+/// context, of all alike: see #nn.rope_scaling.
 struct RopeScaling {
   double factor = 1.0;
+  /// Of Llama 3's rule.
   double lowFreqFactor = 1.0;
   double highFreqFactor = 4.0;
   /// Positions that the model was trained on before stretching.
@@ -74,6 +77,16 @@ struct ModelConfig {
   /// rotary.
   bool positionTable = true;
   RotaryEmbedding rope;
+  /// That of window layers, where it is another.
+  std::optional<RotaryEmbedding> windowRope;
+  /// How many of the first elements of a head turn; 0 for all.
+  int64_t rotaryWidth = 0;
+
+  /// Keys that a query sees in a window layer: its own and those before it.
+  std::optional<int64_t> window;
+  /// Which layers have the window; layers beyond the list repeat it, and all
+  /// have it without one.
+  std::vector<bool> windowLayers;
 
   NormKind norm = NormKind::Layer;
 
@@ -94,12 +107,21 @@ struct ModelConfig {
   bool mlpBias = true;
   /// Each head's q and k are normalized before their positions enter.
   bool headNorms = false;
-  /// Scores are divided by sqrt(headDim), and, with the second, by layer + 1.
-  bool scaleAttention = true;
+  /// Norms after attention and after the MLP, too, before the residual stream.
+  bool postNorms = false;
+  /// Embeddings are multiplied by sqrt(hidden).
+  bool scaledEmbeddings = false;
+  /// Scores are divided by the root of this number; 0 for headDim.
+  double scoreDivisor = 0.0;
+  /// Scores are divided by layer + 1, too.
   bool scaleByInverseLayer = false;
 
   /// Query heads of one key/value head.
   int64_t headsPerGroup() const { return heads / kvHeads; }
+  /// What scores are multiplied by, but for the layer.
+  double attentionScale() const;
+  /// The window of a layer, if it has one.
+  std::optional<int64_t> windowOf(int64_t layer) const;
 
   bool operator==(const ModelConfig &other) const;
 };
@@ -129,7 +151,8 @@ enum class ParameterInit { Zeros, Ones, Normal };
 
 /// One trainable tensor.
 struct Parameter {
-  /// Lasting name: "wte", "wpe", "blocks.<i>.{ln1,ln2}.{gamma,beta}",
+  /// Lasting name: "wte", "wpe",
+  /// "blocks.<i>.{ln1,ln1_post,ln2,ln2_post}.{gamma,beta}",
   /// "blocks.<i>.attn.{wq,wk,wv,wo,bq,bk,bv,bo}",
   /// "blocks.<i>.attn.{q_norm,k_norm}.gamma",
   /// "blocks.<i>.mlp.{w1,b1,w2,b2}" or
@@ -152,7 +175,7 @@ struct Parameter {
 /// embeddings, blocks from first to last, final norm, head. Weights start as
 /// normal(initializerRange), with scaledResidualInit those that end in the
 /// residual stream as normal(initializerRange / sqrt(2 layers)) (Radford et al.
-/// 2019, section 2.3); biases as 0, norms as 1 and 0.
+/// 2019, section 2.3); biases as 0, norms as 1 (RMSPlusOne as 0) and 0.
 std::vector<Parameter> listParameters(const ModelConfig &config);
 
 /// Number of trainable scalars; a tied head counts once.

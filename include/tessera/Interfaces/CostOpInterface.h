@@ -64,10 +64,18 @@ OpCost getElementwiseCost(mlir::Operation *op, double flopsEach, bool linear);
 
 /// The cost of attention of q [batch, query, group, head of the group, dim]
 /// over k [batch, key, group, dim]: `matmuls` of the size of the scores, 2
-/// forward and 5 backward, half of each under a causal mask where queries and
-/// keys are the same positions.
+/// forward and 5 backward, of each the part that the mask leaves
+/// (countAttentionPairs).
 OpCost getAttentionCost(mlir::Value q, mlir::Value k, bool causal,
-                        double matmuls);
+                        std::optional<int64_t> window, double matmuls);
+
+/// Pairs of a query and a key that it sees, of all queries of one head. A causal
+/// mask leaves half of all pairs where queries and keys are the same positions,
+/// and all for the last of many devices, which have parts of the queries; a
+/// window of W leaves W keys to each query but the first W, which see half as
+/// many.
+double countAttentionPairs(int64_t queries, int64_t keys, bool causal,
+                           std::optional<int64_t> window);
 
 /// The cost of any op: its own, or by what else is known of it. Elementwise ops
 /// (by trait) compute one operation an element; structured ops (linalg) as many

@@ -29,7 +29,9 @@ namespace tessera {
 /// hidden x seq for attention, over the whole sequence (Narayanan et al. 2021,
 /// section 5.1). N are the entries of matrices: without norms and biases, and
 /// without the tables that are only looked up, which are positions and, where
-/// the head has a table of its own, the input embedding.
+/// the head has a table of its own, the input embedding. Of layers with a
+/// window as many keys count in place of seq as keeps the part that a causal
+/// mask leaves at half.
 double modelFlopsPerToken(const ModelConfig &config, int64_t seq);
 
 /// All of a model and a plan that the shapes of a layer on one device depend
@@ -97,6 +99,10 @@ private:
   using Layers = std::vector<cost::LayerWork>;
   llvm::Expected<const Layers *> readForward(const ModelConfig &config,
                                              const LayerShape &shape);
+  /// Of all layers, with a block that is the mean of those with a window and
+  /// without.
+  llvm::Expected<Layers> readMeanForward(const ModelConfig &config,
+                                         const Plan &plan);
   llvm::Error readGraph(const ModelConfig &config, LayerShape shape);
   const Layers *find(const LayerShape &shape) const;
 

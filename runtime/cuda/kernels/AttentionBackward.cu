@@ -66,10 +66,10 @@ template <int D> struct OfKeys : Backward<D> {
   using Base::p;
   static constexpr int depth = walked<D>;
 
-  /// What a query subtracts, and how many keys it sees.
+  /// What a query subtracts, and the keys that it sees: the first, and how many.
   struct Query {
     float shift, delta;
-    int visible;
+    int first, count;
   };
   float dk[D / 8][4], dv[D / 8][4];
 
@@ -95,9 +95,12 @@ template <int D> struct OfKeys : Backward<D> {
     if (i >= depth)
       return;
     Query &to = query(stage)[i];
-    to.visible = this->visibleKeys(first + i);
-    if (to.visible == 0)
+    to.first = this->firstKey(first + i);
+    to.count = this->visibleKeys(first + i) - to.first;
+    if (to.count <= 0) {
+      to.count = 0;
       return;
+    }
     int64_t index = this->rowIndex(first + i);
     to.shift = reinterpret_cast<const float *>(p.logsumexp)[index] * log2OfE;
     to.delta = reinterpret_cast<const float *>(p.delta)[index];
@@ -116,7 +119,7 @@ template <int D> struct OfKeys : Backward<D> {
       const Query &q = query(stage)[8 * n + 2 * (lane % 4) + e % 2];
       int mine = key + row + lane / 4 + e / 2 * 8;
       float x = 0, dx = 0;
-      if (mine < q.visible) {
+      if (uint32_t(mine - q.first) < uint32_t(q.count)) {
         x = exp2Of(weight[n][e] * factor - q.shift);
         dx = x * (slope[n][e] - q.delta);
       }
@@ -132,7 +135,7 @@ template <int D> struct OfKeys : Backward<D> {
     Base::clear(dv);
     int64_t key = this->tile * tileKeys;
     int64_t begin = this->firstRowOfKey(key) / depth;
-    int64_t end = (this->numRows() + depth - 1) / depth;
+    int64_t end = (this->endRowOfKey(key + tileKeys - 1) + depth - 1) / depth;
     this->template loadKeys<tileKeys>(keys(), p.k, p.headDim, key);
     this->template loadKeys<tileKeys>(values(), p.v, p.valueDim, key);
     if (begin < end)
@@ -181,7 +184,7 @@ template <int D> struct OfRows : Backward<D> {
   static constexpr int depth = walked<D>;
 
   float shift[2], delta[2];
-  int visible[2];
+  int hidden[2], visible[2];
   float dq[D / 8][4];
 
   // Queries, grads; keys, values, of two stages.
@@ -212,7 +215,7 @@ template <int D> struct OfRows : Backward<D> {
     for (int e = 0; e < 4; ++e) {
       int key = first + 8 * n + 2 * (lane % 4) + e % 2, half = e / 2;
       float dx = 0;
-      if (key < visible[half])
+      if (key >= hidden[half] && key < visible[half])
         dx = exp2Of(weight[n][e] * factor - shift[half]) *
              (slope[n][e] - delta[half]);
       slope[n][e] = dx;
@@ -226,10 +229,12 @@ template <int D> struct OfRows : Backward<D> {
     int64_t first = this->tile * tileRows, rows = this->numRows();
     int64_t last = first + tileRows < rows ? first + tileRows : rows;
     int64_t mine = first + threadIndex() / 32 * 16 + lane / 4;
+    int begin = this->firstKey(first) / depth;
     int steps = (this->visibleKeys(last - 1) + depth - 1) / depth;
     TESSERA_UNROLL
     for (int half = 0; half < 2; ++half) {
       shift[half] = delta[half] = 0;
+      hidden[half] = this->firstKey(mine + 8 * half);
       visible[half] = this->visibleKeys(mine + 8 * half);
       if (visible[half] == 0)
         continue;
@@ -240,17 +245,18 @@ template <int D> struct OfRows : Backward<D> {
     }
     this->template loadRows<tileRows>(queries(), p.q, p.headDim, first);
     this->template loadRows<tileRows>(grads(), p.grad, p.valueDim, first);
-    if (steps > 0)
-      loadStage(0, 0);
+    if (begin < steps)
+      loadStage(0, int64_t(begin) * depth);
     commitAsync();
     float scale = this->scale();
-    for (int step = 0; step < steps; ++step) {
+    for (int step = begin; step < steps; ++step) {
+      int stage = (step - begin) & 1;
       if (step + 1 < steps)
-        loadStage((step + 1) & 1, int64_t(step + 1) * depth);
+        loadStage(stage ^ 1, int64_t(step + 1) * depth);
       commitAsync();
       waitAsync<1>();
       syncThreads();
-      walk(step & 1, step * depth, scale * log2OfE);
+      walk(stage, step * depth, scale * log2OfE);
       syncThreads();
     }
     waitAsync<0>();

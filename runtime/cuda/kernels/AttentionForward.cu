@@ -24,7 +24,7 @@ template <int D> struct Forward : AttentionBlock {
 
   /// Of this lane's rows l/4 and l/4 + 8.
   float maximum[2], sum[2];
-  int visible[2];
+  int hidden[2], visible[2];
   float output[D / 8][4];
   uint32_t queries[D / 16][4];
 
@@ -73,13 +73,15 @@ template <int D> struct Forward : AttentionBlock {
     TESSERA_UNROLL
     for (int half = 0; half < 2; ++half) {
       float best = maximum[half];
-      bool whole = first + tileKeys <= visible[half];
+      bool whole =
+          first >= hidden[half] && first + tileKeys <= visible[half];
       TESSERA_UNROLL
       for (int n = 0; n < columns8; ++n)
         TESSERA_UNROLL
       for (int e = 0; e < 2; ++e) {
         float &x = score[n][2 * half + e];
-        if (!whole && column + 8 * n + e >= visible[half])
+        int key = column + 8 * n + e;
+        if (!whole && (key < hidden[half] || key >= visible[half]))
           x = -TESSERA_INFINITY;
         best = best > x ? best : x;
       }
@@ -131,40 +133,44 @@ template <int D> struct Forward : AttentionBlock {
     int64_t first = tile * tileRows;
     int64_t last = first + tileRows < numRows() ? first + tileRows : numRows();
     int depth = visibleKeys(last - 1);
+    int begin = firstKey(first) / tileKeys;
     int steps = (depth + tileKeys - 1) / tileKeys;
     int64_t mine = first + threadIndex() / 32 * 16;
     TESSERA_UNROLL
     for (int half = 0; half < 2; ++half) {
       maximum[half] = -TESSERA_INFINITY;
       sum[half] = 0;
-      visible[half] = visibleKeys(mine + threadIndex() % 32 / 4 + 8 * half);
+      int64_t row = mine + threadIndex() % 32 / 4 + 8 * half;
+      hidden[half] = firstKey(row);
+      visible[half] = visibleKeys(row);
     }
     TESSERA_UNROLL
     for (int n = 0; n < D / 8; ++n)
       TESSERA_UNROLL
     for (int e = 0; e < 4; ++e)
       output[n][e] = 0;
-    if (steps > 0)
-      loadKeys(0, 0);
+    if (begin < steps)
+      loadKeys(0, int64_t(begin) * tileKeys);
     commitAsync();
     // The second stage's values are free: the queries come through them.
     loadQueries(values(1), first);
     float factor = scale() * log2OfE;
-    for (int step = 0; step < steps; ++step) {
+    for (int step = begin; step < steps; ++step) {
+      int stage = (step - begin) & 1;
       if (step + 1 < steps)
-        loadKeys((step + 1) & 1, (step + 1) * tileKeys);
+        loadKeys(stage ^ 1, (step + 1) * tileKeys);
       commitAsync();
       waitAsync<1>();
       syncThreads();
-      walk(step, factor);
+      walk(stage, step * tileKeys, factor);
       syncThreads();
     }
     waitAsync<0>();
     write(mine, factor);
   }
 
-  TESSERA_DEVICE void walk(int step, float factor) {
-    Tile<D> k = keys(step & 1), v = values(step & 1);
+  TESSERA_DEVICE void walk(int stage, int first, float factor) {
+    Tile<D> k = keys(stage), v = values(stage);
     float score[columns8][4];
     TESSERA_UNROLL
     for (int n = 0; n < columns8; ++n)
@@ -180,7 +186,7 @@ template <int D> struct Forward : AttentionBlock {
       multiplyMatrices(score[2 * n], queries[part], right[0], right[1]);
       multiplyMatrices(score[2 * n + 1], queries[part], right[2], right[3]);
     }
-    softmax(score, step * tileKeys, factor);
+    softmax(score, first, factor);
     multiplyWeights<D, columns8>(output, score, v);
   }
 };

@@ -106,7 +106,11 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
         narrow(sums[i] * scale, to[lane() + plainLanes * i]);
   }
 
-  /// The keys that the rows [first, first + plainRows) see.
+  /// The first key of the first block that a row from `first` on sees.
+  TESSERA_DEVICE int beginOf(int64_t first) const {
+    return firstKey(first) / plainKeys * plainKeys;
+  }
+  /// The end of the keys that the rows [first, first + plainRows) see.
   TESSERA_DEVICE int depthOf(int64_t first) const {
     int64_t last =
         first + plainRows < numRows() ? first + plainRows : numRows();
@@ -119,12 +123,13 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     Matrix values = take(plainKeys, p.valueDim);
     Matrix weights = take(plainRows, plainKeys);
     int64_t first = tile * plainRows, row = first + line();
-    int depth = depthOf(first), visible = visibleKeys(row);
+    int depth = depthOf(first);
+    int hidden = firstKey(row), visible = visibleKeys(row);
     float factor = scale() * log2OfE, maximum = -TESSERA_INFINITY, sum = 0;
     float output[perLane];
     clear(output);
     loadRows(queries, plainRows, p.q, p.headDim, first);
-    for (int key = 0; key < depth; key += plainKeys) {
+    for (int key = beginOf(first); key < depth; key += plainKeys) {
       loadKeys(keys, plainKeys, p.k, p.headDim, key);
       loadKeys(values, plainKeys, p.v, p.valueDim, key);
       syncThreads();
@@ -132,7 +137,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       TESSERA_UNROLL
       for (int i = 0; i < scores; ++i) {
         int k = lane() + plainLanes * i;
-        score[i] = key + k < visible
+        score[i] = key + k >= hidden && key + k < visible
                        ? dot(queries, line(), keys, k, p.headDim) * factor
                        : -TESSERA_INFINITY;
         best = best > score[i] ? best : score[i];
@@ -180,7 +185,8 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     loadKeys(keys, plainRows, p.k, p.headDim, first);
     loadKeys(values, plainRows, p.v, p.valueDim, first);
     int64_t begin = firstRowOfKey(first) / plainKeys * plainKeys;
-    for (int64_t row = begin; row < numRows(); row += plainKeys) {
+    int64_t end = endRowOfKey(first + plainRows - 1);
+    for (int64_t row = begin; row < end; row += plainKeys) {
       loadRows(queries, plainKeys, p.q, p.headDim, row);
       loadRows(grads, plainKeys, p.grad, p.valueDim, row);
       syncThreads();
@@ -188,7 +194,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       for (int i = 0; i < scores; ++i) {
         int q = lane() + plainLanes * i;
         float weight = 0, slope = 0;
-        if (key < visibleKeys(row + q)) {
+        if (key >= firstKey(row + q) && key < visibleKeys(row + q)) {
           int64_t index = rowIndex(row + q);
           weight = exp2Of(dot(keys, line(), queries, q, p.headDim) * factor -
                           reinterpret_cast<const float *>(p.logsumexp)[index] *
@@ -217,9 +223,10 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     Matrix values = take(plainKeys, p.valueDim);
     Matrix slopes = take(plainRows, plainKeys);
     int64_t first = tile * plainRows, row = first + line();
-    int depth = depthOf(first), visible = visibleKeys(row);
+    int depth = depthOf(first);
+    int hidden = firstKey(row), visible = visibleKeys(row);
     float factor = scale() * log2OfE, shift = 0, delta = 0, dq[perLane];
-    if (visible > 0) {
+    if (visible > hidden) {
       shift =
           reinterpret_cast<const float *>(p.logsumexp)[rowIndex(row)] * log2OfE;
       delta = reinterpret_cast<const float *>(p.delta)[rowIndex(row)];
@@ -227,7 +234,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
     clear(dq);
     loadRows(queries, plainRows, p.q, p.headDim, first);
     loadRows(grads, plainRows, p.grad, p.valueDim, first);
-    for (int key = 0; key < depth; key += plainKeys) {
+    for (int key = beginOf(first); key < depth; key += plainKeys) {
       loadKeys(keys, plainKeys, p.k, p.headDim, key);
       loadKeys(values, plainKeys, p.v, p.valueDim, key);
       syncThreads();
@@ -235,7 +242,7 @@ template <typename T, int size> struct PlainAttention : AttentionBlock {
       for (int i = 0; i < scores; ++i) {
         int k = lane() + plainLanes * i;
         float slope = 0;
-        if (key + k < visible)
+        if (key + k >= hidden && key + k < visible)
           slope = exp2Of(dot(queries, line(), keys, k, p.headDim) * factor -
                          shift) *
                   (dot(grads, line(), values, k, p.valueDim) - delta);

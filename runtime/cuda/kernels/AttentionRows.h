@@ -54,7 +54,17 @@ struct AttentionBlock {
 #endif
   }
 
-  /// The first keys, as many as this row sees of those here; 0 for rows that do
+  /// The first key that this row sees of those here, if it sees any.
+  TESSERA_DEVICE int firstKey(int64_t row) const {
+    if (p.window == 0)
+      return 0;
+    int64_t s = uint32_t(row) / uint32_t(p.perGroup);
+    int64_t first = p.queryOffset + s - p.keyOffset + 1 - p.window;
+    first = first < p.keyLength ? first : p.keyLength;
+    return first < 0 ? 0 : int(first);
+  }
+
+  /// The end of the keys that this row sees of those here; 0 for rows that do
   /// not exist.
   TESSERA_DEVICE int visibleKeys(int64_t row) const {
     int64_t visible = p.keyLength;
@@ -76,6 +86,15 @@ struct AttentionBlock {
       return 0;
     int64_t position = key + p.keyOffset - p.queryOffset;
     return position < 0 ? 0 : position * p.perGroup;
+  }
+
+  /// The end of the rows that see a key at or before `key`.
+  TESSERA_DEVICE int64_t endRowOfKey(int64_t key) const {
+    if (p.window == 0)
+      return numRows();
+    int64_t end =
+        (key + p.keyOffset - p.queryOffset + p.window) * p.perGroup;
+    return end < 0 ? 0 : end < numRows() ? end : numRows();
   }
 
   /// Index of a row among the rows of [B,S,G,R].

@@ -96,7 +96,7 @@ static int32_t backwardShared(const tessera_rt_attention_desc &d,
                               const Tiling &k) {
   if (k.matrix) {
     int64_t walked = k.size == 64 ? 64 : 32;
-    int64_t perQuery = 12;
+    int64_t perQuery = 16;
     return int32_t(2 * tileRows * k.size * 2 + 4 * walked * k.size * 2 +
                    2 * walked * perQuery);
   }
@@ -120,6 +120,7 @@ static AttentionParams paramsOf(const tessera_rt_attention_desc &d,
   params.headDim = d.head_dim;
   params.valueDim = d.v_head_dim;
   params.causal = d.causal;
+  params.window = d.window;
   params.scaleBits = d.scale_bits;
   params.keySize = d.key_size;
   params.queryOffset = operands.queryOffset;

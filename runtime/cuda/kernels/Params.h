@@ -105,7 +105,7 @@ struct AttentionParams {
   /// [B,S,G,R] f32: sums of grad * out.
   int64_t delta;
   int64_t batch, queryLength, keyLength, groups, perGroup, headDim, valueDim;
-  int64_t causal, scaleBits, keySize, queryOffset, keyOffset;
+  int64_t causal, window, scaleBits, keySize, queryOffset, keyOffset;
   /// Blocks of rows or of keys of one head.
   int64_t tiles;
 };

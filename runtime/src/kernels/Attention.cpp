@@ -71,13 +71,13 @@ struct Worker {
     width = padColumns(d.v_head_dim);
   }
 
-  void packKeysAndValues(int64_t visible) {
-    MatrixView keys = head.keyRows(task.k, 0, d.head_dim);
+  void packKeysAndValues() {
+    MatrixView keys = head.keyRows(task.k, packedBegin, d.head_dim);
     packAttentionColumns(
         {keys.data, keys.dtype, keys.columnStride, keys.rowStride}, d.head_dim,
-        visible, buffers.keys);
-    packAttentionColumns(head.keyRows(task.v, 0, d.v_head_dim), visible,
-                         d.v_head_dim, buffers.values);
+        packedDepth, buffers.keys);
+    packAttentionColumns(head.keyRows(task.v, packedBegin, d.v_head_dim),
+                         packedDepth, d.v_head_dim, buffers.values);
   }
 
   void packQueries(int64_t first, int64_t count) {
@@ -93,13 +93,19 @@ struct Worker {
                       d.head_dim, buffers.queries);
   }
 
-  /// Turns the first `visible` scores of a row into weights 2^(score - maximum)
-  /// and the rest up to `depth` into 0; keeps maximum, sum and output in step.
-  void softmaxRow(int64_t row, int64_t visible, int64_t depth, bool first) {
+  /// Turns the scores [hidden, visible) of a row into weights 2^(score -
+  /// maximum) and the others up to `depth` into 0; keeps maximum, sum and output
+  /// in step.
+  void softmaxRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth,
+                  bool first) {
     float *score = buffers.scores + row * keyBlock;
     float *sums = buffers.sums + row * lanes;
-    int64_t whole = visible / lanes * lanes;
-    if (visible > 0) {
+    int64_t whole = visible / lanes * lanes, begin = hidden / lanes * lanes;
+    if (visible > hidden) {
+      for (int64_t t = 0; t < begin; ++t)
+        score[t] = 0;
+      for (int64_t t = begin; t < hidden; ++t)
+        score[t] = noScore;
       if (whole < visible) {
         VecF tail = load(score + whole);
         for (int i = 0; i < lanes; ++i)
@@ -107,8 +113,8 @@ struct Worker {
         store(score + whole, tail);
         whole += lanes;
       }
-      VecF best = load(score);
-      for (int64_t t = lanes; t < whole; t += lanes)
+      VecF best = load(score + begin);
+      for (int64_t t = begin + lanes; t < whole; t += lanes)
         best = maxVector(best, load(score + t));
       float previous = buffers.maxima[row];
       float maximum = maxOf(best);
@@ -123,19 +129,23 @@ struct Worker {
         buffers.maxima[row] = maximum;
       }
       VecF shift = splat(maximum);
-      for (int64_t t = 0; t < whole; t += lanes) {
+      for (int64_t t = begin; t < whole; t += lanes) {
         VecF weight = exp2Vector(load(score + t) - shift);
         sum += weight;
         store(score + t, weight);
       }
       store(sums, sum);
+    } else {
+      whole = 0;
     }
     for (int64_t t = whole; t < depth; ++t)
       score[t] = 0;
   }
 
-  /// Query rows [first, first + count) against keys [begin, begin + depth).
-  void meet(int64_t first, int64_t count, int64_t begin, int64_t depth) {
+  /// Query rows [first, first + count) against keys [begin, begin + depth), of
+  /// those that are packed. `isFirst`: no keys came before.
+  void meet(int64_t first, int64_t count, int64_t begin, int64_t depth,
+            bool isFirst) {
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < depth; j += tileColumns)
         multiplyRows<AttentionTile, 1, tileRows>(
@@ -144,9 +154,12 @@ struct Worker {
             buffers.keys + (begin + j) * d.head_dim,
             buffers.scores + i * keyBlock + j, keyBlock, false);
     for (int64_t i = 0; i < count; ++i) {
-      int64_t visible = head.visibleKeys(first + i) - begin;
-      visible = visible < 0 ? 0 : visible > depth ? depth : visible;
-      softmaxRow(i, visible, depth, begin == 0);
+      auto clamp = [&](int64_t key) {
+        key -= packedBegin + begin;
+        return key < 0 ? 0 : key > depth ? depth : key;
+      };
+      softmaxRow(i, clamp(head.firstKey(first + i)),
+                 clamp(head.visibleKeys(first + i)), depth, isFirst);
     }
     for (int64_t i = 0; i < count; i += tileRows)
       for (int64_t j = 0; j < width; j += tileColumns)
@@ -154,7 +167,7 @@ struct Worker {
             count - i < tileRows ? count - i : tileRows, depth,
             buffers.scores + i * keyBlock,
             buffers.values + j * packedDepth + begin * tileColumns,
-            buffers.output + i * width + j, width, begin != 0);
+            buffers.output + i * width + j, width, !isFirst);
   }
 
   void writeRows(int64_t first, int64_t count) {
@@ -177,8 +190,10 @@ struct Worker {
   }
 
   void run() {
-    packedDepth = head.visibleKeys(task.queryEnd - 1);
-    packKeysAndValues(packedDepth);
+    packedBegin = firstBlock(task.queryBegin);
+    packedDepth = head.visibleKeys(task.queryEnd - 1) - packedBegin;
+    if (packedDepth > 0)
+      packKeysAndValues();
     for (int64_t first = task.queryBegin; first < task.queryEnd;
          first += queryBlock) {
       int64_t count = task.queryEnd - first < queryBlock ? task.queryEnd - first
@@ -187,16 +202,24 @@ struct Worker {
       for (int64_t i = 0; i < count; ++i)
         buffers.maxima[i] = noScore;
       memset(buffers.sums, 0, size_t(count * lanes) * sizeof(float));
-      int64_t visible = head.visibleKeys(first + count - 1);
-      for (int64_t begin = 0; begin < visible; begin += keyBlock)
+      int64_t visible = head.visibleKeys(first + count - 1) - packedBegin;
+      int64_t start = firstBlock(first) - packedBegin;
+      for (int64_t begin = start; begin < visible; begin += keyBlock)
         meet(first, count, begin,
-             visible - begin < keyBlock ? visible - begin : keyBlock);
+             visible - begin < keyBlock ? visible - begin : keyBlock,
+             begin == start);
       writeRows(first, count);
     }
   }
 
-  /// Keys that were packed: the depth of a panel of values.
-  int64_t packedDepth = 0;
+  /// The first key of the block of keys that a row's first key is in. Blocks
+  /// begin at the same keys in every task: so have a row's sums one order.
+  int64_t firstBlock(int64_t row) const {
+    return head.firstKey(row) / keyBlock * keyBlock;
+  }
+
+  /// Keys that were packed: the first, and the depth of a panel of values.
+  int64_t packedBegin = 0, packedDepth = 0;
 };
 } // namespace
 

@@ -92,6 +92,12 @@ struct Worker {
     return visible > task.keyBegin ? visible - task.keyBegin : 0;
   }
 
+  /// The first key of the task that a row sees.
+  int64_t firstKey(int64_t row) const {
+    int64_t first = head.firstKey(row);
+    return first > task.keyBegin ? first - task.keyBegin : 0;
+  }
+
   static MatrixView transposed(MatrixView view) {
     return {view.data, view.dtype, view.columnStride, view.rowStride};
   }
@@ -138,17 +144,19 @@ struct Worker {
   }
 
   /// Turns the scores of a row into weights and their gradients dP into those
-  /// of the scores; keys from `visible` on have neither.
-  void slopeRow(int64_t row, int64_t visible, int64_t depth) {
+  /// of the scores; keys before `hidden` and from `visible` on have neither.
+  void slopeRow(int64_t row, int64_t hidden, int64_t visible, int64_t depth) {
     float *weight = buffers.weights + row * keyBlock;
     float *slope = buffers.slopes + row * keyBlock;
     VecF shift = splat(buffers.shift[row]), delta = splat(buffers.delta[row]);
     VecF scale = splat(head.scale());
-    for (int64_t t = 0; t < visible; t += lanes) {
+    for (int64_t t = hidden / lanes * lanes; t < visible; t += lanes) {
       VecF p = exp2Vector(load(weight + t) - shift);
       store(weight + t, p);
       store(slope + t, p * scale * (load(slope + t) - delta));
     }
+    for (int64_t t = 0; t < hidden; ++t)
+      weight[t] = slope[t] = 0;
     for (int64_t t = visible; t < depth; ++t)
       weight[t] = slope[t] = 0;
   }
@@ -180,9 +188,12 @@ struct Worker {
             keyBlock, false);
       }
     for (int64_t i = 0; i < count; ++i) {
-      int64_t visible = visibleKeys(first + i) - begin;
-      visible = visible < 0 ? 0 : visible > some ? some : visible;
-      slopeRow(i, visible, some);
+      auto clamp = [&](int64_t key) {
+        key -= begin;
+        return key < 0 ? 0 : key > some ? some : key;
+      };
+      slopeRow(i, clamp(firstKey(first + i)), clamp(visibleKeys(first + i)),
+               some);
     }
     if (task.dk) {
       addToKeys(buffers.weights, buffers.gradDims, count, some, wide,
@@ -212,11 +223,12 @@ struct Worker {
       int64_t count = task.queryEnd - first < queryBlock ? task.queryEnd - first
                                                          : queryBlock;
       int64_t visible = visibleKeys(first + count - 1);
-      if (visible > 0)
+      int64_t start = firstKey(first) / keyBlock * keyBlock;
+      if (visible > start)
         packQueries(first, count);
       if (task.dq)
         memset(buffers.dq, 0, size_t(count * width) * sizeof(float));
-      for (int64_t begin = 0; begin < visible; begin += keyBlock)
+      for (int64_t begin = start; begin < visible; begin += keyBlock)
         meet(first, count, begin,
              visible - begin < keyBlock ? visible - begin : keyBlock);
       for (int64_t i = 0; task.dq && i < count; ++i)

@@ -57,7 +57,15 @@ struct AttentionHead {
     return float(value);
   }
 
-  /// Keys that row `row` may see, of the T here: the first ones.
+  /// The first key that row `row` may see, of the T here; it may be none.
+  int64_t firstKey(int64_t row) const {
+    if (d.window == 0)
+      return 0;
+    int64_t first = qOffset + row / d.per_group - kOffset + 1 - d.window;
+    return first < 0 ? 0 : first;
+  }
+
+  /// The end of the keys that row `row` may see.
   int64_t visibleKeys(int64_t row) const {
     int64_t visible = d.kv_len;
     if (d.key_size > 0 && d.key_size - kOffset < visible)

@@ -162,6 +162,18 @@ func.func @attention_c3(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>, %v: 
   return
 }
 // -----
+func.func @attention_c6(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>) {
+  // expected-error @+1 {{(C6) expects a window of at least 1 but got 0}}
+  %0 = nn.attention causal window 0 scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
+func.func @attention_c6_causal(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xf32>) {
+  // expected-error @+1 {{(C6) expects 'causal' with a window}}
+  %0 = nn.attention window 2 scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xf32>, tensor<2x8x4x6xf32> -> tensor<2x8x4x1x6xf32>
+  return
+}
+// -----
 func.func @attention_c4(%q: tensor<2x8x4x1x6xf32>, %k: tensor<2x8x4x6xbf16>) {
   // expected-error @+1 {{(C4) expects one element type but got}}
   %0 = nn.attention scale 1.0 %q, %k, %k : tensor<2x8x4x1x6xf32>, tensor<2x8x4x6xbf16>, tensor<2x8x4x6xbf16> -> tensor<2x8x4x1x6xf32>
@@ -186,14 +198,38 @@ func.func @rope_c1(%x: tensor<2x16xf32>) {
   return
 }
 // -----
+func.func @rope_c2_width(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C2) expects an even number of rotated elements but got 5}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 width 5 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c4(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C4) expects a width from 2 to 16 but got 18}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 width 18 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_c4_zero(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{(C4) expects a width from 2 to 16 but got 0}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 width 0 : tensor<2x16xf32>
+  return
+}
+// -----
+func.func @rope_scaling(%x: tensor<2x16xf32>) {
+  // expected-error @+1 {{expects all of low_freq_factor, high_freq_factor and original_context, or none}}
+  %0 = nn.rope %x dim 0 theta 1.0e4 scaling <factor = 8.0, low_freq_factor = 1.0> : tensor<2x16xf32>
+  return
+}
+// -----
 func.func @rope_c2(%x: tensor<2x15xf32>) {
-  // expected-error @+1 {{(C2) expects an even last dimension but got 15}}
+  // expected-error @+1 {{(C2) expects an even number of rotated elements but got 15}}
   %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<2x15xf32>
   return
 }
 // -----
 func.func @rope_c3(%x: tensor<2x1048578xf32>) {
-  // expected-error @+1 {{(C3) expects a last dimension of at most 1048576 but got 1048578}}
+  // expected-error @+1 {{(C3) expects rotated elements of at most 1048576 but got 1048578}}
   %0 = nn.rope %x dim 0 theta 1.0e4 : tensor<2x1048578xf32>
   return
 }

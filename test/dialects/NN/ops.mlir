@@ -47,6 +47,9 @@ func.func @attention(%q: tensor<2x8x4x2x6xf32>, %k: tensor<2x9x4x6xf32>,
   // CHECK: nn.attention causal scale 1.000000e+00 keys 7 %{{.*}}, %{{.*}}, %{{.*}} q_offset %{{.*}} k_offset %{{.*}} :
   %1 = nn.attention causal scale 1.0 keys 7 %q, %k, %v q_offset %i k_offset %i
       : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
+  // CHECK: nn.attention causal window 4 scale 1.000000e+00 keys 7 %{{.*}}, %{{.*}}, %{{.*}} :
+  %2 = nn.attention causal window 4 scale 1.0 keys 7 %q, %k, %v
+      : tensor<2x8x4x2x6xf32>, tensor<2x9x4x6xf32>, tensor<2x9x4x5xf32> -> tensor<2x8x4x2x5xf32>
   return
 }
 
@@ -59,6 +62,8 @@ func.func @rows(%x: tensor<2x8x16xf32>, %g: tensor<16xf32>, %i: index) {
   %1 = nn.rms_norm %x, %g eps 1.0e-5 : tensor<2x8x16xf32>, tensor<16xf32>
   // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 : tensor<2x8x16xf32>
   %2 = nn.rope %x dim 1 theta 1.0e4 : tensor<2x8x16xf32>
+  // CHECK: nn.rope %{{.*}} dim 1 theta 1.000000e+04 scaling <factor = 2.000000e+00 : f64> width 12 offset %{{.*}} : tensor<2x8x16xf32>
+  %part = nn.rope %x dim 1 theta 1.0e4 scaling <factor = 2.0> width 12 offset %i : tensor<2x8x16xf32>
   // CHECK: nn.rope %{{.*}} dim 1 theta 5.000000e+05 scaling <factor = 8.000000e+00 : f64, low_freq_factor = 1.000000e+00 : f64, high_freq_factor = 4.000000e+00 : f64, original_context = 8192> offset %{{.*}} : tensor<2x8x16xf32>
   %3 = nn.rope %x dim 1 theta 5.0e5 scaling <factor = 8.0, low_freq_factor = 1.0, high_freq_factor = 4.0, original_context = 8192>
       offset %i : tensor<2x8x16xf32>

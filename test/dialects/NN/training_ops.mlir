@@ -13,6 +13,10 @@ func.func @attention(%q: tensor<2x8x4x1x64xf32>, %k: tensor<2x8x4x64xf32>, %at: 
   %dq, %dk, %dv = nn.attention_backward causal scale 0.125 keys 7 %o, %q, %k, %k, %o, %lse q_offset %at
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
+  // CHECK: nn.attention_backward causal window 3 scale 1.250000e-01 %[[O]]
+  %dq1, %dk1, %dv1 = nn.attention_backward causal window 3 scale 0.125 %o, %q, %k, %k, %o, %lse
+      : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
+        tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
   // CHECK: nn.rope inverse %{{.*}} dim 1
   %r = nn.rope inverse %dq dim 1 theta 1.0e4 : tensor<2x8x4x1x64xf32>
   return %r : tensor<2x8x4x1x64xf32>

@@ -30,8 +30,8 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   %1 = rt.attention causal scale 0.125 %q, %k, %k offsets %o, %o
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
       -> tensor<2x8x4x1x64xf32>
-  // CHECK: rt.attention scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} :
-  %2 = rt.attention scale 0.125 %q, %k, %k
+  // CHECK: rt.attention causal window 5 scale 1.250000e-01 %{{.*}}, %{{.*}}, %{{.*}} :
+  %2 = rt.attention causal window 5 scale 0.125 %q, %k, %k
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
       -> tensor<2x8x4x1x64xf32>
   // CHECK: rt.matmul %{{.*}}, %{{.*}} <{{.*}}> init %{{.*}} : tensor<8x4xf32> : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
@@ -43,8 +43,8 @@ func.func @records(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>,
   %8:2 = rt.attention scale 0.125 keys 6 %q, %k, %k
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>
       -> tensor<2x8x4x1x64xf32> stats tensor<2x8x4x1xf32>
-  // CHECK: rt.attention_backward causal scale 1.250000e-01 keys 6 {{.*}} offsets %{{.*}}, %{{.*}} : tensor<2x8x4x1x64xf32>,
-  %9:3 = rt.attention_backward causal scale 0.125 keys 6 %q, %q, %k, %k, %q, %l offsets %o, %o
+  // CHECK: rt.attention_backward causal window 5 scale 1.250000e-01 keys 6 {{.*}} offsets %{{.*}}, %{{.*}} : tensor<2x8x4x1x64xf32>,
+  %9:3 = rt.attention_backward causal window 5 scale 0.125 keys 6 %q, %q, %k, %k, %q, %l offsets %o, %o
       : tensor<2x8x4x1x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>,
         tensor<2x8x4x1x64xf32>, tensor<2x8x4x1xf32>
   // CHECK: rt.embedding_backward %{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<8xi32> -> tensor<64x16xf32>
@@ -98,8 +98,8 @@ func.func @step() attributes {rt.step, rt.arena_bytes = 8192 : i64} {
   rt.call_matmul <batch = 1, m = 8, n = 4, k = 16, lda = 16, ldb = 4, ldc = 4,
       stride_a = 0, stride_b = 0, stride_c = 0, trans_a = 0, trans_b = 0>
       bf16 -> f32 at [0, 4096, 8192]
-  // CHECK: rt.call_attention causal scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
-  rt.call_attention causal scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
+  // CHECK: rt.call_attention causal window 5 scale 1.250000e-01 f32 [2, 8, 8, 4, 1, 64, 64] at [0, 1, 2, 3] offsets %[[O]], %[[O]]
+  rt.call_attention causal window 5 scale 0.125 f32 [2, 8, 8, 4, 1, 64, 64]
       at [0, 1, 2, 3] offsets %o, %o
   // CHECK: rt.block_begin 4096 bytes 256 forget
   rt.block_begin 4096 bytes 256 forget

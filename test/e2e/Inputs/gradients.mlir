@@ -11,6 +11,8 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
     tensor<2x5x3x2x8xH> {nn.output = "rope_inverse"}, tensor<2x5x3x2x16xH> {nn.output = "attention"}, tensor<2x5x3x2xW> {nn.output = "attention_logsumexp"},
     tensor<2x5x3x2x8xH> {nn.output = "dq"}, tensor<2x5x3x8xH> {nn.output = "dk"}, tensor<2x5x3x16xH> {nn.output = "dv"},
     tensor<2x5x3x2x8xH> {nn.output = "dq_padded"}, tensor<2x5x3x8xH> {nn.output = "dk_padded"}, tensor<2x5x3x16xH> {nn.output = "dv_padded"},
+    tensor<2x5x3x2x16xH> {nn.output = "attention_window"}, tensor<2x5x3x2xW> {nn.output = "attention_window_logsumexp"},
+    tensor<2x5x3x2x8xH> {nn.output = "dq_window"}, tensor<2x5x3x8xH> {nn.output = "dk_window"}, tensor<2x5x3x16xH> {nn.output = "dv_window"},
     tensor<9x24xH> {nn.output = "embedding_backward"}, tensor<9x24xW> {nn.output = "embedding_backward_wide"},
     tensor<24x24xW> {nn.output = "matmul"}, tensor<24xH> {nn.output = "sum_rows"}) attributes {dist.local} {
   %0:3 = nn.layer_norm %x, %g, %b eps 1.0e-5 : tensor<6x10x24xH>, tensor<24xH>, tensor<24xH> stats tensor<6x10xW>, tensor<6x10xW>
@@ -45,6 +47,9 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   // A rank's keys begin at 2, and those from 5 on are padding.
   %14:2 = nn.attention scale 0.35 keys 5 %q, %k, %v k_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH> -> tensor<2x5x3x2x16xH> stats tensor<2x5x3x2xW>
   %15:3 = nn.attention_backward scale 0.35 keys 5 %o, %q, %k, %v, %14#0, %14#1 k_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>
+  // Queries begin at 2, and see two keys or one.
+  %18:2 = nn.attention causal window 2 scale 0.35 keys 4 %q, %k, %v q_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH> -> tensor<2x5x3x2x16xH> stats tensor<2x5x3x2xW>
+  %19:3 = nn.attention_backward causal window 2 scale 0.35 keys 4 %o, %q, %k, %v, %18#0, %18#1 q_offset %c2 : tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>
   %id = arith.remsi %i5, %nine : tensor<10xi32>
   %ids = nn.broadcast %id dims [1] : tensor<10xi32> -> tensor<6x10xi32>
   %16 = nn.embedding_backward %x, %ids : tensor<6x10x24xH>, tensor<6x10xi32> -> tensor<9x24xH>
@@ -52,8 +57,9 @@ func.func @gradients(%x: tensor<6x10x24xH>, %y: tensor<6x10x24xH>, %g: tensor<24
   // A weight's gradient is summed, and kept, in the wider type.
   %22 = nn.einsum "bsd,bsf->df" %x, %y : tensor<6x10x24xH>, tensor<6x10x24xH> -> tensor<24x24xW>
   %23 = nn.reduce <sum> %x dims [0, 1] : tensor<6x10x24xH> -> tensor<24xH>
-  return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3, %4#0, %4#1, %5, %6, %7, %8, %9, %10, %11, %12#0, %12#1, %13#0, %13#1, %13#2, %15#0, %15#1, %15#2, %16, %17, %22, %23
+  return %0#0, %0#1, %0#2, %1, %2#0, %2#1, %3, %4#0, %4#1, %5, %6, %7, %8, %9, %10, %11, %12#0, %12#1, %13#0, %13#1, %13#2, %15#0, %15#1, %15#2, %18#0, %18#1, %19#0, %19#1, %19#2, %16, %17, %22, %23
     : tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10xW>, tensor<6x10xW>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>, tensor<6x10x24xH>,
-      tensor<2x5x3x2x8xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<9x24xH>, tensor<9x24xW>,
+      tensor<2x5x3x2x8xH>, tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>,
+      tensor<2x5x3x2x16xH>, tensor<2x5x3x2xW>, tensor<2x5x3x2x8xH>, tensor<2x5x3x8xH>, tensor<2x5x3x16xH>, tensor<9x24xH>, tensor<9x24xW>,
       tensor<24x24xW>, tensor<24xH>
 }

@@ -42,7 +42,7 @@ static void addAttention(Strings &all) {
   std::string q = tensor("2x3x2x2x2"), k = tensor("2x2x2x2"),
               v = tensor("2x2x2x3"), o = tensor("2x3x2x2x3"),
               stat = tensor("2x3x2x2");
-  for (const char *causal : {"", "causal, "}) {
+  for (const char *causal : {"", "causal, ", "causal, window = 2 : i64, "}) {
     std::string properties =
         std::string(causal) +
         "scale = 5.0e-01 : f64, operandSegmentSizes = array<i32: ";
@@ -54,6 +54,8 @@ static void addAttention(Strings &all) {
   }
   all.push_back(getText("nn.rope", {tensor("2x3x4")}, {tensor("2x3x4")},
                         "dim = 1 : i64, theta = 1.0e+04 : f64"));
+  all.push_back(getText("nn.rope", {tensor("2x3x5")}, {tensor("2x3x5")},
+                        "dim = 1 : i64, theta = 1.0e+04 : f64, width = 2 : i64"));
 }
 
 static void addNorms(Strings &all) {

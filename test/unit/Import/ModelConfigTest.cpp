@@ -39,6 +39,12 @@ std::string decoder(StringRef type, StringRef extra = "") {
   return text.replace(text.find("llama"), 5, type.str());
 }
 
+std::string gemma(StringRef extra = "") {
+  return decoder(
+      "gemma3_text",
+      (R"(, "num_key_value_heads": 2, "head_dim": 4)" + extra).str());
+}
+
 ModelConfig read(StringRef text, StringRef file = "m.json") {
   llvm::Expected<ModelConfig> config = parseModelConfig(text, file);
   if (config)
@@ -98,7 +104,7 @@ TEST(ModelConfig, gpt2_keys_are_read) {
   EXPECT_EQ(config.initializerRange, 0.5);
   EXPECT_EQ(config.activation, Activation::GeluErf);
   EXPECT_FALSE(config.tiedHead);
-  EXPECT_FALSE(config.scaleAttention);
+  EXPECT_EQ(config.attentionScale(), 1.0);
   EXPECT_TRUE(config.scaleByInverseLayer);
 }
 
@@ -189,6 +195,91 @@ TEST(ModelConfig, qwen3_is_a_llama_with_norms_of_heads) {
             "num_key_value_heads = 32 but got 4");
 }
 
+TEST(ModelConfig, windows_are_of_the_layers_that_files_say) {
+  // Mistral: all; without a key the class's, with a null none.
+  auto windows = [](const ModelConfig &config) {
+    std::string text;
+    for (int64_t i = 0; i < 2; ++i)
+      text += std::to_string(config.windowOf(i).value_or(0)) + " ";
+    return text;
+  };
+  std::string heads = R"(, "num_key_value_heads": 2)";
+  EXPECT_EQ(windows(read(decoder("mistral", heads))), "4096 4096 ");
+  EXPECT_EQ(
+      windows(read(decoder("mistral", heads + R"(, "sliding_window": 7)"))),
+      "7 7 ");
+  EXPECT_EQ(
+      windows(read(decoder("mistral", heads + R"(, "sliding_window": null)"))),
+      "0 0 ");
+  EXPECT_EQ(windows(read(decoder("phi3"))), "0 0 ");
+  EXPECT_EQ(windows(read(decoder("phi3", R"(, "sliding_window": 7)"))), "7 7 ");
+  EXPECT_EQ(windows(read(llama())), "0 0 ");
+  // Qwen: from a layer on, and only if the file asks for it.
+  std::string qwen = heads + R"(, "sliding_window": 7, "max_window_layers": )";
+  EXPECT_EQ(windows(read(decoder("qwen2", qwen + "1"))), "0 0 ");
+  qwen = R"(, "use_sliding_window": true)" + qwen;
+  EXPECT_EQ(windows(read(decoder("qwen2", qwen + "0"))), "7 7 ");
+  EXPECT_EQ(windows(read(decoder("qwen2", qwen + "1"))), "0 7 ");
+  EXPECT_EQ(windows(read(decoder("qwen3", qwen + "2"))), "0 0 ");
+  // The types of layers go before that.
+  EXPECT_EQ(windows(read(decoder(
+                "qwen3", qwen + R"(2, "layer_types": ["sliding_attention",
+                                               "full_attention"])"))),
+            "7 0 ");
+  // Gemma: all but every sixth, or so-manyth.
+  EXPECT_EQ(windows(read(gemma())), "4096 4096 ");
+  EXPECT_EQ(windows(read(gemma(R"(, "sliding_window_pattern": 2)"))),
+            "4096 0 ");
+  // Layers beyond the file's repeat what it says.
+  ModelConfig config = read(gemma(R"(, "sliding_window_pattern": 2)"));
+  EXPECT_EQ(config.windowOf(2), 4096);
+  EXPECT_EQ(config.windowOf(3), std::nullopt);
+}
+
+TEST(ModelConfig, phi3_turns_a_part_of_each_head) {
+  ModelConfig config = read(decoder("phi3"));
+  EXPECT_EQ(config.rotaryWidth, 0);
+  EXPECT_EQ(config.normEps, 1e-5);
+  EXPECT_EQ(
+      read(decoder("phi3", R"(, "partial_rotary_factor": 0.5)")).rotaryWidth,
+      2);
+  EXPECT_EQ(read(decoder("phi3", R"(, "rope_parameters": {
+      "rope_type": "default", "partial_rotary_factor": 0.5})"))
+                .rotaryWidth,
+            2);
+  EXPECT_EQ(read(decoder("phi3", R"(, "partial_rotary_factor": 1.0)")), config);
+}
+
+TEST(ModelConfig, gemma3_defaults_are_those_of_the_published_class) {
+  ModelConfig config = read(gemma());
+  EXPECT_EQ(config.norm, NormKind::RMSPlusOne);
+  EXPECT_EQ(config.activation, Activation::GeluTanh);
+  EXPECT_TRUE(config.headNorms && config.postNorms && config.scaledEmbeddings);
+  EXPECT_TRUE(config.tiedHead);
+  EXPECT_EQ(config.attentionScale(), 1.0 / 16);
+  EXPECT_EQ(config.rope.theta, 1e6);
+  EXPECT_EQ(config.windowRope->theta, 1e4);
+  EXPECT_EQ(read(gemma(R"(, "query_pre_attn_scalar": 64)")).attentionScale(),
+            1.0 / 8);
+}
+
+TEST(ModelConfig, gemma3_has_rotary_embeddings_by_type_of_layer) {
+  // What files of transformers 4 and 5 say.
+  ModelConfig config = read(gemma(R"(, "rope_theta": 5.0,
+      "rope_local_base_freq": 3.0,
+      "rope_scaling": {"rope_type": "linear", "factor": 8.0})"));
+  EXPECT_EQ(config.rope.theta, 5.0);
+  EXPECT_EQ(config.rope.scaling->factor, 8.0);
+  EXPECT_EQ(config.rope.scaling->originalContext, 0);
+  EXPECT_EQ(config.windowRope->theta, 3.0);
+  EXPECT_EQ(config.windowRope->scaling, std::nullopt);
+  EXPECT_EQ(read(gemma(R"(, "rope_parameters": {
+      "full_attention": {"rope_type": "linear", "factor": 8.0,
+                         "rope_theta": 5.0},
+      "sliding_attention": {"rope_type": "default", "rope_theta": 3.0}})")),
+            config);
+}
+
 TEST(ModelConfig, the_name_is_the_files_or_its_folders) {
   EXPECT_EQ(read(gpt2(), "share/models/tiny.json").name, "tiny");
   EXPECT_EQ(read(gpt2(), "hub/my-model/config.json").name, "my-model");
@@ -202,13 +293,16 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
   } cases[] = {
       {"[1]", "m.json: expects a JSON object but got [1]"},
       {"{}", "m.json: key 'model_type': expects \"gpt2\", \"llama\", "
-             "\"qwen2\" or \"qwen3\" but got nothing: it is missing"},
+             "\"qwen2\", \"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" "
+             "but got nothing: it is missing"},
       {R"({"model_type": "bert"})",
-       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\" or "
-       "\"qwen3\" but got \"bert\""},
+       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
+       "\"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" but got \"bert\""},
       {R"({"model_type": "qwen"})",
-       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\" or "
-       "\"qwen3\" but got \"qwen\"; did you mean 'qwen2'?"},
+       "m.json: key 'model_type': expects \"gpt2\", \"llama\", \"qwen2\", "
+       "\"qwen3\", \"mistral\", \"phi3\" or \"gemma3_text\" but got \"qwen\"; "
+       "did "
+       "you mean 'qwen2'?"},
       {gpt2(R"(, "n_embed": 3)"), "m.json: key 'n_embed': unknown key of "
                                   "model_type gpt2; did you mean 'n_embd'?"},
       {decoder("qwen2", R"(, "mlp_bias": false)"),
@@ -257,14 +351,58 @@ TEST(ModelConfig, errors_name_file_key_expected_and_got) {
        "m.json: key 'head_dim': expects an even number but got 5"},
       {llama(R"(, "rope_scaling": 2.0)"),
        "m.json: key 'rope_scaling': expects an object or null but got 2"},
-      {llama(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})"),
-       "m.json: key 'rope_scaling.type': expects \"llama3\" or \"default\" but "
-       "got \"linear\""},
+      {llama(R"(, "rope_scaling": {"type": "linear"})"),
+       "m.json: key 'rope_scaling.factor': expects a positive number but got "
+       "nothing: it is missing"},
+      {decoder("phi3", R"(, "rope_scaling": {"type": "longrope",
+                          "long_factor": [1.0], "short_factor": [1.0]})"),
+       "m.json: key 'rope_scaling.type': expects \"default\", \"linear\" or "
+       "\"llama3\" but got \"longrope\""},
+      {decoder("phi3", R"(, "partial_rotary_factor": 0.25)"),
+       "m.json: key 'partial_rotary_factor': expects at most 1, and an even "
+       "number of a head's 4 elements, but got 0.25"},
+      {decoder("phi3", R"(, "partial_rotary_factor": 1.5)"),
+       "m.json: key 'partial_rotary_factor': expects at most 1, and an even "
+       "number of a head's 4 elements, but got 1.5"},
+      {decoder("phi3", R"(, "attention_bias": true)"),
+       "m.json: key 'attention_bias': expects null, false or nothing (it is "
+       "not "
+       "supported) but got true"},
+      {decoder("mistral", R"(, "num_key_value_heads": 4, "sliding_window": 0)"),
+       "m.json: key 'sliding_window': expects a positive integer but got 0"},
+      {decoder("mistral", R"(, "quantization_config": {"bits": 4})"),
+       "m.json: key 'quantization_config': expects null, false or nothing (it "
+       "is not supported) but got {\"bits\":4}"},
+      {gemma(R"(, "final_logit_softcapping": 30.0)"),
+       "m.json: key 'final_logit_softcapping': expects null, false or nothing "
+       "(it is not supported) but got 30"},
+      {gemma(R"(, "attn_logit_softcapping": 50.0)"),
+       "m.json: key 'attn_logit_softcapping': expects null, false or nothing "
+       "(it is not supported) but got 50"},
+      {gemma(R"(, "use_bidirectional_attention": true)"),
+       "m.json: key 'use_bidirectional_attention': expects null, false or "
+       "nothing (it is not supported) but got true"},
+      {gemma(R"(, "sliding_window": null)"),
+       "m.json: key 'sliding_window': expects a window for layers of "
+       "sliding_attention but got none"},
+      {gemma(R"(, "layer_types": ["full_attention"])"),
+       "m.json: key 'layer_types': expects a list of 2 of \"full_attention\" "
+       "or "
+       "\"sliding_attention\" but got [\"full_attention\"]"},
+      {gemma(R"(, "layer_types": ["full_attention", "chunked_attention"])"),
+       "m.json: key 'layer_types': expects a list of 2 of \"full_attention\" "
+       "or "
+       "\"sliding_attention\" but got "
+       "[\"full_attention\",\"chunked_attention\"]"},
+      {gemma(R"(, "rope_parameters": {"rope_theta": 1.0})"),
+       "m.json: key 'rope_parameters.rope_theta': unknown key of rotary "
+       "embeddings by layer_types; --ignore-key rope_parameters.rope_theta "
+       "ignores it"},
       {llama(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 2.0})"),
        "m.json: key 'rope_scaling.low_freq_factor': expects a positive number "
        "but got nothing: it is missing"},
       {llama(R"(, "rope_scaling": {"rope_type": "llama3", "beta_fast": 2.0})"),
-       "m.json: key 'rope_scaling.beta_fast': unknown key of llama3 rotary "
+       "m.json: key 'rope_scaling.beta_fast': unknown key of rotary "
        "embeddings; --ignore-key rope_scaling.beta_fast ignores it"},
       {llama(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8,
                   "low_freq_factor": 4, "high_freq_factor": 4,

@@ -178,10 +178,16 @@ TEST(DecomposeTest, attention) {
   checkStats("nn.attention causal scale 0.5 keys 4 %a0, %a1, %a2 q_offset %a3" +
                  types,
              {q, k, v, "index"}, o, {stat}, {2});
+  // The last query sees keys again, or none.
+  for (double offset : {0, 3, 9})
+    checkStats("nn.attention causal window 2 scale 0.5 keys 4 %a0, %a1, %a2 "
+               "q_offset %a3" +
+                   types,
+               {q, k, v, "index"}, o, {stat}, {offset});
   std::string backward =
       " : " + q + ", " + k + ", " + v + ", " + o + ", " + stat;
   std::vector<std::string> operands = {o, q, k, v, o, stat};
-  for (std::string mask : {"", "causal "})
+  for (std::string mask : {"", "causal ", "causal window 2 "})
     for (std::string keys : {"", "keys 4 "})
       checkProgram(withResults("nn.attention_backward " + mask + "scale 0.5 " +
                                    keys + "%a0, %a1, %a2, %a3, %a4, %a5" +

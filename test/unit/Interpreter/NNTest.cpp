@@ -79,7 +79,7 @@ struct NaiveAttention {
   int batch, queries, groups, heads, dim, keys, valueDim;
   bool causal;
   double scale;
-  int qOffset, kOffset, keySize;
+  int qOffset, kOffset, keySize, window = 100;
 
   Elements operator()(const Elements &q, const Elements &k,
                       const Elements &v) const {
@@ -92,7 +92,8 @@ struct NaiveAttention {
             double total = 0;
             for (int t = 0; t < keys; ++t) {
               if ((causal && kOffset + t > qOffset + s) ||
-                  kOffset + t >= keySize)
+                  kOffset + t >= keySize ||
+                  kOffset + t <= qOffset + s - window)
                 continue;
               int key = (b * keys + t) * groups + g;
               double score = 0;
@@ -133,6 +134,20 @@ TEST(NNTest, attention) {
       naive.kOffset = kOffset;
       expectNear(causal.runOne({x, y, z, {double(qOffset)}, {double(kOffset)}}),
                  naive(x, y, z), 1e-12);
+    }
+  TestProgram windowed(
+      oneOp("nn.attention causal window 2 scale 0.5 keys 6 %a0, %a1, %a2 "
+            "q_offset %a3 k_offset %a4" +
+                types,
+            {q, k, v, "index", "index"}, o));
+  naive.window = 2;
+  for (int qOffset : {0, 3, 9})
+    for (int kOffset : {0, 2, 4}) {
+      naive.qOffset = qOffset;
+      naive.kOffset = kOffset;
+      expectNear(
+          windowed.runOne({x, y, z, {double(qOffset)}, {double(kOffset)}}),
+          naive(x, y, z), 1e-12);
     }
   // A query that sees no key gives 0.
   EXPECT_EQ(causal.runOne({x, y, z, {0}, {3}}), Elements(72, 0.0));
@@ -193,6 +208,33 @@ TEST(NNTest, rope_scaling) {
     expected[i + 4] = std::sin(3 * frequencies[i]);
   }
   expectNear(p.runOne({{1, 1, 1, 1, 0, 0, 0, 0}, {3}}), expected, 1e-12);
+}
+
+// Linear scaling divides all frequencies alike.
+TEST(NNTest, rope_linear_scaling) {
+  std::string x = "tensor<1x4xf64>";
+  TestProgram p(oneOp("nn.rope %a0 dim 0 theta 4.0 scaling <factor = 3.0 : "
+                      "f64> offset %a1 : " +
+                          x,
+                      {x, "index"}, x));
+  expectNear(p.runOne({{1, 1, 0, 0}, {6}}),
+             {std::cos(2.0), std::cos(1.0), std::sin(2.0), std::sin(1.0)},
+             1e-12);
+}
+
+// The first four of seven elements turn, as they do alone.
+TEST(NNTest, rope_of_the_first_elements) {
+  std::string x = "tensor<3x7xf64>", part = "tensor<3x4xf64>";
+  TestProgram whole(
+      oneOp("nn.rope %a0 dim 0 theta 4.0 width 4 : " + x, {x}, x));
+  TestProgram alone(oneOp("nn.rope %a0 dim 0 theta 4.0 : " + part, {part}, part));
+  Elements in = randomElements(21, 8), first, expected = in;
+  for (int i = 0; i < 12; ++i)
+    first.push_back(in[i / 4 * 7 + i % 4]);
+  Elements turned = alone.runOne({first});
+  for (int i = 0; i < 12; ++i)
+    expected[i / 4 * 7 + i % 4] = turned[i];
+  EXPECT_EQ(whole.runOne({in}), expected);
 }
 
 TEST(NNTest, embedding) {

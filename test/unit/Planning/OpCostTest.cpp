@@ -69,7 +69,7 @@ TEST(OpCost, matmuls) {
   EXPECT_EQ(matmul.flops, 2.0 * 64 * 16 * 32);
 }
 
-TEST(OpCost, attention_skips_what_a_causal_mask_hides) {
+TEST(OpCost, attention_skips_what_a_mask_hides) {
   auto attention = [](StringRef causal) {
     return costOf("%q: tensor<2x8x4x3x16xf32>, %k: tensor<2x8x4x16xf32>",
                   ("%0 = nn.attention " + causal + R"( scale 0.25 %q, %k, %k
@@ -83,6 +83,10 @@ TEST(OpCost, attention_skips_what_a_causal_mask_hides) {
   EXPECT_EQ(all.batch, 2 * 4 * 3);
   EXPECT_EQ(all.flops, 2 * 2.0 * 24 * 8 * 8 * 16);
   EXPECT_EQ(attention("causal").flops, all.flops / 2);
+  // Six queries see two keys, the first two half as many.
+  EXPECT_EQ(attention("causal window 2").flops, all.flops * 14 / 64);
+  EXPECT_EQ(attention("causal window 8").flops, all.flops / 2);
+  EXPECT_EQ(attention("causal window 9").flops, all.flops / 2);
 }
 
 TEST(OpCost, elementwise_ops_by_trait) {

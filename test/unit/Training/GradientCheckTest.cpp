@@ -68,7 +68,7 @@ TEST(GradientCheck, attention) {
   std::vector<std::string> types = {
       "tensor<2x5x2x3x4xf64>", "tensor<2x5x2x4xf64>", "tensor<2x5x2x3xf64>"};
   std::string result = "tensor<2x5x2x3x3xf64>";
-  for (std::string mask : {"", "causal "})
+  for (std::string mask : {"", "causal ", "causal window 2 "})
     for (std::string keys : {"", "keys 3 "})
       check("%r = nn.attention " + mask + "scale 0.5 " + keys +
                 "%0, %1, %2 : " + types[0] + ", " + types[1] + ", " + types[2] +
@@ -98,6 +98,7 @@ TEST(GradientCheck, rope) {
   std::string x = "tensor<2x3x2x6xf64>";
   check("%r = nn.rope %0 dim 1 theta 1.0e4 : " + x, {x}, x);
   check("%r = nn.rope inverse %0 dim 1 theta 1.0e4 : " + x, {x}, x);
+  check("%r = nn.rope %0 dim 1 theta 1.0e4 width 4 : " + x, {x}, x);
   check("%o = arith.constant 7 : index\n%r = nn.rope %0 dim 1 theta 1.0e2 "
         "scaling <factor = 4.0, low_freq_factor = 1.0, high_freq_factor = 4.0, "
         "original_context = 8> offset %o : " +

@@ -49,5 +49,7 @@ TEST(ModelGradient, llama_loss) { checkModel("tiny-llama", 2, true); }
 // What a family has beyond Llama.
 TEST(ModelGradient, qwen2_block) { checkModel("tiny-qwen2", 1, false); }
 TEST(ModelGradient, qwen3_block) { checkModel("tiny-qwen3", 1, false); }
+TEST(ModelGradient, phi3_block) { checkModel("tiny-phi3", 1, false); }
+TEST(ModelGradient, gemma3_block) { checkModel("tiny-gemma3", 1, false); }
 
 } // namespace
