@@ -12,8 +12,7 @@
 using namespace tessera;
 using namespace tessera::cost;
 
-Expander::Expander(const Subject &subject,
-                   llvm::ArrayRef<ClusterSpec> clusters,
+Expander::Expander(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
                    const LayoutSpace &space, const SearchOptions &options)
     : clusters(clusters), space(space), options(options) {
   for (const ClusterSpec &cluster : clusters)
@@ -77,12 +76,9 @@ FoundPlan Expander::makeFound(const Opened &opened, double seconds,
   FoundPlan found;
   found.cluster = opened.setting->cluster;
   found.capacity = opened.machine.device.memoryBytes;
-  found.seconds = seconds;
   found.bytes = bytes;
-  found.time = seconds / double(opened.setting->globalBatch);
-  double price =
-      found.cluster < options.prices.size() ? options.prices[found.cluster] : 1;
-  found.dollars = found.time * double(opened.setting->gpus) * price / 3600;
+  found.setPrice(seconds, opened.setting->tokens(), opened.setting->gpus,
+                 options.priceOf(found.cluster));
   return found;
 }
 
@@ -113,13 +109,11 @@ const LayerBounds *Expander::findBounds(const LayoutShape &shape,
 }
 
 double Expander::valueOf(const LayoutSetting &setting, double seconds) const {
-  double time = seconds / double(setting.globalBatch);
-  if (options.objective == SearchObjective::Time)
-    return time;
-  double price = setting.cluster < options.prices.size()
-                     ? options.prices[setting.cluster]
-                     : 1;
-  return time * double(setting.gpus) * price / 3600;
+  FoundPlan found;
+  found.setPrice(seconds, setting.tokens(), setting.gpus,
+                 options.priceOf(setting.cluster));
+  return options.objective == SearchObjective::Time ? found.time
+                                                    : found.dollars;
 }
 
 /// Whether there are schedules in which forwards run beside backwards, and

@@ -20,8 +20,8 @@ unsigned FoundPlan::numAxes() const {
 }
 
 MeshKey tessera::meshOf(const Plan &plan, size_t cluster) {
-  return {int64_t(cluster), plan.pp, plan.dp, plan.cp, plan.tp, plan.ep,
-          plan.globalBatch()};
+  return {int64_t(cluster), plan.pp, plan.dp,           plan.cp,
+          plan.tp,          plan.ep, plan.globalBatch()};
 }
 
 bool Incumbents::isBetter(const FoundPlan &a, const FoundPlan &b) const {
@@ -34,9 +34,8 @@ bool Incumbents::isBetter(const FoundPlan &a, const FoundPlan &b) const {
 void Incumbents::insert(std::vector<FoundPlan> &list, const FoundPlan &found,
                         size_t most) const {
   auto at = llvm::upper_bound(
-      list, found, [&](const FoundPlan &a, const FoundPlan &b) {
-        return isBetter(a, b);
-      });
+      list, found,
+      [&](const FoundPlan &a, const FoundPlan &b) { return isBetter(a, b); });
   list.insert(at, found);
   if (list.size() > most)
     list.pop_back();
@@ -61,15 +60,15 @@ static bool covers(const FoundPlan &a, const FoundPlan &b) {
 
 void Incumbents::offerMesh(const FoundPlan &found) {
   MeshKey key = meshOf(found.plan, found.cluster);
-  auto same =
-      llvm::find_if(meshes, [&](const auto &entry) { return entry.first == key; });
+  auto same = llvm::find_if(
+      meshes, [&](const auto &entry) { return entry.first == key; });
   if (same != meshes.end()) {
     if (!isBetter(found, same->second))
       return;
     meshes.erase(same);
   }
-  auto at = llvm::upper_bound(
-      meshes, found, [&](const FoundPlan &a, const auto &b) {
+  auto at =
+      llvm::upper_bound(meshes, found, [&](const FoundPlan &a, const auto &b) {
         return isBetter(a, b.second);
       });
   meshes.insert(at, {key, found});
@@ -86,6 +85,8 @@ void Incumbents::offerFront(const FoundPlan &found) {
 }
 
 void Incumbents::offer(const FoundPlan &found) {
+  if (found.time > options.mostTime)
+    return;
   insert(top, found, options.top);
   offerMesh(found);
   if (options.frontSlack >= 0)
@@ -105,6 +106,8 @@ bool Incumbents::excludeNearMiss(const FoundPlan &least) const {
 }
 
 bool Incumbents::excludeFrom(double value) const {
+  if (options.objective == SearchObjective::Time && value > options.mostTime)
+    return true;
   return top.size() >= options.top && value > valueOf(top.back()) &&
          meshes.size() >= options.top &&
          value > valueOf(meshes[options.top - 1].second) &&
@@ -113,6 +116,8 @@ bool Incumbents::excludeFrom(double value) const {
 
 bool Incumbents::exclude(const FoundPlan &least, const MeshKey &mesh) const {
   double value = valueOf(least);
+  if (least.time > options.mostTime)
+    return true;
   if (value <= limitOf(top, options.top))
     return false;
   if (meshes.size() < options.top ||

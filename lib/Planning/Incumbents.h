@@ -36,7 +36,7 @@ public:
   /// True if exclude() is true of all plans that are no better.
   bool excludeFrom(double value) const;
 
-  /// Seconds or dollars of a sequence.
+  /// Seconds or dollars of a token.
   double valueOf(const FoundPlan &found) const {
     return options.objective == SearchObjective::Time ? found.time
                                                       : found.dollars;

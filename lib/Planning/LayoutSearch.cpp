@@ -140,8 +140,10 @@ void Search::findSmallest() {
 void Search::finish() {
   known.fill(result);
   const FoundPlan *best = known.getBest();
+  if (!best && options.findsSmallest)
+    findSmallest();
   if (!best)
-    return findSmallest();
+    return;
   result.bound = known.valueOf(*best);
   if (!queue.empty())
     result.bound = std::min(result.bound, queue.top().bound);
@@ -176,6 +178,9 @@ SearchResult Search::runAll() {
 } // namespace
 
 struct LayoutProbe::Impl {
+  Impl(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+       const LayoutSpace &space, const SearchOptions &options)
+      : options(options), expander(subject, clusters, space, this->options) {}
   SearchOptions options;
   Expander expander;
 };
@@ -183,7 +188,7 @@ struct LayoutProbe::Impl {
 LayoutProbe::LayoutProbe(const Subject &subject,
                          llvm::ArrayRef<ClusterSpec> clusters,
                          const LayoutSpace &space, const SearchOptions &options)
-    : impl(new Impl{options, Expander(subject, clusters, space, options)}) {}
+    : impl(new Impl(subject, clusters, space, options)) {}
 
 LayoutProbe::~LayoutProbe() = default;
 
@@ -197,6 +202,40 @@ SearchResult tessera::searchLayouts(const Subject &subject,
                                     const LayoutSpace &space,
                                     const SearchOptions &options) {
   return Search(subject, clusters, space, options).run();
+}
+
+SearchResult tessera::rankPlans(const Subject &subject,
+                                const ClusterSpec &cluster,
+                                llvm::ArrayRef<Plan> plans,
+                                const SearchOptions &options) {
+  PlanPricer pricer(subject, cluster);
+  Incumbents known(options);
+  SearchResult result;
+  result.counts.layouts = int64_t(plans.size());
+  for (auto [index, plan] : llvm::enumerate(plans)) {
+    FoundPlan found;
+    llvm::Expected<PlanPrice> price = pricer.price(plan, &found.plan);
+    if (!price) {
+      llvm::consumeError(price.takeError());
+      ++result.counts.invalid;
+      continue;
+    }
+    found.order = index;
+    found.capacity = cluster.device.memoryBytes.value;
+    found.bytes = price->peakBytes;
+    found.setPrice(price->step.total, plan.tokens(), plan.gpus(),
+                   options.priceOf(0));
+    ++result.counts.priced;
+    result.counts.fit += price->fits;
+    if (price->fits)
+      known.offer(found);
+    else if (!result.smallest || found.bytes < result.smallest->bytes)
+      result.smallest = found;
+  }
+  known.fill(result);
+  if (!result.top.empty())
+    result.bound = known.valueOf(result.top[0]);
+  return result;
 }
 
 SearchResult tessera::priceAllLayouts(const Subject &subject,

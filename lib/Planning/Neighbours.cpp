@@ -20,13 +20,25 @@ namespace {
 
 /// What is changed, in the order of a report, by the fields' names.
 constexpr const char *kFields[] = {
-    "tp",          "pp",   "cp",           "ep",
-    "sp",          "micro-batch", "schedule",     "vpp",
-    "zero",        "zero2-reduce", "shard-ranks",  "recompute",
-    "keep-gathered"};
+    "tp",          "pp",        "cp",           "ep",   "sp",
+    "micro-batch", "schedule",  "vpp",          "zero", "zero2-reduce",
+    "shard-ranks", "recompute", "keep-gathered"};
 constexpr size_t kNumFields = std::size(kFields);
-enum Field { Tp, Pp, Cp, Ep, Sp, MicroBatch, ScheduleName, Vpp, Zero, ZeroReduce,
-             ShardRanks, RecomputePolicy, KeepGathered };
+enum Field {
+  Tp,
+  Pp,
+  Cp,
+  Ep,
+  Sp,
+  MicroBatch,
+  ScheduleName,
+  Vpp,
+  Zero,
+  ZeroReduce,
+  ShardRanks,
+  RecomputePolicy,
+  KeepGathered
+};
 using Values = std::array<int64_t, kNumFields>;
 
 /// Fields of numbers, whose nearest values are neighbours.
@@ -144,7 +156,9 @@ void Finder::look(const Plan &plan) {
   here.capacity = best.capacity;
   auto [it, isNew] = found.try_emplace({*field, value}, here);
   // Of several, which differ in what does not matter to both, the best.
-  auto rank = [](const FoundPlan &f) { return std::pair(!f.fits(), f.seconds); };
+  auto rank = [](const FoundPlan &f) {
+    return std::pair(!f.fits(), f.seconds);
+  };
   if (!isNew && rank(here) < rank(it->second))
     it->second = here;
 }
@@ -156,7 +170,8 @@ void Finder::run() {
     Plan plan = space.makePlan(shape);
     // What pipelines and ZeRO change is the best plan's here.
     Plan layers = plan;
-    LayoutSpace::apply(layers, PipelineChoice{best.plan.schedule, best.plan.vpp});
+    LayoutSpace::apply(layers,
+                       PipelineChoice{best.plan.schedule, best.plan.vpp});
     LayoutSpace::apply(layers, ZeroChoice{best.plan.zero, best.plan.scatter,
                                           best.plan.shardRanks});
     bool same = valuesOf(layers) == valuesOf(best.plan);
@@ -173,9 +188,8 @@ void Finder::run() {
 
 } // namespace
 
-/// The part that makes most of a difference.
-static void explain(Neighbour &neighbour, const PlanReport &best,
-                    const PlanReport &other) {
+void tessera::explain(Neighbour &neighbour, const PlanReport &best,
+                      const PlanReport &other) {
   llvm::MapVector<llvm::StringRef, double> parts;
   if (other.fits()) {
     for (const Cause &cause : other.causes)
@@ -206,8 +220,7 @@ tessera::findNeighbours(const Subject &subject,
   Finder finder(space, pricer, best);
   finder.run();
   auto report = [&](const Plan &plan) {
-    ModelWork work =
-        llvm::cantFail(subject.read(pricer.getReader(), plan));
+    ModelWork work = llvm::cantFail(subject.read(pricer.getReader(), plan));
     return llvm::cantFail(
         makePlanReport(work, plan, cluster, {}, pricer.getPipelines()));
   };

@@ -43,7 +43,7 @@ PlanPricer::getLayers(const Plan &plan, const Machine &machine) {
   return &models.emplace(std::move(key), std::move(layers)).first->second;
 }
 
-llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
+llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan, Plan *chosen) {
   if (llvm::Error error = subject.check(plan))
     return takeFirst(std::move(error));
   Machine machine(cluster, plan);
@@ -63,5 +63,7 @@ llvm::Expected<PlanPrice> PlanPricer::price(const Plan &plan) {
                                          *split, pipelines);
   price.peakBytes = stages[fullestStage(stages)].bytes.total();
   price.fits = price.peakBytes <= machine.device.memoryBytes;
+  if (chosen)
+    *chosen = std::move(*split);
   return price;
 }

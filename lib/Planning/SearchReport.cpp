@@ -17,12 +17,8 @@ using llvm::formatv;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-llvm::Expected<SearchReport> tessera::makeSearchReport(
-    const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
-    const PlanSpace &given, const LayoutSpace &space, SearchResult result,
-    const SearchOptions &options, const PlanQuestion &question) {
-  SearchReport report;
-  report.objective = options.objective;
+static void describeSpace(const PlanSpace &given, const LayoutSpace &space,
+                          SearchReport &report) {
   for (StringRef name : given.listGiven()) {
     const FieldChoice &choice = *given.find(name);
     report.given.push_back((name + "=" + choice.getText()).str());
@@ -36,6 +32,16 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   for (StringRef name : getSearchedFields())
     if (!given.find(name))
       report.searched.push_back(name.str());
+}
+
+llvm::Expected<SearchReport> tessera::makeSearchReport(
+    const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+    const PlanSpace &given, const LayoutSpace *space, SearchResult result,
+    const SearchOptions &options, const PlanQuestion &question) {
+  SearchReport report;
+  report.objective = options.objective;
+  if (space)
+    describeSpace(given, *space, report);
   for (const ClusterSpec &cluster : clusters)
     report.clusters.push_back(cluster.name);
   const FoundPlan &best = result.top.front();
@@ -49,7 +55,8 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
   if (!priced)
     return priced.takeError();
   report.best = std::move(*priced);
-  report.neighbours = findNeighbours(subject, clusters, space, best);
+  if (space)
+    report.neighbours = findNeighbours(subject, clusters, *space, best);
   if (subject.sparse)
     report.notCompiled = "a model with experts has no graph yet";
   else if (llvm::Error error = checkCompiled(best.plan))
@@ -69,8 +76,13 @@ static std::string grouped(int64_t number) {
   return digits;
 }
 
-static std::string planText(const FoundPlan &found) {
+std::string tessera::planText(const FoundPlan &found) {
   std::string text = found.plan.summary();
+  // What a report of one plan can do without.
+  for (StringRef name : {"shard-ranks", "keep-gathered"})
+    if (const PlanField *field = findPlanField(name);
+        !field->isDefault(found.plan))
+      text += (" " + name + "=" + field->print(found.plan)).str();
   if (found.plan.pp > 1)
     text += (" " + stringify(found.plan.schedule)).str();
   return text;
@@ -96,20 +108,33 @@ static std::string gigabytes(double bytes) {
 
 static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
   const SearchCounts &counts = report.result.counts;
+  if (const std::optional<FewestDevices> &fewest = report.fewest)
+    os << formatv("{0} is the fewest of {1}, {2}, ... devices that are through "
+                  "{3:e2} tokens in {4:f1} days\n",
+                  grouped(fewest->devices), grouped(fewest->first),
+                  grouped(fewest->first + fewest->node), fewest->tokens,
+                  fewest->days);
   os << formatv("the best of {0} layouts\n", grouped(counts.layouts));
-  os << "  given: " << llvm::join(report.given, " ") << "\n";
-  os << "  searched: " << llvm::join(report.searched, ", ") << "\n";
+  // Of plans that were listed nothing was searched.
+  bool isSearch = !report.searched.empty();
+  if (isSearch)
+    os << "  given: " << llvm::join(report.given, " ")
+       << "\n  searched: " << llvm::join(report.searched, ", ") << "\n";
   TextTable table;
   auto row = [&](int64_t count, const char *what) {
     table.addRow({"", grouped(count), what});
   };
   table.alignLeft(2);
   row(counts.invalid, "contradict themselves or do not suit the model");
-  row(counts.bounded, "cannot be better, by a bound of their time");
-  row(counts.tooLarge, "need more memory than there is");
+  if (isSearch) {
+    row(counts.bounded, "cannot be better, by a bound of their time");
+    row(counts.tooLarge, "need more memory than there is");
+  }
   row(counts.priced, "were priced");
   row(counts.fit, "of these fit");
   table.print(os);
+  if (!isSearch)
+    return;
   os << formatv("  gap {0:f2} %: {1}\n", 100 * report.result.gap,
                 report.result.stopped
                     ? "the search was stopped, a better layout may be left"
@@ -146,27 +171,50 @@ static void printPlans(const SearchReport &report, StringRef title,
   table.print(os);
 }
 
+/// What makes most of the difference to the best plan.
+static std::string causeText(const Neighbour &neighbour) {
+  const FoundPlan &found = neighbour.found;
+  if (!found.fits())
+    return formatv("does not fit: {0} GB of {1}; {2} +{3} GB",
+                   gigabytes(found.bytes), gigabytes(found.capacity),
+                   neighbour.cause, gigabytes(neighbour.difference));
+  if (neighbour.cause.empty())
+    return "";
+  return formatv("{0} {1}{2}", neighbour.cause,
+                 neighbour.difference >= 0 ? "+" : "-",
+                 secondsText(std::abs(neighbour.difference)));
+}
+
 static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
-  if (report.neighbours.empty())
-    return;
-  os << "\none option changed\n";
+  const FoundPlan &best = report.result.top.front();
+  for (const Neighbour &asked : report.asked)
+    os << formatv("\nwhy not {0}: the best of these is {1}, {2} time a token; "
+                  "{3}\n",
+                  asked.field, asked.to,
+                  percentText(asked.found.time / best.time), causeText(asked));
   TextTable table;
   for (size_t column : {1, 2, 4})
     table.alignLeft(column);
-  for (const Neighbour &neighbour : report.neighbours) {
-    const FoundPlan &found = neighbour.found;
-    std::string time = percentText(found.seconds / report.best.stepSeconds),
-                why;
-    if (!found.fits())
-      why = formatv("does not fit: {0} GB of {1}; {2} +{3} GB",
-                    gigabytes(found.bytes), gigabytes(found.capacity),
-                    neighbour.cause, gigabytes(neighbour.difference));
-    else if (!neighbour.cause.empty())
-      why = formatv("{0} {1}{2}", neighbour.cause,
-                    neighbour.difference >= 0 ? "+" : "-",
-                    secondsText(std::abs(neighbour.difference)));
-    table.addRow(
-        {neighbour.field, neighbour.from, "-> " + neighbour.to, time, why});
+  for (const Neighbour &neighbour : report.neighbours)
+    table.addRow({neighbour.field, neighbour.from, "-> " + neighbour.to,
+                  percentText(neighbour.found.seconds / best.seconds),
+                  causeText(neighbour)});
+  if (!report.neighbours.empty())
+    os << "\none option changed\n";
+  table.print(os);
+}
+
+static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
+  const FoundPlan &best = report.result.top.front();
+  if (report.whatIfs.empty())
+    return;
+  os << "\nwhat other hardware would give\n";
+  TextTable table;
+  table.alignLeft(2);
+  for (const WhatIf &whatIf : report.whatIfs) {
+    std::string plan = planText(report, whatIf.found);
+    table.addRow({whatIf.what, percentText(whatIf.found.time / best.time),
+                  plan == planText(report, best) ? "the same plan" : plan});
   }
   table.print(os);
 }
@@ -183,6 +231,7 @@ void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
                report.result.front, os);
   printPlans(report, "faster, but lacks memory", report.result.nearMisses, os);
   printNeighbours(report, os);
+  printWhatIfs(report, os);
   if (report.notCompiled.empty())
     os << "\nto build it: tessera plan ... -o plan.json, tessera compile "
           "g.mlir "
@@ -201,8 +250,8 @@ static json::Object toJson(const SearchReport &report, const FoundPlan &found) {
                       {"seconds", found.seconds},
                       {"bytes", found.bytes},
                       {"headroom_bytes", found.capacity - found.bytes},
-                      {"seconds_per_sequence", found.time},
-                      {"dollars_per_sequence", found.dollars}};
+                      {"seconds_per_token", found.time},
+                      {"dollars_per_token", found.dollars}};
 }
 
 static json::Array toJson(const SearchReport &report,
@@ -213,18 +262,29 @@ static json::Array toJson(const SearchReport &report,
   return list;
 }
 
-json::Object tessera::toJson(const SearchReport &report) {
-  const SearchResult &result = report.result;
-  const SearchCounts &counts = result.counts;
-  json::Array neighbours;
-  for (const Neighbour &neighbour : report.neighbours) {
-    json::Object entry = ::toJson(report, neighbour.found);
+static json::Array toJson(const SearchReport &report,
+                          llvm::ArrayRef<Neighbour> neighbours) {
+  json::Array list;
+  for (const Neighbour &neighbour : neighbours) {
+    json::Object entry = toJson(report, neighbour.found);
     entry["field"] = neighbour.field;
     entry["from"] = neighbour.from;
     entry["to"] = neighbour.to;
     entry["cause"] = neighbour.cause;
     entry["difference"] = neighbour.difference;
-    neighbours.push_back(std::move(entry));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+json::Object tessera::toJson(const SearchReport &report) {
+  const SearchResult &result = report.result;
+  const SearchCounts &counts = result.counts;
+  json::Array whatIfs;
+  for (const WhatIf &whatIf : report.whatIfs) {
+    json::Object entry = ::toJson(report, whatIf.found);
+    entry["what"] = whatIf.what;
+    whatIfs.push_back(std::move(entry));
   }
   json::Object search{
       {"objective",
@@ -243,7 +303,11 @@ json::Object tessera::toJson(const SearchReport &report) {
       {"meshes", ::toJson(report, result.meshes)},
       {"points", ::toJson(report, result.front)},
       {"near_misses", ::toJson(report, result.nearMisses)},
-      {"neighbours", std::move(neighbours)}};
+      {"neighbours", ::toJson(report, report.neighbours)},
+      {"asked", ::toJson(report, report.asked)},
+      {"what_if", std::move(whatIfs)}};
+  if (report.fewest)
+    search["fewest_devices"] = report.fewest->devices;
   json::Object object = toJson(report.best);
   object["search"] = std::move(search);
   return object;

@@ -56,6 +56,22 @@ constexpr OptionSpec kOwnOptions[] = {
      "with --search, list what less memory or money costs, of plans\n"
      "up to X % slower than the best; default: 10"},
     {"--compilable", "", "with --search, only plans that compile builds"},
+    {"--cheapest", "",
+     "with --search, the fewest dollars for a token instead of the\n"
+     "least time; of several clusters, separated by commas, --price\n"
+     "has as many numbers"},
+    {"--days", "D",
+     "with --search and --tokens, the fewest devices that are done in\n"
+     "D days, and their best plan"},
+    {"--why", "LAYOUT",
+     "with --search, why the best is not a layout that has these\n"
+     "values, as tp=8,pp=4"},
+    {"--among", "FILE",
+     "with --search, the best of the plans that FILE has: a list as\n"
+     "JSON, or what another search wrote"},
+    {"--what-if", "",
+     "with --search, the best plans with 10 GB more memory, and with\n"
+     "links or units a fifth faster or slower"},
     {"--search-seconds", "X",
      "with --search, end after X seconds with what is known by then"},
     {"--threads", "N",
@@ -114,7 +130,8 @@ const CommandSpec kCommand = {
     "512\n"
     "  tessera plan share/models/llama3-8b.json --cluster "
     "share/clusters/h100-sxm-ib.json \\\n"
-    "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o p.json\n"
+    "      --gpus 64 --seq 8192 --global-batch 128 --search --tp ..8 -o "
+    "p.json\n"
     "  tessera plan --compare a.json b.json\n"
     "  tessera plan --calibrate all_reduce.txt --cluster c.json -o mine.json"};
 

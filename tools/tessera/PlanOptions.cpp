@@ -128,15 +128,21 @@ llvm::Error tessera::readPlanOptions(const ParsedOptions &parsed,
 // Files
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<llvm::json::Object> tessera::readJson(StringRef path) {
+llvm::Expected<llvm::json::Value> tessera::readJsonValue(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError("cannot read " + path + ": " +
                                    buffer.getError().message());
-  llvm::Expected<llvm::json::Value> value = parseJson((*buffer)->getBuffer());
+  auto value = parseJson((*buffer)->getBuffer());
   if (!value)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(value.takeError()));
+    return prefixError(path + ": ", value.takeError());
+  return value;
+}
+
+llvm::Expected<llvm::json::Object> tessera::readJson(StringRef path) {
+  auto value = readJsonValue(path);
+  if (!value)
+    return value.takeError();
   if (llvm::json::Object *object = value->getAsObject())
     return std::move(*object);
   return llvm::createStringError(path + ": expects a JSON object");

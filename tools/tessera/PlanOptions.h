@@ -44,6 +44,8 @@ llvm::Error readPlanOptions(const ParsedOptions &parsed, PlanField::Use use,
 llvm::Error readPipelineOptions(const ParsedOptions &parsed,
                                 PipelineOptions &options);
 
+/// Reads a JSON file.
+llvm::Expected<llvm::json::Value> readJsonValue(llvm::StringRef path);
 /// Reads a JSON file that holds one object.
 llvm::Expected<llvm::json::Object> readJson(llvm::StringRef path);
 

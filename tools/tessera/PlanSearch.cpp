@@ -9,7 +9,7 @@
 
 #include "PlanSearch.h"
 #include "PlanOptions.h"
-#include "tessera/Planning/SearchReport.h"
+#include "tessera/Planning/WhatIf.h"
 #include "tessera/Support/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -72,7 +72,7 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
       return llvm::createStringError("expects --search or " + other +
                                      " but got both");
   for (StringRef needed : {"--gpus", "--global-batch", "--cluster"})
-    if (!parsed.has(needed))
+    if (!parsed.has(needed) && !(needed == "--gpus" && parsed.has("--days")))
       return llvm::createStringError("expects " + needed + " with --search");
   for (const PlanField &field : getPlanFields()) {
     std::string option = field.getOption();
@@ -85,8 +85,36 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   return space;
 }
 
+/// Reads the clusters, of which there may be several, and their prices.
+llvm::Error readClusters(const ParsedOptions &parsed,
+                         std::vector<ClusterSpec> &clusters,
+                         std::vector<double> &prices) {
+  for (StringRef path : parsed.getList("--cluster")) {
+    auto cluster = readClusterSpec(path);
+    if (!cluster)
+      return cluster.takeError();
+    clusters.push_back(std::move(*cluster));
+  }
+  for (StringRef text : parsed.getList("--price")) {
+    double &price = prices.emplace_back();
+    if (text.getAsDouble(price) || !(price > 0) || price > 1e30)
+      return llvm::createStringError(
+          "--price expects a number above 0 for each cluster but got '" +
+          parsed.get("--price") + "'");
+  }
+  bool needed = parsed.has("--cheapest") && clusters.size() > 1;
+  if (prices.size() > clusters.size() ||
+      (prices.size() < clusters.size() && (needed || !prices.empty())))
+    return llvm::createStringError(llvm::formatv(
+        "--price expects {0} numbers, one for each cluster, but got {1}",
+        clusters.size(), prices.size()));
+  return llvm::Error::success();
+}
+
 llvm::Expected<SearchOptions> readOptions(const ParsedOptions &parsed) {
   SearchOptions options;
+  if (parsed.has("--cheapest"))
+    options.objective = SearchObjective::Dollars;
   auto top = parsed.getInteger("--top", 1);
   if (!top)
     return top.takeError();
@@ -103,18 +131,171 @@ llvm::Expected<SearchOptions> readOptions(const ParsedOptions &parsed) {
   return options;
 }
 
+/// Fixes the devices to the fewest that meet --days; none without it.
+llvm::Expected<std::optional<FewestDevices>>
+readDays(const ParsedOptions &parsed, const Subject &subject,
+         llvm::ArrayRef<ClusterSpec> clusters, PlanSpace &given,
+         const SearchOptions &options, double tokens) {
+  auto days = readNumber(parsed, "--days");
+  if (!days)
+    return days.takeError();
+  if (!parsed.has("--days"))
+    return std::nullopt;
+  if (tokens == 0)
+    return llvm::createStringError("--days expects --tokens beside it");
+  if (clusters.size() > 1)
+    return llvm::createStringError("--days expects one cluster but got " +
+                                   llvm::Twine(clusters.size()));
+  auto fewest = findFewestDevices(subject, clusters.front(), given, tokens,
+                                  *days, options);
+  if (!fewest)
+    return fewest.takeError();
+  llvm::cantFail(given.constrain("gpus", std::to_string(fewest->devices)));
+  return *fewest;
+}
+
+/// The plans of --among: a list of plans as JSON, or the file of a search,
+/// whose plans are compared. Fields that a plan does not have are those of
+/// options.
+llvm::Expected<std::vector<Plan>> readAmong(const ParsedOptions &parsed,
+                                            const Subject &subject) {
+  StringRef path = parsed.get("--among");
+  auto value = readJsonValue(path);
+  if (!value)
+    return value.takeError();
+  auto fail = [&](const llvm::Twine &text) {
+    return llvm::createStringError(path + ": " + text);
+  };
+  llvm::json::Array list;
+  if (llvm::json::Array *all = value->getAsArray()) {
+    list = std::move(*all);
+  } else if (llvm::json::Object *search =
+                 value->getAsObject()
+                     ? value->getAsObject()->getObject("search")
+                     : nullptr) {
+    for (StringRef name : {"top", "meshes", "points"})
+      if (llvm::json::Array *part = search->getArray(name))
+        for (llvm::json::Value &plan : *part)
+          if (!llvm::is_contained(list, plan))
+            list.push_back(plan);
+  }
+  if (list.empty())
+    return fail("expects a list of plans, or the file of a search");
+  std::vector<Plan> plans;
+  for (const llvm::json::Value &entry : list) {
+    const llvm::json::Object *object = entry.getAsObject();
+    if (!object)
+      return fail("expects a plan as an object");
+    GivenPlan given;
+    given.plan.precision = Precision::BF16;
+    given.plan.seq = subject.maxPositions();
+    const llvm::json::Object *layout = object->getObject("layout");
+    llvm::Error error = readPlanOptions(parsed, PlanField::kPriced, given);
+    if (!error)
+      error = given.read(layout ? *layout : *object);
+    if (!error)
+      error = given.complete();
+    if (error)
+      return fail("plan " + llvm::Twine(plans.size() + 1) + ": " +
+                  llvm::toString(std::move(error)));
+    plans.push_back(given.plan);
+  }
+  return plans;
+}
+
+/// Writes the report: text or JSON, and JSON to the file of -o, which is a
+/// plan.
+llvm::Error writeSearch(const ParsedOptions &parsed,
+                        const SearchReport &report) {
+  auto writeJson = [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}\n", llvm::json::Value(toJson(report)));
+  };
+  if (parsed.has("-o"))
+    if (llvm::Error error = writeOutput(parsed.get("-o"), writeJson))
+      return error;
+  return writeOutput("", [&](llvm::raw_ostream &os) {
+    if (parsed.has("--json"))
+      writeJson(os);
+    else
+      print(report, os);
+  });
+}
+
+cost::PlanQuestion makeQuestion(const Subject &subject,
+                                const SearchOptions &options, double tokens,
+                                size_t cluster) {
+  cost::PlanQuestion question;
+  question.model = subject.name();
+  question.tokens = tokens;
+  if (!options.prices.empty())
+    question.price = options.priceOf(cluster);
+  return question;
+}
+
+/// What is asked about the best plan, beside its neighbours.
+llvm::Error askMore(const ParsedOptions &parsed, const Subject &subject,
+                    llvm::ArrayRef<ClusterSpec> clusters,
+                    const PlanSpace &given, const SearchOptions &options,
+                    SearchReport &report) {
+  FoundPlan best = report.result.top.front();
+  if (parsed.has("--why")) {
+    auto asked = explainLayout(subject, clusters, given, parsed.get("--why"),
+                               best, options);
+    if (!asked)
+      return prefixError("--why: ", asked.takeError());
+    report.asked.push_back(std::move(*asked));
+  }
+  if (parsed.has("--what-if"))
+    report.whatIfs = findWhatIfs(subject, clusters, given, best, options);
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Error tessera::checkSearchOptions(const ParsedOptions &parsed) {
   for (StringRef option :
-       {"--compilable", "--top", "--front", "--search-seconds", "--threads"})
+       {"--compilable", "--top", "--front", "--search-seconds", "--threads",
+        "--cheapest", "--days", "--why", "--what-if", "--among"})
     if (parsed.has(option))
       return llvm::createStringError(option + " expects --search beside it");
   return llvm::Error::success();
 }
 
+/// Compares the plans of --among.
+static llvm::Expected<int> runAmong(const ParsedOptions &parsed,
+                                    const Subject &subject) {
+  auto plans = readAmong(parsed, subject);
+  if (!plans)
+    return plans.takeError();
+  auto options = readOptions(parsed);
+  if (!options)
+    return options.takeError();
+  options->top = plans->size();
+  options->frontSlack = std::numeric_limits<double>::infinity();
+  std::vector<ClusterSpec> clusters;
+  if (llvm::Error error = readClusters(parsed, clusters, options->prices))
+    return std::move(error);
+  if (clusters.size() != 1)
+    return llvm::createStringError("expects --cluster, one FILE, with --among");
+  SearchResult result = rankPlans(subject, clusters.front(), *plans, *options);
+  if (result.top.empty())
+    return llvm::createStringError(
+        llvm::formatv("{0}: none of {1} plans suits the model and fits",
+                      parsed.get("--among"), plans->size()));
+  auto report = makeSearchReport(subject, clusters, PlanSpace(), nullptr,
+                                 std::move(result), *options,
+                                 makeQuestion(subject, *options, 0, 0));
+  if (!report)
+    return report.takeError();
+  if (llvm::Error error = writeSearch(parsed, *report))
+    return std::move(error);
+  return 0;
+}
+
 llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
                                            const Subject &subject) {
+  if (parsed.has("--among"))
+    return runAmong(parsed, subject);
   auto given = readSpace(parsed, subject);
   if (!given)
     return given.takeError();
@@ -124,16 +305,18 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
   auto limit = readNumber(parsed, "--search-seconds");
   if (!limit)
     return limit.takeError();
-  auto cluster = readClusterSpec(parsed.get("--cluster"));
-  if (!cluster)
-    return cluster.takeError();
-  std::vector<ClusterSpec> clusters{std::move(*cluster)};
-  auto question = readQuestion(parsed, subject.name());
-  if (!question)
-    return question.takeError();
+  auto tokens = readNumber(parsed, "--tokens");
+  if (!tokens)
+    return tokens.takeError();
+  std::vector<ClusterSpec> clusters;
+  if (llvm::Error error = readClusters(parsed, clusters, options->prices))
+    return std::move(error);
 
   Watch watch(*limit);
   options->progress = watch;
+  auto fewest = readDays(parsed, subject, clusters, *given, *options, *tokens);
+  if (!fewest)
+    return fewest.takeError();
   LayoutSpace space(subject, clusters, *given);
   if (space.getShapes().empty())
     return explainNoPlan(subject, clusters, *given, space, nullptr);
@@ -143,24 +326,17 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
   llvm::errs() << llvm::formatv("searched {0} layouts in {1:f1} s\n",
                                 withSeparators(result.counts.layouts),
                                 watch.seconds());
-  auto report = makeSearchReport(subject, clusters, *given, space,
-                                 std::move(result), *options, *question);
+  cost::PlanQuestion question =
+      makeQuestion(subject, *options, *tokens, result.top.front().cluster);
+  auto report = makeSearchReport(subject, clusters, *given, &space,
+                                 std::move(result), *options, question);
   if (!report)
     return report.takeError();
-  // A file is for programs; the text says what is in it.
-  auto writeJson = [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}\n", llvm::json::Value(toJson(*report)));
-  };
-  if (parsed.has("-o"))
-    if (llvm::Error error = writeOutput(parsed.get("-o"), writeJson))
-      return std::move(error);
-  llvm::Error error = writeOutput("", [&](llvm::raw_ostream &os) {
-    if (parsed.has("--json"))
-      writeJson(os);
-    else
-      print(*report, os);
-  });
-  if (error)
+  report->fewest = *fewest;
+  if (llvm::Error error =
+          askMore(parsed, subject, clusters, *given, *options, *report))
+    return std::move(error);
+  if (llvm::Error error = writeSearch(parsed, *report))
     return std::move(error);
   return 0;
 }

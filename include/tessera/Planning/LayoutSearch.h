@@ -19,11 +19,13 @@
 #include "tessera/Planning/LayoutSpace.h"
 #include "tessera/Planning/PlanPricer.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <limits>
 #include <memory>
 
 namespace tessera {
 
-/// What a search looks for: seconds of a sequence, or dollars.
+/// What a search looks for: seconds of a token, all devices together, or
+/// dollars.
 enum class SearchObjective { Time, Dollars };
 
 /// What is asked of a search.
@@ -36,9 +38,16 @@ struct SearchOptions {
   double frontSlack = 0.1;
   /// Plans that lack at most so much of a device's memory are near misses.
   double nearMiss = 0.1;
+  /// Only plans that take at most so many seconds a token are of interest.
+  double mostTime = std::numeric_limits<double>::infinity();
+  /// Where none fits, the plan that needs the least memory is searched.
+  bool findsSmallest = true;
   unsigned threads = 1;
   /// Dollars of a device and hour, of each cluster; missing ones are 1.
   std::vector<double> prices;
+  double priceOf(size_t cluster) const {
+    return cluster < prices.size() ? prices[cluster] : 1;
+  }
   /// Called now and then; false ends the search with what is known.
   llvm::function_ref<bool(const struct SearchProgress &)> progress;
 };
@@ -50,12 +59,19 @@ struct FoundPlan {
   size_t cluster = 0;
   /// Of a step, of its fullest stage, and of a device.
   double seconds = 0, bytes = 0, capacity = 0;
-  /// Seconds, and dollars, of a sequence.
+  /// Seconds, and dollars, of a token.
   double time = 0, dollars = 0;
   /// Its place in the space.
   uint64_t order = 0;
 
   bool fits() const { return bytes <= capacity; }
+  /// Takes the seconds of a step of so many tokens on so many devices; `price`
+  /// are dollars of a device and hour.
+  void setPrice(double stepSeconds, double tokens, int64_t gpus, double price) {
+    seconds = stepSeconds;
+    time = seconds / tokens;
+    dollars = time * double(gpus) * price / 3600;
+  }
   /// Axes with more than one device.
   unsigned numAxes() const;
 };
@@ -99,7 +115,7 @@ struct SearchResult {
   std::vector<FoundPlan> nearMisses;
   /// Where none fits, the plan that needs the least memory.
   std::optional<FoundPlan> smallest;
-  /// No plan that fits is better than this (seconds or dollars of a sequence),
+  /// No plan that fits is better than this (seconds or dollars of a token),
   /// and 1 - bound / best.
   double bound = 0, gap = 0;
   /// Ended before it was through.
@@ -138,6 +154,12 @@ SearchResult searchLayouts(const Subject &subject,
                            llvm::ArrayRef<ClusterSpec> clusters,
                            const LayoutSpace &space,
                            const SearchOptions &options = {});
+
+/// The answers among these plans on one cluster: all are priced. `invalid` are
+/// those that contradict themselves or do not suit the model.
+SearchResult rankPlans(const Subject &subject, const ClusterSpec &cluster,
+                       llvm::ArrayRef<Plan> plans,
+                       const SearchOptions &options = {});
 
 /// The same by pricing every layout: what the search is held against.
 SearchResult priceAllLayouts(const Subject &subject,

@@ -26,6 +26,8 @@ struct LayoutSetting {
   size_t cluster = 0;
   int64_t gpus = 1, globalBatch = 1;
   Plan base;
+  /// Of a step.
+  double tokens() const { return double(globalBatch) * double(base.seq); }
 };
 
 /// All of a layout but its pipeline and its way of ZeRO.

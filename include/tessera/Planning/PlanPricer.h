@@ -43,7 +43,8 @@ public:
 
   /// The same numbers as makePlanReport() gives. Errors: a plan that
   /// contradicts itself or does not suit the model.
-  llvm::Expected<PlanPrice> price(const Plan &plan);
+  /// `split`, if not null, becomes the plan with the blocks of each chunk.
+  llvm::Expected<PlanPrice> price(const Plan &plan, Plan *split = nullptr);
   /// The layers of a plan, priced on its links. The plan must suit the model;
   /// errors: sizes that the graph cannot have.
   llvm::Expected<const Layers *> getLayers(const Plan &plan,

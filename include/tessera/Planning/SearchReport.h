@@ -29,6 +29,20 @@ struct Neighbour {
   double difference = 0;
 };
 
+/// The best plan on other hardware.
+struct WhatIf {
+  /// "10 GB more memory".
+  std::string what;
+  FoundPlan found;
+};
+
+/// The fewest devices that are through a number of tokens in time.
+struct FewestDevices {
+  double days = 0, tokens = 0;
+  /// Whole nodes from the first number that the FLOPs alone allow.
+  int64_t first = 0, node = 1, devices = 0;
+};
+
 /// What a search found.
 struct SearchReport {
   SearchObjective objective = SearchObjective::Time;
@@ -44,14 +58,19 @@ struct SearchReport {
   /// Of the best plan.
   cost::PlanReport best;
   std::vector<Neighbour> neighbours;
+  std::vector<WhatIf> whatIfs;
+  /// Layouts that were asked for: `field` is what is fixed.
+  std::vector<Neighbour> asked;
+  std::optional<FewestDevices> fewest;
   /// Why `tessera compile` does not build the best plan; empty: it does.
   std::string notCompiled;
 };
 
-/// The report of a search that found a plan. Errors: as of makePlanReport().
+/// The report of a search that found a plan; without a space it has no
+/// neighbours. Errors: as of makePlanReport().
 llvm::Expected<SearchReport>
 makeSearchReport(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
-                 const PlanSpace &given, const LayoutSpace &space,
+                 const PlanSpace &given, const LayoutSpace *space,
                  SearchResult result, const SearchOptions &options,
                  const cost::PlanQuestion &question);
 
@@ -61,6 +80,13 @@ std::vector<Neighbour> findNeighbours(const Subject &subject,
                                       llvm::ArrayRef<ClusterSpec> clusters,
                                       const LayoutSpace &space,
                                       const FoundPlan &best);
+
+/// Names the part that makes most of the difference between two plans.
+void explain(Neighbour &neighbour, const cost::PlanReport &best,
+             const cost::PlanReport &other);
+
+/// "dp8 tp2 pp4 mb1 zero1 zb-v".
+std::string planText(const FoundPlan &found);
 
 /// Prints the report of the best plan, then tables of the others.
 void print(const SearchReport &report, llvm::raw_ostream &os);

@@ -35,6 +35,12 @@ struct Subject {
     return dense ? double(countParameters(*dense)) : sparse->parameters();
   }
 
+  /// Model FLOPs of a token without those of attention between tokens.
+  double parameterFlopsPerToken() const {
+    return dense ? modelFlopsPerToken(*dense, 0)
+                 : sparse->modelFlopsPerToken(0);
+  }
+
   /// The errors of a plan for the model, joined: its own, then the model's.
   llvm::Error check(const Plan &plan) const;
   /// The work of a training step on one device, without the figures of the

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Planning/LayoutSearch.h"
 #include "TestModels.h"
+#include "tessera/Planning/WhatIf.h"
 #include "tessera/Schedule/Generators.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -226,6 +226,138 @@ TEST(LayoutSearch, bounds_of_chunks_hold_for_whole_schedules) {
         EXPECT_LE(staged.leastSeconds(), makespan * (1 + 1e-12));
         EXPECT_GE(staged.leastSeconds(), 0.75 * makespan);
       }
+}
+
+/// On fewer devices, by whole nodes, no plan meets the date.
+TEST(WhatIf, fewest_devices) {
+  Subject subject = dense(llama());
+  ClusterSpec spec = cluster();
+  PlanSpace given = makeSpace({{"global-batch", "96"},
+                               {"cp", "1"},
+                               {"micro-batch", "1"},
+                               {"zero", "1"},
+                               {"recompute", "none,full"}});
+  double tokens = 1e12, days = 30;
+  SearchOptions options;
+  FewestDevices fewest = llvm::cantFail(
+      findFewestDevices(subject, spec, given, tokens, days, options));
+  EXPECT_EQ(fewest.devices % 8, 0);
+  EXPECT_GT(fewest.devices, fewest.first);
+  std::vector<ClusterSpec> clusters{spec};
+  options.frontSlack = -1;
+  auto daysOn = [&](int64_t devices) {
+    llvm::cantFail(given.constrain("gpus", std::to_string(devices)));
+    LayoutSpace space(subject, clusters, given);
+    SearchResult result = searchLayouts(subject, clusters, space, options);
+    return result.top.empty() ? double(INFINITY)
+                              : result.top[0].time * tokens / 86400;
+  };
+  EXPECT_LE(daysOn(fewest.devices), days);
+  for (int64_t devices = 8; devices < fewest.devices; devices += 8)
+    EXPECT_GT(daysOn(devices), days) << devices;
+  // Fewer are permitted than are needed.
+  llvm::cantFail(given.constrain("gpus", "..16"));
+  EXPECT_EQ(llvm::toString(
+                findFewestDevices(subject, spec, given, tokens, days, options)
+                    .takeError()),
+            "no plan on at most 16 devices is through 1.00e+12 tokens in 30.0 "
+            "days");
+}
+
+/// Of two clusters and some numbers of devices, the fewest dollars.
+TEST(LayoutSearch, finds_the_cheapest) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster(), cluster(4, 40e9, 25e9)};
+  PlanSpace given = makeSpace({{"gpus", "16,32"},
+                               {"global-batch", "64"},
+                               {"cp", "1"},
+                               {"micro-batch", "1"},
+                               {"zero", "1,3"},
+                               {"shard-ranks", "0"}});
+  LayoutSpace space(subject, clusters, given);
+  SearchOptions options;
+  options.objective = SearchObjective::Dollars;
+  options.prices = {2, 1.5};
+  SearchResult found = searchLayouts(subject, clusters, space, options);
+  SearchResult all = priceAllLayouts(subject, clusters, space, options);
+  expectSame(found, all);
+  EXPECT_EQ(found.top[0].dollars,
+            found.top[0].time * 1.5 / 3600 * double(found.top[0].plan.gpus()));
+  EXPECT_EQ(found.top[0].cluster, 1u);
+  options.prices = {1, 1.5};
+  found = searchLayouts(subject, clusters, space, options);
+  EXPECT_EQ(found.top[0].cluster, 0u);
+}
+
+TEST(WhatIf, other_hardware) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace({{"gpus", "16"},
+                               {"global-batch", "64"},
+                               {"cp", "1"},
+                               {"micro-batch", "1"},
+                               {"zero", "1"}});
+  LayoutSpace space(subject, clusters, given);
+  SearchResult found = searchLayouts(subject, clusters, space);
+  ASSERT_FALSE(found.top.empty());
+  const FoundPlan &best = found.top[0];
+  std::vector<WhatIf> list =
+      findWhatIfs(subject, clusters, given, best, SearchOptions());
+  ASSERT_EQ(list.size(), 5u);
+  // Never worse with more, nor better with less.
+  for (size_t i : {0, 1, 3})
+    EXPECT_LE(list[i].found.time, best.time) << list[i].what;
+  for (size_t i : {2, 4})
+    EXPECT_GE(list[i].found.time, best.time) << list[i].what;
+  EXPECT_LT(list[3].found.time, list[4].found.time);
+  EXPECT_EQ(list[0].found.capacity, best.capacity + 10e9);
+}
+
+TEST(WhatIf, why_not_a_layout) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace(
+      {{"gpus", "16"}, {"global-batch", "64"}, {"cp", "1"}, {"zero", "1"}});
+  LayoutSpace space(subject, clusters, given);
+  FoundPlan best = searchLayouts(subject, clusters, space).top.at(0);
+  auto ask = [&](const char *fixed) {
+    return explainLayout(subject, clusters, given, fixed, best,
+                         SearchOptions());
+  };
+  Neighbour asked = llvm::cantFail(ask("tp=8,recompute=full"));
+  EXPECT_EQ(asked.found.plan.tp, 8);
+  EXPECT_EQ(asked.found.plan.recompute, Recompute::Full);
+  EXPECT_GT(asked.found.time, best.time);
+  EXPECT_FALSE(asked.cause.empty());
+  EXPECT_GT(asked.difference, 0);
+  EXPECT_EQ(llvm::toString(ask("tp8").takeError()),
+            "expects fields and their values, as tp=8,pp=4, but got 'tp8'");
+  EXPECT_EQ(llvm::toString(ask("tp=3").takeError()),
+            "no layout has --gpus 16, --tp 3 and --global-batch 64");
+  // One that cannot fit says so.
+  Neighbour large =
+      llvm::cantFail(ask("tp=1,pp=1,micro-batch=4,recompute=none"));
+  EXPECT_FALSE(large.found.fits());
+  EXPECT_EQ(large.cause, "activations");
+}
+
+TEST(LayoutSearch, ranks_plans) {
+  Subject subject = dense(llama());
+  PlanSpace given = makeSpace({{"gpus", "16"}, {"global-batch", "64"}});
+  std::vector<ClusterSpec> clusters{cluster()};
+  LayoutSpace space(subject, clusters, given);
+  SearchResult found = searchLayouts(subject, clusters, space);
+  std::vector<Plan> plans;
+  for (const FoundPlan &plan : llvm::reverse(found.top))
+    plans.push_back(plan.plan);
+  plans.push_back(plans.back());
+  plans.back().tp = 3;
+  SearchResult ranked = rankPlans(subject, clusters[0], plans);
+  EXPECT_EQ(ranked.counts.layouts, int64_t(plans.size()));
+  EXPECT_EQ(ranked.counts.invalid, 1);
+  ASSERT_EQ(ranked.top.size(), found.top.size());
+  for (size_t i = 0; i < found.top.size(); ++i)
+    EXPECT_EQ(ranked.top[i].seconds, found.top[i].seconds);
 }
 
 /// A list, a range, a flag; what contradicts itself is left out.

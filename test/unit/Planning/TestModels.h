@@ -8,6 +8,7 @@
 #ifndef TESSERA_TEST_UNIT_PLANNING_TESTMODELS_H
 #define TESSERA_TEST_UNIT_PLANNING_TESTMODELS_H
 
+#include "tessera/Cluster/ClusterSpec.h"
 #include "tessera/Planning/Subject.h"
 
 namespace tessera {
