@@ -152,7 +152,7 @@ tessera::findFewestDevices(const Subject &subject, const ClusterSpec &cluster,
   fewest.node = cluster.innerDevices();
   double seconds = days * 86400;
   double rate = fastestMatmuls(cluster, given);
-  double least = tokens * subject.parameterFlopsPerToken() / seconds / rate;
+  double least = tokens * subject.leastFlopsPerToken() / seconds / rate;
   if (least > double(cluster.numDevices()))
     least = double(cluster.numDevices());
   fewest.first = std::max<int64_t>(1, int64_t(least)) / fewest.node * fewest.node;

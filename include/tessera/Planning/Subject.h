@@ -35,10 +35,10 @@ struct Subject {
     return dense ? double(countParameters(*dense)) : sparse->parameters();
   }
 
-  /// Model FLOPs of a token without those of attention between tokens.
-  double parameterFlopsPerToken() const {
-    return dense ? modelFlopsPerToken(*dense, 0)
-                 : sparse->modelFlopsPerToken(0);
+  /// Model FLOPs of a token that attends to itself alone: no token has fewer.
+  double leastFlopsPerToken() const {
+    return dense ? modelFlopsPerToken(*dense, 1)
+                 : sparse->modelFlopsPerToken(1);
   }
 
   /// The errors of a plan for the model, joined: its own, then the model's.
