@@ -4,14 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Searches the layouts of three models on a cluster of H100, each from nothing,
-// and prices all layouts of a small space beside it. Prints one JSON line for
-// each: counts, seconds, gap, the best plan.
+// and prices all layouts of a small space beside it. Then draws layouts and
+// holds their bounds against their prices. Prints one JSON line for each:
+// counts, seconds, gap, the best plan; layouts by schedule.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/LayoutSearch.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <chrono>
+#include <map>
+#include <random>
 #include <sys/resource.h>
 
 using namespace tessera;
@@ -92,6 +97,81 @@ llvm::Error search(const Case &test, unsigned threads, bool exhaustive) {
   return llvm::Error::success();
 }
 
+/// Measures random layouts: no bound may be above the price. False if one is.
+bool checkBounds(const Subject &subject, const ClusterSpec &cluster,
+                 const char *gpus, size_t count) {
+  PlanSpace given;
+  given.base.precision = Precision::BF16;
+  given.base.seq = 4096;
+  llvm::cantFail(given.constrain("gpus", gpus));
+  llvm::cantFail(given.constrain("global-batch", "512"));
+  std::vector<ClusterSpec> clusters{cluster};
+  LayoutSpace space(subject, clusters, given);
+  LayoutProbe probe(subject, clusters, space);
+  std::mt19937 random(1);
+  std::map<llvm::StringRef, int64_t> drawn;
+  int64_t violations = 0;
+  double tightness = 0, start = now();
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t index = random() % space.getShapes().size();
+    const LayoutShape &shape = space.getShapes()[index];
+    auto pipelines = space.getPipelines(shape);
+    size_t pipeline = random() % pipelines.size();
+    auto zeros = space.getZeros(shape, pipelines[pipeline]);
+    auto bounds = probe.measure(index, pipeline, random() % zeros.size());
+    if (!bounds)
+      continue;
+    double seconds = bounds->priced.seconds;
+    for (double bound :
+         {bounds->axes, bounds->sequence, bounds->layers, bounds->chunks})
+      violations += bound > seconds;
+    violations += bounds->bytes > bounds->priced.bytes;
+    tightness += bounds->chunks / seconds;
+    ++drawn[stringify(bounds->priced.plan.schedule)];
+  }
+  llvm::outs() << llvm::formatv(
+      R"({{"bench": "plan_search_bounds", "model": "{0}", "gpus": "{1}", )"
+      R"("layouts": {2}, "violations": {3}, "mean_chunks_bound": {4:f3}, )"
+      R"("seconds": {5:f1}, "schedules": {{)",
+      subject.name(), gpus, count, violations, tightness / double(count),
+      now() - start);
+  llvm::ListSeparator comma;
+  for (const auto &[name, times] : drawn)
+    llvm::outs() << comma << '"' << name << "\": " << times;
+  llvm::outs() << "}}\n";
+  llvm::outs().flush();
+  return violations == 0;
+}
+
+llvm::Error checkAllBounds() {
+  auto large = readClusterSpec(TESSERA_SHARE "/clusters/h100-sxm-ib.json");
+  if (!large)
+    return large.takeError();
+  auto small = readClusterSpec(TESSERA_SHARE "/clusters/a100-40-sxm-ib.json");
+  if (!small)
+    return small.takeError();
+  for (const char *name : {"llama3-8b", "gpt2-xl", "deepseek-v3"}) {
+    std::string path = std::string(TESSERA_SHARE "/models/") + name + ".json";
+    Subject subject;
+    if (llvm::StringRef(name).starts_with("deepseek")) {
+      auto buffer = llvm::MemoryBuffer::getFile(path);
+      auto config = parseMoEConfig((*buffer)->getBuffer(), path);
+      if (!config)
+        return config.takeError();
+      subject.sparse = *config;
+    } else {
+      auto config = readModelConfig(path);
+      if (!config)
+        return config.takeError();
+      subject.dense = *config;
+    }
+    for (const ClusterSpec *cluster : {&*large, &*small})
+      if (!checkBounds(subject, *cluster, "64,96", 20000))
+        return llvm::createStringError("a bound is above a price");
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 int main() {
@@ -109,5 +189,9 @@ int main() {
         return 1;
       }
   llvm::cantFail(search(cases[3], 1, /*exhaustive=*/true));
+  if (llvm::Error error = checkAllBounds()) {
+    llvm::errs() << "plan_search: " << llvm::toString(std::move(error)) << "\n";
+    return 1;
+  }
   return 0;
 }

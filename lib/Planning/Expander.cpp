@@ -75,7 +75,7 @@ FoundPlan Expander::makeFound(const Opened &opened, double seconds,
                               double bytes) const {
   FoundPlan found;
   found.cluster = opened.setting->cluster;
-  found.capacity = opened.machine.device.memoryBytes;
+  found.capacity = found.limit = opened.machine.device.memoryBytes;
   found.bytes = bytes;
   found.setPrice(seconds, opened.setting->tokens(), opened.setting->gpus,
                  options.priceOf(found.cluster));
@@ -143,7 +143,8 @@ double Expander::sketchSeconds(const LayoutShape &shape, bool context) {
   double share = double(shape.microBatch) / double(setting.globalBatch) /
                  (context ? 1 : shape.cp);
   auto [pairs, alone] = findPairs(space, shape);
-  return layers->leastStepSeconds(plan, share, pairs, alone);
+  return (1 + stragglerShare(setting.gpus)) *
+         layers->leastStepSeconds(plan, share, pairs, alone);
 }
 
 void Expander::sketch(Node node, Expansion &result) {
@@ -225,6 +226,13 @@ double Expander::peakBytes(const Opened &opened, const StagedModel &staged,
                            const Plan &plan) {
   auto stages = opened.layers->memory.stages(staged.getChunks(), plan,
                                              opened.pricer->getPipelines());
+  double offloaded = 0;
+  for (const StageMemory &stage : stages)
+    offloaded = std::max(offloaded, stage.offloaded);
+  const HostSpec &host = opened.machine.host;
+  if (offloaded > (plan.offload == Offload::NVMe ? host.diskBytes.value
+                                                 : host.memoryBytes.value))
+    return INFINITY;
   return stages[fullestStage(stages)].bytes.total();
 }
 
@@ -247,7 +255,9 @@ void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
     found.bytes = peakBytes(opened, staged, plan);
     found.order = uint64_t(opened.index) << 32 | index << 16 | way;
     found.plan = plan;
-    isNearMiss &= found.bytes <= (1 + options.nearMiss) * found.capacity;
+    found.limit = getMemoryLimit(plan, clusters[found.cluster], options.fit);
+    bool isNear = found.bytes <= (1 + options.nearMiss) * found.limit;
+    isNearMiss &= isNear;
     if (known && !found.fits() && !isNearMiss) {
       ++result.counts.tooLarge;
       continue;
@@ -262,9 +272,13 @@ void Expander::price(const Opened &opened, const PipelineChoice &pipeline,
         makeFound(opened, staged.price(plan, *pipelined).total, found.bytes);
     priced.order = found.order;
     priced.plan = plan;
+    priced.limit = found.limit;
     ++result.counts.priced;
     result.counts.fit += priced.fits();
-    (priced.fits() ? result.found : result.nearMisses).push_back(priced);
+    if (priced.fits())
+      result.found.push_back(priced);
+    else if (isNear)
+      result.nearMisses.push_back(priced);
   }
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Incumbents.h"
+#include "tessera/Cost/Uncertainty.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <tuple>
@@ -17,6 +18,17 @@ unsigned FoundPlan::numAxes() const {
   for (int64_t size : {plan.dp, plan.tp, plan.pp, plan.cp, plan.ep})
     axes += size > 1;
   return axes;
+}
+
+double tessera::getMemoryLimit(const Plan &plan, const ClusterSpec &cluster,
+                               double fit) {
+  double capacity = cluster.device.memoryBytes.value;
+  if (fit == 0.5)
+    return capacity;
+  cost::Doubt doubt =
+      cost::memoryDoubt(cost::noveltyOf(plan, cluster, /*framework=*/""));
+  // Of both sides of the distribution.
+  return capacity * std::exp(-doubt.halfWidth(2 * fit - 1));
 }
 
 MeshKey tessera::meshOf(const Plan &plan, size_t cluster) {

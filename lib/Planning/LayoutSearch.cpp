@@ -222,12 +222,13 @@ SearchResult tessera::rankPlans(const Subject &subject,
     }
     found.order = index;
     found.capacity = cluster.device.memoryBytes.value;
+    found.limit = getMemoryLimit(plan, cluster, options.fit);
     found.bytes = price->peakBytes;
     found.setPrice(price->step.total, plan.tokens(), plan.gpus(),
                    options.priceOf(0));
     ++result.counts.priced;
-    result.counts.fit += price->fits;
-    if (price->fits)
+    result.counts.fit += found.fits();
+    if (found.fits())
       known.offer(found);
     else if (!result.smallest || found.bytes < result.smallest->bytes)
       result.smallest = found;

@@ -31,7 +31,7 @@ static std::vector<int64_t> divisorsOf(int64_t number) {
 LayoutSpace::LayoutSpace(const Subject &subject,
                          llvm::ArrayRef<ClusterSpec> clusters,
                          const PlanSpace &space)
-    : subject(subject), clusters(clusters), space(space) {
+    : subject(&subject), clusters(clusters), space(&space) {
   addSettings();
   for (uint32_t setting = 0; setting < settings.size(); ++setting)
     addAxes(setting);
@@ -69,14 +69,14 @@ static std::vector<int64_t> listSizes(const FieldChoice *choice, int64_t most) {
 void LayoutSpace::addSettings() {
   for (size_t cluster = 0; cluster < clusters.size(); ++cluster)
     for (int64_t gpus :
-         listSizes(space.find("gpus"), clusters[cluster].numDevices())) {
+         listSizes(space->find("gpus"), clusters[cluster].numDevices())) {
       if (llvm::Error error = clusters[cluster].checkSize(gpus)) {
         leaveOut(std::move(error));
         continue;
       }
-      for (int64_t batch : listSizes(space.find("global-batch"),
+      for (int64_t batch : listSizes(space->find("global-batch"),
                                      std::numeric_limits<int32_t>::max()))
-        for (const Plan &base : space.listBases())
+        for (const Plan &base : space->listBases())
           settings.push_back({cluster, gpus, batch, base});
     }
 }
@@ -95,8 +95,8 @@ bool LayoutSpace::leaveOut(llvm::Error error) {
 }
 
 bool LayoutSpace::isValid(const Plan &plan) {
-  llvm::Error error = subject.check(plan);
-  if (!error && space.compilable)
+  llvm::Error error = subject->check(plan);
+  if (!error && space->compilable)
     error = checkCompiled(plan);
   return error ? leaveOut(std::move(error)) : true;
 }
@@ -105,7 +105,7 @@ void LayoutSpace::addAxes(uint32_t setting) {
   const LayoutSetting &given = settings[setting];
   Plan plan = given.base;
   auto permits = [&](llvm::StringRef name) {
-    return space.permits(name, plan);
+    return space->permits(name, plan);
   };
   for (int64_t tp : divisorsOf(given.gpus)) {
     plan.tp = tp;
@@ -121,7 +121,7 @@ void LayoutSpace::addAxes(uint32_t setting) {
         if (!permits("pp") || !permits("dp"))
           continue;
         for (int64_t ep :
-             subject.sparse ? divisorsOf(plan.dp) : std::vector<int64_t>{1}) {
+             subject->sparse ? divisorsOf(plan.dp) : std::vector<int64_t>{1}) {
           plan.ep = ep;
           if (!permits("ep"))
             continue;
@@ -152,8 +152,8 @@ void LayoutSpace::addBatches(const LayoutShape &axes) {
   for (int64_t microBatch : divisorsOf(sequences)) {
     plan.microBatch = microBatch;
     plan.microBatches = sequences / microBatch;
-    if (!space.permits("micro-batch", plan) ||
-        !space.permits("micro-batches", plan))
+    if (!space->permits("micro-batch", plan) ||
+        !space->permits("micro-batches", plan))
       continue;
     LayoutShape shape = axes;
     shape.microBatch = microBatch;
@@ -192,7 +192,7 @@ void LayoutSpace::addLayers(const LayoutShape &batch) {
     std::vector<bool> values;
     for (bool value : {false, true}) {
       plan.*member = value;
-      if (space.permits(name, plan) && (matters || values.empty()))
+      if (space->permits(name, plan) && (matters || values.empty()))
         values.push_back(value);
     }
     plan.*member = values.empty() ? false : bool(values.front());
@@ -201,11 +201,11 @@ void LayoutSpace::addLayers(const LayoutShape &batch) {
   LayoutShape shape = batch;
   for (bool sp : flags("sp", &Plan::sp, batch.tp > 1))
     for (bool kept : flags("keep-gathered", &Plan::keepGathered,
-                           subject.dense && sp && batch.tp > 1))
+                           subject->dense && sp && batch.tp > 1))
       for (Recompute recompute : {Recompute::None, Recompute::Selective,
                                   Recompute::Full, Recompute::Matmuls}) {
         plan.recompute = recompute;
-        if (!space.permits("recompute", plan))
+        if (!space->permits("recompute", plan))
           continue;
         for (bool gathers : {false, true}) {
           shape.sp = sp;
@@ -249,7 +249,7 @@ LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
   int64_t before = invalid;
   auto add = [&](ScheduleKind schedule, int64_t vpp) {
     apply(plan, PipelineChoice{schedule, vpp});
-    if (space.permits("schedule", plan) && space.permits("vpp", plan) &&
+    if (space->permits("schedule", plan) && space->permits("vpp", plan) &&
         isValid(plan))
       list.valid.push_back({schedule, vpp});
   };
@@ -261,8 +261,8 @@ LayoutSpace::Pipelines LayoutSpace::makePipelines(const LayoutShape &shape) {
       add(schedule, 1);
     if (!chunks)
       continue;
-    const FieldChoice *given = space.find("vpp");
-    for (int64_t vpp = 2; vpp * shape.pp <= subject.layers() + 2; ++vpp)
+    const FieldChoice *given = space->find("vpp");
+    for (int64_t vpp = 2; vpp * shape.pp <= subject->layers() + 2; ++vpp)
       if (given || isRound(vpp))
         add(schedule, vpp);
   }
@@ -283,7 +283,7 @@ std::vector<Scatter> LayoutSpace::listScatters(Plan plan, bool matters) const {
     plan.scatter = scatter;
     // Without rounds it is the last.
     bool repeats = scatter == Scatter::Round && !plan.hasRounds();
-    if (space.permits("zero2-reduce", plan) &&
+    if (space->permits("zero2-reduce", plan) &&
         (matters ? !repeats : values.empty()))
       values.push_back(scatter);
   }
@@ -295,12 +295,12 @@ std::vector<int64_t> LayoutSpace::listShards(Plan plan, int64_t ranks,
   std::vector<int64_t> values;
   for (int64_t value : divisorsOf(ranks)) {
     plan.shardRanks = value;
-    bool isPermitted = space.permits("shard-ranks", plan);
+    bool isPermitted = space->permits("shard-ranks", plan);
     // All of them have a name of their own, too.
     if (value == ranks) {
       Plan all = plan;
       all.shardRanks = 0;
-      if (space.permits("shard-ranks", all)) {
+      if (space->permits("shard-ranks", all)) {
         isPermitted = true;
         value = 0;
       }
@@ -324,13 +324,13 @@ std::vector<ZeroChoice> LayoutSpace::makeZeros(const LayoutShape &shape,
     // On one rank there is nothing to shard.
     bool matters = ranks > 1;
     if ((matters && zero == 3) != shape.gathers ||
-        !space.permits("zero", plan) || (!matters && !list.empty()))
+        !space->permits("zero", plan) || (!matters && !list.empty()))
       continue;
     for (Scatter scatter : listScatters(plan, matters && zero == 2))
       for (int64_t shards : listShards(plan, ranks, shape.gathers)) {
         ZeroChoice choice{zero, scatter, shards};
         apply(plan, choice);
-        if (space.compilable && errorToBool(checkCompiled(plan)))
+        if (space->compilable && errorToBool(checkCompiled(plan)))
           continue;
         list.push_back(choice);
       }

@@ -105,8 +105,9 @@ std::optional<size_t> findDifference(const Plan &a, const Plan &b) {
 
 class Finder {
 public:
-  Finder(const LayoutSpace &space, PlanPricer &pricer, const FoundPlan &best)
-      : space(space), pricer(pricer), best(best),
+  Finder(const LayoutSpace &space, PlanPricer &pricer, const FoundPlan &best,
+         double fit)
+      : space(space), pricer(pricer), best(best), fit(fit),
         setting(space.getShapes()[best.order >> 32].setting) {}
 
   void run();
@@ -120,6 +121,7 @@ private:
   const LayoutSpace &space;
   PlanPricer &pricer;
   const FoundPlan &best;
+  double fit;
   uint32_t setting;
 };
 
@@ -154,6 +156,7 @@ void Finder::look(const Plan &plan) {
   here.seconds = price->step.total;
   here.bytes = price->peakBytes;
   here.capacity = best.capacity;
+  here.limit = getMemoryLimit(plan, pricer.getCluster(), fit);
   auto [it, isNew] = found.try_emplace({*field, value}, here);
   // Of several, which differ in what does not matter to both, the best.
   auto rank = [](const FoundPlan &f) {
@@ -191,7 +194,7 @@ void Finder::run() {
 void tessera::explain(Neighbour &neighbour, const PlanReport &best,
                       const PlanReport &other) {
   llvm::MapVector<llvm::StringRef, double> parts;
-  if (other.fits()) {
+  if (neighbour.found.fits()) {
     for (const Cause &cause : other.causes)
       parts[cause.name] += cause.seconds;
     for (const Cause &cause : best.causes)
@@ -202,22 +205,25 @@ void tessera::explain(Neighbour &neighbour, const PlanReport &best,
     for (auto [name, bytes] : best.peakMemory().categories())
       parts[name] -= bytes;
   }
-  bool more = !other.fits() || other.stepSeconds > best.stepSeconds;
   for (auto [name, difference] : parts)
-    if (more ? difference > neighbour.difference
-             : difference < neighbour.difference) {
-      neighbour.cause = name.str();
-      neighbour.difference = difference;
-    }
+    neighbour.causes.push_back({name.str(), difference});
+  llvm::stable_sort(neighbour.causes, [](const auto &a, const auto &b) {
+    return std::abs(a.second) > std::abs(b.second);
+  });
+  neighbour.causes.resize(std::min<size_t>(2, neighbour.causes.size()));
+  // What is small beside the other says nothing.
+  llvm::erase_if(neighbour.causes, [&](const auto &cause) {
+    return std::abs(cause.second) <=
+           0.1 * std::abs(neighbour.causes.front().second);
+  });
 }
 
-std::vector<Neighbour>
-tessera::findNeighbours(const Subject &subject,
-                        llvm::ArrayRef<ClusterSpec> clusters,
-                        const LayoutSpace &space, const FoundPlan &best) {
+std::vector<Neighbour> tessera::findNeighbours(
+    const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
+    const LayoutSpace &space, const FoundPlan &best, double fit) {
   const ClusterSpec &cluster = clusters[best.cluster];
   PlanPricer pricer(subject, cluster);
-  Finder finder(space, pricer, best);
+  Finder finder(space, pricer, best, fit);
   finder.run();
   auto report = [&](const Plan &plan) {
     ModelWork work = llvm::cantFail(subject.read(pricer.getReader(), plan));

@@ -7,15 +7,48 @@
 
 #include "tessera/Planning/SearchReport.h"
 #include "tessera/Cost/TextTable.h"
+#include "tessera/Cost/Uncertainty.h"
 #include "tessera/Training/TrainingPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::cost;
 using llvm::formatv;
 using llvm::StringRef;
 namespace json = llvm::json;
+
+double tessera::probabilityFaster(const FoundPlan &best,
+                                  const FoundPlan &found) {
+  return cost::probabilityFaster(best.plan, best.time, found.plan, found.time);
+}
+
+/// Of the best plans and meshes.
+static std::optional<FoundPlan>
+findSurest(const SearchResult &result, llvm::ArrayRef<ClusterSpec> clusters) {
+  auto rank = [&](const FoundPlan &found) {
+    Doubt doubt = timeDoubt(noveltyOf(found.plan, clusters[found.cluster], ""));
+    // Less than a GB makes no difference.
+    return std::tuple(doubt.halfWidth(kSure),
+                      std::floor((found.bytes - found.limit) / 1e9),
+                      found.numAxes());
+  };
+  const FoundPlan &best = result.top.front();
+  const FoundPlan *surest = &best;
+  for (llvm::ArrayRef<FoundPlan> list :
+       {llvm::ArrayRef(result.top), llvm::ArrayRef(result.meshes)})
+    for (const FoundPlan &found : list)
+      if (found.plan.gpus() == best.plan.gpus() &&
+          found.cluster == best.cluster &&
+          tessera::probabilityFaster(best, found) < kSure &&
+          rank(found) < rank(*surest))
+        surest = &found;
+  if (surest == &best)
+    return std::nullopt;
+  return *surest;
+}
 
 static void describeSpace(const PlanSpace &given, const LayoutSpace &space,
                           SearchReport &report) {
@@ -56,11 +89,13 @@ llvm::Expected<SearchReport> tessera::makeSearchReport(
     return priced.takeError();
   report.best = std::move(*priced);
   if (space)
-    report.neighbours = findNeighbours(subject, clusters, *space, best);
+    report.neighbours =
+        findNeighbours(subject, clusters, *space, best, options.fit);
   if (subject.sparse)
     report.notCompiled = "a model with experts has no graph yet";
   else if (llvm::Error error = checkCompiled(best.plan))
     report.notCompiled = llvm::toString(std::move(error));
+  report.surest = findSurest(result, clusters);
   report.result = std::move(result);
   return report;
 }
@@ -88,8 +123,9 @@ std::string tessera::planText(const FoundPlan &found) {
   return text;
 }
 
-static std::string planText(const SearchReport &report,
-                            const FoundPlan &found) {
+/// With the fields that the search varied.
+static std::string variedText(const SearchReport &report,
+                              const FoundPlan &found) {
   std::string text = planText(found);
   for (const std::string &name : report.varied)
     text += " " + name + "=" + findPlanField(name)->print(found.plan);
@@ -141,6 +177,16 @@ static void printCounts(const SearchReport &report, llvm::raw_ostream &os) {
                     : "no layout of the space is better");
 }
 
+/// How sure it is that a plan is slower than the best one, or faster if it is
+/// said to be.
+static std::string sureText(const FoundPlan &best, const FoundPlan &found) {
+  if (best.plan == found.plan)
+    return "";
+  double slower = tessera::probabilityFaster(best, found);
+  return formatv("{0:f0} %",
+                 100 * (found.time >= best.time ? slower : 1 - slower));
+}
+
 /// A table of plans beside the best one.
 static void printPlans(const SearchReport &report, StringRef title,
                        llvm::ArrayRef<FoundPlan> plans, llvm::raw_ostream &os) {
@@ -150,17 +196,20 @@ static void printPlans(const SearchReport &report, StringRef title,
   bool clusters = report.clusters.size() > 1;
   os << "\n" << title << "\n";
   TextTable table;
-  std::vector<std::string> head{"plan", "seconds", "time", "GB", "free"};
+  std::vector<std::string> head{"plan", "seconds", "time",
+                                "sure", "GB",      "free"};
   if (report.hasCosts)
     head.insert(head.begin() + 1, {"devices", "cost"});
   if (clusters)
     head.push_back("cluster");
   table.addRow(head);
   for (const FoundPlan &found : plans) {
-    std::vector<std::string> row{
-        planText(report, found), formatv("{0:f3}", found.seconds),
-        percentText(found.time / best.time), gigabytes(found.bytes),
-        gigabytes(found.capacity - found.bytes)};
+    std::vector<std::string> row{variedText(report, found),
+                                 formatv("{0:f3}", found.seconds),
+                                 percentText(found.time / best.time),
+                                 sureText(best, found),
+                                 gigabytes(found.bytes),
+                                 gigabytes(found.capacity - found.bytes)};
     if (report.hasCosts)
       row.insert(row.begin() + 1, {std::to_string(found.plan.gpus()),
                                    percentText(found.dollars / best.dollars)});
@@ -174,15 +223,17 @@ static void printPlans(const SearchReport &report, StringRef title,
 /// What makes most of the difference to the best plan.
 static std::string causeText(const Neighbour &neighbour) {
   const FoundPlan &found = neighbour.found;
+  std::string text;
   if (!found.fits())
-    return formatv("does not fit: {0} GB of {1}; {2} +{3} GB",
-                   gigabytes(found.bytes), gigabytes(found.capacity),
-                   neighbour.cause, gigabytes(neighbour.difference));
-  if (neighbour.cause.empty())
-    return "";
-  return formatv("{0} {1}{2}", neighbour.cause,
-                 neighbour.difference >= 0 ? "+" : "-",
-                 secondsText(std::abs(neighbour.difference)));
+    text = formatv("does not fit: {0} GB where it may need {1}",
+                   gigabytes(found.bytes), gigabytes(found.limit));
+  for (const auto &[name, difference] : neighbour.causes) {
+    double size = std::abs(difference);
+    text += formatv("{0}{1} {2}{3}", text.empty() ? "" : ", ", name,
+                    difference > 0 ? "+" : "-",
+                    found.fits() ? secondsText(size) : gigabytes(size) + " GB");
+  }
+  return text;
 }
 
 static void printNeighbours(const SearchReport &report, llvm::raw_ostream &os) {
@@ -212,9 +263,9 @@ static void printWhatIfs(const SearchReport &report, llvm::raw_ostream &os) {
   TextTable table;
   table.alignLeft(2);
   for (const WhatIf &whatIf : report.whatIfs) {
-    std::string plan = planText(report, whatIf.found);
+    std::string plan = variedText(report, whatIf.found);
     table.addRow({whatIf.what, percentText(whatIf.found.time / best.time),
-                  plan == planText(report, best) ? "the same plan" : plan});
+                  plan == variedText(report, best) ? "the same plan" : plan});
   }
   table.print(os);
 }
@@ -226,6 +277,11 @@ void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
   printPlans(report, "best plans", report.result.top, os);
   printPlans(report, "best plan of each of the best meshes",
              report.result.meshes, os);
+  if (report.surest)
+    os << formatv("\nwhere less than {0:f0} % is sure, the order may be wrong; "
+                  "of those plans this one is the most like measured runs\n  "
+                  "{1}\n",
+                  100 * kSure, variedText(report, *report.surest));
   if (report.result.front.size() > 1)
     printPlans(report, "less memory (or cost) for more time",
                report.result.front, os);
@@ -245,13 +301,17 @@ void tessera::print(const SearchReport &report, llvm::raw_ostream &os) {
 //===----------------------------------------------------------------------===//
 
 static json::Object toJson(const SearchReport &report, const FoundPlan &found) {
-  return json::Object{{"layout", toJson(found.plan)},
-                      {"cluster", report.clusters[found.cluster]},
-                      {"seconds", found.seconds},
-                      {"bytes", found.bytes},
-                      {"headroom_bytes", found.capacity - found.bytes},
-                      {"seconds_per_token", found.time},
-                      {"dollars_per_token", found.dollars}};
+  return json::Object{
+      {"layout", toJson(found.plan)},
+      {"cluster", report.clusters[found.cluster]},
+      {"seconds", found.seconds},
+      {"bytes", found.bytes},
+      {"headroom_bytes", found.capacity - found.bytes},
+      {"limit_bytes", found.limit},
+      {"probability_slower",
+       tessera::probabilityFaster(report.result.top.front(), found)},
+      {"seconds_per_token", found.time},
+      {"dollars_per_token", found.dollars}};
 }
 
 static json::Array toJson(const SearchReport &report,
@@ -270,8 +330,10 @@ static json::Array toJson(const SearchReport &report,
     entry["field"] = neighbour.field;
     entry["from"] = neighbour.from;
     entry["to"] = neighbour.to;
-    entry["cause"] = neighbour.cause;
-    entry["difference"] = neighbour.difference;
+    json::Object causes;
+    for (const auto &[name, difference] : neighbour.causes)
+      causes[name] = difference;
+    entry["causes"] = std::move(causes);
     list.push_back(std::move(entry));
   }
   return list;
@@ -306,6 +368,8 @@ json::Object tessera::toJson(const SearchReport &report) {
       {"neighbours", ::toJson(report, report.neighbours)},
       {"asked", ::toJson(report, report.asked)},
       {"what_if", std::move(whatIfs)}};
+  if (report.surest)
+    search["surest"] = ::toJson(report, *report.surest);
   if (report.fewest)
     search["fewest_devices"] = report.fewest->devices;
   json::Object object = toJson(report.best);
@@ -361,7 +425,7 @@ llvm::Error tessera::explainNoPlan(const Subject &subject,
                                    llvm::ArrayRef<ClusterSpec> clusters,
                                    const PlanSpace &given,
                                    const LayoutSpace &space,
-                                   const SearchResult *result) {
+                                   const SearchResult *result, double fit) {
   if (!result || !result->smallest)
     return explainConflict(subject, clusters, given, space);
   const FoundPlan &smallest = *result->smallest;
@@ -374,9 +438,15 @@ llvm::Error tessera::explainNoPlan(const Subject &subject,
   for (const auto &category : report.peakMemory().categories())
     if (category.second > largest.second)
       largest = category;
-  return llvm::createStringError(formatv(
+  std::string text = formatv(
       "no layout fits: {0} needs the least, {1} of {2}, of which {3} are "
       "{4} GB",
       planText(smallest), bytesText(smallest.bytes),
-      bytesText(smallest.capacity), largest.first, gigabytes(largest.second)));
+      bytesText(smallest.capacity), largest.first, gigabytes(largest.second));
+  if (double limit =
+          getMemoryLimit(smallest.plan, clusters[smallest.cluster], fit);
+      limit < smallest.capacity)
+    text +=
+        formatv("; with --fit {0} it may need {1} GB", fit, gigabytes(limit));
+  return llvm::createStringError(text);
 }

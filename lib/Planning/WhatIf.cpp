@@ -93,10 +93,11 @@ static llvm::Error constrainAll(PlanSpace &space, llvm::StringRef fixed) {
   return llvm::Error::success();
 }
 
-llvm::Expected<Neighbour> tessera::explainLayout(
-    const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
-    PlanSpace given, llvm::StringRef fixed, const FoundPlan &best,
-    const SearchOptions &options) {
+llvm::Expected<Neighbour>
+tessera::explainLayout(const Subject &subject,
+                       llvm::ArrayRef<ClusterSpec> clusters, PlanSpace given,
+                       llvm::StringRef fixed, const FoundPlan &best,
+                       const SearchOptions &options) {
   if (llvm::Error error = constrainAll(given, fixed))
     return std::move(error);
   LayoutSpace space(subject, clusters, given);
@@ -107,6 +108,8 @@ llvm::Expected<Neighbour> tessera::explainLayout(
   Neighbour asked;
   asked.field = fixed.str();
   asked.found = result.top.empty() ? *result.smallest : result.top.front();
+  asked.found.limit = getMemoryLimit(
+      asked.found.plan, clusters[asked.found.cluster], options.fit);
   asked.from = planText(best);
   asked.to = planText(asked.found);
   WorkReader reader;
@@ -155,7 +158,8 @@ tessera::findFewestDevices(const Subject &subject, const ClusterSpec &cluster,
   double least = tokens * subject.leastFlopsPerToken() / seconds / rate;
   if (least > double(cluster.numDevices()))
     least = double(cluster.numDevices());
-  fewest.first = std::max<int64_t>(1, int64_t(least)) / fewest.node * fewest.node;
+  fewest.first =
+      std::max<int64_t>(1, int64_t(least)) / fewest.node * fewest.node;
   fewest.first = std::max(fewest.first, fewest.node);
   options = bestOnly(options);
   options.findsSmallest = false;

@@ -52,6 +52,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "range as 2..16, ..16, 8..; flags =on or =off; -o writes a\n"
      "plan for compile --plan"},
     {"--top", "K", "with --search, list K plans and meshes; default: 5"},
+    {"--fit", "P",
+     "with --search, plans that fit with a probability of P or more;\n"
+     "0.5: by what is predicted; default: 0.9"},
     {"--front", "X",
      "with --search, list what less memory or money costs, of plans\n"
      "up to X % slower than the best; default: 10"},

@@ -22,6 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Where --fit is not given: the probability that the memory of a plan
+/// suffices.
+constexpr double kFit = 0.9;
+
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -66,8 +70,8 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   space.base.precision = Precision::BF16;
   space.base.seq = subject.maxPositions();
   space.compilable = parsed.has("--compilable");
-  for (StringRef other : {"--layout", "--from-program", "--schedule-csv",
-                          "--framework"})
+  for (StringRef other :
+       {"--layout", "--from-program", "--schedule-csv", "--framework"})
     if (parsed.has(other))
       return llvm::createStringError("expects --search or " + other +
                                      " but got both");
@@ -123,6 +127,14 @@ llvm::Expected<SearchOptions> readOptions(const ParsedOptions &parsed) {
   if (!threads)
     return threads.takeError();
   options.threads = threads->value_or(std::thread::hardware_concurrency());
+  auto fit = readNumber(parsed, "--fit");
+  if (!fit)
+    return fit.takeError();
+  options.fit = parsed.has("--fit") ? *fit : kFit;
+  if (options.fit < 0.5 || options.fit >= 1)
+    return llvm::createStringError(
+        "--fit expects a probability from 0.5 and below 1 but got '" +
+        parsed.get("--fit") + "'");
   auto front = readNumber(parsed, "--front");
   if (!front)
     return front.takeError();
@@ -232,6 +244,28 @@ cost::PlanQuestion makeQuestion(const Subject &subject,
   return question;
 }
 
+/// Searches plans whose optimizer state is off the device, if none with it
+/// there fits; false, with all as it was, if none of these does either.
+bool searchOffloaded(const Subject &subject,
+                     llvm::ArrayRef<ClusterSpec> clusters, PlanSpace &given,
+                     LayoutSpace &space, const SearchOptions &options,
+                     SearchResult &result) {
+  if (given.compilable)
+    return false;
+  PlanSpace offloaded = given;
+  llvm::cantFail(offloaded.constrain("offload", "host,nvme"));
+  SearchOptions others = options;
+  others.findsSmallest = false;
+  LayoutSpace layouts(subject, clusters, offloaded);
+  SearchResult found = searchLayouts(subject, clusters, layouts, others);
+  if (found.top.empty())
+    return false;
+  given = std::move(offloaded);
+  space = LayoutSpace(subject, clusters, given);
+  result = std::move(found);
+  return true;
+}
+
 /// What is asked about the best plan, beside its neighbours.
 llvm::Error askMore(const ParsedOptions &parsed, const Subject &subject,
                     llvm::ArrayRef<ClusterSpec> clusters,
@@ -255,7 +289,7 @@ llvm::Error askMore(const ParsedOptions &parsed, const Subject &subject,
 llvm::Error tessera::checkSearchOptions(const ParsedOptions &parsed) {
   for (StringRef option :
        {"--compilable", "--top", "--front", "--search-seconds", "--threads",
-        "--cheapest", "--days", "--why", "--what-if", "--among"})
+        "--cheapest", "--days", "--why", "--what-if", "--among", "--fit"})
     if (parsed.has(option))
       return llvm::createStringError(option + " expects --search beside it");
   return llvm::Error::success();
@@ -321,8 +355,12 @@ llvm::Expected<int> tessera::runPlanSearch(const ParsedOptions &parsed,
   if (space.getShapes().empty())
     return explainNoPlan(subject, clusters, *given, space, nullptr);
   SearchResult result = searchLayouts(subject, clusters, space, *options);
+  if (result.top.empty() && !given->find("offload"))
+    if (searchOffloaded(subject, clusters, *given, space, *options, result))
+      llvm::errs() << "no layout fits without --offload\n";
   if (result.top.empty())
-    return explainNoPlan(subject, clusters, *given, space, &result);
+    return explainNoPlan(subject, clusters, *given, space, &result,
+                         options->fit);
   llvm::errs() << llvm::formatv("searched {0} layouts in {1:f1} s\n",
                                 withSeparators(result.counts.layouts),
                                 watch.seconds());

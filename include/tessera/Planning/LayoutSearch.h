@@ -36,8 +36,11 @@ struct SearchOptions {
   /// The Pareto front has plans up to so much slower than the best (0.1: a
   /// tenth); infinite: all of it; negative: none.
   double frontSlack = 0.1;
-  /// Plans that lack at most so much of a device's memory are near misses.
+  /// Plans that need at most so much more than they may are near misses.
   double nearMiss = 0.1;
+  /// The probability with which a plan must fit, from 0.5 on: at that it needs
+  /// what a device has at most.
+  double fit = 0.5;
   /// Only plans that take at most so many seconds a token are of interest.
   double mostTime = std::numeric_limits<double>::infinity();
   /// Where none fits, the plan that needs the least memory is searched.
@@ -59,12 +62,14 @@ struct FoundPlan {
   size_t cluster = 0;
   /// Of a step, of its fullest stage, and of a device.
   double seconds = 0, bytes = 0, capacity = 0;
+  /// The bytes that it may need to fit (getMemoryLimit).
+  double limit = 0;
   /// Seconds, and dollars, of a token.
   double time = 0, dollars = 0;
   /// Its place in the space.
   uint64_t order = 0;
 
-  bool fits() const { return bytes <= capacity; }
+  bool fits() const { return bytes <= limit; }
   /// Takes the seconds of a step of so many tokens on so many devices; `price`
   /// are dollars of a device and hour.
   void setPrice(double stepSeconds, double tokens, int64_t gpus, double price) {
@@ -75,6 +80,10 @@ struct FoundPlan {
   /// Axes with more than one device.
   unsigned numAxes() const;
 };
+
+/// The bytes that a plan may be predicted to need so that those of a device
+/// suffice with a probability, by what is new of it.
+double getMemoryLimit(const Plan &plan, const ClusterSpec &cluster, double fit);
 
 /// What became of the layouts; all but `fit` sum to `layouts`.
 struct SearchCounts {

@@ -56,7 +56,7 @@ struct ZeroChoice {
   int64_t shardRanks = 0;
 };
 
-/// The layouts of a space.
+/// The layouts of a space. Refers to what it is made of.
 class LayoutSpace {
 public:
   LayoutSpace(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
@@ -111,9 +111,9 @@ private:
   bool isValid(const Plan &plan);
   bool leaveOut(llvm::Error error);
 
-  const Subject &subject;
+  const Subject *subject;
   llvm::ArrayRef<ClusterSpec> clusters;
-  const PlanSpace &space;
+  const PlanSpace *space;
   std::vector<LayoutSetting> settings;
   std::vector<LayoutShape> shapes;
   std::vector<Pipelines> pipelines;

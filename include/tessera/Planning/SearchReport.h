@@ -22,11 +22,10 @@ struct Neighbour {
   /// The field, and its values in the best plan and in this one.
   std::string field, from, to;
   FoundPlan found;
-  /// The cause that makes most of the difference, and its seconds of a step
-  /// more than in the best plan. Of a plan that does not fit the category of
-  /// memory, and its bytes.
-  std::string cause;
-  double difference = 0;
+  /// The two causes that make most of the difference, the larger one first, and
+  /// their seconds of a step more than in the best plan. Of a plan that does
+  /// not fit the categories of memory, and their bytes.
+  std::vector<std::pair<std::string, double>> causes;
 };
 
 /// The best plan on other hardware.
@@ -62,6 +61,9 @@ struct SearchReport {
   /// Layouts that were asked for: `field` is what is fixed.
   std::vector<Neighbour> asked;
   std::optional<FewestDevices> fewest;
+  /// Of the best plans, those that cannot be told from the best: the one of
+  /// which the least is new, with the most free memory and the fewest axes.
+  std::optional<FoundPlan> surest;
   /// Why `tessera compile` does not build the best plan; empty: it does.
   std::string notCompiled;
 };
@@ -79,11 +81,18 @@ makeSearchReport(const Subject &subject, llvm::ArrayRef<ClusterSpec> clusters,
 std::vector<Neighbour> findNeighbours(const Subject &subject,
                                       llvm::ArrayRef<ClusterSpec> clusters,
                                       const LayoutSpace &space,
-                                      const FoundPlan &best);
+                                      const FoundPlan &best, double fit = 0.5);
 
-/// Names the part that makes most of the difference between two plans.
+/// Names the parts that make most of the difference between two plans.
 void explain(Neighbour &neighbour, const cost::PlanReport &best,
              const cost::PlanReport &other);
+
+/// The probability from which on a plan is said to be faster than another.
+inline constexpr double kSure = 0.8;
+
+/// The probability that `best` is faster than `found`: of plans of one batch on
+/// one cluster, what they have in common cancels out.
+double probabilityFaster(const FoundPlan &best, const FoundPlan &found);
 
 /// "dp8 tp2 pp4 mb1 zero1 zb-v".
 std::string planText(const FoundPlan &found);
@@ -98,7 +107,7 @@ llvm::json::Object toJson(const SearchReport &report);
 llvm::Error explainNoPlan(const Subject &subject,
                           llvm::ArrayRef<ClusterSpec> clusters,
                           const PlanSpace &given, const LayoutSpace &space,
-                          const SearchResult *result);
+                          const SearchResult *result, double fit = 0.5);
 
 } // namespace tessera
 

@@ -25,9 +25,9 @@ assert times == sorted(times) and times[0] == found["step"]["seconds"]
 assert top[0]["layout"] == found["layout"]
 assert search["bound"]["gap"] == 0
 for plan in top + search["points"] + search["meshes"]:
-    assert plan["headroom_bytes"] >= 0
+    assert plan["bytes"] <= plan["limit_bytes"] <= plan["bytes"] + plan["headroom_bytes"]
 for plan in search["near_misses"]:
-    assert plan["headroom_bytes"] < 0 and plan["seconds"] < times[0]
+    assert plan["bytes"] > plan["limit_bytes"] and plan["seconds"] < times[0]
 points = search["points"]
 for before, after in zip(points, points[1:]):
     assert before["seconds"] < after["seconds"] and before["bytes"] > after["bytes"]
