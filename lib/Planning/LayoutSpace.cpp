@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Planning/LayoutSpace.h"
+#include "tessera/Cost/MatmulFormat.h"
 #include "tessera/Schedule/Generators.h"
 #include "tessera/Support/Errors.h"
 #include "tessera/Training/TrainingPlan.h"
@@ -76,8 +77,13 @@ void LayoutSpace::addSettings() {
       }
       for (int64_t batch : listSizes(space->find("global-batch"),
                                      std::numeric_limits<int32_t>::max()))
-        for (const Plan &base : space->listBases())
-          settings.push_back({cluster, gpus, batch, base});
+        for (const Plan &base : space->listBases()) {
+          if (llvm::Error error = cost::checkPrecision(
+                  base.precision, clusters[cluster].device))
+            leaveOut(std::move(error));
+          else
+            settings.push_back({cluster, gpus, batch, base});
+        }
     }
 }
 

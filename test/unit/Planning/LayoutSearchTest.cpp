@@ -426,6 +426,22 @@ TEST(LayoutSpace, is_what_the_options_leave_open) {
   EXPECT_EQ(space.numLayouts() - space.numInvalid(), 12);
 }
 
+/// Types that a device has no units for are no part of the space.
+TEST(LayoutSpace, has_types_that_the_device_has) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace(
+      {{"gpus", "8"}, {"global-batch", "8"}, {"precision", "bf16,nvfp4"}});
+  LayoutSpace both(subject, clusters, given);
+  EXPECT_EQ(both.getSettings().size(), 1u);
+  llvm::cantFail(given.constrain("precision", "nvfp4"));
+  LayoutSpace none(subject, clusters, given);
+  EXPECT_TRUE(none.getShapes().empty());
+  EXPECT_NE(none.getFirstReason().find("precision: expects units of device"),
+            std::string::npos)
+      << none.getFirstReason();
+}
+
 TEST(LayoutSpace, has_each_layout_once) {
   Subject subject = dense(gpt());
   std::vector<ClusterSpec> clusters{cluster()};
