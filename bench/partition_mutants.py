@@ -1,5 +1,5 @@
 """Does VerifyPartition find wrong programs? Changes tiny models, partitioned in
-six ways, and a program of linalg bodies and calls, in one place at a time and
+eleven ways, and a program of linalg bodies and calls, in one place at a time and
 counts who notices: what communicates ("moves"), and operands, attributes,
 constants, bodies and donations ("ops"). "pipelines" changes pipeline programs:
 lists, what tasks take, keep, send and add, exchanges, and reductions that each
@@ -21,11 +21,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The last does not divide the batch, the heads or the vocabulary.
+# The sixth does not divide the batch, the heads or the vocabulary.
 STRATEGIES = [
     ("dp=4", "dp"), ("tp=4", "tp"), ("dp=2,tp=2", "dp,tp"),
     ("dp=2,tp=2", "dp,tp,sp"), ("dp=2,tp=2", "dp,tp,zero=3"),
     ("dp=3,tp=2", "dp,tp,sp,zero=3"),
+    ("cp=4", "cp=all_gather"), ("cp=4", "cp=ring"), ("cp=4", "cp=all_to_all"),
+    ("cp=4", "cp=all_to_all:2"), ("cp=2,tp=2", "cp=ring,tp,sp,zero=1"),
 ]
 
 # Of pipelines: layers, mesh, strategy, options of training.

@@ -79,6 +79,11 @@ def Dist_Dialect : Dialect {
     /// shares the devices along the sequence. A dictionary of `method`, a text
     /// of ContextMethod.h, and #dist.axes of `seq`, `batch` and `heads`.
     static constexpr ::llvm::StringLiteral kContextAttr = "dist.context";
+    /// On a local function: an array<i64> of the fewest and the most pairs of a
+    /// query and a key on a device.
+    static constexpr ::llvm::StringLiteral kPairsAttr = "dist.pairs";
+    /// On an attention: #dist.axes of the ring around which keys and values go.
+    static constexpr ::llvm::StringLiteral kRingAttr = "dist.ring";
     /// Where the axes of a value's sharding came from: an array of strings, on
     /// ops, arguments and results.
     static constexpr ::llvm::StringLiteral kWhyAttr = "dist.why";

@@ -247,7 +247,8 @@ def Dist_BucketOp : Dist_Op<"bucket", [SingleBlock, IsolatedFromAbove,
 }
 
 def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["StartOp", "AccumulateOp", "BucketOp", "CollectiveMatmulOp"]>]> {
+    ParentOneOf<["StartOp", "AccumulateOp", "BucketOp", "CollectiveMatmulOp",
+                  "RingAttentionOp"]>]> {
   let summary = "ends the region of a dist op";
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

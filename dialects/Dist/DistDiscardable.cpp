@@ -212,14 +212,33 @@ static LogicalResult verifyContext(const AttributePosition &position,
            << " but got " << attr.getValue();
   for (StringRef name : {"seq", "batch", "heads"})
     if (!entries.getAs<AxesAttr>(name))
-      return position.op->emitError()
-             << "dist.context: expects #dist.axes for " << name << " but got "
-             << attr.getValue();
+      return position.op->emitError() << "dist.context: expects #dist.axes for "
+                                      << name << " but got " << attr.getValue();
   if (entries.getAs<AxesAttr>("seq").getRefs().size() != 1)
     return position.op->emitError()
            << "dist.context: expects one axis for seq but got "
            << entries.get("seq");
   return success();
+}
+
+static LogicalResult verifyPairs(const AttributePosition &position,
+                                 NamedAttribute attr) {
+  auto range = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+  if (range && range.size() == 2 && range[0] >= 0 && range[0] <= range[1])
+    return success();
+  return position.op->emitError()
+         << "dist.pairs: expects array<i64: fewest, most> but got "
+         << attr.getValue();
+}
+
+static LogicalResult verifyRing(const AttributePosition &position,
+                                NamedAttribute attr) {
+  auto axes = dyn_cast<AxesAttr>(attr.getValue());
+  if (axes && !axes.getRefs().empty())
+    return success();
+  return position.op->emitError()
+         << "dist.ring: expects #dist.axes of some axes but got "
+         << attr.getValue();
 }
 
 static LogicalResult verifyPlan(const AttributePosition &position,
@@ -292,6 +311,8 @@ static constexpr KnownAttribute kKnown[] = {
     {DistDialect::kNumberAttr, kOnArgument | kOnResult, verifyNumber},
     {DistDialect::kPlanAttr, kOnModule, verifyPlan},
     {DistDialect::kContextAttr, kOnModule, verifyContext},
+    {DistDialect::kRingAttr, kOnOperation, verifyRing},
+    {DistDialect::kPairsAttr, kOnFunction, verifyPairs},
     {DistDialect::kWhyAttr, kOnOperation | kOnArgument | kOnResult, verifyWhy},
 };
 

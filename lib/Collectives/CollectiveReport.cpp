@@ -131,7 +131,8 @@ static CollectiveRow getTotal(ArrayRef<CollectiveRow> rows) {
 //===----------------------------------------------------------------------===//
 
 void tessera::printCollectives(raw_ostream &os, StringRef function,
-                               ArrayRef<CollectiveRow> rows) {
+                               ArrayRef<CollectiveRow> rows,
+                               const AttentionPairs &pairs) {
   os << '@' << function << ": what a device receives in one call\n";
   os << llvm::formatv("  {0,-16} {1,-20} {2,7} {3,16} {4,16} {5,12}\n",
                       "collective", "axes", "count", "bytes", "exposed bytes",
@@ -144,6 +145,10 @@ void tessera::printCollectives(raw_ostream &os, StringRef function,
   for (const CollectiveRow &row : rows)
     print(stringifyCollective(row.kind), row);
   print("total", getTotal(rows));
+  if (pairs)
+    os << llvm::formatv("  attention: {0} to {1} pairs of query and key on a "
+                        "device, of a sequence and a head\n",
+                        pairs->first, pairs->second);
 }
 
 static llvm::json::Object toObject(const CollectiveRow &row) {
@@ -154,7 +159,8 @@ static llvm::json::Object toObject(const CollectiveRow &row) {
 }
 
 llvm::json::Value tessera::toJson(StringRef function,
-                                  ArrayRef<CollectiveRow> rows) {
+                                  ArrayRef<CollectiveRow> rows,
+                                  const AttentionPairs &pairs) {
   llvm::json::Array list;
   for (const CollectiveRow &row : rows) {
     llvm::json::Object entry = toObject(row);
@@ -162,9 +168,12 @@ llvm::json::Value tessera::toJson(StringRef function,
     entry["axes"] = row.axes;
     list.push_back(std::move(entry));
   }
-  return llvm::json::Object{{"function", function},
+  llvm::json::Object report{{"function", function},
                             {"collectives", std::move(list)},
                             {"total", toObject(getTotal(rows))}};
+  if (pairs)
+    report["attention_pairs"] = llvm::json::Array{pairs->first, pairs->second};
+  return report;
 }
 
 LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
@@ -177,10 +186,14 @@ LogicalResult tessera::reportCollectives(ModuleOp module, StringRef path) {
     if (!func->hasAttr(dist::DistDialect::kLocalAttr) || func.isExternal())
       continue;
     std::vector<CollectiveRow> rows = summarize(getCollectives(func));
+    AttentionPairs pairs;
+    if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(
+            dist::DistDialect::kPairsAttr))
+      pairs = {attr[0], attr[1]};
     if (path.ends_with(".json"))
-      os << toJson(func.getName(), rows) << '\n';
+      os << toJson(func.getName(), rows, pairs) << '\n';
     else
-      printCollectives(os, func.getName(), rows);
+      printCollectives(os, func.getName(), rows, pairs);
   }
   return success();
 }

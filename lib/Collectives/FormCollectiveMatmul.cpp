@@ -285,8 +285,8 @@ struct FormCollectiveMatmulPass
       bool isLocal = op->getParentOfType<FunctionOpInterface>()->hasAttr(
           dist::DistDialect::kLocalAttr);
       if (isLocal && !op.getFromAttr() &&
-          !isa<dist::StartOp, dist::BucketOp, dist::CollectiveMatmulOp>(
-              op->getParentOp()))
+          !isa<dist::StartOp, dist::BucketOp, dist::CollectiveMatmulOp,
+               dist::RingAttentionOp>(op->getParentOp()))
         collectives.push_back(op);
     });
     for (Operation *op : collectives)

@@ -121,7 +121,8 @@ void Estimator::enter(Operation &op) {
                 /*wholeOnly=*/true);
   else if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
     axes |= axesOf(collective.getAxes().toAxes(mesh), /*wholeOnly=*/false);
-  else if (isa<dist::RecvOp, dist::CollectiveMatmulOp, func::CallOp>(op))
+  else if (isa<dist::RecvOp, dist::CollectiveMatmulOp, dist::RingAttentionOp,
+               func::CallOp>(op))
     axes = all;
   for (Value result : op.getResults())
     varies[result] = axes;

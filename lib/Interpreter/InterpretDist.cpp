@@ -305,6 +305,7 @@ void interp::addDistHandlers(Registry &r) {
   r.addRank<dist::WaitOp, runWait>();
   r.addRank<dist::BucketOp, runRegion>();
   r.addRank<dist::CollectiveMatmulOp, runRegion>();
+  r.addRank<dist::RingAttentionOp, runRegion>();
   r.addRank<dist::AssembleOp, runAssemble>();
   r.addRank<dist::AxisOffsetOp, runAxisOffset>();
   r.addRank<dist::ToPartialOp, runToPartial>();

@@ -38,15 +38,31 @@ std::pair<int64_t, int64_t> tessera::splitHeads(int64_t size, int64_t groups,
   return best;
 }
 
+/// The sum of p + 1, at most `keys`, over the positions p from `first` on; what
+/// is before the first position counts nothing.
+static double sumPositions(int64_t first, int64_t count, int64_t keys) {
+  int64_t begin = std::clamp<int64_t>(first, 0, keys);
+  int64_t end = std::clamp<int64_t>(first + count, 0, keys);
+  int64_t full = std::max<int64_t>(first + count - std::max(first, keys), 0);
+  double growing = double(end - begin);
+  return growing * double(begin) + growing * (growing + 1) / 2 +
+         double(full) * double(keys);
+}
+
 double tessera::countPairs(int64_t first, int64_t queries, int64_t keys,
-                           bool causal) {
+                           bool causal, std::optional<int64_t> window) {
   if (!causal)
     return double(queries) * double(keys);
-  // The query at position p sees p + 1 keys; the last ones see all.
-  int64_t growing = std::clamp<int64_t>(keys - first, 0, queries);
-  return double(growing) * double(first) +
-         double(growing) * double(growing + 1) / 2 +
-         double(queries - growing) * double(keys);
+  double before = window ? sumPositions(first - *window, queries, keys) : 0;
+  return sumPositions(first, queries, keys) - before;
+}
+
+int64_t tessera::getLastStep(int64_t devices, int64_t size, bool causal,
+                             std::optional<int64_t> window) {
+  if (!causal || !window)
+    return devices - 1;
+  // The nearest query and key of step s are (s - 1) size + 1 apart.
+  return *window < 2 ? 0 : std::min(devices - 1, (*window - 2) / size + 1);
 }
 
 Error ContextProblem::check() const {
@@ -54,7 +70,8 @@ Error ContextProblem::check() const {
        {std::pair("batch", batch), std::pair("queries", queries),
         std::pair("keys", keys), std::pair("groups", groups),
         std::pair("heads", heads), std::pair("dim", dim),
-        std::pair("valueDim", valueDim), std::pair("elementBytes", elementBytes),
+        std::pair("valueDim", valueDim),
+        std::pair("elementBytes", elementBytes),
         std::pair("devices", axis.size)})
     if (size < 1)
       return createStringError(
@@ -75,14 +92,16 @@ private:
     return getCollectiveTime(problem.links, problem.mesh, kind, bytes, axes);
   }
   double exchange(double bytes) const;
-  double moveKeys(CollectiveKind gather) const;
+  double moveKeys(CollectiveKind gather, const AxisList &axes) const;
+  double goAround(double bytes, double attention) const;
   double attend(double matmuls) const;
 
   const ContextProblem &problem;
   ContextMethod method;
   ContextAxes axes;
-  /// Devices that share queries, groups and heads of a group.
-  int64_t outer, g, r;
+  /// Devices that share queries, groups and heads of a group, and the last step
+  /// of a ring of the first.
+  int64_t outer, g, r, last;
   /// Bytes of keys, of values, of queries and of the result of a device's
   /// tokens.
   double k, v, q, o;
@@ -118,7 +137,9 @@ ContextAxes tessera::getContextAxes(const ContextProblem &problem,
 Costing::Costing(const ContextProblem &problem, const ContextMethod &method)
     : problem(problem), method(method), axes(getContextAxes(problem, method)),
       outer(numShards(axes.query)), g(numShards(axes.group)),
-      r(numShards(axes.head)) {
+      r(numShards(axes.head)),
+      last(getLastStep(outer, llvm::divideCeil(problem.keys, outer),
+                       problem.causal, problem.window)) {
   int64_t tokens = problem.batch;
   double elements =
       double(problem.elementBytes) * double(llvm::alignTo(problem.groups, g));
@@ -139,11 +160,10 @@ double Costing::exchange(double bytes) const {
          timeOf(CollectiveKind::AllToAll, bytes, axes.head);
 }
 
-/// Seconds until each device has its keys and values of all tokens, or, with
-/// ReduceScatter, until their gradients are back.
-double Costing::moveKeys(CollectiveKind gather) const {
-  AxisList gathered = axes.query;
-  gathered.append(axes.head);
+/// Seconds until each device has the keys and values of those along `gathered`,
+/// or, with ReduceScatter, until their gradients are back.
+double Costing::moveKeys(CollectiveKind gather,
+                         const AxisList &gathered) const {
   double devices = gather == CollectiveKind::AllGather
                        ? 1
                        : static_cast<double>(numShards(gathered));
@@ -154,13 +174,21 @@ double Costing::moveKeys(CollectiveKind gather) const {
   return seconds;
 }
 
+/// Seconds of the steps of a ring: each sends `bytes` beside its share of the
+/// attention, but for the last one.
+double Costing::goAround(double bytes, double attention) const {
+  double step = attention / double(last + 1);
+  double send = timeOf(CollectiveKind::Permute, bytes, axes.query);
+  return double(last) * std::max(step, send) + step;
+}
+
 /// Seconds of the attention of the busiest device, the one with the last
 /// queries.
 double Costing::attend(double matmuls) const {
   int64_t own = llvm::divideCeil(problem.queries, outer);
   double pairs =
-      countPairs(own * (outer - 1), own, own * outer * problem.keys /
-                                             problem.queries, problem.causal) *
+      countPairs(own * (outer - 1), own, problem.keys, problem.causal,
+                 problem.window) *
       double(problem.batch) * double(llvm::divideCeil(problem.groups, g)) *
       double(llvm::divideCeil(problem.heads, r));
   double width = double(problem.dim + problem.valueDim) / 2;
@@ -169,24 +197,36 @@ double Costing::attend(double matmuls) const {
 }
 
 ContextCost Costing::run() {
+  using Kind = CollectiveKind;
   ContextCost cost;
   cost.method = method;
-  // What a device receives of keys and values, and of queries and results.
-  double n = double(problem.axis.size);
-  double keys = (n - 1) * (k + v) / double(g);
+  cost.isRing = outer > 1 && method.kind != ContextMethod::AllGather;
+  // Keys and values of a chunk, and of all chunks that come; others.
+  double chunk = double(problem.axis.size / outer) * (k + v) / double(g);
+  double inner = chunk - (k + v) / double(g),
+         outside = double(cost.isRing ? last : outer - 1) * chunk;
   double others =
       (q + o) * (double(g - 1) / double(g) + double(r - 1) / double(r));
-  bool again = problem.gathersAgain && method.kind == ContextMethod::AllGather;
-  cost.forwardBytes = std::llround(keys + others);
-  cost.seconds =
-      moveKeys(CollectiveKind::AllGather) + exchange(q) + exchange(o) + attend(2);
+  AxisList gathered = cost.isRing ? AxisList() : axes.query;
+  gathered.append(axes.head);
+  // A ring's sums of gradients, and its matmuls, are in f32.
+  double sums = std::max(1.0, 4.0 / double(problem.elementBytes));
+  auto attendTo = [&](double matmuls, double bytes) {
+    double seconds = attend(matmuls);
+    return exchange(q) + exchange(o) +
+           (cost.isRing ? goAround(bytes, sums * seconds) : seconds);
+  };
+  cost.forwardBytes = std::llround(inner + outside + others);
+  cost.seconds = moveKeys(Kind::AllGather, gathered) + attendTo(2, chunk);
   if (!problem.hasBackward)
     return cost;
-  cost.backwardBytes = std::llround((again ? 2 : 1) * keys + others);
-  cost.seconds += moveKeys(CollectiveKind::ReduceScatter) + exchange(q) +
-                  exchange(o) + attend(5);
+  bool again = problem.gathersAgain && method.kind == ContextMethod::AllGather;
+  double moved = cost.isRing ? 1 + sums : again ? 2 : 1;
+  cost.backwardBytes = std::llround(inner + moved * outside + others);
+  cost.seconds +=
+      moveKeys(Kind::ReduceScatter, gathered) + attendTo(5, chunk * (1 + sums));
   if (again)
-    cost.seconds += moveKeys(CollectiveKind::AllGather);
+    cost.seconds += moveKeys(Kind::AllGather, gathered);
   return cost;
 }
 
@@ -198,17 +238,19 @@ ContextCost tessera::getContextCost(const ContextProblem &problem,
 /// The methods that `auto` compares.
 static llvm::SmallVector<ContextMethod, 4>
 getMethods(const ContextProblem &problem) {
-  llvm::SmallVector<ContextMethod, 4> methods{{ContextMethod::AllGather, 0}};
-  if (problem.axis.size <= problem.groups * problem.heads)
-    methods.push_back({ContextMethod::AllToAll, 0});
+  llvm::SmallVector<ContextMethod, 4> methods{{ContextMethod::AllGather, 0},
+                                              {ContextMethod::Ring, 0}};
+  int64_t devices = problem.axis.size;
+  int64_t most = std::min(devices, problem.groups * problem.heads);
+  for (int64_t shared = 2; shared <= most; ++shared)
+    if (devices % shared == 0)
+      methods.push_back(
+          {ContextMethod::AllToAll, shared == devices ? 0 : shared});
   return methods;
 }
 
 Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
                                                const ContextMethod &wanted) {
-  if (wanted.kind == ContextMethod::Ring)
-    return createStringError("strategy 'cp=ring' expects all_gather, "
-                             "all_to_all or auto: rings cannot be compiled");
   int64_t shared = getHeadDevices(problem, wanted);
   int64_t heads = problem.groups * problem.heads;
   if (shared > 1 && shared > heads)
@@ -224,11 +266,11 @@ Expected<ContextChoice> tessera::chooseContext(const ContextProblem &problem,
            getHeadDevices(problem, cost.method) == shared;
   };
   if (wanted.kind == ContextMethod::Auto) {
-    choice.chosen =
-        llvm::min_element(choice.costs, [](auto &a, auto &b) {
-          return a.seconds < b.seconds;
-        }) -
-        choice.costs.begin();
+    choice.chosen = llvm::min_element(choice.costs,
+                                      [](auto &a, auto &b) {
+                                        return a.seconds < b.seconds;
+                                      }) -
+                    choice.costs.begin();
     return choice;
   }
   auto *found = llvm::find_if(choice.costs, isWanted);

@@ -58,8 +58,8 @@ private:
 } // namespace
 
 /// How the axes of heads are shared between groups and the heads of a group.
-static std::pair<AxisList, AxisList>
-splitAxes(ArrayRef<AxisRef> axes, int64_t groups, int64_t heads) {
+static std::pair<AxisList, AxisList> splitAxes(ArrayRef<AxisRef> axes,
+                                               int64_t groups, int64_t heads) {
   auto [major, minor] = splitHeads(numShards(axes), groups, heads);
   auto split = splitAt(axes, major);
   return split ? *split : std::pair(AxisList(axes), AxisList());
@@ -80,9 +80,9 @@ template <typename Op> ContextProblem ContextPinner::describe(Op op) const {
   problem.heads = llvm::divideCeil(q[3], numShards(heads));
   problem.dim = q[4];
   problem.valueDim = values.getDimSize(3);
-  problem.elementBytes =
-      llvm::divideCeil(values.getElementTypeBitWidth(), 8);
+  problem.elementBytes = llvm::divideCeil(values.getElementTypeBitWidth(), 8);
   problem.causal = op.getCausal();
+  problem.window = op.getWindow();
   problem.hasBackward = hasBackward;
   problem.gathersAgain = gathersAgain;
   return problem;
@@ -129,6 +129,9 @@ template <typename Op> LogicalResult ContextPinner::pin(Op op) {
     pins.push_back(dist::AxesAttr::get(op.getContext(), mesh, list));
   op->setAttr(dist::DistDialect::kFactorsAttr,
               ArrayAttr::get(op.getContext(), pins));
+  if (choice->get().isRing)
+    op->setAttr(dist::DistDialect::kRingAttr,
+                dist::AxesAttr::get(op.getContext(), mesh, axes.query));
   report(op, *choice);
   return success();
 }
@@ -148,8 +151,8 @@ LogicalResult ContextPinner::run(FunctionOpInterface func) {
 
 /// The context of a module; none without one.
 static std::optional<Context> readContext(ModuleOp module, const Mesh &mesh) {
-  auto attr = module->getAttrOfType<DictionaryAttr>(
-      dist::DistDialect::kContextAttr);
+  auto attr =
+      module->getAttrOfType<DictionaryAttr>(dist::DistDialect::kContextAttr);
   if (!attr)
     return std::nullopt;
   auto axes = [&](StringRef name) {
@@ -185,8 +188,7 @@ struct PinContextPass : tessera::impl::PinContextPassBase<PinContextPass> {
     bool again = plan && plan.getPlan().recompute != Recompute::None;
     ContextPinner pinner(*mesh, context, again);
     for (auto func : module.getOps<FunctionOpInterface>())
-      if (!func.isExternal() &&
-          !func->hasAttr(dist::DistDialect::kLocalAttr) &&
+      if (!func.isExternal() && !func->hasAttr(dist::DistDialect::kLocalAttr) &&
           failed(pinner.run(func)))
         return failure();
     module->removeAttr(dist::DistDialect::kContextAttr);

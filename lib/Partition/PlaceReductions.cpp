@@ -73,7 +73,10 @@ bool Delay::findReductions() {
     const Sharding &from = context.toPlain(reshard.getFrom());
     bool onlyHere = llvm::all_of(reshard->getUsers(),
                                  [&](Operation *user) { return user == op; });
-    if (from.unreduced.empty() || !onlyHere ||
+    // Sums around a ring are a part of it.
+    Operation *producer = reshard.getInput().getDefiningOp();
+    bool isInRing = producer && producer->hasAttr(dist::DistDialect::kRingAttr);
+    if (from.unreduced.empty() || !onlyHere || isInRing ||
         !context.toPlain(reshard.getTo()).unreduced.empty())
       continue;
     if (first && first->reduction != from.reduction)

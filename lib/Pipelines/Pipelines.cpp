@@ -19,6 +19,7 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Propagation/Passes.h"
+#include "tessera/Rings/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
@@ -74,6 +75,7 @@ static void addBuckets(OpPassManager &pm, const PipelineOptions &options) {
 
 /// Adds what leads from a partitioned module to a planned arena.
 static void addUpToArena(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createFormRingAttentionPass());
   pm.addPass(createSplitStagesPass());
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
@@ -135,6 +137,7 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   // Stages are split by what the target's devices do.
   setTarget(pm, options);
   addRecompute(pm, options);
+  pm.addPass(createFormRingAttentionPass());
   pm.addPass(createSplitStagesPass());
   addCollectiveMatmuls(pm, options);
   addBuckets(pm, options);
@@ -142,6 +145,8 @@ static void buildPartition(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createVerifyPartitionPass(reference));
   pm.addPass(createCheckPipelinesPass(reference));
   pm.addPass(createCheckBudgetPass(budget));
+  if (!options.collectiveReport.empty())
+    pm.addPass(createCountPairsPass());
   reportAt(Phase::Partition, pm, options);
   if (options.keepReference)
     pm.addPass(createAddReferencePass(reference));
@@ -156,6 +161,7 @@ static void buildKernels(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createLowerControlFlowPass());
   pm.addNestedPass<func::FuncOp>(createTensorizeBoundaryPass());
   pm.addNestedPass<func::FuncOp>(createReduceBoundaryPass());
+  pm.addPass(createExpandRingAttentionPass());
   pm.addPass(createExpandCollectiveMatmulPass());
   pm.addNestedPass<func::FuncOp>(createExpandBucketsPass());
   pm.addNestedPass<func::FuncOp>(createExpandAccumulatePass());

@@ -28,6 +28,7 @@
 #include "tessera/Pipelines/Pipelines.h"
 #include "tessera/Propagation/Passes.h"
 #include "tessera/Recompute/Passes.h"
+#include "tessera/Rings/Passes.h"
 #include "tessera/SplitReductions/Passes.h"
 #include "tessera/Stages/Passes.h"
 #include "tessera/Training/Passes.h"
@@ -56,6 +57,7 @@ void tessera::registerPasses() {
   registerCodegenPasses();
   registerSplitReductionsPasses();
   registerFusionPasses();
+  registerRingsPasses();
   registerKernelsPasses();
   registerConversionPasses();
   registerMemoryPasses();

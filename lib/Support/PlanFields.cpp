@@ -233,7 +233,7 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"pp", "N", kBoth | kDevices, size(&Plan::pp), "pipeline stages"},
       {"cp", "N", kBoth | kDevices, size(&Plan::cp),
        "context axis: the sequence, in attention too"},
-      {"cp-method", "NAME", kBoth | kDevices,
+      {"cp-method", "NAME", kCompiled | kDevices,
        Field::Text{kContextMethods, printContext, parseContext},
        "how devices of cp share attention: all_gather (of keys and values), "
        "ring (the same in chunks, beside the attention), all_to_all (heads; "

@@ -65,7 +65,9 @@ bool PartitionProver::visit(Operation *op) {
     return true;
   }
   if (auto matmul = dyn_cast<dist::CollectiveMatmulOp>(op))
-    return visitCollectiveMatmul(matmul);
+    return visitRegion(matmul);
+  if (auto ring = dyn_cast<dist::RingAttentionOp>(op))
+    return visitRegion(ring);
   if (auto partial = dyn_cast<dist::ToPartialOp>(op))
     return visitToPartial(partial);
   if (auto offset = dyn_cast<dist::AxisOffsetOp>(op))

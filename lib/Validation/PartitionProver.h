@@ -134,7 +134,7 @@ private:
                        mlir::Value result);
   bool visitStart(dist::StartOp op);
   bool visitBucket(dist::BucketOp op);
-  bool visitCollectiveMatmul(dist::CollectiveMatmulOp op);
+  template <typename Op> bool visitRegion(Op op);
   bool visitToPartial(dist::ToPartialOp op);
   bool visitOffset(dist::AxisOffsetOp op);
   bool visitConstant(mlir::Operation *op, const ConstantValue &constant);

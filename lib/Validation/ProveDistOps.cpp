@@ -70,7 +70,7 @@ bool PartitionProver::visitBucket(dist::BucketOp op) {
 }
 
 /// What its region says; how that is done piece by piece is another matter.
-bool PartitionProver::visitCollectiveMatmul(dist::CollectiveMatmulOp op) {
+template <typename Op> bool PartitionProver::visitRegion(Op op) {
   for (auto [argument, input] :
        llvm::zip_equal(op.getBody().getArguments(), op.getInputs())) {
     ShardState state = states.find(input)->second;
@@ -85,6 +85,9 @@ bool PartitionProver::visitCollectiveMatmul(dist::CollectiveMatmulOp op) {
   }
   return true;
 }
+
+template bool PartitionProver::visitRegion(dist::CollectiveMatmulOp op);
+template bool PartitionProver::visitRegion(dist::RingAttentionOp op);
 
 bool PartitionProver::visitToPartial(dist::ToPartialOp op) {
   llvm::Expected<ShardState> made =

@@ -35,15 +35,19 @@ module attributes {dist.context = {method = "all_to_all", seq = #dist.axes<{"cp"
   }
 }
 
-// One group of many heads: its keys and values are small.
+// One group of many heads: its keys and values are small, and travel beside the
+// attention.
 //--- auto.mlir
 // AUTO: ContextMethod
-// AUTO-SAME: nn.attention runs by all_gather
+// AUTO-SAME: nn.attention runs by ring
 // AUTO-SAME: bytes of all_gather=4194304
 // AUTO-SAME: bytes of all_to_all=20971520
+// AUTO-SAME: bytes of ring=4194304
 // AUTO-SAME: us of all_gather={{[0-9.]+}}
 // AUTO-SAME: us of all_to_all={{[0-9.]+}}
+// AUTO-SAME: us of ring={{[0-9.]+}}
 // AUTO: dist.factors = [#dist.axes<{}>, #dist.axes<{"cp"}>, #dist.axes<{}>,
+// AUTO-SAME: dist.ring = #dist.axes<{"cp"}>
 module attributes {dist.context = {method = "auto", seq = #dist.axes<{"cp"}>, batch = #dist.axes<{}>, heads = #dist.axes<{}>}} {
   dist.mesh @mesh ["cp"=2]
   func.func @f(%q: tensor<1x8192x1x8x128xf32>, %k: tensor<1x8192x1x128xf32>) -> tensor<1x8192x1x8x128xf32> {

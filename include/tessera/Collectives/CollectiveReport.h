@@ -63,14 +63,21 @@ struct CollectiveRow {
 /// By kind, then by axes in the order in which they first occur.
 std::vector<CollectiveRow> summarize(llvm::ArrayRef<CollectiveUse> uses);
 
-/// An aligned table with a line of totals.
+/// The fewest and the most pairs of a query and a key that it sees on a device;
+/// none without attention.
+using AttentionPairs = std::optional<std::pair<int64_t, int64_t>>;
+
+/// An aligned table with a line of totals, and one of attention where it is
+/// known.
 void printCollectives(llvm::raw_ostream &os, llvm::StringRef function,
-                      llvm::ArrayRef<CollectiveRow> rows);
+                      llvm::ArrayRef<CollectiveRow> rows,
+                      const AttentionPairs &pairs = std::nullopt);
 /// {"function", "collectives": [{"kind", "axes", "count", "bytes",
-/// "exposed_bytes", "seconds"}], "total": {...}}; bytes are those that one
-/// device receives in one call.
+/// "exposed_bytes", "seconds"}], "total": {...}, "attention_pairs": [fewest,
+/// most]}; bytes are those that one device receives in one call.
 llvm::json::Value toJson(llvm::StringRef function,
-                         llvm::ArrayRef<CollectiveRow> rows);
+                         llvm::ArrayRef<CollectiveRow> rows,
+                         const AttentionPairs &pairs = std::nullopt);
 
 /// Writes the report of all local functions of a module: JSON, one line a
 /// function, where `path` ends in ".json", else text; "-" is text on stdout.

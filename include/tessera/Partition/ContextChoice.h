@@ -10,8 +10,8 @@
 //     all_gather, ring   query: (n)
 //     all_to_all:U       query: (n / U)   head: (r)   group: (g)   r g = U
 //
-// in this order, major to minor, with (g, r) = splitHeads(U, groups, heads). The
-// groups get the minor part: keys and values, which have no heads, are then
+// in this order, major to minor, with (g, r) = splitHeads(U, groups, heads).
+// The groups get the minor part: keys and values, which have no heads, are then
 // exchanged over it and gathered over the rest, which moves the fewest bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -36,8 +36,15 @@ std::pair<int64_t, int64_t> splitHeads(int64_t size, int64_t groups,
                                        int64_t perGroup);
 
 /// The pairs of a query and a key that it sees, of the queries from position
-/// `first` on; all `keys` without `causal`.
-double countPairs(int64_t first, int64_t queries, int64_t keys, bool causal);
+/// `first` on: all `keys` without `causal`; with it those up to its own
+/// position, and of these the last `window`.
+double countPairs(int64_t first, int64_t queries, int64_t keys, bool causal,
+                  std::optional<int64_t> window = std::nullopt);
+
+/// The last step of a ring of `devices` in which a query sees something, where
+/// in step s the queries of chunk i, of `size`, meet the keys of chunk i - s.
+int64_t getLastStep(int64_t devices, int64_t size, bool causal,
+                    std::optional<int64_t> window);
 
 /// One attention and the devices that share it.
 struct ContextProblem {
@@ -52,6 +59,7 @@ struct ContextProblem {
   int64_t groups = 1, heads = 1, dim = 1, valueDim = 1;
   int64_t elementBytes = 4;
   bool causal = false;
+  std::optional<int64_t> window;
   /// There is a backward, and it gathers keys and values again.
   bool hasBackward = false, gathersAgain = false;
 
@@ -71,6 +79,8 @@ struct ContextCost {
   int64_t forwardBytes = 0, backwardBytes = 0;
   /// Of collectives and of the attention of the busiest device, both ways.
   double seconds = 0;
+  /// Keys and values go around a ring of the devices that share queries.
+  bool isRing = false;
 };
 
 /// The costs of all methods, in one order, and the number of the one that is

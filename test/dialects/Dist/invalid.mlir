@@ -603,6 +603,65 @@ module attributes {dist.plan = #dist.plan<micro_batchs = 2>} {}
 // expected-error @+1 {{expects each field of a plan once, and a known one, but got 'zero'}}
 module attributes {dist.plan = #dist.plan<zero = 1, zero = 2>} {}
 // -----
+// Attention around a ring.
+dist.mesh @mesh ["x"=2]
+func.func @f(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>) {
+  // expected-error @+1 {{(C1) expects a region that takes the operands and yields the results' types}}
+  %0 = dist.ring_attention (%q, %k) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> tensor<2x4x2x2x8xf32> {
+  ^bb0(%a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>):
+    %g = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    dist.yield %b : tensor<2x4x2x8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>) {
+  // expected-error @+1 {{(C2) expects two all-gathers, an op, and two or no reduce-scatters but got 1, 1 and 0}}
+  %0 = dist.ring_attention (%q, %k) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> tensor<2x4x2x2x8xf32> {
+  ^bb0(%a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>):
+    %g = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %2 = nn.attention scale 0.25 %a, %g, %g : tensor<2x4x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32> -> tensor<2x4x2x2x8xf32>
+    dist.yield %2 : tensor<2x4x2x2x8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>) {
+  // expected-error @+1 {{(C2) expects gathers of arguments for the op, and scatters, along dimension 1 over #dist.axes<{"x"}>}}
+  %0 = dist.ring_attention (%q, %k) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> tensor<2x4x2x2x8xf32> {
+  ^bb0(%a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>):
+    %g = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %h = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %2 = nn.attention scale 0.25 %a, %g, %g : tensor<2x4x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32> -> tensor<2x4x2x2x8xf32>
+    dist.yield %2 : tensor<2x4x2x2x8xf32>
+  }
+  return
+}
+// -----
+dist.mesh @mesh ["x"=2]
+func.func @f(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>) {
+  // expected-error @+1 {{(C3) expects to yield the results of the op, scattered where they are}}
+  %0 = dist.ring_attention (%q, %k) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> tensor<2x4x2x2x8xf32> {
+  ^bb0(%a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>):
+    %g = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %h = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %2 = nn.attention scale 0.25 %a, %g, %h : tensor<2x4x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32> -> tensor<2x4x2x2x8xf32>
+    dist.yield %a : tensor<2x4x2x2x8xf32>
+  }
+  return
+}
+// -----
+func.func @f() {
+  // expected-error @+1 {{dist.ring: expects #dist.axes of some axes but got 3 : i64}}
+  %0 = arith.constant {dist.ring = 3 : i64} 0.0 : f32
+  return
+}
+// -----
+// expected-error @+1 {{dist.pairs: expects array<i64: fewest, most> but got array<i64: 3, 2>}}
+func.func @f() attributes {dist.local, dist.pairs = array<i64: 3, 2>} { return }
+// -----
 // Matmuls beside a collective.
 dist.mesh @mesh ["x"=2]
 func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) {

@@ -171,3 +171,30 @@ func.func @first_stage(%t: tensor<2x4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>
   %e:2 = dist.exchange (%r#0) from [0, 1] among [0, 1] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return %e#0, %r#1 : tensor<4xf32>, tensor<2x4xf32>
 }
+
+// CHECK-LABEL: @ring_attention
+func.func @ring_attention(%q: tensor<2x4x2x2x8xf32>, %k: tensor<2x4x2x8xf32>, %g: tensor<2x4x2x2x8xf32>) -> (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) {
+  // CHECK: dist.ring_attention(%{{.*}}, %{{.*}}) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> (tensor<2x4x2x2x8xf32>, tensor<2x4x2x2xf32>) {
+  %o, %l = dist.ring_attention (%q, %k) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>) -> (tensor<2x4x2x2x8xf32>, tensor<2x4x2x2xf32>) {
+  ^bb0(%a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>):
+    %p = dist.axis_offset <{"x"}> size 4 on @mesh : index
+    %0 = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %1 = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %2, %3 = nn.attention causal scale 0.25 %a, %0, %1 q_offset %p : tensor<2x4x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32> -> tensor<2x4x2x2x8xf32> stats tensor<2x4x2x2xf32>
+    dist.yield %2, %3 : tensor<2x4x2x2x8xf32>, tensor<2x4x2x2xf32>
+  }
+  // CHECK: dist.ring_attention
+  // CHECK: nn.attention_backward
+  // CHECK-COUNT-2: dist.reduce_scatter <sum>
+  %d:3 = dist.ring_attention (%g, %q, %k, %o, %l) : (tensor<2x4x2x2x8xf32>, tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x2x8xf32>, tensor<2x4x2x2xf32>) -> (tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>) {
+  ^bb0(%e: tensor<2x4x2x2x8xf32>, %a: tensor<2x4x2x2x8xf32>, %b: tensor<2x4x2x8xf32>, %c: tensor<2x4x2x2x8xf32>, %s: tensor<2x4x2x2xf32>):
+    %p = dist.axis_offset <{"x"}> size 4 on @mesh : index
+    %0 = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %1 = dist.all_gather %b dim 1 over <{"x"}> on @mesh : tensor<2x4x2x8xf32> -> tensor<2x8x2x8xf32>
+    %dq, %dk, %dv = nn.attention_backward causal scale 0.25 %e, %a, %0, %1, %c, %s q_offset %p : tensor<2x4x2x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x4x2x2x8xf32>, tensor<2x4x2x2xf32>
+    %2 = dist.reduce_scatter <sum> %dk dim 1 over <{"x"}> on @mesh : tensor<2x8x2x8xf32> -> tensor<2x4x2x8xf32>
+    %3 = dist.reduce_scatter <sum> %dv dim 1 over <{"x"}> on @mesh : tensor<2x8x2x8xf32> -> tensor<2x4x2x8xf32>
+    dist.yield %dq, %2, %3 : tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>
+  }
+  return %d#0, %d#1 : tensor<2x4x2x2x8xf32>, tensor<2x4x2x8xf32>
+}

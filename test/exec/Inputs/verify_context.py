@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-METHODS = ["all_gather", "all_to_all", "auto"]
+METHODS = ["all_gather", "ring", "all_to_all", "all_to_all:2", "auto"]
 MESHES = [
     ("cp=2", ""),
     ("cp=4", ""),

@@ -74,10 +74,17 @@ TEST(ContextChoice, bytes) {
   EXPECT_EQ(getBytes(two, "all_gather"), 32768 / 2);
   EXPECT_EQ(getBytes(two, "all_to_all"), 49152 / 2);
   EXPECT_EQ(getBytes(two, "all_to_all:2"), 49152 / 2);
+  EXPECT_EQ(getBytes(four, "ring"), 73728 / 2);
+  EXPECT_EQ(getBytes(two, "ring"), 49152 / 2);
+  EXPECT_EQ(getBytes(four, "all_to_all:2"), 49152 / 2);
   four.gathersAgain = two.gathersAgain = true;
   EXPECT_EQ(getBytes(four, "all_gather"), 73728 / 2);
   EXPECT_EQ(getBytes(two, "all_gather"), 49152 / 2);
   EXPECT_EQ(getBytes(four, "all_to_all"), 57344 / 2);
+  EXPECT_EQ(getBytes(four, "ring"), 73728 / 2);
+  // The ring's sums of gradients are in f32: 3 t (K + K + 2 K), K in bf16.
+  four.elementBytes = 2;
+  EXPECT_EQ(getBytes(four, "ring"), 3 * 16 * 128 * 4);
 }
 
 // The groups have the minor part of the axis, the queries the major one.
@@ -97,14 +104,35 @@ TEST(ContextChoice, pairs) {
   EXPECT_EQ(countPairs(24, 8, 32, true), 228);
   EXPECT_EQ(countPairs(0, 32, 32, true), 528);
   EXPECT_EQ(countPairs(24, 8, 32, false), 256);
+  // In a window of 3: 1, 2, 3, 3, ...; a window as long as the keys is none.
+  EXPECT_EQ(countPairs(0, 8, 32, true, 3), 1 + 2 + 6 * 3);
+  EXPECT_EQ(countPairs(24, 8, 32, true, 3), 8 * 3);
+  EXPECT_EQ(countPairs(24, 8, 32, true, 32), 228);
+  // Queries after the last key see fewer.
+  EXPECT_EQ(countPairs(3, 3, 4, true, 3), 3 + 2 + 1);
   // Queries after the last key see all keys.
   EXPECT_EQ(countPairs(0, 6, 4, true), 1 + 2 + 3 + 4 + 4 + 4);
 }
 
-// Few KV heads: gathering them moves less than all queries and results.
+// Chunks of 32: a window of 16 reaches the chunk before, one of 34 the one
+// before that.
+TEST(ContextChoice, steps_of_a_ring) {
+  EXPECT_EQ(getLastStep(4, 32, true, std::nullopt), 3);
+  EXPECT_EQ(getLastStep(4, 32, true, 1), 0);
+  EXPECT_EQ(getLastStep(4, 32, true, 2), 1);
+  EXPECT_EQ(getLastStep(4, 32, true, 16), 1);
+  EXPECT_EQ(getLastStep(4, 32, true, 33), 1);
+  EXPECT_EQ(getLastStep(4, 32, true, 34), 2);
+  EXPECT_EQ(getLastStep(4, 32, true, 1000), 3);
+  EXPECT_EQ(getLastStep(4, 32, false, std::nullopt), 3);
+}
+
+// One KV head: gathering them moves less than all queries and results.
 TEST(ContextChoice, the_fastest_is_chosen) {
   ContextProblem problem = makeProblem(4);
   problem.links = MeshLinks::uniform(problem.mesh, 0, 1);
+  problem.groups = 1;
+  problem.heads = 4;
   ContextChoice choice = llvm::cantFail(chooseContext(problem, {}));
   EXPECT_EQ(choice.get().method.getName(), "all_gather");
   problem.groups = 4;
@@ -114,8 +142,9 @@ TEST(ContextChoice, the_fastest_is_chosen) {
   for (const ContextCost &cost : choice.costs)
     EXPECT_GE(cost.seconds, choice.get().seconds);
   // One that is wanted is taken, whatever it takes.
-  choice = llvm::cantFail(
-      chooseContext(problem, *parseContextMethod("all_gather")));
+  EXPECT_EQ(choice.costs.size(), 4u);
+  choice =
+      llvm::cantFail(chooseContext(problem, *parseContextMethod("all_gather")));
   EXPECT_EQ(choice.get().method.getName(), "all_gather");
 }
 

@@ -1,0 +1,67 @@
+//===- CountPairs.cpp - How evenly devices share attention ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts the pairs of a query and a key that it sees, on each device, by the
+// position of the device's first query. For the report of collectives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/NN/NN.h"
+#include "tessera/Partition/ContextChoice.h"
+#include "tessera/Rings/Passes.h"
+#include <algorithm>
+
+namespace tessera {
+#define GEN_PASS_DEF_COUNTPAIRSPASS
+#include "tessera/Rings/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// The fewest and the most pairs of a device.
+static std::pair<int64_t, int64_t> countPairs(nn::AttentionOp attention) {
+  int64_t queries = attention.getQ().getType().getDimSize(1);
+  int64_t keys = attention.getK().getType().getDimSize(1);
+  if (std::optional<int64_t> size = attention.getKeySize())
+    keys = std::min(keys, *size);
+  int64_t shards = 1, step = 0;
+  if (Value offset = attention.getQOffset())
+    if (auto axis = offset.getDefiningOp<dist::AxisOffsetOp>()) {
+      Mesh mesh =
+          dist::lookupMesh(axis, axis.getMeshAttr()).getMesh().toMesh();
+      shards = numShards(axis.getAxes().toAxes(mesh));
+      step = axis.getLocalSize();
+    }
+  std::pair<int64_t, int64_t> range{INT64_MAX, 0};
+  for (int64_t number = 0; number < shards; ++number) {
+    auto pairs = static_cast<int64_t>(
+        countPairs(number * step, queries, keys, attention.getCausal(), attention.getWindow()));
+    range = {std::min(range.first, pairs), std::max(range.second, pairs)};
+  }
+  return range;
+}
+
+namespace {
+struct CountPairsPass : tessera::impl::CountPairsPassBase<CountPairsPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<FunctionOpInterface>()) {
+      if (!func->hasAttr(dist::DistDialect::kLocalAttr))
+        continue;
+      std::pair<int64_t, int64_t> most{0, 0};
+      func.walk([&](nn::AttentionOp attention) {
+        std::pair<int64_t, int64_t> range = countPairs(attention);
+        if (range.second > most.second)
+          most = range;
+      });
+      if (most.second > 0)
+        func->setAttr(dist::DistDialect::kPairsAttr,
+                      DenseI64ArrayAttr::get(&getContext(),
+                                             {most.first, most.second}));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,208 @@
+//===- FormRingAttention.cpp - Attention beside the exchange of keys ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts an attention with `dist.ring`, the gathers of its keys and values, and
+// the scatters of their gradients into one op. A gather over more axes than the
+// ring's becomes one over the others and one around the ring.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Rings/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FORMRINGATTENTIONPASS
+#include "tessera/Rings/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// An attention that is to run around a ring.
+class RingFormer {
+public:
+  RingFormer(Operation *attention, const Mesh &mesh)
+      : attention(attention), mesh(mesh), b(attention),
+        axes(attention->getAttrOfType<dist::AxesAttr>(
+            dist::DistDialect::kRingAttr)) {}
+
+  LogicalResult form();
+
+private:
+  bool collect();
+  void narrowGather(dist::AllGatherOp &gather);
+  void narrowScatter(dist::ReduceScatterOp &scatter);
+  std::optional<dist::AxesAttr> getOthers(dist::AxesAttr all) const;
+  void build();
+
+  Operation *attention;
+  const Mesh &mesh;
+  OpBuilder b;
+  dist::AxesAttr axes;
+  SmallVector<dist::AllGatherOp, 2> gathers;
+  SmallVector<dist::ReduceScatterOp, 2> scatters;
+};
+
+} // namespace
+
+/// The axes of a collective after the ring's, minor to them; none if the ring's
+/// are not the major ones.
+std::optional<dist::AxesAttr>
+RingFormer::getOthers(dist::AxesAttr all) const {
+  AxisList ring = axes.toAxes(mesh), list = all.toAxes(mesh);
+  if (!isPrefix(ring, list))
+    return std::nullopt;
+  return dist::AxesAttr::get(b.getContext(), mesh, dropPrefix(ring, list));
+}
+
+/// Finds the collectives; false if others are there.
+bool RingFormer::collect() {
+  for (Value operand : attention->getOperands())
+    if (auto gather = operand.getDefiningOp<dist::AllGatherOp>())
+      if (!llvm::is_contained(gathers, gather))
+        gathers.push_back(gather);
+  for (OpResult result : attention->getResults())
+    if (result.hasOneUse())
+      if (auto scatter = dyn_cast<dist::ReduceScatterOp>(*result.user_begin()))
+        scatters.push_back(scatter);
+  bool hasBackward = attention->getNumResults() == 3;
+  return gathers.size() == 2 && scatters.size() == (hasBackward ? 2 : 0) &&
+         llvm::all_of(gathers,
+                      [&](auto op) { return getOthers(op.getAxes()); }) &&
+         llvm::all_of(scatters,
+                      [&](auto op) { return getOthers(op.getAxes()); });
+}
+
+/// Gathers over the other axes first.
+void RingFormer::narrowGather(dist::AllGatherOp &gather) {
+  dist::AxesAttr others = *getOthers(gather.getAxes());
+  if (others.getRefs().empty())
+    return;
+  auto type = cast<RankedTensorType>(gather.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[gather.getDim()] /= numShards(axes.toAxes(mesh));
+  Value inner = dist::AllGatherOp::create(
+      b, gather.getLoc(), type.clone(shape), gather.getInput(),
+      gather.getDimAttr(), others, gather.getMeshAttr(), dist::ShardingAttr(),
+      dist::ShardingAttr());
+  gather = dist::AllGatherOp::create(
+      b, gather.getLoc(), type, inner, gather.getDimAttr(), axes,
+      gather.getMeshAttr(), dist::ShardingAttr(), dist::ShardingAttr());
+}
+
+/// Scatters over the other axes last.
+void RingFormer::narrowScatter(dist::ReduceScatterOp &scatter) {
+  dist::AxesAttr others = *getOthers(scatter.getAxes());
+  if (others.getRefs().empty())
+    return;
+  auto type = cast<RankedTensorType>(scatter.getInput().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[scatter.getDim()] /= numShards(axes.toAxes(mesh));
+  b.setInsertionPoint(scatter);
+  auto outer = dist::ReduceScatterOp::create(
+      b, scatter.getLoc(), type.clone(shape), scatter.getInput(),
+      scatter.getDimAttr(), scatter.getKindAttr(), axes, scatter.getMeshAttr(),
+      dist::ShardingAttr(), dist::ShardingAttr());
+  scatter.getInputMutable().assign(outer.getResult());
+  scatter.setAxesAttr(others);
+  scatter = outer;
+  b.setInsertionPoint(attention);
+}
+
+void RingFormer::build() {
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Operation *> offsets;
+  for (Value operand : attention->getOperands()) {
+    if (auto gather = operand.getDefiningOp<dist::AllGatherOp>();
+        gather && llvm::is_contained(gathers, gather))
+      inputs.insert(gather.getInput());
+    else if (isa<RankedTensorType>(operand.getType()))
+      inputs.insert(operand);
+    else
+      offsets.insert(operand.getDefiningOp());
+  }
+  SmallVector<Value> outputs(attention->getResults());
+  for (dist::ReduceScatterOp scatter : scatters)
+    *llvm::find(outputs, scatter.getInput()) = scatter.getResult();
+
+  auto op = dist::RingAttentionOp::create(b, attention->getLoc(),
+                                          ValueRange(outputs).getTypes(),
+                                          inputs.getArrayRef());
+  op->setDiscardableAttrs(attention->getDiscardableAttrDictionary());
+  op->removeAttr(dist::DistDialect::kRingAttr);
+  Block *body = b.createBlock(&op.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *offset : offsets)
+    b.clone(*offset, mapping);
+  for (dist::AllGatherOp gather : gathers)
+    b.clone(*gather, mapping);
+  b.clone(*attention, mapping)->removeAttr(dist::DistDialect::kRingAttr);
+  for (dist::ReduceScatterOp scatter : scatters)
+    b.clone(*scatter, mapping);
+  dist::YieldOp::create(b, attention->getLoc(),
+                        llvm::map_to_vector(outputs, [&](Value output) {
+                          return mapping.lookup(output);
+                        }));
+  for (auto [output, result] : llvm::zip_equal(outputs, op.getResults()))
+    output.replaceAllUsesWith(result);
+  for (dist::ReduceScatterOp scatter : scatters)
+    scatter->erase();
+  attention->erase();
+  SmallVector<Operation *> before(offsets.begin(), offsets.end());
+  before.append(gathers.begin(), gathers.end());
+  for (Operation *operand : before)
+    if (operand->use_empty())
+      operand->erase();
+}
+
+LogicalResult RingFormer::form() {
+  auto isOffset = [](Value value) {
+    return isa<RankedTensorType>(value.getType()) ||
+           value.getDefiningOp<dist::AxisOffsetOp>();
+  };
+  if (!collect() || !llvm::all_of(attention->getOperands(), isOffset))
+    return attention->emitOpError(
+               "expects keys and values that are gathered, and gradients of "
+               "both that are scattered, next to it over ")
+           << axes << " to run around a ring";
+  SmallVector<dist::AllGatherOp, 2> before = gathers;
+  for (auto [gather, was] : llvm::zip(gathers, before)) {
+    narrowGather(gather);
+    attention->replaceUsesOfWith(was.getResult(), gather.getResult());
+    if (was->use_empty())
+      was->erase();
+  }
+  for (dist::ReduceScatterOp &scatter : scatters)
+    narrowScatter(scatter);
+  build();
+  return success();
+}
+
+namespace {
+struct FormRingAttentionPass
+    : tessera::impl::FormRingAttentionPassBase<FormRingAttentionPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> attentions;
+    getOperation().walk([&](Operation *op) {
+      if (op->hasAttr(dist::DistDialect::kRingAttr))
+        attentions.push_back(op);
+    });
+    if (attentions.empty())
+      return;
+    FailureOr<dist::MeshOp> mesh = dist::getOnlyMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    Mesh plain = mesh->getMesh().toMesh();
+    for (Operation *attention : attentions)
+      if (failed(RingFormer(attention, plain).form()))
+        return signalPassFailure();
+  }
+};
+} // namespace

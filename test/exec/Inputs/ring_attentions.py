@@ -1,0 +1,56 @@
+"""Prints a program of attentions around a ring of N devices: forward and backward,
+causal or not and within windows, sequences of 2 N to 4 N.
+
+    ring_attentions.py N [TYPE] > PROGRAM.mlir
+"""
+
+import sys
+
+n = int(sys.argv[1])
+element = sys.argv[2] if len(sys.argv) > 2 else "f64"
+stat = "f64" if element == "f64" else "f32"
+print(f'dist.mesh @mesh ["cp"={n}]')
+PINS = (
+    '{dist.ring = #dist.axes<{"cp"}>, dist.factors = [#dist.axes<{}>, #dist.axes<{"cp"}>'
+    + ", #dist.axes<{}>" * 5
+    + "]}"
+)
+
+
+def sharded(rank):
+    return '{dist.sharding = #dist.sharding<@mesh, [{}, {"cp"}' + ", {}" * (rank - 2) + "]>}"
+
+
+def tensors(s):
+    q = (f"tensor<2x{s}x2x2x4x{element}>", 5)
+    k = (f"tensor<2x{s}x2x4x{element}>", 4)
+    v = (f"tensor<2x{s}x2x3x{element}>", 4)
+    o = (f"tensor<2x{s}x2x2x3x{element}>", 5)
+    l = (f"tensor<2x{s}x2x2x{stat}>", 4)
+    return {"q": q, "k": k, "v": v, "o": o, "l": l, "g": o}
+
+
+def function(name, s, arguments, results, op, types):
+    t = tensors(s)
+    args = ", ".join(f"%{a}: {t[a][0]} {sharded(t[a][1])}" for a in arguments)
+    outs = ", ".join(f"{t[r][0]} {sharded(t[r][1])}" for r in results)
+    values = ", ".join(f"%r{i}" for i in range(len(results)))
+    print(f"func.func @{name}_{s}({args}) -> ({outs}) {{")
+    print(f"  {values} = {op} {PINS} : {types(t)}")
+    print(f"  return {values} : " + ", ".join(t[r][0] for r in results) + "\n}")
+
+
+for s in range(2 * n, 4 * n + 1):
+    windows = sorted({1, 2, 3, s // n, s // n + 1, s // n + 2, s - 1, s})
+    for mask in ["", "causal "] + [f"causal window {w} " for w in windows]:
+        kind = mask.strip().replace(" ", "_") or "full"
+        function(
+            f"forward_{kind}", s, "qkv", "ol",
+            f"nn.attention {mask}scale 0.5 %q, %k, %v",
+            lambda t: f"{t['q'][0]}, {t['k'][0]}, {t['v'][0]} -> {t['o'][0]} stats {t['l'][0]}",
+        )
+        function(
+            f"backward_{kind}", s, "gqkvol", "qkv",
+            f"nn.attention_backward {mask}scale 0.5 %g, %q, %k, %v, %o, %l",
+            lambda t: ", ".join(t[x][0] for x in "qkvol"),
+        )
