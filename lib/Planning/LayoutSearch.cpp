@@ -141,7 +141,7 @@ void Search::findSmallest() {
 void Search::finish() {
   known.fill(result);
   const FoundPlan *best = known.getBest();
-  if (!best && options.findsSmallest)
+  if (!best && options.findsSmallest && !result.stopped)
     findSmallest();
   if (!best)
     return;

@@ -426,6 +426,9 @@ llvm::Error tessera::explainNoPlan(const Subject &subject,
                                    const PlanSpace &given,
                                    const LayoutSpace &space,
                                    const SearchResult *result, double fit) {
+  if (result && result->stopped)
+    return llvm::createStringError(
+        "--search-seconds ended the search before a plan was found that fits");
   if (!result || !result->smallest)
     return explainConflict(subject, clusters, given, space);
   const FoundPlan &smallest = *result->smallest;

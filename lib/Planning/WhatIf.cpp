@@ -105,6 +105,8 @@ tessera::explainLayout(const Subject &subject,
     return explainNoPlan(subject, clusters, given, space, nullptr);
   SearchResult result =
       searchLayouts(subject, clusters, space, bestOnly(options));
+  if (result.stopped)
+    return explainNoPlan(subject, clusters, given, space, &result);
   Neighbour asked;
   asked.field = fixed.str();
   asked.found = result.top.empty() ? *result.smallest : result.top.front();

@@ -122,7 +122,8 @@ struct SearchResult {
   std::vector<FoundPlan> front;
   /// Plans before the best one that lack little memory, by time.
   std::vector<FoundPlan> nearMisses;
-  /// Where none fits, the plan that needs the least memory.
+  /// Where none fits, the plan that needs the least memory; none of a search
+  /// that was stopped.
   std::optional<FoundPlan> smallest;
   /// No plan that fits is better than this (seconds or dollars of a token),
   /// and 1 - bound / best.

@@ -317,6 +317,34 @@ TEST(LayoutSearch, finds_the_cheapest) {
   EXPECT_EQ(found.top[0].cluster, 0u);
 }
 
+/// What is known when a search is ended has a bound, and the space's best is
+/// not beyond it.
+TEST(LayoutSearch, may_be_ended) {
+  Subject subject = dense(llama());
+  std::vector<ClusterSpec> clusters{cluster()};
+  PlanSpace given = makeSpace({{"gpus", "16"}, {"global-batch", "64"}});
+  LayoutSpace space(subject, clusters, given);
+  double best = searchLayouts(subject, clusters, space).top.at(0).time;
+  auto endedBy = [&](llvm::function_ref<bool(const SearchProgress &)> goOn) {
+    SearchOptions options;
+    options.progress = goOn;
+    return searchLayouts(subject, clusters, space, options);
+  };
+  SearchResult first =
+      endedBy([](const SearchProgress &known) { return !known.best; });
+  ASSERT_FALSE(first.top.empty());
+  EXPECT_TRUE(first.stopped);
+  EXPECT_LE(first.bound, best);
+  EXPECT_GE(first.top[0].time, best);
+  EXPECT_GE(first.gap, 0);
+  EXPECT_LT(first.gap, 0.5);
+  EXPECT_EQ(first.gap, 1 - first.bound / first.top[0].time);
+  SearchResult none = endedBy([](const SearchProgress &) { return false; });
+  EXPECT_TRUE(none.stopped);
+  EXPECT_TRUE(none.top.empty());
+  EXPECT_FALSE(none.smallest);
+}
+
 TEST(WhatIf, other_hardware) {
   Subject subject = dense(llama());
   std::vector<ClusterSpec> clusters{cluster()};
