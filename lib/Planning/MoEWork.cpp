@@ -39,6 +39,7 @@ public:
 private:
   void begin(const char *name);
   LayerWork finish();
+  void gatherParameters(bool experts);
   void matmul(const char *name, int64_t batch, int64_t m, int64_t n, int64_t k);
   void pass(OpClass kind, const char *name, double read, double written,
             bool linear = false);
@@ -80,7 +81,27 @@ void LayerBuilder::begin(const char *name) {
 
 LayerWork LayerBuilder::finish() {
   layer.outputBytes = width * double(rows) * config.hidden;
+  if (plan.zero == 3) {
+    gatherParameters(/*experts=*/false);
+    gatherParameters(/*experts=*/true);
+  }
   return std::move(layer);
+}
+
+/// The one gather of the layer's parameters from the devices that share them,
+/// beside its kernels.
+void LayerBuilder::gatherParameters(bool experts) {
+  CommWork gather;
+  gather.kind = CollectiveKind::AllGather;
+  gather.name = "parameters";
+  gather.axes = {experts ? "edp" : "dp", "cp"};
+  gather.ranks = plan.dp * plan.cp / (experts ? plan.ep : 1);
+  gather.parameter = gather.overlappable = true;
+  for (const ParameterWork &parameter : layer.parameters)
+    if ((parameter.expertRanks > 1) == experts)
+      gather.bytes += width * parameter.elements;
+  if (gather.bytes > 0 && gather.ranks > 1)
+    layer.add(gather);
 }
 
 void LayerBuilder::matmul(const char *name, int64_t batch, int64_t m, int64_t n,
@@ -340,9 +361,10 @@ LayerWork LayerBuilder::joinedBlock() {
   save("join input", 2.0 * double(rows) * config.hidden);
   parameter("join", 2.0 * config.hidden * config.hidden);
   for (const WorkItem &item : block.items) {
+    // Its parameters are gathered with the others of this layer.
     if (item.kind == WorkItem::Kind::Op)
       layer.add(block.ops[item.index]);
-    else
+    else if (!block.comms[item.index].parameter)
       layer.add(block.comms[item.index]);
   }
   layer.saved.insert(layer.saved.end(), block.saved.begin(), block.saved.end());

@@ -132,6 +132,37 @@ TEST(MoEWork, experts_are_shared_by_fewer_ranks) {
   EXPECT_TRUE(found);
 }
 
+/// Under ZeRO-3 each layer gathers its parameters for both passes and scatters
+/// their gradients; experts over the devices that share them.
+TEST(MoEWork, zero_3_gathers_parameters) {
+  for (const std::string &text : {mixtralText(), deepSeekText()}) {
+    Plan l = plan(32, 8);
+    ModelWork before = makeMoEWork(parse(text), l);
+    l.zero = 3;
+    ModelWork work = makeMoEWork(parse(text), l);
+    for (auto [layer, plain] : llvm::zip_equal(work.kinds, before.kinds)) {
+      double gathered = 0, scattered = 0, experts = 0;
+      for (const CommWork &comm : layer.comms) {
+        if (!comm.parameter)
+          continue;
+        EXPECT_TRUE(comm.overlappable);
+        EXPECT_EQ(comm.ranks, comm.axes.front() == "edp" ? 4 : 32);
+        (comm.kind == CollectiveKind::AllGather ? gathered : scattered) +=
+            comm.bytes;
+        if (comm.axes.front() == "edp")
+          experts += comm.bytes;
+      }
+      double bytes = 2 * layer.parameterElements(), expertBytes = 0;
+      for (const ParameterWork &p : layer.parameters)
+        expertBytes += p.expertRanks > 1 ? 2 * p.elements : 0;
+      EXPECT_EQ(gathered, 2 * bytes) << layer.name;
+      EXPECT_EQ(scattered, bytes) << layer.name;
+      EXPECT_EQ(experts, 3 * expertBytes) << layer.name;
+      EXPECT_EQ(layer.ops.size(), plain.ops.size());
+    }
+  }
+}
+
 /// Matmuls of a token: 2 FLOPs for each parameter that it uses.
 TEST(MoEWork, matmuls_are_those_of_active_parameters) {
   for (const std::string &text : {mixtralText(), deepSeekText()}) {
