@@ -123,7 +123,11 @@ const CommandSpec kCommand = {
     "devices, and what ZeRO leaves on one. Models with experts (mixtral,\n"
     "deepseek_v2, deepseek_v3) have no graph yet: their work is written down "
     "from\n"
-    "the config. GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
+    "the config. With --search, finds the best of all layouts that the "
+    "options\n"
+    "leave open, by branch and bound, and says how far from the best it can "
+    "be.\n"
+    "GB are 1e9 bytes, GiB 2^30. The exit status is 0, 1 after an\n"
     "error, and 3 where a layout does not fit into the devices' memory.",
     withPlanOptions(kOwnOptions, /*numAfter=*/10, PlanField::kPriced),
     "  tessera plan share/models/llama3-70b.json\n"
