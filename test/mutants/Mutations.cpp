@@ -189,13 +189,17 @@ private:
     auto replace = [&](const Twine &what, Make make) {
       add(what, [make](Operation *op) -> Operation * {
         OpBuilder b(op);
+        Operation *before = op->getPrevNode();
         Value value =
             make(b, op->getLoc(), op->getOperand(0), typeOf(op->getResult(0)));
         if (!value)
           return nullptr;
         op->replaceAllUsesWith(ValueRange(value));
+        // The first of several ops, which the others use.
+        Operation *first =
+            before ? before->getNextNode() : &op->getBlock()->front();
         op->erase();
-        return value.getDefiningOp();
+        return first;
       });
     };
     if (from == to) {

@@ -137,6 +137,10 @@ void Mutants::countMutant(Operation *changed, Operation *named,
   // What is in it is changed as well.
   if (changed->isProperAncestor(named) && !isa<func::FuncOp>(changed))
     named = changed;
+  // An op in a ring stands for the ring, which uses what comes from outside.
+  if (Operation *ring = named->getParentOp();
+      isa<dist::RingAttentionOp>(ring) && !ring->isAncestor(changed))
+    named = ring;
   llvm::DenseMap<Operation *, unsigned> distance{{changed, 0}};
   std::deque<Operation *> queue{changed};
   auto reach = [&](Operation *op, unsigned d) {
