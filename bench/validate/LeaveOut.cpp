@@ -18,10 +18,17 @@ static bool isTime(Metric metric) {
          metric == Metric::LayerBackward;
 }
 
+/// A preset's devices: those of 40 and 80 GB have one set of constants.
+static StringRef familyOf(const PlanRow &row) {
+  StringRef cluster = row.cluster;
+  return cluster.starts_with("a100") ? "a100-sxm-ib" : cluster;
+}
+
 std::string tessera::validate::groupOf(const Table &table, const PlanRow &row) {
+  std::string name = table.name + " " + familyOf(row).rsplit('-').first.str();
   if (row.composed)
-    return table.name + "/composed";
-  return row.metric == Metric::StepTime ? table.name : table.name + "/layers";
+    return name + " composed";
+  return row.metric == Metric::StepTime ? name : name + " layers";
 }
 
 std::vector<Group> tessera::validate::readGroups(ArrayRef<Table> tables,
@@ -70,14 +77,17 @@ static std::vector<FitRow> rowsToFit(ArrayRef<Group> groups) {
 }
 
 /// What of a row no other group has.
-static Novelty noveltyOf(const PlanRow &row, ArrayRef<Group> groups,
-                         size_t own) {
-  Novelty novelty{true, true, true};
+static cost::Novelty noveltyOf(const PlanRow &row, ArrayRef<Group> groups,
+                               size_t own) {
+  cost::Novelty novelty;
+  novelty.device = novelty.framework = novelty.precision = true;
+  novelty.sequence = row.plan.seq > cost::kLongSequence;
+  novelty.size = row.devices > cost::kManyDevices;
   for (auto [index, group] : enumerate(groups)) {
     if (index == own)
       continue;
     for (const PlanRow &other : group.rows) {
-      novelty.device &= other.cluster != row.cluster;
+      novelty.device &= familyOf(other) != familyOf(row);
       novelty.framework &= other.framework != row.framework;
       novelty.precision &= other.plan.precision != row.plan.precision;
     }
@@ -145,23 +155,40 @@ static Samples inSweeps(const Samples &samples, size_t least) {
   return kept;
 }
 
+/// Whether the interval that a report would state has the measurement.
+static bool isInside(const LeftOutRow &left) {
+  cost::Interval interval =
+      cost::intervalOf(left.sample.predicted, left.doubt());
+  return left.sample.measured >= interval.low &&
+         left.sample.measured <= interval.high;
+}
+
 void tessera::validate::printMarkdown(
     ArrayRef<Group> groups, ArrayRef<std::vector<LeftOutRow>> leftOut,
     const std::map<std::string, double> &before, raw_ostream &os) {
   os << "| left out | rows | before | time | median | bias | null | regret | "
-        "not seen | goal | |\n"
-     << "|---|---|---|---|---|---|---|---|---|---|---|\n";
+        "in 80 % | width | not seen | goal | |\n"
+     << "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+  size_t all = 0, allInside = 0;
   for (auto [group, rows] : zip_equal(groups, leftOut)) {
     Samples samples;
     double unseen = 0;
-    Novelty some;
+    size_t inside = 0;
+    std::vector<double> widths;
+    cost::Novelty some;
     for (const LeftOutRow &left : rows) {
       samples.push_back(left.sample);
       unseen += left.novelty.device || left.novelty.framework;
       some.device |= left.novelty.device;
       some.framework |= left.novelty.framework;
       some.precision |= left.novelty.precision;
+      inside += isInside(left);
+      cost::Interval interval = cost::intervalOf(1, left.doubt());
+      widths.push_back(interval.high - interval.low);
     }
+    sort(widths);
+    all += rows.size();
+    allInside += inside;
     double goal = 2 * unseen > double(rows.size()) ? 0.15 : 0.08;
     std::optional<double> error = meanError(samples), null = nullError(samples);
     bool holds = error && *error <= goal && (!null || *error < *null);
@@ -178,7 +205,91 @@ void tessera::validate::printMarkdown(
        << " | " << percent(error) << " | " << percent(medianError(samples))
        << " | " << percent(bias(samples)) << " | " << percent(null) << " | "
        << percent(regret(inSweeps(samples, 4))) << " | "
+       << percent(double(inside) / double(rows.size())) << " | "
+       << percent(widths[widths.size() / 2]) << " | "
        << (novel.empty() ? "-" : novel) << " | " << percent(goal) << " | "
        << (holds ? "holds" : "does not hold") << " |\n";
   }
+  os << "\nOf all left-out rows, " << percent(double(allInside) / double(all))
+     << " % are within the 80 % interval.\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Two rows of a sweep.
+struct Pair {
+  const LeftOutRow *a, *b;
+
+  double predicted() const {
+    return std::log(a->sample.predicted / b->sample.predicted);
+  }
+  double measured() const {
+    return std::log(a->sample.measured / b->sample.measured);
+  }
+  /// The probability that `a` is said to be faster by.
+  double probability() const {
+    return cost::probabilityFaster(a->row.plan, a->sample.predicted,
+                                   b->row.plan, b->sample.predicted);
+  }
+};
+
+} // namespace
+
+static std::vector<Pair> listPairs(ArrayRef<std::vector<LeftOutRow>> leftOut) {
+  std::vector<Pair> pairs;
+  for (const std::vector<LeftOutRow> &rows : leftOut)
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (!rows[i].sample.sweep.empty() &&
+            rows[i].sample.sweep == rows[j].sample.sweep &&
+            rows[i].row.plan != rows[j].row.plan)
+          pairs.push_back({&rows[i], &rows[j]});
+  return pairs;
+}
+
+/// "axes, stages": what two plans differ in, of what ratioDoubt() tells apart.
+static std::string differencesOf(const Plan &a, const Plan &b) {
+  std::string text;
+  auto add = [&](bool differs, const char *name) {
+    if (differs)
+      text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  cost::PlanDifference difference = cost::differenceOf(a, b);
+  add(difference.axes, "axes");
+  add(difference.stages, "stages");
+  add(difference.memory, "memory");
+  return text.empty() ? "batch" : text;
+}
+
+void tessera::validate::printPairs(ArrayRef<std::vector<LeftOutRow>> leftOut,
+                                   raw_ostream &os) {
+  std::map<std::string, std::vector<double>> errors;
+  // By tenths of the probability of the one that is said to be faster.
+  std::map<int, std::pair<size_t, size_t>> calibration;
+  for (const Pair &pair : listPairs(leftOut)) {
+    errors[differencesOf(pair.a->row.plan, pair.b->row.plan)].push_back(
+        std::fabs(pair.predicted() - pair.measured()));
+    double probability = pair.probability();
+    bool isRight = (probability > 0.5) == (pair.measured() < 0);
+    auto &[count, right] =
+        calibration[int(10 * std::max(probability, 1 - probability))];
+    ++count;
+    right += isRight;
+  }
+  os << "| plans differ in | pairs | median | four of five "
+        "|\n|---|---|---|---|\n";
+  for (auto &[name, list] : errors) {
+    sort(list);
+    os << "| " << name << " | " << list.size() << " | "
+       << percent(list[list.size() / 2]) << " | "
+       << percent(list[list.size() * 4 / 5]) << " |\n";
+  }
+  os << "\n| said to be faster by | pairs | are |\n|---|---|---|\n";
+  for (auto [tenth, counts] : calibration)
+    os << "| " << 10 * tenth << " % and more | " << counts.first << " | "
+       << percent(double(counts.second) / double(counts.first)) << " |\n";
 }

@@ -13,22 +13,23 @@
 
 #include "Fit.h"
 #include "Scores.h"
+#include "tessera/Cost/Uncertainty.h"
 
 namespace tessera::validate {
-
-/// How a row differs from all rows that the constants were fitted on.
-struct Novelty {
-  bool device = false, framework = false, precision = false;
-};
 
 /// A row of a group, priced without the group.
 struct LeftOutRow {
   PlanRow row;
   Sample sample;
-  Novelty novelty;
+  /// How it differs from all rows that the constants were fitted on.
+  cost::Novelty novelty;
+
+  /// The doubt that a plan's report would state of it.
+  cost::Doubt doubt() const { return cost::timeDoubt(novelty); }
 };
 
-/// The group of a row of a table: the table, or its part that differs in kind.
+/// The group of a row of a table: its rows of one kind of device and of one
+/// kind of measurement.
 std::string groupOf(const Table &table, const PlanRow &row);
 
 /// The rows of step and layer times that a table has, with weights: composed
@@ -51,12 +52,19 @@ std::vector<std::vector<LeftOutRow>> leaveOneOut(llvm::ArrayRef<Group> groups,
 /// The scores as a table of Markdown: time, median, bias, null model, regret of
 /// sweeps of four and more, whether device and framework are known without the
 /// group, and whether the goal holds (8 % of a known device and framework, 15 %
-/// otherwise, and less than the null model). `before` are errors of an earlier
-/// run by group, in percent.
+/// otherwise, and less than the null model); the share of rows within the 80 %
+/// interval that a report would state, and the median of its width. `before`
+/// are errors of an earlier run by group, in percent.
 void printMarkdown(llvm::ArrayRef<Group> groups,
                    llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
                    const std::map<std::string, double> &before,
                    llvm::raw_ostream &os);
+
+/// How well two layouts of a sweep are compared, of left-out rows: by what
+/// differs between them, the half width that has four of five quotients, and
+/// how often the one that is said to be faster by some probability is.
+void printPairs(llvm::ArrayRef<std::vector<LeftOutRow>> leftOut,
+                llvm::raw_ostream &os);
 
 } // namespace tessera::validate
 

@@ -43,10 +43,14 @@ static cl::opt<bool> leaveOut(
     cl::desc("fit the constants on all groups but one, score that one; for "
              "each group"),
     cl::cat(category));
-static cl::opt<bool> markdown("markdown",
-                              cl::desc("with --leave-one-out: a table of "
-                                       "Markdown"),
-                              cl::cat(category));
+static cl::opt<bool>
+    markdown("markdown",
+             cl::desc("with --leave-one-out: tables of Markdown, which is the "
+                      "default"),
+             cl::cat(category));
+static cl::opt<bool>
+    pairs("pairs", cl::desc("compare the layouts of left-out sweeps in pairs"),
+          cl::cat(category));
 static cl::opt<std::string>
     beforeFile("before",
                cl::desc("with --leave-one-out: what --json printed "
@@ -400,10 +404,16 @@ static int runLeaveOneOut(ArrayRef<Table> tables, Evaluator &evaluator) {
   std::vector<Group> groups = readGroups(tables, evaluator);
   FitValues fitted;
   auto leftOut = leaveOneOut(groups, evaluator, fitted);
-  if (asJson)
+  if (asJson && !markdown) {
     printLeftOutJson(groups, leftOut, fitted);
-  else
+    return 0;
+  }
+  if (leaveOut)
     printMarkdown(groups, leftOut, *before, outs());
+  if (leaveOut && pairs)
+    outs() << "\n";
+  if (pairs)
+    printPairs(leftOut, outs());
   return 0;
 }
 
@@ -442,7 +452,7 @@ int main(int argc, char **argv) {
              << text << "'\n";
       return 1;
     }
-  if (leaveOut)
+  if (leaveOut || pairs)
     return runLeaveOneOut(tables, evaluator);
   if (repeat) {
     runRepeatedly(tables, evaluator);

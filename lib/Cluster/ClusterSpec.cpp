@@ -210,6 +210,8 @@ static LevelSpec readLevel(const json::Object &object, size_t index,
   level.devices = reader.integer("devices");
   if (object.get("segment"))
     level.segment = reader.integer("segment");
+  if (object.get("alone"))
+    level.alone = reader.quantity("alone");
   level.latency = reader.quantity("latency_s");
   level.bandwidth = reader.quantity("bytes_per_s");
   level.efficiency = reader.quantity("efficiency");
@@ -306,6 +308,8 @@ json::Value tessera::toJson(const ClusterSpec &spec) {
                         {"algorithms", json::Array(level.algorithms)}};
     if (level.segment)
       object["segment"] = level.segment;
+    if (level.alone.value != 1)
+      object["alone"] = write(level.alone);
     levels.push_back(std::move(object));
   }
   const DeviceSpec &device = spec.device;

@@ -87,6 +87,7 @@ static void checkLevels(Error &errors, ArrayRef<LevelSpec> levels) {
     check(errors, path + ".latency_s", level.latency, kLatency);
     check(errors, path + ".bytes_per_s", level.bandwidth, kRate);
     check(errors, path + ".efficiency", level.efficiency, kShare);
+    check(errors, path + ".alone", level.alone, kShare);
     if (index == 0 || levels[index - 1].devices < 1)
       continue;
     const LevelSpec &inner = levels[index - 1];

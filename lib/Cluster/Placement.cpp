@@ -18,11 +18,18 @@ using namespace tessera;
 LevelLinks tessera::makeLevelLinks(const LevelSpec &level) {
   return {level.devices, level.latency.value,
           level.bandwidth.value * level.efficiency.value,
-          is_contained(level.algorithms, "direct")};
+          is_contained(level.algorithms, "direct"), level.alone.value};
 }
 
-Placement::Placement(ArrayRef<LevelLinks> levels) : levels(levels) {
+Placement::Placement(ArrayRef<LevelLinks> levels, bool othersIdle)
+    : levels(levels), othersIdle(othersIdle) {
   footprints.resize(levels.size() - 1);
+}
+
+double Placement::bandwidthOf(size_t level, int64_t size,
+                              int64_t drivers) const {
+  bool isAlone = othersIdle && level > 0 && drivers == 1;
+  return levels[level].bandwidthOf(size) * (isAlone ? levels[level].alone : 1);
 }
 
 void Placement::addGroup(ArrayRef<int64_t> devices) {
@@ -66,7 +73,7 @@ LinkSpans Placement::evenSpans() const {
         index < footprints.size() ? footprints[index].most : ranks;
     int64_t size = reached / inside;
     if (size > 1)
-      spans.push_back({size, level.latency, level.bandwidthOf(size),
+      spans.push_back({size, level.latency, bandwidthOf(index, size, inside),
                        static_cast<unsigned>(index)});
     inside = reached;
   }
@@ -87,7 +94,7 @@ LinkSpan Placement::worstSpan() const {
     if (inside > groups) {
       latency += level.latency * static_cast<double>(inside - groups);
       double bandwidth =
-          level.bandwidthOf(isLast ? ranks : footprints[index].most);
+          bandwidthOf(index, isLast ? ranks : footprints[index].most, drivers);
       span.bandwidth = std::min(span.bandwidth, bandwidth);
       together = std::min(together, bandwidth * static_cast<double>(drivers));
       span.level = index;
@@ -176,7 +183,7 @@ LinkSpans tessera::placeDevices(const ClusterSpec &cluster,
   SmallVector<LevelLinks> levels;
   for (const LevelSpec &level : cluster.levels)
     levels.push_back(makeLevelLinks(level));
-  Placement placement(levels);
+  Placement placement(levels, /*othersIdle=*/true);
   placement.addGroup(devices);
   return placement.spans();
 }

@@ -77,6 +77,10 @@ double tessera::cost::matmulSeconds(const DeviceModel &device,
   return isAligned(dims, type) ? best : best / kUnalignedRate;
 }
 
+/// Rate of FlashAttention relative to FlashAttention-2 (Dao 2023, figures 4 to
+/// 6).
+static const double kFirstRate = 0.55;
+
 double tessera::cost::attentionSeconds(const DeviceModel &device,
                                        const OpWork &op) {
   bool backward = op.pass == Pass::BackwardInput;
@@ -84,7 +88,7 @@ double tessera::cost::attentionSeconds(const DeviceModel &device,
       op.portable
           ? (backward ? device.portableBackwardRate : device.portableRate)
           : (backward ? device.attentionBackwardRate : device.attentionRate);
-  double rate = device.peakBF16 * share;
+  double rate = device.peakBF16 * share * (op.isFirst ? kFirstRate : 1);
   // Softmax on the vector units costs the same for every head dimension, so
   // narrow heads are slower.
   double narrow = 1 + 0.06 * (128.0 / op.matmul.k - 1);

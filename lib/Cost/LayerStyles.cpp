@@ -104,7 +104,20 @@ void tessera::cost::addDropout(LayerWork &layer) {
   }
 }
 
-void tessera::cost::unfuseLoss(LayerWork &layer) {
+void tessera::cost::unfuseNorms(LayerWork &layer) {
+  for (OpWork &op : layer.ops) {
+    if (op.name != "nn.rms_norm")
+      continue;
+    double elements = op.bytesWritten / byteWidth(op.dtype);
+    double width = byteWidth(op.dtype);
+    // Five of the six read f32 or write it, as above.
+    op.bytesRead = elements * (2 * width + 4 * 4);
+    op.bytesWritten = elements * (2 * width + 3 * 4);
+    op.kernels = 6;
+  }
+}
+
+void tessera::cost::unfuseLoss(LayerWork &layer, int64_t copies) {
   rewriteOps(layer, [&](const OpWork &op) {
     if (op.name != "loss")
       return layer.add(op);
@@ -125,7 +138,7 @@ void tessera::cost::unfuseLoss(LayerWork &layer) {
     quotient.forwardOnly = true;
     layer.add(quotient);
     // Their gradient, before it is cast.
-    layer.workspaceBytes += wide;
+    layer.workspaceBytes += double(1 + copies) * wide;
     layer.saved.push_back({"loss.probabilities", wide});
   });
 }

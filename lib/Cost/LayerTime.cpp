@@ -10,6 +10,7 @@
 #include "tessera/Cost/LayerTime.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace llvm;
 using namespace tessera;
@@ -20,6 +21,7 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
   mesh.names = {"pp", "dp", "cp", "tp"};
   mesh.sizes = {plan.pp, plan.dp, plan.cp, plan.tp};
   expertRanks = plan.ep;
+  shardRanks = plan.shardRanks ? plan.shardRanks : plan.dp * plan.cp;
   if (plan.hostLaunchMicros > 0)
     device.hostLaunch = plan.hostLaunchMicros * 1e-6;
   links = makeMeshLinks(cluster, mesh);
@@ -28,6 +30,14 @@ Machine::Machine(const ClusterSpec &cluster, const Plan &plan)
 LinkSpans Machine::spans(ArrayRef<std::string> axes) const {
   SmallVector<AxisRef, 4> group;
   for (const std::string &axis : axes) {
+    if (axis == "shard") {
+      unsigned data = *mesh.find("dp"), context = *mesh.find("cp");
+      int64_t inner = std::gcd(shardRanks, mesh.sizes[context]);
+      int64_t outer = shardRanks / inner;
+      group.push_back({data, mesh.sizes[data] / outer, outer});
+      group.push_back({context, mesh.sizes[context] / inner, inner});
+      continue;
+    }
     // Experts are sharded over neighbours on the data axis.
     if (axis == "ep" || axis == "edp") {
       unsigned data = *mesh.find("dp");

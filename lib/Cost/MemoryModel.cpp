@@ -318,6 +318,7 @@ MemoryModel::stages(ArrayRef<std::vector<ModelWork::Run>> chunks,
     bytes.margin =
         constants.fragmentation *
         (bytes.activations + bytes.gathered + bytes.logits + bytes.workspace);
+    bytes.margin += (constants.observed - 1) * bytes.total();
   }
   return stages;
 }

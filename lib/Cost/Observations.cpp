@@ -21,15 +21,24 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::cost;
 
+/// Works out what the given fields leave open; the sequences of a step are
+/// those of `base` where the layout does not give them.
+static Expected<Plan> complete(GivenPlan &given, const Plan &base) {
+  if (Error error = given.complete())
+    return std::move(error);
+  if (!given.has("global-batch") && !given.has("micro-batches"))
+    if (Error error = given.plan.setGlobalBatch(base.globalBatch()))
+      return std::move(error);
+  return given.plan;
+}
+
 /// A plan with the fields of a text over those of `base`.
 static Expected<Plan> parseLayout(StringRef text, const Plan &base) {
   GivenPlan given;
   given.plan = base;
   if (Error error = given.parse(text))
     return std::move(error);
-  if (Error error = given.complete())
-    return std::move(error);
-  return given.plan;
+  return complete(given, base);
 }
 
 static Expected<Plan> readLayout(const json::Value &value, const Plan &base) {
@@ -42,9 +51,7 @@ static Expected<Plan> readLayout(const json::Value &value, const Plan &base) {
   given.plan = base;
   if (Error error = given.read(*object))
     return std::move(error);
-  if (Error error = given.complete())
-    return std::move(error);
-  return given.plan;
+  return complete(given, base);
 }
 
 static bool isPositive(double number) {

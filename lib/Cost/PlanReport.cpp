@@ -213,6 +213,7 @@ Expected<PlanReport> tessera::cost::makePlanReport(
   addBudget(report, question);
   Novelty novelty =
       noveltyOf(plan, cluster, question.framework, &report.caveats);
+  novelty.isObserved = question.isObserved;
   report.stepInterval = intervalOf(report.stepSeconds, timeDoubt(novelty));
   report.fitProbability = probabilityBelow(
       report.peakMemory().total(), report.capacity, memoryDoubt(novelty));

@@ -210,8 +210,13 @@ static GradientTime gradientSeconds(const PricedModel &model,
                                     const Plan &plan, const Machine &machine) {
   static const std::string all[] = {"dp", "cp"}, experts[] = {"edp", "cp"};
   double gradBytes = plan.gradDType == GradDType::BF16 ? 2 : 4;
-  CollectiveKind reduce = plan.zero == 0 ? CollectiveKind::AllReduce
-                                         : CollectiveKind::ReduceScatter;
+  // Where only some of the devices shard the state, all of them reduce, and a
+  // device gathers from those.
+  bool isPart = plan.shardRanks && plan.shardRanks < plan.dp * plan.cp;
+  CollectiveKind reduce = plan.zero == 0 || isPart
+                              ? CollectiveKind::AllReduce
+                              : CollectiveKind::ReduceScatter;
+  static const std::string sharding[] = {"shard"};
   GradientTime time;
   auto add = [&](double elements, ArrayRef<std::string> axes, double count) {
     if (elements <= 0 || count <= 0)
@@ -221,8 +226,10 @@ static GradientTime gradientSeconds(const PricedModel &model,
     count = whole / elements;
     time.reduce += count * machine.seconds(reduce, elements * gradBytes, axes);
     if (plan.zero > 0)
-      time.gather += count * machine.seconds(CollectiveKind::AllGather,
-                                             elements * 2, axes);
+      time.gather +=
+          count *
+          machine.seconds(CollectiveKind::AllGather, elements * 2,
+                          isPart ? ArrayRef<std::string>(sharding) : axes);
   };
   for (const ModelWork::Run &run : runs) {
     const PricedModel::Kind &kind = model.kinds[run.kind];

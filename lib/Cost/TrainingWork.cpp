@@ -218,13 +218,16 @@ void tessera::cost::buildTrainingWork(ModelWork &model, const Plan &plan) {
     shardContext(layer, plan.cp);
     if (plan.attention == AttentionKind::Naive)
       unfuseAttention(layer, plan.dropout);
-    if (plan.attention == AttentionKind::Flash2)
-      for (OpWork &op : layer.ops)
-        op.portable = true;
+    for (OpWork &op : layer.ops) {
+      op.isFirst = plan.attention == AttentionKind::Flash1;
+      op.portable = op.isFirst || plan.attention == AttentionKind::Flash2;
+    }
+    if (plan.eager)
+      unfuseNorms(layer);
     if (plan.dropout)
       addDropout(layer);
     if (!plan.fusedLoss)
-      unfuseLoss(layer);
+      unfuseLoss(layer, plan.lossCopies);
     if (format && layer.name == "block")
       quantizeMatmuls(layer, *format);
     if (plan.overlapTp)

@@ -41,9 +41,11 @@ namespace {
 
 /// Widths by what is new, in logarithms: of what is not, and of each cause.
 struct Widths {
-  double known, device, framework, precision, sequence, size, feature;
+  double observed, known, device, framework, precision, sequence, size, feature;
 
   double of(const Novelty &novelty) const {
+    if (novelty.isObserved)
+      return observed;
     double sum = known * known;
     auto add = [&](bool isNew, double width) {
       sum += isNew ? width * width : 0;
@@ -61,8 +63,9 @@ struct Widths {
 } // namespace
 
 // What bench/validate_cost --leave-one-out prints of left-out rows.
-static constexpr Widths kTime = {0.10, 0.20, 0.18, 0.12, 0.15, 0.06, 0.08};
-static constexpr Widths kMemory = {0.09, 0.03, 0.12, 0.05, 0.03, 0, 0.05};
+static constexpr Widths kTime = {0.08, 0.123, 0.12, 0.10,
+                                 0.15, 0.10,  0.05, 0.08};
+static constexpr Widths kMemory = {0.06, 0.09, 0.03, 0.12, 0.05, 0.03, 0, 0.05};
 
 Doubt tessera::cost::timeDoubt(const Novelty &novelty) {
   return Doubt(kTime.of(novelty));
@@ -73,18 +76,29 @@ Doubt tessera::cost::memoryDoubt(const Novelty &novelty) {
 }
 
 // What bench/validate_cost --pairs prints of pairs in sweeps.
-static constexpr double kSamePipeline = 0.05, kOtherAxes = 0.06,
+static constexpr double kOtherBatch = 0.05, kOtherAxes = 0.06,
                         kOtherStages = 0.06, kOtherMemory = 0.04;
+
+PlanDifference tessera::cost::differenceOf(const Plan &a, const Plan &b) {
+  PlanDifference difference;
+  difference.axes =
+      a.tp != b.tp || a.cp != b.cp || a.ep != b.ep || a.sp != b.sp;
+  difference.stages =
+      a.pp != b.pp || a.vpp != b.vpp || a.schedule != b.schedule;
+  difference.memory = a.zero != b.zero || a.recompute != b.recompute;
+  return difference;
+}
 
 Doubt tessera::cost::ratioDoubt(const Plan &a, const Plan &b) {
   if (a == b)
     return Doubt(0);
-  double sum = kSamePipeline * kSamePipeline;
-  if (a.tp != b.tp || a.cp != b.cp || a.ep != b.ep || a.sp != b.sp)
+  PlanDifference difference = differenceOf(a, b);
+  double sum = kOtherBatch * kOtherBatch;
+  if (difference.axes)
     sum += kOtherAxes * kOtherAxes;
-  if (a.pp != b.pp || a.vpp != b.vpp || a.schedule != b.schedule)
+  if (difference.stages)
     sum += kOtherStages * kOtherStages;
-  if (a.zero != b.zero || a.recompute != b.recompute)
+  if (difference.memory)
     sum += kOtherMemory * kOtherMemory;
   return Doubt(std::sqrt(sum));
 }
@@ -114,8 +128,8 @@ static bool isUsed(StringRef constant, const Plan &plan) {
   }
   if (constant.contains("attention"))
     return plan.attention != AttentionKind::Naive &&
-           constant.starts_with("portable") ==
-               (plan.attention == AttentionKind::Flash2);
+           constant.starts_with("portable") !=
+               (plan.attention == AttentionKind::Flash);
   return true;
 }
 
@@ -192,8 +206,8 @@ Novelty tessera::cost::noveltyOf(const Plan &plan, const ClusterSpec &cluster,
   novelty.precision = plan.precision == Precision::FP8Row ||
                       plan.precision == Precision::FP8Block ||
                       plan.precision == Precision::NVFP4;
-  novelty.sequence = plan.seq > 16384;
-  novelty.size = plan.gpus() > 1024;
+  novelty.sequence = plan.seq > kLongSequence;
+  novelty.size = plan.gpus() > kManyDevices;
   if (!reasons)
     return novelty;
   append_range(*reasons, guesses);

@@ -59,20 +59,24 @@ static constexpr Setting kDeepSpeed[] = {{"dropout", "false"},
                                          {"scatter-transfers", "false"},
                                          {"host-launch-us", "58"}};
 /// FSDP2 with mixed precision shards f32 parameters and casts them where it
-/// gathers them. With stages it gathers once per step, so that parameters are
-/// whole and in 16 bits. What it recomputes is its default.
+/// gathers them. Over tp its loss is no compiled kernel: shifted logits, their
+/// exponentials and two gradients are f32 tensors of their own. With stages it
+/// gathers once per step, so that parameters are whole and in 16 bits. What it
+/// recomputes is its default.
 static constexpr Setting kTorchtitan[] = {
     {"attention", "flash2"},
     {"recompute", "matmuls"},
     {"fused-loss", "false"},
+    {"loss-copies", "3", hasTensorAxis},
     {"grad-dtype", "f32"},
     {"overlap", "true"},
     {"stage-layers", "even"},
     {"sp", "true", hasTensorAxis},
     {"f32-parameters", "true", shardsParameters},
     {"f32-parameters", "false", hasStages}};
+/// llm-foundry of 2023.
 static constexpr Setting kFSDP[] = {
-    {"attention", "flash2"}, {"eager", "true"},   {"fused-loss", "false"},
+    {"attention", "flash1"}, {"eager", "true"},   {"fused-loss", "false"},
     {"grad-dtype", "bf16"},  {"overlap", "true"}, {"stage-layers", "even"}};
 /// Of its scaling benchmark: buckets of 16-bit gradients beside f32 sums.
 static constexpr Setting kNanotron[] = {
@@ -130,11 +134,11 @@ void tessera::applyFramework(Framework framework, const GivenPlan &own,
 
 std::string tessera::describeSettings(const Plan &plan) {
   static constexpr StringRef fields[] = {
-      "attention",    "dropout",        "eager",
-      "fused-loss",   "keep-gathered",  "grad-dtype",
-      "overlap",      "overlap-tp",     "grad-copy-bytes",
-      "sp",           "f32-parameters", "scatter-transfers",
-      "stage-layers", "host-launch-us"};
+      "attention",         "dropout",      "eager",
+      "fused-loss",        "loss-copies",  "keep-gathered",
+      "grad-dtype",        "overlap",      "overlap-tp",
+      "grad-copy-bytes",   "sp",           "f32-parameters",
+      "scatter-transfers", "stage-layers", "host-launch-us"};
   std::string text;
   ListSeparator comma;
   for (StringRef name : fields) {

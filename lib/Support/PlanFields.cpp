@@ -55,7 +55,7 @@ template <> ArrayRef<StringRef> getNames<Offload>() {
   return names;
 }
 template <> ArrayRef<StringRef> getNames<AttentionKind>() {
-  static constexpr StringRef names[] = {"flash", "naive", "flash2"};
+  static constexpr StringRef names[] = {"flash", "naive", "flash2", "flash1"};
   return names;
 }
 template <> ArrayRef<StringRef> getNames<LearningRateKind>() {
@@ -304,8 +304,8 @@ ArrayRef<PlanField> tessera::getPlanFields() {
       {"offload", "WHERE", kOnlyPriced, choice<&Plan::offload>(),
        "where optimizer state is kept: {}"},
       {"attention", "KIND", kOnlyPriced, choice<&Plan::attention>(),
-       "flash, naive, which writes scores, or flash2, as flash without a "
-       "device's newest instructions"},
+       "flash, naive, which writes scores, flash2, as flash without a device's "
+       "newest instructions, or flash1, that of 2022"},
       {"dropout", "", kOnlyPriced, Field::Flag{&Plan::dropout},
        "with dropout, as GPT-3 was trained"},
       {"eager", "", kOnlyPriced, Field::Flag{&Plan::eager},
@@ -314,6 +314,9 @@ ArrayRef<PlanField> tessera::getPlanFields() {
        "keep what sp gathers for a matmul, do not gather again"},
       {"fused-loss", "", kPriced, Field::Flag{&Plan::fusedLoss},
        "the loss in one pass over the logits"},
+      {"loss-copies", "N", kOnlyPriced, Field::Integer{&Plan::lossCopies, 0, 8},
+       "without fused-loss, f32 copies of the logits alive at once beside the "
+       "probabilities and their gradient"},
       {"frozen", "", kStored | Field::kOnlyPriced, Field::Flag{&Plan::frozen},
        "only a few added parameters are trained"},
       {"overlap", "", kPriced, Field::Flag{&Plan::overlap},

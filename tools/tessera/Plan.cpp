@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "PlanObserved.h"
 #include "PlanOptions.h"
 #include "PlanSearch.h"
 #include "Programs.h"
@@ -84,6 +85,9 @@ constexpr OptionSpec kOwnOptions[] = {
      "set the fields below as a framework does, but those given:\n"
      "megatron-core, megatron-2021, nemo, torchtitan, fsdp,\n"
      "deepspeed, nanotron or tessera (docs/plan.md); default: none"},
+    {"--observed", "FILE",
+     "runs of the model on the cluster, which move its constants:\n"
+     "rows of layout,seconds[,bytes], JSON, or a program's log"},
     {"--capacity-factor", "X",
      "slots of each expert over an even distribution of tokens; the\n"
      "rest is dropped; default: nothing is dropped"},
@@ -380,6 +384,9 @@ llvm::Expected<int> runPlan(const ParsedOptions &parsed,
   auto question = readQuestion(parsed, subject.name());
   if (!question)
     return question.takeError();
+  if (llvm::Error error =
+          readObserved(parsed, subject, *plan, *cluster, *question))
+    return std::move(error);
   WorkReader reader;
   auto work = subject.read(reader, *plan);
   if (!work)

@@ -70,8 +70,8 @@ llvm::Expected<PlanSpace> readSpace(const ParsedOptions &parsed,
   space.base.precision = Precision::BF16;
   space.base.seq = subject.maxPositions();
   space.compilable = parsed.has("--compilable");
-  for (StringRef other :
-       {"--layout", "--from-program", "--schedule-csv", "--framework"})
+  for (StringRef other : {"--layout", "--from-program", "--schedule-csv",
+                          "--framework", "--observed"})
     if (parsed.has(other))
       return llvm::createStringError("expects --search or " + other +
                                      " but got both");

@@ -76,6 +76,9 @@ struct LevelSpec {
   /// whole number of them; 0: all. Domains of 72 devices are given out by
   /// whole hosts in powers of two (64), so that axes fill them.
   int64_t segment = 0;
+  /// Share of `efficiency` that a device reaches whose group has no other
+  /// device of its node: fewer channels drive its link. Optional: 1.
+  Quantity alone{1, Provenance::Guess, ""};
 };
 
 /// What is around the devices, for one device.

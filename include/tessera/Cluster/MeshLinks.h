@@ -48,6 +48,8 @@ struct LevelLinks {
   double bandwidth = 0;
   /// Each pair of devices has links of its own.
   bool direct = false;
+  /// LevelSpec::alone.
+  double alone = 1;
 
   /// What a device of a group of `size` can send. Without a switch it reaches
   /// each of the others over their own part of the links only.
@@ -58,7 +60,7 @@ struct LevelLinks {
   }
   bool operator==(const LevelLinks &o) const {
     return devices == o.devices && latency == o.latency &&
-           bandwidth == o.bandwidth && direct == o.direct;
+           bandwidth == o.bandwidth && direct == o.direct && alone == o.alone;
   }
 };
 

@@ -26,8 +26,10 @@ LevelLinks makeLevelLinks(const LevelSpec &level);
 /// The spans of groups that the same collective runs on at once.
 class Placement {
 public:
-  /// `levels` from the inside out, at least one.
-  explicit Placement(llvm::ArrayRef<LevelLinks> levels);
+  /// `levels` from the inside out, at least one. `othersIdle`: no group beside
+  /// those that are added uses the links.
+  explicit Placement(llvm::ArrayRef<LevelLinks> levels,
+                     bool othersIdle = false);
 
   /// Adds a group: its device numbers in ascending order, at least one, as many
   /// as all other groups have.
@@ -47,7 +49,11 @@ private:
   LinkSpans evenSpans() const;
   LinkSpan worstSpan() const;
 
+  /// What devices of a group that are so many in a node reach of a level.
+  double bandwidthOf(size_t level, int64_t size, int64_t drivers) const;
+
   llvm::ArrayRef<LevelLinks> levels;
+  bool othersIdle;
   /// Of each level but the outermost, which holds all devices.
   llvm::SmallVector<Footprint, 4> footprints;
   int64_t ranks = 0;
@@ -57,7 +63,7 @@ private:
 LinkSpans placeGroups(llvm::ArrayRef<LevelLinks> levels, const Mesh &mesh,
                       llvm::ArrayRef<AxisRef> group);
 
-/// The spans of one group of devices, in ascending order.
+/// The spans of one group of devices, in ascending order; all others are idle.
 LinkSpans placeDevices(const ClusterSpec &cluster,
                        llvm::ArrayRef<int64_t> devices);
 

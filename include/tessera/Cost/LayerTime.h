@@ -28,7 +28,8 @@ public:
 
   /// The links of a group that spans these axes ("pp", "dp", "cp", "tp"), major
   /// to minor. "ep" is the minor sub-axis of dp over which experts are sharded,
-  /// "edp" the rest of it.
+  /// "edp" the rest of it; "shard" the minor part of dp and cp over which
+  /// ZeRO shards state.
   LinkSpans spans(llvm::ArrayRef<std::string> axes) const;
   double seconds(const CommWork &comm) const;
   double seconds(CollectiveKind kind, double bytes,
@@ -40,7 +41,7 @@ public:
 private:
   Mesh mesh;
   MeshLinks links;
-  int64_t expertRanks = 1;
+  int64_t expertRanks = 1, shardRanks = 1;
 };
 
 /// Seconds of collectives on the links of one axis.

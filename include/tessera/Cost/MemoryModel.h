@@ -77,6 +77,9 @@ struct MemoryConstants {
   /// that is lost between blocks. Fitted on the peak memory of the zero-bubble
   /// paper's runs (Qi et al. 2024, tables 4, 8 and 9).
   double fragmentation = 0.08;
+  /// Bytes of observed runs relative to the model's; the margin takes what they
+  /// have more.
+  double observed = 1;
 };
 
 /// The stage of a pipeline, that is, one of the ranks of pp.

@@ -23,6 +23,8 @@ namespace tessera::cost {
 struct PlanQuestion {
   /// The model's name, for the report.
   std::string model;
+  /// Runs of it moved the cluster's constants.
+  bool isObserved = false;
   /// The framework whose settings the plan has; empty: none was asked for.
   std::string framework;
   /// Tokens of the whole run; 0: none asked for.

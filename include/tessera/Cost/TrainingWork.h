@@ -27,9 +27,13 @@ void unfuseAttention(LayerWork &layer, bool dropout);
 /// With dropout every residual add also writes a mask of one byte an element.
 void addDropout(LayerWork &layer);
 
+/// Root-mean-square norms op by op in f32, as a framework runs them that has no
+/// kernel for them: cast, square, mean, product, cast, scale.
+void unfuseNorms(LayerWork &layer);
+
 /// Replaces a loss of one pass by kernels in f32: cast, maximum, exponentials,
-/// sum, quotient.
-void unfuseLoss(LayerWork &layer);
+/// sum, quotient. `copies`: Plan::lossCopies.
+void unfuseLoss(LayerWork &layer, int64_t copies = 0);
 
 /// Matmuls with parameters read operands of a format below 16 bits. An
 /// activation is cast, together with its transpose, by the norm or the

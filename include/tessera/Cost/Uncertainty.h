@@ -20,6 +20,9 @@
 
 namespace tessera::cost {
 
+/// What is long, and large, for the runs behind the constants.
+constexpr int64_t kLongSequence = 16384, kManyDevices = 1024;
+
 /// What a plan has that the runs behind the constants had not.
 struct Novelty {
   /// Constants of the device are guesses.
@@ -28,10 +31,13 @@ struct Novelty {
   bool framework = false;
   /// No run with matmuls of the precision was fitted.
   bool precision = false;
-  /// Sequences of more than 16,384 tokens.
+  /// Sequences of more than kLongSequence tokens.
   bool sequence = false;
-  /// More than 1,024 devices.
+  /// More than kManyDevices.
   bool size = false;
+  /// Runs of the framework on the cluster moved the constants: neither is new,
+  /// nor what is not known of them.
+  bool isObserved = false;
   /// Others: single guesses, schedules and axes that no run had.
   size_t features = 0;
 };
@@ -57,6 +63,14 @@ private:
 Doubt timeDoubt(const Novelty &novelty);
 /// The doubt about the bytes of a device.
 Doubt memoryDoubt(const Novelty &novelty);
+/// What two plans of one model, batch and cluster differ in: the sharding of
+/// layers; the pipeline; what is kept. Otherwise in the batch.
+struct PlanDifference {
+  bool axes = false, stages = false, memory = false;
+};
+/// Tells the plans apart by their fields.
+PlanDifference differenceOf(const Plan &a, const Plan &b);
+
 /// The doubt about the quotient of the seconds of two plans of one model, batch
 /// and cluster: what they have in common cancels out.
 Doubt ratioDoubt(const Plan &a, const Plan &b);

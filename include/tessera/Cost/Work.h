@@ -102,8 +102,8 @@ struct OpWork {
   /// Of such a matmul: the gradient of its result needs a cast of its own,
   /// which reads and writes so many bytes an element.
   double castGradientRead = 0, castGradientWritten = 0;
-  /// Attention without the device's newest instructions.
-  bool portable = false;
+  /// Attention without the device's newest instructions; that of 2022.
+  bool portable = false, isFirst = false;
   /// What follows takes care of its backward.
   bool forwardOnly = false;
   /// Part of attention between the projections: what selective recomputation

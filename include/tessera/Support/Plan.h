@@ -108,6 +108,9 @@ enum class AttentionKind {
   /// One kernel without the instructions that are new since Ampere
   /// (FlashAttention-2).
   Flash2,
+  /// The first one (FlashAttention of 2022), which splits work over fewer
+  /// multiprocessors and passes sums through shared memory.
+  Flash1,
 };
 /// Course of the learning rate after warm-up.
 enum class LearningRateKind { Constant, Cosine };
@@ -260,6 +263,9 @@ struct Plan {
   /// The loss is computed in one pass over the logits; otherwise kernel by
   /// kernel in f32.
   bool fusedLoss = false;
+  /// Without fusedLoss, f32 copies of the logits that are alive at once beside
+  /// the probabilities and their gradient.
+  int64_t lossCopies = 0;
   /// Only a few added parameters are trained (LoRA): no gradients, no optimizer
   /// state of the others.
   bool frozen = false;

@@ -114,6 +114,16 @@ TEST(Placement, a_job_over_domains_of_72_takes_64_of_each) {
   EXPECT_EQ(spans({9, 8}), LinkSpans({LinkSpan{9, kNear, kNearRate, 0}}));
 }
 
+TEST(Placement, a_lone_device_has_a_share_of_its_link) {
+  ClusterSpec spec = twoLevels();
+  spec.levels[1].alone.value = 0.8;
+  EXPECT_EQ(placeDevices(spec, {0, 8, 16}),
+            LinkSpans({LinkSpan{3, kFar, 0.8 * kFarRate, 1}}));
+  EXPECT_EQ(placeDevices(spec, {0, 1, 8, 9}),
+            LinkSpans({LinkSpan{2, kNear, kNearRate, 0},
+                       LinkSpan{2, kFar, kFarRate, 1}}));
+}
+
 /// Seconds of a ring all-gather, from device numbers alone.
 double ringSeconds(const Mesh &m, llvm::ArrayRef<AxisRef> group, double bytes) {
   double latency = 0, rate = INFINITY;

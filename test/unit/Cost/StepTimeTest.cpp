@@ -133,6 +133,20 @@ static std::pair<double, double> castBytes(Precision precision) {
           layer.ops[0].bytesWritten / elements};
 }
 
+TEST(TrainingWork, norms_op_by_op_pass_over_their_input_in_f32) {
+  LayerWork layer;
+  OpWork norm;
+  norm.kind = OpClass::RowReduction;
+  norm.name = "nn.rms_norm";
+  norm.bytesRead = norm.bytesWritten = 2 * 1000;
+  layer.add(norm);
+  unfuseNorms(layer);
+  // r2 w4, r4 w4, r4, r4 w4, r4 w2, r2 w2 of each element.
+  EXPECT_EQ(layer.ops[0].bytesRead, 20 * 1000);
+  EXPECT_EQ(layer.ops[0].bytesWritten, 16 * 1000);
+  EXPECT_EQ(layer.ops[0].kernels, 6);
+}
+
 TEST(TrainingWork, formats_differ_in_casts_and_scales) {
   using Bytes = std::pair<double, double>;
   EXPECT_EQ(castBytes(Precision::FP8), Bytes(2, 2));
@@ -280,6 +294,23 @@ TEST(StepTime, causes_sum_to_the_total) {
               s.compute + s.memoryBound + s.hostBound + s.layerComm + s.bubble +
                   s.gradComm + s.optimizer + s.fixed + s.stragglers,
               1e-12);
+}
+
+TEST(StepTime, state_that_some_devices_shard_is_gathered_from_them) {
+  // 64 devices in nodes of 8. With state sharded over a node, all reduce as
+  // without ZeRO, and new parameters travel inside the node.
+  Plan l = pipelined(1, 1);
+  l.dp = 64;
+  l.overlap = false;
+  llvm::cantFail(l.setGlobalBatch(64));
+  double reduced = price(l).gradComm;
+  l.zero = 1;
+  double all = price(l).gradComm;
+  l.shardRanks = 8;
+  EXPECT_GT(price(l).gradComm, reduced);
+  EXPECT_LT(price(l).gradComm, 1.25 * reduced);
+  l.shardRanks = 64;
+  EXPECT_EQ(price(l).gradComm, all);
 }
 
 TEST(StepTime, the_slowest_of_more_devices_is_slower) {

@@ -1,0 +1,26 @@
+//===- PlanObserved.h - tessera plan --observed -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_PLANOBSERVED_H
+#define TESSERA_TOOLS_PLANOBSERVED_H
+
+#include "Options.h"
+#include "tessera/Cost/PlanReport.h"
+#include "tessera/Planning/Subject.h"
+
+namespace tessera {
+
+/// Moves the constants of `cluster` by the runs of --observed, says on stderr
+/// which and how far, and notes in the question that it was done. Nothing
+/// without that option.
+llvm::Error readObserved(const ParsedOptions &parsed, const Subject &subject,
+                         const Plan &plan, ClusterSpec &cluster,
+                         cost::PlanQuestion &question);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_PLANOBSERVED_H
